@@ -1,0 +1,161 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v4"
+)
+
+func TestCenkaltiDelays(t *testing.T) {
+	b := Cenkalti(exact)
+	next := func() []time.Duration {
+		var ds []time.Duration
+		for range 4 {
+			ds = append(ds, b.NextBackOff())
+		}
+		return ds
+	}
+	equal(t, "new", next(), ms(100, 200, 400, 800))
+	b.Reset()
+	equal(t, "after Reset", next(), ms(100, 200, 400, 800))
+
+	// The previous delay is remembered, and forgotten.
+	b = Cenkalti(Decorrelated{Rand: one})
+	equal(t, "decorrelated", next(), ms(300, 900, 2700, 8100))
+	b.Reset()
+	equal(t, "decorrelated after Reset", next(), ms(300, 900, 2700, 8100))
+
+	// Below zero would be Stop.
+	b = Cenkalti(always(-1))
+	equal(t, "negative", next(), ms(0, 0, 0, 0))
+
+	b = Cenkalti(nil)
+	if d := b.NextBackOff(); d < 0 || d > 100*time.Millisecond {
+		t.Errorf("nil: %v, want 0 to 100ms", d)
+	}
+	b = &counter{backoff: exact, n: math.MaxInt}
+	if d := b.NextBackOff(); d != 20*time.Second {
+		t.Errorf("after the last n: %v, want 20s", d)
+	}
+}
+
+// Our delays in their loop.
+func TestCenkaltiRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := func(b cenkalti.BackOff) (calls []time.Duration) {
+			start := time.Now()
+			err := cenkalti.Retry(func() error {
+				calls = append(calls, time.Since(start))
+				return errFailed
+			}, b)
+			if !errors.Is(err, errFailed) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			return calls
+		}
+		equal(t, "calls", calls(cenkalti.WithMaxRetries(Cenkalti(exact), 4)), ms(0, 100, 300, 700, 1500))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		equal(t, "calls until the deadline", calls(cenkalti.WithContext(Cenkalti(exact), ctx)), ms(0, 100, 300, 700))
+
+		// Our Permanent stops theirs.
+		attempts := 0
+		err := cenkalti.Retry(func() error {
+			attempts++
+			return Permanent(errFailed)
+		}, Cenkalti(exact))
+		if attempts != 1 || !errors.Is(err, errFailed) {
+			t.Errorf("%d attempts, %v", attempts, err)
+		}
+	})
+}
+
+// Our delays in their loop with a timer of the user's: what it is started with is what the policy said.
+func TestCenkaltiTimer(t *testing.T) {
+	timer := &instant{c: make(chan time.Time, 1)}
+	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(Cenkalti(exact), 3), nil, timer)
+	if !errors.Is(err, errFailed) {
+		t.Errorf("got %v", err)
+	}
+	equal(t, "timer", timer.started, ms(100, 200, 400))
+}
+
+// instant is a timer that fires at once.
+type instant struct {
+	c       chan time.Time
+	started []time.Duration
+}
+
+func (i *instant) Start(d time.Duration) {
+	i.started = append(i.started, d)
+	i.c <- time.Time{}
+}
+func (i *instant) Stop()               {}
+func (i *instant) C() <-chan time.Time { return i.c }
+
+// Their delays in our loop.
+func TestRetryNewBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		factory := func(opts ...cenkalti.ExponentialBackOffOpts) func() cenkalti.BackOff {
+			return func() cenkalti.BackOff {
+				return cenkalti.NewExponentialBackOff(append(opts, cenkalti.WithRandomizationFactor(0))...)
+			}
+		}
+		o := &Options{Backoff: always(0), NewBackOff: factory(), MaxAttempts: 4}
+		for range 2 { // each has its own
+			r := retry(t.Context(), o, errFailed)
+			r.stopped(t, 4, 2375*time.Millisecond, ErrAttempts)
+			equal(t, "calls", r.calls, ms(0, 500, 1250, 2375))
+		}
+
+		// Their own bounds: 500 ms + 750 ms fit into 2 s, 1125 ms more do not.
+		o = &Options{NewBackOff: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: -1}
+		retry(t.Context(), o, errFailed).stopped(t, 3, 1250*time.Millisecond, ErrStopped)
+		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.WithMaxRetries(&cenkalti.ZeroBackOff{}, 5) }
+		retry(t.Context(), o, errFailed).stopped(t, 6, 0, ErrStopped)
+		o.NewBackOff = func() cenkalti.BackOff { return &cenkalti.StopBackOff{} }
+		e := retry(t.Context(), o, After(errFailed, time.Second)).stopped(t, 1, 0, ErrStopped)
+		if e.Delay != 0 {
+			t.Errorf("got %+v", e)
+		}
+
+		// Not Stop, so it counts as zero.
+		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.NewConstantBackOff(-2) }
+		o.MaxAttempts = 3
+		retry(t.Context(), o, errFailed).stopped(t, 3, 0, ErrAttempts)
+		// Theirs must be reset before the first use.
+		o.NewBackOff = func() cenkalti.BackOff {
+			used := Cenkalti(exact)
+			used.NextBackOff()
+			return used
+		}
+		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrAttempts)
+		o.NewBackOff = func() cenkalti.BackOff { return nil }
+		o.Backoff = exact
+		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrAttempts)
+	})
+}
+
+// One Options for many goroutines, each with the whole sequence of delays.
+func TestRetryShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &Options{MaxAttempts: 5, NewBackOff: func() cenkalti.BackOff { return Cenkalti(exact) }, Budget: &Budget{Reserve: 1000}}
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				retry(t.Context(), o, fmt.Errorf("x: %w", errFailed)).stopped(t, 5, 1500*time.Millisecond, ErrAttempts)
+			})
+		}
+		wg.Wait()
+		if got := o.Budget.Balance(); got != 600 {
+			t.Errorf("balance %v, want 600", got)
+		}
+	})
+}

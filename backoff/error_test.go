@@ -1,0 +1,67 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestRetryErrorText(t *testing.T) {
+	for _, test := range []struct {
+		err  *RetryError
+		want string
+	}{
+		{
+			&RetryError{Attempts: 3, Elapsed: 1300*time.Millisecond + 7, Cause: ErrAttempts, Err: errFailed},
+			"backoff: MaxAttempts used up, 3 attempts in 1.3s: failed",
+		},
+		{
+			&RetryError{Attempts: 1, Delay: 5 * time.Second, Cause: ErrDeadline, Err: errFailed},
+			"backoff: next attempt would miss the context's deadline, 1 attempt in 0s, next due after 5s: failed",
+		},
+		{
+			&RetryError{Attempts: 1, Delay: time.Second, Cause: ErrBudget, Err: errFailed},
+			"backoff: local retry budget is empty, 1 attempt in 0s, next due after 1s: failed",
+		},
+		{
+			&RetryError{Cause: context.Canceled},
+			"backoff: context canceled, 0 attempts in 0s",
+		},
+		{
+			&RetryError{},
+			"backoff: stopped, 0 attempts in 0s",
+		},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
+func TestRetryErrorTimeout(t *testing.T) {
+	for _, test := range []struct {
+		cause error
+		want  bool
+	}{
+		{ErrDeadline, true},
+		{context.DeadlineExceeded, true},
+		{context.Canceled, false},
+		{ErrAttempts, false},
+		{ErrElapsed, false},
+		{nil, false},
+	} {
+		err := &RetryError{Cause: test.cause, Err: errFailed}
+		// These two look at the error itself, not at what it wraps.
+		outer := &url.Error{Op: "Get", URL: "/", Err: err}
+		if err.Timeout() != test.want || os.IsTimeout(err) != test.want || outer.Timeout() != test.want {
+			t.Errorf("cause %v: Timeout %v, os.IsTimeout %v, url.Error %v, want %v",
+				test.cause, err.Timeout(), os.IsTimeout(err), outer.Timeout(), test.want)
+		}
+		if !errors.Is(err, errFailed) || (test.cause != nil && !errors.Is(err, test.cause)) {
+			t.Errorf("cause %v: errors.Is does not find it or the last error", test.cause)
+		}
+	}
+}

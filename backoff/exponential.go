@@ -1,0 +1,85 @@
+package backoff
+
+import (
+	"math"
+	"time"
+)
+
+// defaultInitial is the first delay of the policies that grow. It lies between the bases of peers for transient failures: Envoy 25 ms,
+// the AWS SDKs 50 ms (1 s when throttled), ky 300 ms, the SDKs of OpenAI and Anthropic 500 ms. Full jitter makes it 50 ms on average.
+const defaultInitial = 100 * time.Millisecond
+
+// Exponential multiplies the delay by Factor from retry to retry: min(Max, Initial·Factor^(n−1)), then jitter.
+// It is the policy for a server whose state is unknown, and the default of [Retry].
+//
+// The zero value is 100 ms doubling up to 20 s with full jitter. The cap comes before the jitter, as in the paper that [Jitter] cites
+// and in the AWS SDKs, so that the delays of those who reached it stay spread and none is longer.
+type Exponential struct {
+	// Initial is the longest delay before the first retry. If zero, 100 ms. If negative, all delays are zero.
+	Initial time.Duration
+	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
+	Max time.Duration
+	// Factor is the growth per retry. If zero, 2. Values below 1, and NaN, count as 1: delays never shrink.
+	Factor float64
+	// Jitter is how delays are spread. The zero value is FullJitter.
+	Jitter Jitter
+	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, the source of math/rand/v2 is used.
+	// A smaller number counts as 0, a larger one and NaN as 1.
+	Rand func() float64
+}
+
+// Delay returns the delay before retry n. It does not look at prev.
+func (e Exponential) Delay(n int, _ time.Duration) time.Duration {
+	return e.Jitter.spread(e.longest(n), e.Rand)
+}
+
+// longest returns the delay before jitter.
+func (e Exponential) longest(n int) time.Duration {
+	initial, limit := orElse(e.Initial, defaultInitial), ceiling(e.Max)
+	if n <= 1 || initial == 0 {
+		return min(initial, limit)
+	}
+	// math.Pow takes longer than all the rest, and nearly everybody doubles. A long shift to the right leaves nothing of limit.
+	if e.Factor == 0 || e.Factor == 2 {
+		if initial <= limit>>(n-1) {
+			return initial << (n - 1)
+		}
+		return limit
+	}
+	if !(e.Factor > 1) {
+		return min(initial, limit)
+	}
+	// Compared as floats first: what does not fit into a Duration, infinity included, is not below the limit.
+	// The half rounds: 100 ms times 1.15 is a little less than 115 ms in floats.
+	if f := float64(initial)*math.Pow(e.Factor, float64(n-1)) + 0.5; f < float64(limit) {
+		return time.Duration(f)
+	}
+	return limit
+}
+
+// Decorrelated draws each delay from a range that the previous one sets: min(Max, uniform(Initial, 3·prev)). It is the
+// "decorrelated jitter" of the paper that [Jitter] cites: in its simulation of a hundred clients a little faster than full jitter, and a
+// little more work for the server. The zero value is 100 ms and 20 s.
+//
+// The formula caps after the jitter, so that in a long outage three in ten delays are exactly Max.
+type Decorrelated struct {
+	// Initial is the shortest delay, and stands for prev before the first retry. If zero, 100 ms. If negative, zero.
+	Initial time.Duration
+	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
+	Max time.Duration
+	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, the source of math/rand/v2 is used.
+	// A smaller number counts as 0, a larger one and NaN as 1.
+	Rand func() float64
+}
+
+// Delay returns the delay after prev. It does not look at n.
+func (d Decorrelated) Delay(_ int, prev time.Duration) time.Duration {
+	limit := ceiling(d.Max)
+	initial := min(orElse(d.Initial, defaultInitial), limit)
+	// In floats, three times the longest Duration does not overflow.
+	low, high := float64(initial), 3*float64(max(prev, initial))
+	if f := low + uniform(d.Rand)*(high-low); f < float64(limit) {
+		return max(time.Duration(f), initial)
+	}
+	return limit
+}

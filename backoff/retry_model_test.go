@@ -1,0 +1,110 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Random operations against a few lines of arithmetic.
+func TestRetryModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	pick := func(ns ...float64) time.Duration { return ms(ns[rnd.IntN(len(ns))])[0] }
+	type attempt struct {
+		work, hint time.Duration
+		ok         bool
+	}
+	for range 500 {
+		script := make([]attempt, 12)
+		for i := range script {
+			script[i] = attempt{pick(0, 0, 1, 70), pick(0, 0, 0, 150, 1000), rnd.IntN(8) == 0}
+		}
+		o := &Options{
+			Backoff:     []Backoff{exact, Linear{Jitter: NoJitter}, always(50 * time.Millisecond)}[rnd.IntN(3)],
+			MaxAttempts: rnd.IntN(12),
+			MaxElapsed:  pick(0, 0, 500, 2000),
+			MaxHint:     pick(0, 500),
+			Budget:      &Budget{Ratio: 0.5, Reserve: 1 + rnd.IntN(8)},
+		}
+		deadline, cancelAt := pick(0, 0, 300, 1001, 3000), pick(0, 0, 555, 1555)
+
+		var now time.Duration
+		var calls []time.Duration
+		var cause error
+		budget := float64(o.Budget.Reserve)
+		for n := 1; ; n++ {
+			calls = append(calls, now)
+			a := script[n-1]
+			now += a.work
+			delay := max(o.Backoff.Delay(n, 0), a.hint)
+			if a.ok {
+				budget = min(budget+0.5, float64(o.Budget.Reserve))
+				break
+			}
+			switch {
+			case deadline > 0 && now >= deadline:
+				cause = context.DeadlineExceeded
+			case cancelAt > 0 && now >= cancelAt:
+				cause = context.Canceled
+			case n >= o.maxAttempts():
+				cause = ErrAttempts
+			case a.hint > o.maxHint():
+				cause = ErrHint
+			case o.MaxElapsed > 0 && now+delay > o.MaxElapsed:
+				cause = ErrElapsed
+			case deadline > 0 && now+delay >= deadline:
+				cause = ErrDeadline
+			case budget < 1:
+				cause = ErrBudget
+			case cancelAt > 0 && now+delay >= cancelAt:
+				now, cause = cancelAt, context.Canceled
+			}
+			if cause != nil {
+				break
+			}
+			budget--
+			now += delay
+		}
+		if deadline > 0 && cancelAt > 0 && errors.Is(cause, context.DeadlineExceeded) && now >= cancelAt && cancelAt < deadline {
+			cause = context.Canceled // whichever came first during the last attempt
+		}
+
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			start := time.Now()
+			if deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, deadline)
+				defer cancel()
+			}
+			if cancelAt > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				defer time.AfterFunc(cancelAt, cancel).Stop()
+				defer cancel()
+			}
+			var got []time.Duration
+			_, err := Retry(ctx, func(context.Context) (int, error) {
+				got = append(got, time.Since(start))
+				a := script[len(got)-1]
+				time.Sleep(a.work)
+				synctest.Wait() // what falls due with the end of the attempt comes first
+				if a.ok {
+					return 0, nil
+				}
+				return 0, After(errFailed, a.hint)
+			}, o)
+			took := time.Since(start)
+			equal(t, "calls", got, calls)
+			if !errors.Is(err, cause) || took != now || o.Budget.Balance() != budget {
+				t.Errorf("%v after %v, balance %v; want %v after %v, %v", err, took, o.Budget.Balance(), cause, now, budget)
+			}
+		})
+		if t.Failed() {
+			t.Fatalf("options %+v, deadline %v, cancelled at %v, script %v", o, deadline, cancelAt, script)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// The program retries operations of a flaky service with package backoff alone: with delays that grow, with a server's hint, with an
+// error that is not worth another attempt, within a deadline, and under a budget. It runs offline and takes about a second.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gopacer/pacer/backoff"
+)
+
+var (
+	errUnavailable = errors.New("service unavailable")
+	errNoSuchOrder = errors.New("no such order")
+)
+
+// service fails as often as it is told to.
+type service struct {
+	failures []error
+	calls    int
+}
+
+func (s *service) order(context.Context) (string, error) {
+	s.calls++
+	if len(s.failures) > 0 {
+		err := s.failures[0]
+		s.failures = s.failures[1:]
+		return "", err
+	}
+	return "3 apples", nil
+}
+
+func main() {
+	ctx := context.Background()
+	options := &backoff.Options{
+		MaxAttempts: 5,
+		Notify: func(r backoff.Retrying) {
+			fmt.Printf("  attempt %d: %v; next in %v\n", r.Attempt, r.Err, r.Delay.Round(time.Millisecond))
+		},
+	}
+
+	fmt.Println("Two failures, random delays of up to 100 ms and 200 ms:")
+	s := &service{failures: []error{errUnavailable, errUnavailable}}
+	report(backoff.Retry(ctx, s.order, options))
+
+	fmt.Println("The server asks for 300 ms:")
+	s = &service{failures: []error{backoff.After(errUnavailable, 300*time.Millisecond)}}
+	report(backoff.Retry(ctx, s.order, options))
+
+	fmt.Println("The server asks for a week:")
+	s = &service{failures: []error{backoff.After(errUnavailable, 7*24*time.Hour)}}
+	report(backoff.Retry(ctx, s.order, options))
+
+	fmt.Println("An answer that another attempt does not change:")
+	s = &service{failures: []error{backoff.Permanent(errNoSuchOrder)}}
+	report(backoff.Retry(ctx, s.order, options))
+
+	fmt.Println("A deadline that the next delay would miss:")
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	s = &service{failures: []error{backoff.After(errUnavailable, time.Second)}}
+	report(backoff.Retry(short, s.order, options))
+
+	fmt.Println("Ten orders while the service is down, under a budget of 3 retries:")
+	s = &service{}
+	limited := &backoff.Options{
+		Backoff: backoff.Exponential{Initial: 10 * time.Millisecond},
+		Budget:  &backoff.Budget{Reserve: 3},
+	}
+	var err error
+	for range 10 {
+		s.failures = []error{errUnavailable, errUnavailable, errUnavailable}
+		_, err = backoff.Retry(ctx, s.order, limited)
+	}
+	fmt.Printf("  %d calls where 3 attempts each are 30; the last says: %v\n", s.calls, err)
+}
+
+func report(v string, err error) {
+	if err != nil {
+		fmt.Println("  failed:", err)
+		return
+	}
+	fmt.Println("  got", v)
+}
