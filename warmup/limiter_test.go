@@ -1,0 +1,475 @@
+package warmup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLimiterGuava replays the recorded cases in which somebody really sleeps:
+// with "advance" one caller, with "hold" many at once. The tolerance is that of
+// TestRampGuava.
+func TestLimiterGuava(t *testing.T) {
+	played := map[string]int{}
+	for _, c := range guavaCases(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			ramp := c.ramp()
+			switch {
+			case c.tagged("quirk"), c.tagged("extreme"), c.New.Err:
+				// A bubble starts in 2000 and a Duration lasts for 292 years: see
+				// TestRampGuava for these.
+				played["only by Ramp"]++
+				return
+			case c.tagged("clock-back"):
+				played["only by Ramp"]++ // a bubble's clock cannot
+				return
+			case c.Clock == "hold" && slices.ContainsFunc(c.Ops, func(op guavaOp) bool { return op.Op == "rate" }):
+				played["re-timed, not as Guava"]++ // see TestLimiterSetRate
+				return
+			}
+			played[c.Clock]++
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Ramp: ramp}
+				l.Ramp.Reserve(time.Now(), 0) // starts the clock
+				p := replay{t: t, c: c, total: map[string]int{}}
+				if c.Clock == "advance" {
+					p.advance(l)
+				} else {
+					p.hold(l)
+				}
+			})
+		})
+	}
+	if diff := cmp.Diff(map[string]int{"advance": 67, "hold": 5, "only by Ramp": 10, "re-timed, not as Guava": 2}, played); diff != "" {
+		t.Errorf("cases (-want +got):\n%s", diff)
+	}
+}
+
+func (p *replay) advance(l *Limiter) {
+	ctx := p.t.Context()
+	for i, op := range p.c.Ops {
+		start := time.Now()
+		switch {
+		case op.Err && op.Op == "rate":
+			if l.SetRate(float64(op.Rate)) == nil {
+				p.t.Errorf("op %d: SetRate(%v) = nil", i, op.Rate)
+			}
+		case op.Err: // n of zero or less, see TestLimiterNegative
+		case op.Op == "acquire":
+			if err := l.Wait(ctx, op.N); err != nil {
+				p.t.Errorf("op %d: %v", i, err)
+			}
+			p.wait(i, op, time.Since(start))
+		case op.Op == "try":
+			err := l.TryWait(ctx, op.N, micros(op.Timeout))
+			if op.OK != (err == nil) || !op.OK && !errors.Is(err, ErrMaxWait) {
+				p.t.Errorf("op %d: TryWait = %v, want %v", i, err, op.OK)
+			}
+			if op.OK {
+				p.wait(i, op, time.Since(start))
+			}
+		case op.Op == "rate":
+			if err := l.SetRate(float64(op.Rate)); err != nil {
+				p.t.Errorf("op %d: %v", i, err)
+			}
+		case op.Op == "sleep":
+			time.Sleep(micros(op.D))
+		}
+	}
+}
+
+func (p *replay) hold(l *Limiter) {
+	start := time.Now()
+	var calls sync.WaitGroup
+	for i, op := range p.c.Ops {
+		time.Sleep(micros(op.T-p.c.New.T0) - time.Since(start))
+		switch op.Op {
+		case "acquire", "try":
+			p.grants++
+			tolerance, began := p.tolerance(), time.Now()
+			calls.Go(func() {
+				var err error
+				if op.Op == "acquire" {
+					err = l.Wait(p.t.Context(), op.N)
+				} else {
+					err = l.TryWait(p.t.Context(), op.N, micros(op.Timeout))
+				}
+				if got := time.Since(began); (err == nil) != (op.OK || op.Op == "acquire") || (got-micros(op.Wait)).Abs() > tolerance {
+					p.t.Errorf("op %d: %v after %v, want %v", i, err, got, micros(op.Wait))
+				}
+			})
+			synctest.Wait() // it is in line
+		}
+	}
+	calls.Wait()
+}
+
+// gone records when callers went, as text: "A 0s", "B 1.5s".
+type gone struct {
+	start time.Time
+	mu    sync.Mutex // protects log
+	log   []string
+	calls sync.WaitGroup
+}
+
+// wait starts a caller, and returns when it has gone or waits in line.
+func (g *gone) wait(ctx context.Context, l *Limiter, name string, n int) {
+	g.calls.Go(func() {
+		err := l.Wait(ctx, n)
+		if err != nil {
+			name += " gave up"
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.log = append(g.log, fmt.Sprint(name, " ", time.Since(g.start)))
+	})
+	synctest.Wait()
+}
+
+func (g *gone) check(t *testing.T, want ...string) {
+	t.Helper()
+	g.calls.Wait()
+	if diff := cmp.Diff(want, g.log); diff != "" {
+		t.Errorf("who went when (-want +got):\n%s", diff)
+	}
+}
+
+func TestLimiterOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 2, WarmUp: 4 * time.Second}}, &gone{start: time.Now()}
+		for _, name := range []string{"A", "B", "C", "D", "E", "F"} {
+			g.wait(t.Context(), l, name, 1)
+		}
+		g.check(t, "A 0s", "B 1.375s", "C 2.5s", "D 3.375s", "E 4s", "F 4.5s")
+	})
+}
+
+// TestLimiterCancel: who gives up has taken nothing, and all behind move up.
+func TestLimiterCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
+		first, cancelFirst := context.WithCancel(t.Context())
+		middle, cancelMiddle := context.WithCancel(t.Context())
+		g.wait(t.Context(), l, "A", 1)
+		g.wait(first, l, "B", 5)
+		g.wait(t.Context(), l, "C", 1)
+		g.wait(middle, l, "D", 7)
+		g.wait(t.Context(), l, "E", 1)
+		time.Sleep(500 * time.Millisecond)
+		cancelMiddle()
+		synctest.Wait()
+		cancelFirst()
+		g.check(t, "A 0s", "D gave up 500ms", "B gave up 500ms", "C 1s", "E 2s")
+		g.wait(t.Context(), l, "F", 1)
+		g.check(t, "A 0s", "D gave up 500ms", "B gave up 500ms", "C 1s", "E 2s", "F 3s")
+	})
+}
+
+// TestLimiterCancelMany: golang/go#56924, where the debt of those who left stays.
+func TestLimiterCancelMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 10}}, &gone{start: time.Now()}
+		ctx, cancel := context.WithCancel(t.Context())
+		l.Wait(ctx, 1)
+		for range 200 {
+			go l.Wait(ctx, 1)
+		}
+		time.Sleep(50 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		g.wait(t.Context(), l, "A", 1)
+		g.check(t, "A 100ms")
+		if l.line.Len() != 0 || l.queued != 0 {
+			t.Errorf("%d in line for %v tokens, want none", l.line.Len(), l.queued)
+		}
+	})
+}
+
+func TestLimiterErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Ramp: Ramp{Rate: 1}}
+		cause := errors.New("enough")
+		late, cancelLate := context.WithTimeoutCause(t.Context(), 2*time.Second, cause)
+		defer cancelLate()
+		l.Wait(t.Context(), 3)
+		check := func(what string, err error, text string, timeout bool, is ...error) {
+			t.Helper()
+			if err == nil || err.Error() != text {
+				t.Errorf("%s: %v, want %q", what, err, text)
+				return
+			}
+			var e *Error
+			if !errors.As(err, &e) || e.Timeout() != timeout {
+				t.Errorf("%s: %T with Timeout() other than %v", what, err, timeout)
+			}
+			for _, target := range is {
+				if !errors.Is(err, target) {
+					t.Errorf("%s: %v is not %v", what, err, target)
+				}
+			}
+		}
+
+		start := time.Now()
+		check("no time", l.TryWait(t.Context(), 1, 0),
+			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+		check("negative time", l.TryWait(t.Context(), 1, -5),
+			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+		check("too little time", l.TryWait(t.Context(), 1, 3*time.Second-1),
+			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+		check("deadline before", l.Wait(late, 1),
+			"warmup: not granted: would wait 3s: past the deadline of the context: context deadline exceeded", true, context.DeadlineExceeded)
+		if !time.Now().Equal(start) {
+			t.Errorf("it took %v to refuse", time.Since(start))
+		}
+
+		time.Sleep(2 * time.Second)
+		synctest.Wait() // the context has ended
+		check("deadline passed", l.Wait(late, 1),
+			"warmup: not granted: context deadline exceeded: enough", true, context.DeadlineExceeded, cause)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		check("canceled with a cause", l.Wait(ctx, 1), "warmup: not granted: context canceled: enough", false, context.Canceled, cause)
+		ctx, cancel2 := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second/2, cancel2)
+		check("canceled", l.Wait(ctx, 1), "warmup: not granted: context canceled", false, context.Canceled)
+
+		// Nothing of all that was charged: three seconds after the three.
+		if err := l.TryWait(t.Context(), 1, time.Second/2); err != nil || time.Since(start) != 3*time.Second {
+			t.Errorf("TryWait = %v after %v, want nil after 3s", err, time.Since(start))
+		}
+	})
+}
+
+// TestLimiterDeadline: the wait must end before the deadline, by a nanosecond.
+func TestLimiterDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Ramp: Ramp{Rate: 1}}
+		l.Wait(t.Context(), 1)
+		for _, d := range []time.Duration{time.Second, time.Second + 1} {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			start := time.Now()
+			err := l.Wait(ctx, 1)
+			if d == time.Second && (!errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0) {
+				t.Errorf("deadline %v: %v after %v", d, err, time.Since(start))
+			}
+			if d > time.Second && (err != nil || time.Since(start) != time.Second) {
+				t.Errorf("deadline %v: %v after %v", d, err, time.Since(start))
+			}
+		}
+	})
+}
+
+// TestLimiterDeadlineInLine: the wait includes those of everybody ahead.
+func TestLimiterDeadlineInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
+		g.wait(t.Context(), l, "A", 1)
+		g.wait(t.Context(), l, "B", 3)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		g.wait(ctx, l, "C", 1) // could go at 4 s
+		g.wait(t.Context(), l, "D", 1)
+		if err := l.TryWait(t.Context(), 1, 5*time.Second-1); !errors.Is(err, ErrMaxWait) {
+			t.Errorf("TryWait of less than 5s: %v", err)
+		}
+		g.check(t, "A 0s", "C gave up 0s", "B 1s", "D 4s")
+	})
+}
+
+// TestLimiterSetRate: what has gone keeps its price, what waits does not.
+func TestLimiterSetRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 0.1}}, &gone{start: time.Now()}
+		for _, name := range []string{"A", "B", "C", "D"} {
+			g.wait(t.Context(), l, name, 1)
+		}
+		time.Sleep(time.Second)
+		if err := l.SetRate(100); err != nil {
+			t.Error(err)
+		}
+		for _, rate := range []float64{0, -1, math.NaN()} {
+			if err := l.SetRate(rate); err == nil {
+				t.Errorf("SetRate(%v) = nil", rate)
+			}
+		}
+		g.check(t, "A 0s", "B 10s", "C 10.01s", "D 10.02s")
+	})
+}
+
+// TestLimiterSetRateTooLate: who can no longer make it fails when it is first.
+func TestLimiterSetRateTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		g.wait(t.Context(), l, "A", 1)
+		g.wait(t.Context(), l, "B", 1)
+		g.wait(ctx, l, "C", 1)
+		g.wait(t.Context(), l, "D", 1)
+		l.SetRate(0.1)
+		g.check(t, "A 0s", "B 1s", "C gave up 1s", "D 11s")
+	})
+}
+
+func TestLimiterChill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 2, WarmUp: 4 * time.Second}}, &gone{start: time.Now()}
+		g.wait(t.Context(), l, "A", 8) // costs 6 s, and then it is warm
+		g.wait(t.Context(), l, "B", 1)
+		g.wait(t.Context(), l, "C", 1)
+		l.Chill()
+		g.check(t, "A 0s", "B 6s", "C 7.375s")
+	})
+}
+
+// TestLimiterLate: a late timer loses no quota, unless it is very late.
+func TestLimiterLate(t *testing.T) {
+	for late, want := range map[time.Duration]time.Duration{
+		0:               2 * time.Second,
+		lag:             2 * time.Second,
+		lag + 1:         2*time.Second + 1,
+		5 * time.Second: 7*time.Second - lag,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			l := &Limiter{Ramp: Ramp{Rate: 1, MaxBurst: -1}}
+			l.Wait(t.Context(), 1)
+			e, b, err := l.join(t.Context(), 1, -1)
+			if e == nil || err != nil {
+				t.Fatal("not in line:", err)
+			}
+			time.Sleep(time.Second + late)
+			if wait, err := l.advance(e, b); wait > 0 || err != nil {
+				t.Fatalf("did not go: %v, %v", wait, err)
+			}
+			l.Wait(t.Context(), 1)
+			if got := max(time.Since(start), time.Second+late); got != max(want, time.Second+late) {
+				t.Errorf("%v late: the next went at %v, want %v", late, got, want)
+			}
+		})
+	}
+}
+
+// TestLimiterStress has many callers that come, go, give up and change the rate:
+// those who went went no faster than the rate, and nothing is left behind.
+func TestLimiterStress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rate = 1000
+		l := &Limiter{Ramp: Ramp{Rate: rate, MaxBurst: 100 * time.Millisecond}}
+		start := time.Now()
+		var mu sync.Mutex // protects went
+		var went []time.Time
+		var calls sync.WaitGroup
+		for i := range 64 {
+			rnd := rand.New(rand.NewPCG(5, uint64(i)))
+			calls.Go(func() {
+				for range 100 {
+					ctx, cancel := context.WithCancel(t.Context())
+					stop := time.AfterFunc(time.Duration(rnd.IntN(200))*time.Millisecond, cancel)
+					if l.TryWait(ctx, 1+rnd.IntN(3), time.Duration(rnd.IntN(300))*time.Millisecond) == nil {
+						mu.Lock()
+						went = append(went, time.Now())
+						mu.Unlock()
+					}
+					stop.Stop()
+					cancel()
+					time.Sleep(time.Duration(rnd.IntN(50)) * time.Millisecond)
+					if rnd.IntN(10) == 0 {
+						l.SetRate(rate / 2 * (1 + rnd.Float64()))
+					}
+				}
+			})
+		}
+		calls.Wait()
+		// One token each at least, a full store at most, and one more for free.
+		most := time.Since(start).Seconds()*rate + rate/10 + 1
+		if n := len(went); float64(n) > most || n < 1000 {
+			t.Errorf("%d went in %v", n, time.Since(start))
+		}
+		if l.line.Len() != 0 || l.queued != 0 {
+			t.Errorf("%d in line for %v tokens, want none", l.line.Len(), l.queued)
+		}
+	})
+}
+
+func TestLimiterInvalid(t *testing.T) {
+	l := &Limiter{}
+	if err := l.Wait(t.Context(), 1); err == nil || err.Error() != "warmup: Rate is 0, want a positive number of tokens per second" {
+		t.Errorf("Wait without a Rate: %v", err)
+	}
+	l.SetRate(1)
+	if err := l.Wait(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLimiterNegative(t *testing.T) {
+	l := &Limiter{Ramp: Ramp{Rate: 1}}
+	if err := l.Wait(t.Context(), 0); err != nil || l.Ramp.taken != 1 {
+		t.Errorf("Wait(0) = %v and took %v, want 1", err, l.Ramp.taken)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Wait(-1) did not panic")
+		}
+	}()
+	l.Wait(t.Context(), -1)
+}
+
+func TestLimiterHuge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Ramp: Ramp{Rate: 1}}
+		ctx, cancel := context.WithCancel(t.Context())
+		l.Wait(ctx, math.MaxInt)
+		for range 10 {
+			go l.Wait(ctx, math.MaxInt)
+			go l.Wait(ctx, 1)
+		}
+		time.Sleep(1000 * time.Hour)
+		if err := l.TryWait(ctx, 1, forever/2); !errors.Is(err, ErrMaxWait) {
+			t.Errorf("TryWait behind a debt of centuries = %v", err)
+		}
+		cancel()
+		synctest.Wait()
+		if l.line.Len() != 0 || l.queued != 0 {
+			t.Errorf("%d in line for %v tokens, want none", l.line.Len(), l.queued)
+		}
+	})
+}
+
+func BenchmarkLimiterWait(b *testing.B) {
+	b.Run("serial", func(b *testing.B) {
+		b.ReportAllocs()
+		l := &Limiter{Ramp: Ramp{Rate: 1e12, WarmUp: time.Second}}
+		for b.Loop() {
+			l.Wait(b.Context(), 1)
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.ReportAllocs()
+		l := &Limiter{Ramp: Ramp{Rate: 1e12, WarmUp: time.Second}}
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				l.Wait(b.Context(), 1)
+			}
+		})
+	})
+	b.Run("refused", func(b *testing.B) {
+		b.ReportAllocs()
+		l := &Limiter{Ramp: Ramp{Rate: 1e-3}}
+		l.Wait(b.Context(), 1)
+		for b.Loop() {
+			l.TryWait(b.Context(), 1, 0)
+		}
+	})
+}
