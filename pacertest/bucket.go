@@ -1,0 +1,197 @@
+package pacertest
+
+import (
+	"math"
+	"time"
+)
+
+// TokenBucket holds up to Burst tokens, of which a request takes its cost, and
+// is refilled evenly at Rate. Reset is the time until it is full again, as
+// Twitch, OpenAI and Groq announce it: a request may go much earlier.
+//
+// This is golang.org/x/time/rate, didip/tollbooth, AWS and Stripe.
+type TokenBucket struct {
+	// Rate is in tokens per second. If it is not positive, the bucket is never
+	// refilled.
+	Rate float64
+
+	// Burst is the size of the bucket. If it is not positive, it is 1.
+	Burst int
+
+	bucket bucket
+}
+
+// Fresh implements Algorithm.
+func (t *TokenBucket) Fresh() Algorithm {
+	return &TokenBucket{Rate: t.Rate, Burst: t.Burst}
+}
+
+// Take implements Algorithm.
+func (t *TokenBucket) Take(now time.Time, n int) Verdict {
+	return t.bucket.take(now, n, refill{size: max(1, t.Burst), tokens: t.Rate, per: 1e9})
+}
+
+// GCRA is the generic cell rate algorithm: a token bucket that stores one
+// instant, the theoretical arrival time, in whole nanoseconds. Requests are
+// admitted every 1/Rate seconds, a Burst of them early. Reset is the time
+// until all of Burst may go again.
+//
+// This is throttled/throttled, go-redis/redis_rate and redis-cell.
+type GCRA struct {
+	// Rate is in requests per second. If it is not positive, what was taken
+	// never comes back.
+	Rate float64
+
+	// Burst is how many may go at once, MaxBurst+1 in throttled. If it is not
+	// positive, it is 1.
+	Burst int
+
+	bucket bucket
+}
+
+// Fresh implements Algorithm.
+func (g *GCRA) Fresh() Algorithm {
+	return &GCRA{Rate: g.Rate, Burst: g.Burst}
+}
+
+// Take implements Algorithm.
+func (g *GCRA) Take(now time.Time, n int) Verdict {
+	interval := math.Inf(1)
+	if g.Rate > 0 {
+		interval = math.Floor(1e9 / g.Rate * (1 + rounding)) // throttled divides integers
+	}
+	return g.bucket.take(now, n, refill{size: max(1, g.Burst), tokens: 1, per: interval})
+}
+
+// LeakyBucket is filled by requests and leaks at Rate; a request that would
+// make it overflow is refused. Reset is the time until it is empty.
+//
+// As a meter (the zero Queue) it admits what a TokenBucket admits: this is
+// nginx's limit_req with nodelay, whose burst=10 is a Depth of 11, and
+// Shopify's REST API. With a Queue it is limit_req without nodelay.
+type LeakyBucket struct {
+	// Rate is in requests per second. If it is not positive, nothing leaks.
+	Rate float64
+
+	// Depth is the size of the bucket. If it is not positive, it is 1.
+	Depth int
+
+	// Queue makes the server hold each admitted request until all before it
+	// have leaked out, so that requests are served evenly at Rate. A client
+	// sees no refusals but latency, until the bucket is full.
+	Queue bool
+
+	bucket bucket
+}
+
+// Fresh implements Algorithm.
+func (l *LeakyBucket) Fresh() Algorithm {
+	return &LeakyBucket{Rate: l.Rate, Depth: l.Depth, Queue: l.Queue}
+}
+
+// Take implements Algorithm.
+func (l *LeakyBucket) Take(now time.Time, n int) Verdict {
+	r := refill{size: max(1, l.Depth), tokens: l.Rate, per: 1e9}
+	before := l.bucket.reset(now, r)
+	v := l.bucket.take(now, n, r)
+	if l.Queue && v.OK {
+		v.Delay = before
+	}
+	return v
+}
+
+// refill is how a bucket is filled: so many tokens in so many nanoseconds, up
+// to a size.
+type refill struct {
+	size        int
+	tokens, per float64
+}
+
+// rounding is the relative error of a rate such as 5./60 and a division by it.
+// A time that is within it of a whole nanosecond is that nanosecond.
+const rounding = 0x1p-51
+
+// after returns the time in which n tokens flow, or Never.
+func (r refill) after(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	d := float64(n) * r.per / r.tokens
+	d = math.Ceil(d - min(d*rounding, 0.25))
+	if r.tokens > 0 && d < math.MaxInt64 {
+		return time.Duration(d)
+	}
+	return Never
+}
+
+// bucket is a bucket of tokens. It keeps what was taken since it was last full
+// rather than a level, so that no rounding error adds up: how long n tokens
+// take is rounded once, however many steps it came in.
+type bucket struct {
+	full  time.Time // when it was last seen full, or zero if it is new
+	taken int       // since then
+}
+
+// take takes n at now if there are so many.
+func (b *bucket) take(now time.Time, n int, r refill) Verdict {
+	checkCost(n)
+	if b.reset(now, r) == 0 {
+		b.full, b.taken = now, 0
+	}
+	ok := b.wait(now, n, r) == 0
+	if ok {
+		b.taken += n
+	}
+	return Verdict{
+		OK:         ok,
+		Limit:      r.size,
+		Remaining:  b.remaining(now, r),
+		Reset:      b.reset(now, r),
+		RetryAfter: b.wait(now, n, r),
+		Window:     r.after(r.size),
+	}
+}
+
+// wait returns the time until there are n tokens.
+func (b *bucket) wait(now time.Time, n int, r refill) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	if n > r.size {
+		return Never
+	}
+	return b.until(now, n-(r.size-b.taken), r)
+}
+
+// reset returns the time until the bucket is full.
+func (b *bucket) reset(now time.Time, r refill) time.Duration {
+	return b.until(now, b.taken, r)
+}
+
+// until returns the time until n tokens have flowed since it was full.
+func (b *bucket) until(now time.Time, n int, r refill) time.Duration {
+	after := r.after(n)
+	if after == Never {
+		return Never
+	}
+	return max(0, after-now.Sub(b.full))
+}
+
+// remaining returns how many tokens there are. The division is corrected where
+// its rounding disagrees with wait, which decides.
+func (b *bucket) remaining(now time.Time, r refill) int {
+	if b.reset(now, r) == 0 {
+		return r.size
+	}
+	n := r.size - b.taken
+	if r.tokens > 0 {
+		n += int(min(float64(b.taken), float64(now.Sub(b.full))/r.per*r.tokens))
+	}
+	for n < r.size && b.wait(now, n+1, r) == 0 {
+		n++
+	}
+	for n > 0 && b.wait(now, n, r) > 0 {
+		n--
+	}
+	return max(0, n)
+}
