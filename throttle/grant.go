@@ -1,0 +1,135 @@
+package throttle
+
+import "time"
+
+// Grant is the right to send one request now. It is ended by exactly one call of
+// Done, when the server has answered, or of Cancel, if nothing was sent.
+type Grant struct {
+	l     *Limiter
+	n     int
+	place Place
+	sent  time.Time // when it was granted
+	probe bool      // it went to find out what the server allows
+}
+
+// Place is where the request stood in line: the Claim.Place with which it asks
+// again if the server refuses it.
+func (g Grant) Place() Place { return g.place }
+
+// Time is when the request was granted.
+func (g Grant) Time() time.Time { return g.sent }
+
+// Answer is what became of a request.
+type Answer struct {
+	// Refused says that the server refused the request because of a limit, and
+	// did nothing.
+	Refused bool
+
+	// Lost says that no answer came: it may have reached the server or not.
+	Lost bool
+
+	// Hold is for how long the server wants nobody to ask, and HoldKnown whether
+	// it said so. It is bounded by Limiter.MaxHold.
+	Hold      time.Duration
+	HoldKnown bool
+
+	// Statements is what the server said about its limits.
+	Statements []Statement
+}
+
+// Done ends the grant and learns from the answer. It returns for how long the
+// bucket is held from now on, zero if it is not.
+func (g Grant) Done(a Answer) (held time.Duration) {
+	l := g.l
+	root := l.lock()
+	defer root.mu.Unlock()
+	if l.line.cost == 0 && l.server.quiet(&a) {
+		l.server.end(g)
+		return 0
+	}
+	now := root.now()
+	l.change(now, func() { l.learn(g, now, &a) })
+	return max(l.hold.Sub(now), 0)
+}
+
+// learn takes in what became of a request.
+func (l *Limiter) learn(g Grant, now time.Time, a *Answer) {
+	s := &l.server
+	s.end(g)
+	if a.Refused && a.HoldKnown && a.Hold <= 0 {
+		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
+	}
+	s.learn(g, now, a, l)
+	if a.Refused || a.HoldKnown {
+		l.refused(g, now, a)
+	} else if !a.Lost {
+		s.refusals = 0
+	}
+}
+
+// refused holds the bucket for as long as the server asks, or, where it does not
+// say or has not meant it, for a time that doubles with each refusal in a row.
+func (l *Limiter) refused(g Grant, now time.Time, a *Answer) {
+	s := &l.server
+	// A burst of refusals is one signal: those that were on their way when the
+	// first came back say nothing new.
+	news := !g.sent.Before(s.refusedAt)
+	if a.Refused && news {
+		s.refusals++
+		s.refusedAt = now
+		for _, lim := range l.limits {
+			if lim != nil {
+				lim.cool(now)
+			}
+		}
+		if l.SlowStart {
+			s.restart(now)
+		}
+	}
+	hold := max(a.Hold, 0)
+	if a.Refused {
+		if (hold == 0 || s.refusals > 1) && !s.used(now) {
+			hold = max(hold, doubled(firstHold, s.refusals))
+		}
+	}
+	hold = min(hold, l.maxHold())
+	l.holdUntil(now.Add(hold+l.jitter(hold)), now)
+}
+
+// firstHold is how long the bucket is held after a refusal for which the server
+// gave neither a hint nor a reset. It doubles with each further refusal.
+const firstHold = 100 * time.Millisecond
+
+// doubled returns d, doubled for each n after the first.
+func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
+
+// Cancel ends the grant of a request that was not sent: what was charged goes
+// back, exactly, and everybody behind moves up.
+func (g Grant) Cancel() {
+	root := g.l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	g.l.change(now, func() { g.give(now) })
+}
+
+// give takes the grant back. It requires that mu is held.
+func (g Grant) give(now time.Time) {
+	for b := g.l; b != nil; b = b.Parent {
+		b.booked = now
+		for _, lim := range b.limits {
+			if lim != nil {
+				lim.give(now, g.n)
+			}
+		}
+	}
+	g.l.server.end(g)
+	g.l.server.seen(g)
+}
+
+// forget ends the grant of a caller who will not say how it went.
+func (g Grant) forget() {
+	root := g.l.lock()
+	defer root.mu.Unlock()
+	g.l.server.end(g)
+	g.l.server.seen(g)
+}

@@ -1,0 +1,187 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// model is a Limiter by definition: every millisecond all buckets gain their rate,
+// up to the burst, and then whoever is first in line goes while all of them have
+// enough. It counts in thousandths of a token. That is exact for rates that divide
+// 1000, and that only change to a divisor: then whoever is due is due in a whole
+// millisecond.
+type model struct {
+	now     int // ms
+	held    int // nothing goes before
+	quotas  []Quota
+	tokens  []int // thousandths
+	waiting []*modelWaiter
+}
+
+type modelWaiter struct{ id, n, went int }
+
+func (m *model) step() {
+	m.now++
+	for i, q := range m.quotas {
+		m.tokens[i] = min(m.tokens[i]+q.N, q.Burst*1000)
+	}
+	m.grant()
+}
+
+func (m *model) grant() {
+	for len(m.waiting) > 0 && m.now >= m.held {
+		w := m.waiting[0]
+		for _, t := range m.tokens {
+			if t < w.n*1000 {
+				return
+			}
+		}
+		for i := range m.tokens {
+			m.tokens[i] -= w.n * 1000
+		}
+		w.went = m.now
+		m.waiting = m.waiting[1:]
+	}
+}
+
+func (m *model) give(n int) {
+	for i, q := range m.quotas {
+		m.tokens[i] = min(m.tokens[i]+n*1000, q.Burst*1000)
+	}
+	m.grant()
+}
+
+func (m *model) remove(w *modelWaiter) {
+	for i := range m.waiting {
+		if m.waiting[i] == w {
+			m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
+			break
+		}
+	}
+	m.grant()
+}
+
+// TestLimiterAgainstModel runs random histories through a Limiter and the model:
+// claims of any weight, cancels in line and after the grant, holds, their end,
+// and changes of quotas. Everybody must go in exactly the same millisecond.
+func TestLimiterAgainstModel(t *testing.T) {
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { againstModel(t, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func againstModel(t *testing.T, r *rand.Rand) {
+	quotas := func(qs Quotas) Quotas {
+		for i := range qs {
+			for _, divisor := range []int{2, 2, 5} {
+				if qs[i].N%divisor == 0 && r.IntN(3) == 0 {
+					qs[i].N /= divisor
+				}
+			}
+			qs[i].Burst = 3 + r.IntN(8)
+		}
+		return qs
+	}
+	l := &Limiter{Quotas: quotas([]Quota{{N: 200}, {N: 100}, {N: 50}}[:1+r.IntN(3)])}
+	m := &model{quotas: append([]Quota(nil), l.Quotas...)}
+	for _, q := range m.quotas {
+		m.tokens = append(m.tokens, q.Burst*1000)
+	}
+
+	type claim struct {
+		*modelWaiter
+		waiter  *Waiter
+		grant   Grant
+		granted bool
+	}
+	var claims []*claim // not settled
+	start := time.Now()
+	settle := func() {
+		for _, c := range claims {
+			if c.granted {
+				continue
+			}
+			select {
+			case <-c.waiter.ready:
+				c.grant, c.granted = c.waiter.grant, true
+				if c.waiter.err != nil {
+					t.Fatalf("claim %d: %v", c.id, c.waiter.err)
+				}
+			default:
+			}
+			if c.granted != (c.went >= 0) {
+				t.Fatalf("at %v, claim %d of %d went: %v; in the model: %v", time.Since(start), c.id, c.n, c.granted, c.went >= 0)
+			}
+		}
+	}
+	drop := func(i int) { claims = append(claims[:i], claims[i+1:]...) }
+
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for id := range 400 {
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		m.step()
+		settle()
+		for range r.IntN(3) {
+			switch k := r.IntN(20); {
+			case k < 10: // somebody asks
+				c := &claim{modelWaiter: &modelWaiter{id: id, n: 1 + r.IntN(3), went: -1}}
+				m.waiting = append(m.waiting, c.modelWaiter)
+				m.grant()
+				g, w, err := l.Join(t.Context(), Claim{N: c.n})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.waiter, c.grant, c.granted = w, g, w == nil
+				if c.granted != (c.went >= 0) {
+					t.Fatalf("at %v, claim %d of %d went at once: %v; in the model: %v", time.Since(start), c.id, c.n, c.granted, c.went >= 0)
+				}
+				claims = append(claims, c)
+			case k < 16 && len(claims) > 0: // somebody no longer wants it
+				i := r.IntN(len(claims))
+				c := claims[i]
+				drop(i)
+				if c.granted {
+					c.grant.Cancel()
+					m.give(c.n)
+				} else {
+					if _, err := c.waiter.Wait(canceled); err == nil {
+						t.Fatal("canceled, and granted")
+					}
+					m.remove(c.modelWaiter)
+				}
+			case k == 16:
+				d := r.IntN(60)
+				l.Pause(time.Duration(d) * time.Millisecond)
+				m.held = max(m.held, m.now+d)
+				m.grant()
+			case k == 17:
+				l.Resume()
+				m.held = min(m.held, m.now)
+				m.grant()
+			case k == 18:
+				m.quotas = quotas(m.quotas)
+				if err := l.SetQuotas(append(Quotas(nil), m.quotas...)); err != nil {
+					t.Fatal(err)
+				}
+				m.give(0) // a smaller burst keeps less
+			}
+			settle()
+		}
+	}
+	if s := l.State(); s.Waiting != len(m.waiting) {
+		t.Errorf("%d wait, in the model %d", s.Waiting, len(m.waiting))
+	}
+	for _, c := range claims {
+		if !c.granted {
+			c.waiter.Wait(canceled)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package throttle
+
+import "time"
+
+// refill is what is known of how a limit comes back. Some servers restore all of
+// it at the reset, others (token bucket, GCRA, sliding window) bring it back bit
+// by bit, and their reset is the time until all is back, or the end of a grid.
+// Waiting for that would waste up to half of the quota. Such a server gives
+// itself away:
+//
+//   - The reset moves on while less and less remains: it is the time to full,
+//     and what is missing comes back in that time.
+//   - After a reset only a part is there.
+//   - Where the reset is so near that rounding hides the first of these, one
+//     request looks early, once: as early as one token would be back, were it
+//     the time to full. If it is refused, all comes back at the reset.
+//
+// Such a server is paced, where nothing remains, at a rate that it is known to
+// keep: tokens that came back for certain, over the time that they took. What
+// comes back faster shows in Remaining and is spent at once. If most comes back
+// in a moment after all, or a paced request is refused twice in a row, it was no
+// such server.
+type refill struct {
+	refills bool
+	doubt   bool          // it may as well be one whose window was not all used at its start
+	steps   bool          // it was taken for one that refills, and was not
+	trying  bool          // a request is to look early, or does
+	tried   bool          // it did
+	rate    float64       // tokens per second
+	paced   time.Time     // when the last token that was left went
+	full    time.Duration // about how long the whole limit takes to come back
+
+	// The rate is measured from since, when had remained; got have been granted
+	// since.
+	since time.Time
+	had   int
+	got   int
+
+	strikes int     // refusals in a row
+	slowest float64 // the least rate that is believed: a token per MaxHold
+}
+
+// outcome is what an answer says of one window, and what was known before.
+type outcome struct {
+	sent, now   time.Time
+	n           int
+	refused     bool
+	probe       bool // it went although nothing remained
+	newer       bool // it was written after all others
+	moved       bool // the reset moved on before it came
+	remaining   int
+	before      int       // least Remaining before
+	early, late time.Time // the reset as it was known before
+	spent       time.Time // since when nothing remained
+}
+
+// refillAt returns when the next n tokens are back.
+func (r *refill) refillAt(n int) time.Time { return r.paced.Add(seconds(float64(n) / r.rate)) }
+
+// observe draws the conclusions from an outcome.
+func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
+	r.slowest = 1 / maxHold.Seconds()
+	if r.refills {
+		r.measure(o, w.limit)
+		return
+	}
+	if o.probe && r.trying {
+		r.trying, r.tried = false, true
+	}
+	switch {
+	case o.refused || r.steps || w.limit == 0 || o.late.IsZero():
+	case o.moved && o.remaining <= o.before:
+		missing := max(w.limit-o.remaining, 1)
+		full := (w.late.Sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
+		r.start(o, w.limit, o.now, seconds(full))
+	case !o.probe || o.spent.IsZero() || 4*(o.remaining+o.n) >= 3*w.limit:
+	case o.sent.Before(o.late):
+		// A part was back before the reset: where it was looked for on a guess, as
+		// early as a token is back if the reset is the time to full.
+		r.start(o, w.limit, o.spent, o.late.Sub(o.spent)+w.step)
+	default:
+		// A part was back after it. How long all takes is the time from reset to
+		// reset, or, if the next is no reset of that kind, no less than it took to
+		// this one.
+		full := w.late.Sub(o.early)
+		if w.late.Sub(o.now) < o.late.Sub(o.spent)/2 {
+			full = o.late.Sub(o.spent)
+		}
+		r.start(o, w.limit, o.late, full)
+		r.doubt = true
+	}
+}
+
+// start takes the server for one that refills, all of limit in full.
+func (r *refill) start(o outcome, limit int, since time.Time, full time.Duration) {
+	r.refills, r.doubt, r.strikes, r.full = true, false, 0, max(full, time.Millisecond)
+	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest), o.now
+	r.since, r.had, r.got = since, 0, o.n
+	if since.Equal(o.now) {
+		r.had, r.got = o.remaining, 0
+	}
+}
+
+// measure keeps the rate of a server that refills.
+func (r *refill) measure(o outcome, limit int) {
+	if o.sent.Before(r.since) {
+		return
+	}
+	if o.refused {
+		// Slower than thought; and twice in a row, it is no such server.
+		r.strikes++
+		r.refills, r.steps = r.strikes < 2, r.strikes >= 2
+		r.rate, r.paced = max(r.rate*slower, r.slowest), o.now
+		r.since, r.had, r.got = o.now, o.remaining, 0
+		return
+	}
+	r.strikes = 0
+	r.got += o.n
+	if !o.newer {
+		return
+	}
+	// Remaining is cut to a whole number, so up to one token of it was there
+	// before.
+	back, took := r.got+o.remaining-r.had-1, o.now.Sub(r.since)
+	switch {
+	case r.doubt && took < r.full/2 && 4*back > 3*limit:
+		r.refills, r.steps = false, true
+	case took >= r.full/2:
+		r.rate = max(r.rate, float64(back)/took.Seconds())
+	}
+}
+
+// slower is what a refusal leaves of the rate at which a server was thought to
+// refill. The decrease of AWS's adaptive mode, for rates that are guessed, is
+// 0.7; this one was measured.
+const slower = 0.8
+
+// try returns when one request may go and look at a window that is spent.
+func (r *refill) try(w *window) (at time.Time, early bool) {
+	wait := w.late.Sub(w.spent)
+	coarse := 2*w.late.Sub(later(w.early, w.spent)) > wait
+	if r.tried || r.steps || r.refills || w.limit < 2 || !coarse {
+		return w.late, false
+	}
+	return w.spent.Add((wait + w.step) / time.Duration(w.limit)), true
+}

@@ -1,0 +1,213 @@
+package throttle
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// server is what the server of a bucket allows, as far as its answers tell: slow
+// start while that is unknown, and a window for each limit that it speaks of.
+type server struct {
+	flying   int // grants that are not ended
+	inflight int // their cost
+
+	// While ramp is positive at most that many requests are in flight that went
+	// since the restart.
+	ramp      int
+	restarted time.Time
+	climbing  int       // in flight, of those that went since the restart
+	climbed   int       // answers since the restart
+	lastClimb time.Time // when the latest of them went
+
+	refusals  int       // in a row
+	refusedAt time.Time // when the latest of them came back
+
+	windows []window
+}
+
+const (
+	// enough answers end a slow start at a server that says nothing of limits:
+	// five round trips of doubling.
+	enough = 32
+
+	// patience is how long one request that went ahead may keep the others
+	// waiting for its answer. After it, one more goes.
+	patience = 5 * time.Second
+
+	// maxWindows bounds the memory that a server can make a bucket use by
+	// giving ever new names to its limits.
+	maxWindows = 16
+)
+
+// restart begins a slow start.
+func (s *server) restart(now time.Time) {
+	s.ramp, s.restarted, s.climbing, s.climbed = 1, now, 0, 0
+}
+
+// open reports whether the server allows n at now.
+func (s *server) open(now time.Time, n int) bool {
+	if s.ramp > 0 && s.climbing >= s.ramp && now.Before(s.lastClimb.Add(patience)) {
+		return false
+	}
+	for i := range s.windows {
+		if s.windows[i].due(now, 0, n, s.inflight).at.After(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// due returns d, or what comes later because of the server.
+func (s *server) due(d due, ahead, n int) due {
+	if s.ramp > 0 && s.climbing+ahead >= s.ramp {
+		if at := s.lastClimb.Add(patience); s.climbing >= s.ramp && at.After(d.at) {
+			d = due{at: at, cause: CauseSlowStart, event: true}
+		} else if d.cause == "" {
+			d.cause = CauseSlowStart
+		}
+	}
+	for i := range s.windows {
+		w := &s.windows[i]
+		if o := w.due(d.at, ahead, n, s.inflight); o.at.After(d.at) {
+			d = o
+			d.quota = w.label()
+		}
+	}
+	return d
+}
+
+// take counts a grant. It reports whether it goes to find something out.
+func (s *server) take(now time.Time, n int) (probe bool) {
+	s.flying++
+	s.inflight += n
+	if s.ramp > 0 {
+		s.climbing++
+		s.lastClimb = now
+	}
+	for i := range s.windows {
+		if s.windows[i].take(now, s.inflight) {
+			probe = true
+		}
+	}
+	return probe
+}
+
+// end counts a grant that is over.
+func (s *server) end(g Grant) {
+	s.flying--
+	s.inflight -= g.n
+	if s.ramp > 0 && !g.sent.Before(s.restarted) {
+		s.climbing = max(s.climbing-1, 0)
+	}
+}
+
+// seen counts the answer to a request that went to see whether there is quota.
+func (s *server) seen(g Grant) {
+	if g.probe {
+		for i := range s.windows {
+			s.windows[i].probing = false
+		}
+	}
+}
+
+// quiet reports whether the answer tells nothing and there is nothing that it
+// could have told about.
+func (s *server) quiet(a *Answer) bool {
+	return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 && len(a.Statements) == 0 && !a.Refused && !a.HoldKnown
+}
+
+// learn takes in what an answer says.
+func (s *server) learn(g Grant, now time.Time, a *Answer, l *Limiter) {
+	for i := range a.Statements {
+		s.window(a.Statements[i].Name).learn(g, now, &a.Statements[i], a, l)
+	}
+	if len(a.Statements) == 0 {
+		s.unsaid(g, now, a)
+	}
+	s.seen(g)
+	if s.ramp > 0 && !g.sent.Before(s.restarted) && !a.Refused && !a.Lost {
+		s.climbed++
+		s.ramp++
+		if len(a.Statements) > 0 || s.climbed >= enough {
+			s.ramp = 0
+		}
+	}
+}
+
+// unsaid accounts for an answer without statements: the windows that are known
+// are a request nearer to their end, and one whose reset has passed and of which
+// the server no longer speaks is forgotten.
+func (s *server) unsaid(g Grant, now time.Time, a *Answer) {
+	kept := s.windows[:0]
+	for _, w := range s.windows {
+		if !a.Refused {
+			w.least -= g.n
+		}
+		if a.Refused || a.Lost || !g.probe || now.Before(w.until) {
+			kept = append(kept, w)
+		}
+	}
+	clear(s.windows[len(kept):])
+	s.windows = kept
+}
+
+// window returns the window of that name, a new one if there is none.
+func (s *server) window(name string) *window {
+	oldest := 0
+	for i := range s.windows {
+		if s.windows[i].name == name {
+			return &s.windows[i]
+		}
+		if s.windows[i].stated.Before(s.windows[oldest].stated) {
+			oldest = i
+		}
+	}
+	if len(s.windows) < maxWindows {
+		s.windows = append(s.windows, window{name: name})
+		return &s.windows[len(s.windows)-1]
+	}
+	s.windows[oldest] = window{name: name}
+	return &s.windows[oldest]
+}
+
+// used reports whether some window is used up until a reset that is known.
+func (s *server) used(now time.Time) bool {
+	for i := range s.windows {
+		if w := &s.windows[i]; w.least <= 0 && w.until.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports whether forgetting what was learned could let anybody exceed it.
+func (s *server) idle(now time.Time) bool {
+	if s.flying > 0 {
+		return false
+	}
+	for i := range s.windows {
+		if w := &s.windows[i]; w.least <= 0 && w.until.After(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxHold is the longest hold that a server's word is good for.
+func (l *Limiter) maxHold() time.Duration {
+	if l.MaxHold == 0 {
+		return 15 * time.Minute
+	}
+	return max(l.MaxHold, 0)
+}
+
+// jitter returns what is added to a hold of d, so that several processes do not
+// all come back in the same instant: up to a hundredth of it, at most a second,
+// never less than the server asked for.
+func (l *Limiter) jitter(d time.Duration) time.Duration {
+	random := l.Rand
+	if random == nil {
+		random = rand.Float64
+	}
+	return time.Duration(random() * float64(min(d/100, time.Second)))
+}

@@ -1,0 +1,443 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// asker sends requests one by one or several at once and answers them by hand.
+type asker struct {
+	t *testing.T
+	l *Limiter
+}
+
+// open returns how many of n more may go at once, and ends them unsent.
+func (a asker) open(n int) int {
+	a.t.Helper()
+	var grants []Grant
+	for range n {
+		g, _, err := a.l.Join(a.t.Context(), Claim{NoWait: true})
+		if err != nil {
+			break
+		}
+		grants = append(grants, g)
+	}
+	for _, g := range grants {
+		g.Cancel()
+	}
+	return len(grants)
+}
+
+// get waits for a grant.
+func (a asker) get() Grant {
+	a.t.Helper()
+	g, err := a.l.Acquire(a.t.Context(), Claim{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return g
+}
+
+func (a asker) wantOpen(want int) {
+	a.t.Helper()
+	if got := a.open(1000); got != want {
+		a.t.Errorf("%d may go, want %d", got, want)
+	}
+}
+
+// says is an answer that states a limit of 10 with an exact reset.
+func says(remaining int, reset time.Duration) Answer {
+	return Answer{Statements: []Statement{{Limit: 10, Remaining: remaining, Reset: reset, ResetKnown: true}}}
+}
+
+func server10(t *testing.T) asker {
+	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
+}
+
+func TestSlowStartDoublesUntilEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for _, want := range []int{1, 2, 4, 8, 16} {
+			a.wantOpen(want)
+			var grants []Grant
+			for range want {
+				grants = append(grants, a.get())
+			}
+			a.wantOpen(0)
+			for _, g := range grants {
+				g.Done(Answer{})
+			}
+		}
+		a.wantOpen(32)
+		a.get().Done(Answer{}) // the 32nd answer
+		a.wantOpen(1000)
+	})
+}
+
+func TestSlowStartEndsWithTheFirstStatement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(9, time.Minute))
+		a.wantOpen(9)
+	})
+}
+
+func TestSlowStartLostAnswerLetsTheNextGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(Answer{Lost: true})
+		a.wantOpen(1)
+	})
+}
+
+func TestSlowStartHungProbeIsNotWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		start := time.Now()
+		hung := a.get()
+		a.get().Done(Answer{})
+		if got := time.Since(start); got != patience {
+			t.Errorf("went after %v, want %v", got, patience)
+		}
+		hung.Done(Answer{})
+	})
+}
+
+func TestSlowStartAfterIdling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(9, 10*time.Minute))
+		time.Sleep(time.Minute - 1)
+		a.wantOpen(9)
+		time.Sleep(1)
+		a.wantOpen(9) // open has just asked: the minute begins again
+		time.Sleep(time.Minute)
+		a.wantOpen(1)
+	})
+}
+
+func TestWindowLeastRemainingLessInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(9, time.Minute))
+		b, c, d := a.get(), a.get(), a.get()
+		a.wantOpen(6)
+		time.Sleep(time.Millisecond)
+		d.Done(says(6, time.Minute)) // the server has seen all three
+		a.wantOpen(4)                // two are in flight as far as we know
+		b.Done(says(8, time.Minute)) // older news
+		a.wantOpen(5)
+		c.Done(says(7, time.Minute))
+		a.wantOpen(6)
+	})
+}
+
+func TestWindowFollowsOtherConsumers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(9, time.Minute))
+		a.get().Done(says(2, time.Minute))
+		a.wantOpen(2)
+	})
+}
+
+func TestWindowNewsRaisesOldNewsDoesNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(3, time.Minute))
+		old := a.get()
+		g := a.get()
+		time.Sleep(time.Millisecond)
+		g.Done(says(1, time.Minute))
+		old.Done(says(2, time.Minute)) // was written before
+		a.wantOpen(1)
+		a.get().Done(says(9, time.Minute)) // was asked after: the window has rolled
+		a.wantOpen(9)
+	})
+}
+
+func TestWindowUsedUpHoldsUntilResetThenOneProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(0, time.Minute))
+		a.wantOpen(0)
+		time.Sleep(time.Minute - 1)
+		a.wantOpen(0)
+		time.Sleep(1)
+		a.wantOpen(1)
+		probe := a.get()
+		a.wantOpen(0)
+		probe.Done(says(9, time.Minute))
+		a.wantOpen(9)
+	})
+}
+
+func TestWindowProbeRetimesWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(0, time.Minute))
+		c := newCrowd()
+		for _, name := range []string{"a", "b", "c"} {
+			c.wg.Go(func() {
+				g := a.get()
+				c.mu.Lock()
+				c.went = append(c.went, name+" "+time.Since(c.start).String())
+				c.mu.Unlock()
+				time.Sleep(100 * time.Millisecond)
+				g.Done(says(1, time.Minute))
+			})
+			synctest.Wait()
+		}
+		// a is the probe; b goes on its answer, which leaves one; c on b's.
+		c.check(t, "a 1m0s", "b 1m0.1s", "c 1m0.2s")
+	})
+}
+
+func TestWindowResetAsAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		whole := func(remaining int, reset time.Duration) Answer {
+			s := says(remaining, reset)
+			s.Statements[0].Resolution = time.Second
+			return s
+		}
+		// The reset is at 2.3 s. Whole seconds, rounded up: not after 3, then, when
+		// 2 is said at 0.3 s, not after 2.3 s.
+		a.get().Done(whole(9, 3*time.Second))
+		time.Sleep(300 * time.Millisecond)
+		a.get().Done(whole(8, 2*time.Second))
+		time.Sleep(700 * time.Millisecond)
+		a.get().Done(whole(0, 2*time.Second)) // not after 3 s: nothing new
+		start := time.Now()
+		a.get().Done(whole(9, 3*time.Second))
+		if got := time.Since(start); got != 1300*time.Millisecond {
+			t.Errorf("probe after %v, want 1.3s", got)
+		}
+	})
+}
+
+func TestWindowRoundedDownIsLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		whole := func(remaining int, reset time.Duration, refused bool) Answer {
+			s := says(remaining, reset)
+			s.Statements[0].Resolution, s.Refused = time.Second, refused
+			return s
+		}
+		start := time.Now()
+		a.get().Done(whole(0, 4*time.Second, false)) // 4.9 s, rounded down
+		probe := a.get()
+		if got := time.Since(start); got != 4*time.Second {
+			t.Errorf("probe after %v, want 4s", got)
+		}
+		probe.Done(whole(0, 0, true)) // 0.9 s
+		a.get().Done(whole(9, 4*time.Second, false))
+		a.get().Done(whole(0, 4*time.Second, false))
+		if got := time.Since(start); got != 5*time.Second {
+			t.Errorf("second probe after %v, want 5s: the end of the second", got)
+		}
+		a.get() // now it is known
+		if got := time.Since(start); got != 10*time.Second {
+			t.Errorf("third probe after %v, want 10s", got)
+		}
+	})
+}
+
+func TestWindowWithoutResetIsLookedAtAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(Answer{Statements: []Statement{{Remaining: 0}}})
+		start := time.Now()
+		a.get().Done(Answer{Statements: []Statement{{Remaining: 0}}})
+		a.get().Done(Answer{Statements: []Statement{{Remaining: 5}}})
+		if got := time.Since(start); got != 2*unsaidReset {
+			t.Errorf("took %v, want %v", got, 2*unsaidReset)
+		}
+		a.wantOpen(5)
+	})
+}
+
+func TestWindowIsForgottenWhenNoLongerStated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(says(1, 30*time.Second))
+		a.get().Done(Answer{}) // says nothing, but counted
+		a.wantOpen(0)
+		time.Sleep(30 * time.Second)
+		a.get().Done(Answer{}) // the reset has passed, and still nothing
+		a.wantOpen(1000)
+	})
+}
+
+func TestWindowsOfSeveralNamesAllBind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(Answer{Statements: []Statement{
+			{Name: "second", Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true},
+			{Name: "hour", Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true},
+		}})
+		a.wantOpen(3)
+		_, w, err := a.l.Join(t.Context(), Claim{N: 4, NoWait: true})
+		var e *Error
+		if w != nil || err == nil || !asError(err, &e) || e.Quota != "hour of 100" || e.Cause != CauseWindow {
+			t.Errorf("got %v, %v", w, err)
+		}
+	})
+}
+
+func TestWindowNamesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for i := range 1000 {
+			a.get().Done(Answer{Statements: []Statement{{Name: string(rune('a' + i)), Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true}}})
+		}
+		if n := len(a.l.State().Windows); n != maxWindows {
+			t.Errorf("%d windows, want %d", n, maxWindows)
+		}
+	})
+}
+
+func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.l.SlowStart = false
+		x, y := a.get(), a.get()
+		start := time.Now()
+		if held := x.Done(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}); held != 10*time.Second {
+			t.Errorf("held for %v", held)
+		}
+		if held := y.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true}); held != 10*time.Second {
+			t.Errorf("held for %v", held)
+		}
+		a.get()
+		if got := time.Since(start); got != 10*time.Second {
+			t.Errorf("went after %v, want 10s", got)
+		}
+	})
+}
+
+func TestAfterAHoldOneGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.get().Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		time.Sleep(time.Second)
+		a.wantOpen(1)
+		a.get().Done(Answer{})
+		a.wantOpen(2)
+	})
+}
+
+func TestRefusalsWithoutHintDouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for _, want := range []time.Duration{100, 200, 400, 800} {
+			if held := a.get().Done(Answer{Refused: true}); held != want*time.Millisecond {
+				t.Errorf("held for %v, want %v", held, want*time.Millisecond)
+			}
+		}
+		a.get().Done(Answer{})
+		if held := a.get().Done(Answer{Refused: true}); held != 100*time.Millisecond {
+			t.Errorf("held for %v after a success", held)
+		}
+	})
+}
+
+func TestABurstOfRefusalsIsOneSignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		a.l.SlowStart = false
+		var grants []Grant
+		for range 10 {
+			grants = append(grants, a.get())
+		}
+		time.Sleep(time.Millisecond)
+		for _, g := range grants {
+			if held := g.Done(Answer{Refused: true}); held != 100*time.Millisecond {
+				t.Errorf("held for %v", held)
+			}
+		}
+	})
+}
+
+func TestAServersWordIsBounded(t *testing.T) {
+	const years = 100 * 365 * 24 * time.Hour
+	for name, lie := range map[string]Answer{
+		"hint":             {Refused: true, Hold: years, HoldKnown: true},
+		"reset":            says(0, 1<<63-1),
+		"reset and hint":   {Refused: true, Hold: 1<<63 - 1, HoldKnown: true, Statements: says(0, years).Statements},
+		"never, refused":   {Refused: true, Statements: []Statement{{Limit: 1 << 40, Remaining: -5, Reset: -years, ResetKnown: true}}},
+		"remaining 0 only": {Statements: []Statement{{Remaining: 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := server10(t)
+				a.l.MaxHold = 10 * time.Minute
+				start := time.Now()
+				n := 0
+				for ; time.Since(start) < 24*time.Hour; n++ {
+					before := time.Now()
+					a.get().Done(lie)
+					if took := time.Since(before); took > 10*time.Minute {
+						t.Fatalf("held for %v", took)
+					}
+				}
+				if n > 24*60*60+2 {
+					t.Errorf("%d requests in a day: hammers", n)
+				}
+			})
+		})
+	}
+}
+
+func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
+	// A token bucket of 60 that refills one a second: the reset is the time to
+	// full, so it moves while Remaining falls.
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for i := range 60 {
+			a.get().Done(Answer{Statements: []Statement{{
+				Limit: 60, Remaining: 59 - i, Reset: time.Duration(i+1) * time.Second, ResetKnown: true,
+			}}})
+		}
+		start := time.Now()
+		a.get()
+		if got := time.Since(start); got != time.Second {
+			t.Errorf("waited %v, want 1s: when a token is back, not when all are", got)
+		}
+		if s := a.l.State(); len(s.Windows) != 1 || s.Windows[0].Rate != 1 {
+			t.Errorf("state %+v, want a rate of 1/s", s)
+		}
+	})
+}
+
+func TestIdleLimiterMayBeForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := asker{t, &Limiter{Quotas: Quotas{{N: 1}}, Rand: noJitter}}
+		if !a.l.Idle() {
+			t.Error("a new one is not idle")
+		}
+		g := a.get()
+		time.Sleep(time.Hour)
+		if a.l.Idle() {
+			t.Error("idle with a request in flight")
+		}
+		g.Done(says(0, time.Minute))
+		if a.l.Idle() {
+			t.Error("idle with a window used up")
+		}
+		time.Sleep(time.Minute)
+		if !a.l.Idle() {
+			t.Error("not idle after the reset")
+		}
+		a.l.Pause(time.Second)
+		if a.l.Idle() {
+			t.Error("idle while held")
+		}
+		time.Sleep(time.Second)
+		a.get().Done(Answer{})
+		if a.l.Idle() {
+			t.Error("idle with a token short")
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package throttle_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// rounding is how a simulated server writes a time.
+type rounding struct {
+	name string
+	step time.Duration
+	up   bool
+}
+
+func (r rounding) of(d time.Duration) time.Duration {
+	if r.step == 0 {
+		return d
+	}
+	if r.up {
+		d += r.step - 1
+	}
+	return d.Truncate(r.step)
+}
+
+var (
+	exact   = rounding{name: "exact"}
+	ceiled  = rounding{"ceiled", time.Second, true}
+	floored = rounding{"floored", time.Second, false}
+)
+
+// simulation is a batch of work against a server that is not there: only its
+// algorithm, what it says, and the time that answers take.
+type simulation struct {
+	algorithm pacertest.Algorithm
+	says      rounding
+	silent    bool // no limits are stated, only Retry-After on refusals
+	requests  int
+	callers   int
+	latency   time.Duration
+}
+
+// result is how it went.
+type result struct {
+	makespan, least time.Duration
+	refused         int
+}
+
+func (r result) ratio() float64 { return float64(r.makespan) / float64(r.least) }
+
+func (r result) String() string {
+	return fmt.Sprintf("%v of least %v: %.3f; %d refused", r.makespan, r.least, r.ratio(), r.refused)
+}
+
+// run does the batch in a bubble.
+func (s simulation) run(t *testing.T, log func(string, ...any)) result {
+	var res result
+	synctest.Test(t, func(t *testing.T) {
+		l := &throttle.Limiter{SlowStart: true, Rand: func() float64 { return 0 }}
+		alg := s.algorithm.Fresh()
+		start := time.Now()
+		var mu sync.Mutex
+		left := s.requests
+		var wg sync.WaitGroup
+		for range s.callers {
+			wg.Go(func() {
+				for {
+					mu.Lock()
+					left--
+					done := left < 0
+					mu.Unlock()
+					if done {
+						return
+					}
+					var place throttle.Place
+					for again := true; again; {
+						g, err := l.Acquire(t.Context(), throttle.Claim{Place: place})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						time.Sleep(s.latency / 2)
+						mu.Lock()
+						v := alg.Take(time.Now(), 1)
+						if !v.OK {
+							res.refused++
+						}
+						if log != nil {
+							log("%v ok=%v remaining=%d reset=%v", time.Since(start), v.OK, v.Remaining, v.Reset)
+						}
+						mu.Unlock()
+						time.Sleep(s.latency / 2)
+						a := throttle.Answer{Refused: !v.OK}
+						if !v.OK {
+							a.Hold, a.HoldKnown = s.says.of(v.RetryAfter), true
+						}
+						if !s.silent {
+							reset := s.says.of(v.Reset)
+							a.Statements = []throttle.Statement{{
+								Limit: v.Limit, Remaining: v.Remaining,
+								Reset: reset, ResetKnown: reset > 0 || v.Remaining == 0, Resolution: s.says.step,
+							}}
+						}
+						g.Done(a)
+						place, again = g.Place(), !v.OK
+					}
+				}
+			})
+		}
+		wg.Wait()
+		res.makespan = time.Since(start)
+		// A few callers may be slower than the server.
+		res.least = max(pacertest.LeastAt(s.algorithm, start, s.requests), time.Duration(s.requests/s.callers)*s.latency)
+	})
+	return res
+}
+
+// TestSimulatedServers holds the promise of the whole quota and no more: against
+// every algorithm, however the times in its headers are rounded, a client that
+// is told nothing finishes within 5 % of the least time and is refused at most
+// twice per 100 requests.
+//
+// Two things cost more, and are allowed for. A round trip is a round trip: the
+// slow start takes a few, and after each reset one request goes first. And where
+// times are rounded down, so that a server refuses at the instant that it named,
+// this has to be found out.
+func TestSimulatedServers(t *testing.T) {
+	for _, server := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		window    time.Duration
+	}{
+		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 2 * time.Second},
+		{"fixed 50/2s on a grid", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}, 2 * time.Second},
+		{"fixed 50/10s on a grid", &pacertest.FixedWindow{Limit: 50, Window: 10 * time.Second, Grid: true}, 10 * time.Second},
+		{"fixed 10/s", &pacertest.FixedWindow{Limit: 10, Window: time.Second}, time.Second},
+		{"sliding log 50/2s", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, time.Second},
+		{"sliding window 50/2s", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, 2 * time.Second},
+		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, time.Hour},
+		{"token bucket 20/s of 10", &pacertest.TokenBucket{Rate: 20, Burst: 10}, time.Hour},
+		{"token bucket 1/s of 60", &pacertest.TokenBucket{Rate: 1, Burst: 60}, time.Hour},
+		{"GCRA 20/s of 10", &pacertest.GCRA{Rate: 20, Burst: 10}, time.Hour},
+		{"leaky bucket 20/s of 10", &pacertest.LeakyBucket{Rate: 20, Depth: 10}, time.Hour},
+	} {
+		for _, says := range []rounding{exact, ceiled, floored} {
+			for _, latency := range []time.Duration{5 * time.Millisecond, 60 * time.Millisecond} {
+				for _, callers := range []int{1, 16, 100} {
+					if callers == 1 && latency > 5*time.Millisecond {
+						continue // the caller is slower than the server
+					}
+					s := simulation{algorithm: server.algorithm, says: says, requests: 200, callers: callers, latency: latency}
+					t.Run(fmt.Sprintf("%s, %s, %d callers, %v", server.name, says.name, callers, latency), func(t *testing.T) {
+						r := s.run(t, nil)
+						most, refused := r.least*105/100, s.requests*2/100
+						if says == floored {
+							most, refused = r.least*118/100, s.requests*4/100
+						} else if callers == 1 && strings.HasPrefix(server.name, "sliding log") {
+							most = r.least * 109 / 100 // quota comes back as it went: one by one
+						}
+						most += 6*latency + r.least/server.window*latency
+						if r.makespan > most || r.refused > refused {
+							t.Errorf("%v; want at most %v and %d", r, most, refused)
+						}
+					})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package throttle
+
+import "time"
+
+// State is what a bucket looked like at an instant.
+type State struct {
+	Bucket    string        // name of the Limiter
+	Waiting   int           // callers in line
+	InFlight  int           // requests granted and not ended
+	Held      time.Duration // for how long nothing goes; zero if it is not held
+	SlowStart int           // most requests in flight while starting slowly; zero if it is not
+	Wait      time.Duration // how long a claim of 1 would wait
+	Cause     Cause         // for what
+	Windows   []WindowState // the limits that the server speaks of
+}
+
+// WindowState is what is known of one limit of the server.
+type WindowState struct {
+	Name      string
+	Limit     int           // zero if the server does not say
+	Available int           // what may go now: the least Remaining less what is in flight
+	Reset     time.Duration // until it is restored, at the latest; zero if that is not known or has passed
+	Rate      float64       // tokens per second at which the server was seen to refill; zero if it was not
+}
+
+// State returns a snapshot.
+func (l *Limiter) State() State {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	d := l.project(now, 1, false)
+	s := State{
+		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: l.server.flying, SlowStart: l.server.ramp,
+		Held: max(l.hold.Sub(now), 0), Wait: d.at.Sub(now), Cause: d.cause,
+	}
+	for i := range l.server.windows {
+		w := &l.server.windows[i]
+		ws := WindowState{Name: w.name, Limit: w.limit, Available: max(w.least-l.server.inflight, 0)}
+		if !w.late.IsZero() {
+			ws.Reset = max(w.late.Sub(now), 0)
+		}
+		if w.refills {
+			ws.Rate = w.rate
+		}
+		s.Windows = append(s.Windows, ws)
+	}
+	return s
+}
+
+// Idle reports whether forgetting the Limiter and starting anew would lose
+// nothing: nobody waits, nothing is in flight, it is not held, and what was
+// charged has come back.
+func (l *Limiter) Idle() bool {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	if l.line.cost > 0 || l.hold.After(now) || !l.server.idle(now) {
+		return false
+	}
+	for _, lim := range l.limits {
+		if lim != nil && !lim.idle(now) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,363 @@
+package throttle
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A Limiter is one bucket: what a group of requests draws on together.
+//
+// The zero Limiter grants everything at once until it learns otherwise from
+// Pause or from answers. Fields are read when the Limiter is first used and must
+// not be changed after that; SetQuotas changes quotas in flight. A Limiter must
+// not be copied. It is safe for concurrent use, has no goroutine and needs no
+// Close.
+type Limiter struct {
+	// Name says in errors and in State which bucket this is.
+	Name string
+
+	// Quotas are enforced together. None means no configured limit. If one is
+	// invalid, every call returns the error of Quotas.Validate.
+	Quotas Quotas
+
+	// Parent, if not nil, is a wider bucket which every request of this one
+	// draws on too: both grant at the same instant, or neither is charged.
+	// Requests that wait for this bucket's own quotas do not stand in the way
+	// of others at the parent.
+	Parent *Limiter
+
+	// MaxWait bounds how long a caller waits, from when it first asked. Zero
+	// means no bound. If negative, nobody waits: what cannot go at once is
+	// refused.
+	MaxWait time.Duration
+
+	// MaxQueue bounds how many callers wait in this bucket. Zero means no
+	// bound. If negative, nobody waits.
+	MaxQueue int
+
+	// SlowStart makes a bucket that is new, that idled for IdleAfter, or whose
+	// hold has ended let one request go first; then each answer lets two more
+	// go, until the server's answers say how much is allowed or enough of them
+	// have been seen. It needs callers that use Acquire and Grant.Done.
+	SlowStart bool
+
+	// IdleAfter is how long a bucket must idle before it starts slowly again.
+	// Zero means a minute. If negative, idling is not noticed.
+	IdleAfter time.Duration
+
+	// Rand gives numbers from [0, 1) for the jitter of holds. If nil, that of
+	// math/rand/v2. Tests set it to be exact.
+	Rand func() float64
+
+	// MaxHold bounds what a server can hold the bucket for, by a hint or by a
+	// reset that is far away; after it, one request probes. Zero means 15
+	// minutes. If negative, nothing that a server says holds the bucket.
+	MaxHold time.Duration
+
+	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree
+
+	ready   bool      // init was called
+	invalid error     // what is wrong with Quotas
+	start   time.Time // all instants are start plus what the monotonic clock has run since
+	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
+	quotas  Quotas    // of limits
+	last    time.Time // when something was granted last
+	booked  time.Time // the latest instant that limits were told of: they never see an older one
+	hold    time.Time // nothing goes before
+	server  server    // what the server allows, as far as it is known
+	line    line      // who waits
+
+	// Of the root, for all of its tree.
+	asked   uint64    // how many have asked
+	changed time.Time // when something changed last that may let somebody go
+}
+
+// Claim is what a caller asks of a Limiter.
+type Claim struct {
+	// N is the cost in tokens. Zero means 1. Negative panics.
+	N int
+
+	// Place is where it stands in line. Zero means at the end. A request that was
+	// granted and that the server then refused asks again with the Place of its
+	// Grant, and so goes before all who came later.
+	Place Place
+
+	// Cancel ends the wait when it is closed, beside the context. Nil means
+	// that only the context does.
+	Cancel <-chan struct{}
+
+	// NoWait refuses with ErrWait what cannot go at once.
+	NoWait bool
+}
+
+// Place is a place in line: that of whoever first asked then. MaxWait counts from
+// there.
+type Place struct {
+	number uint64 // counts those who asked in a tree of buckets; zero is no place
+	since  time.Time
+}
+
+// Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
+// comes at once if the wait would end after ctx's deadline or MaxWait. A caller
+// that stops waiting leaves nothing behind: no token is lost, and everybody
+// behind it moves up. It panics if n < 0; zero counts as one.
+//
+// What is granted by Wait is not counted as in flight, since nobody says when it
+// ends: use Acquire where a server's answers are to be learned from.
+func (l *Limiter) Wait(ctx context.Context, n int) error {
+	g, err := l.Acquire(ctx, Claim{N: n})
+	if err == nil {
+		g.forget()
+	}
+	return err
+}
+
+// Acquire blocks like Wait and returns a Grant, which must be ended by exactly
+// one call of Done or Cancel.
+func (l *Limiter) Acquire(ctx context.Context, c Claim) (Grant, error) {
+	g, w, err := l.Join(ctx, c)
+	if w == nil {
+		return g, err
+	}
+	return w.Wait(ctx)
+}
+
+// Join grants the claim at once if it may go now, else puts it in line and
+// returns a Waiter on which Wait must be called. It is Acquire in two steps, for
+// callers who want to know that and why they are about to wait. Bounds are
+// checked here, on the wait as it is projected now.
+func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
+	if c.N < 0 {
+		panic("throttle: negative cost")
+	}
+	n := max(c.N, 1)
+	if ctx.Err() != nil {
+		return Grant{}, nil, &Error{Bucket: l.Name, Cost: n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
+	}
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	for b := l; b != nil; b = b.Parent {
+		if b.invalid != nil {
+			return Grant{}, nil, b.invalid
+		}
+	}
+	l.wake(now)
+	b := l
+	for b != nil && b.line.waiters.Len() == 0 && b.open(now, n, b == l) {
+		b = b.Parent
+	}
+	again := c.Place.number > 0
+	if !again {
+		root.asked++
+		c.Place = Place{root.asked, now}
+	}
+	if b == nil {
+		return l.charge(now, now, n, c.Place), nil, nil
+	}
+	w, err := l.queue(ctx, now, n, c, again)
+	return Grant{}, w, err
+}
+
+// Delay returns how long a claim of n would wait if it were made now, and for
+// what. It changes nothing. ok is false if n may never go.
+func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	d := l.project(now, max(n, 1), false)
+	return d.at.Sub(now), d.cause, !d.never
+}
+
+// Pause holds the bucket: nothing goes before d has passed, and those who wait
+// and would then be too late are refused now. A pause only extends what is held
+// already. After it the bucket starts slowly, where SlowStart is set.
+func (l *Limiter) Pause(d time.Duration) {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	l.change(now, func() { l.holdUntil(now.Add(min(d, century)), now) })
+}
+
+// Resume ends a hold: whoever waits for it goes, as far as quotas allow.
+func (l *Limiter) Resume() {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	l.change(now, func() { l.hold = earlier(l.hold, now) })
+}
+
+// SetQuotas replaces the quotas; everybody who waits is re-timed. A quota of
+// the same kind at the same place keeps what was charged to it; others start
+// anew. If one is invalid nothing is changed.
+func (l *Limiter) SetQuotas(qs Quotas) error {
+	if err := qs.Validate(); err != nil {
+		return err
+	}
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	l.change(now, func() {
+		limits := make([]limit, len(qs))
+		for i, q := range qs {
+			if i < len(l.limits) && l.limits[i] != nil && l.limits[i].set(now, q) {
+				limits[i] = l.limits[i]
+			} else {
+				limits[i] = newLimit(q)
+			}
+		}
+		l.limits, l.quotas, l.invalid, l.booked = limits, qs, nil, now
+		l.refuseLate(now)
+	})
+	return nil
+}
+
+// lock locks the tree that l belongs to and returns its root.
+func (l *Limiter) lock() *Limiter {
+	root := l.root()
+	root.mu.Lock()
+	if !l.ready {
+		l.init()
+	}
+	return root
+}
+
+func (l *Limiter) root() *Limiter {
+	for l.Parent != nil {
+		l = l.Parent
+	}
+	return l
+}
+
+func (l *Limiter) init() {
+	if l.Parent != nil {
+		if !l.Parent.ready {
+			l.Parent.init()
+		}
+		l.start = l.Parent.start
+	} else {
+		l.start = time.Now()
+	}
+	l.ready, l.quotas = true, l.Quotas
+	l.invalid = l.Quotas.Validate()
+	if l.invalid == nil {
+		for _, q := range l.Quotas {
+			l.limits = append(l.limits, newLimit(q))
+		}
+	}
+}
+
+// now reads the clock. It is called with mu held, so that no instant is older
+// than one that was used before (time.Since of an instant reads only the
+// monotonic clock, at half the cost of time.Now).
+func (l *Limiter) now() time.Time { return l.start.Add(time.Since(l.start)) }
+
+// open reports whether n may go at now in this bucket alone. What the server
+// allows counts only for those who asked this bucket itself (home): its answers
+// to them are what it was learned from.
+func (l *Limiter) open(now time.Time, n int, home bool) bool {
+	if l.hold.After(now) || home && !l.server.open(now, n) {
+		return false
+	}
+	for _, lim := range l.limits {
+		if lim == nil {
+			continue
+		}
+		if at, ok := lim.when(now, 0, n); !ok || at.After(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// due is when something may go, and what it waits for until then.
+type due struct {
+	at    time.Time
+	cause Cause
+	quota string
+	event bool // it may go earlier, when an answer comes
+	never bool
+}
+
+// due returns when n may go in this bucket alone, not before t, if ahead tokens
+// go before.
+func (l *Limiter) due(t time.Time, ahead, n int, home bool) due {
+	d := due{at: t}
+	if l.hold.After(t) {
+		d.at, d.cause = l.hold, CauseHold
+	}
+	if home {
+		d = l.server.due(d, ahead, n)
+	}
+	from := d.at
+	for i, lim := range l.limits {
+		if lim == nil {
+			continue
+		}
+		at, ok := lim.when(from, ahead, n)
+		if !ok {
+			return due{at: at, cause: CausePace, quota: l.quotas[i].label(), never: true}
+		}
+		if at.After(d.at) {
+			d = due{at: at, cause: CausePace, quota: l.quotas[i].label()}
+			if l.quotas[i].WarmUp > 0 {
+				d.cause = CauseWarmUp
+			}
+		}
+	}
+	return d
+}
+
+// Observe grants n at once, whatever is due, and charges it. It returns how long
+// the claim should have waited, and for what: for trying limits on a live system
+// without delaying it.
+func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
+	root := l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	l.wake(now)
+	n = max(n, 1)
+	d := l.project(now, n, false)
+	return l.charge(now, now, n, Place{}), d.at.Sub(now), d.cause
+}
+
+// charge takes n from this bucket and all above it at the instant at, and
+// returns the Grant.
+func (l *Limiter) charge(at, now time.Time, n int, p Place) Grant {
+	g := Grant{l: l, n: n, place: p, sent: now}
+	for b := l; b != nil; b = b.Parent {
+		b.last, b.booked = now, at
+		for _, lim := range b.limits {
+			if lim != nil {
+				lim.take(at, n)
+			}
+		}
+	}
+	g.probe = l.server.take(now, n)
+	return g
+}
+
+// holdUntil holds the bucket until at, if that is later than until when it is
+// held already, and starts it slowly after that.
+func (l *Limiter) holdUntil(at, now time.Time) {
+	if !at.After(l.hold) || !at.After(now) {
+		return
+	}
+	l.hold = at
+	if l.SlowStart {
+		l.server.restart(now)
+	}
+	l.refuseLate(now)
+}
+
+// wake notices that the bucket is new or has idled, and then starts it slowly.
+func (l *Limiter) wake(now time.Time) {
+	idle := l.IdleAfter
+	if idle == 0 {
+		idle = time.Minute
+	}
+	if l.SlowStart && (l.last.IsZero() || idle > 0 && now.Sub(l.last) >= idle && l.server.flying == 0) {
+		l.server.restart(now)
+	}
+}

@@ -1,0 +1,152 @@
+package throttle
+
+import (
+	"container/list"
+	"context"
+	"time"
+)
+
+// Waiter is a claim that stands in line.
+type Waiter struct {
+	// Projected is how long the claim would wait, as it looked when it joined:
+	// not longer than it will, if nothing changes. Cause and Quota are what it
+	// waits for.
+	Projected time.Duration
+	Cause     Cause
+	Quota     string
+
+	l        *Limiter
+	n        int
+	place    Place
+	joined   time.Time       // when it joined this time
+	expires  time.Time       // MaxWait after since; zero if there is no bound
+	deadline time.Time       // of the context; zero if there is none
+	cancel   <-chan struct{} // of the Claim
+
+	places []*list.Element // in the lines of l, its parent, …: as far up as it has come
+	ready  chan struct{}   // closed when grant and err are set
+	grant  Grant
+	err    error
+}
+
+// Wait blocks until the claim is granted, its context or cancel channel ends, or
+// a bound is reached. It must be called exactly once, with the context that the
+// claim was made with.
+func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
+	var why error
+	select {
+	case <-w.ready:
+		return w.grant, w.err
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	case <-w.cancel:
+		why = context.Canceled
+	}
+	root := w.l.lock()
+	defer root.mu.Unlock()
+	now := root.now()
+	w.l.change(now, func() {
+		select {
+		case <-w.ready:
+			// It was granted or refused while it was canceled: the cancel holds. A
+			// grant goes back, as if it had never been, to whoever is next.
+			if w.err == nil {
+				w.grant.give(now)
+			}
+		default:
+			w.leave()
+		}
+	})
+	return Grant{}, &Error{
+		Bucket: w.l.Name, Quota: w.Quota, Cause: w.Cause, Cost: w.n, Err: ErrCanceled, ctxErr: why,
+	}
+}
+
+// end takes w out of line and wakes it. It requires that mu is held.
+func (w *Waiter) end(g Grant, err error) {
+	w.leave()
+	w.grant, w.err = g, err
+	close(w.ready)
+}
+
+// queue puts a claim in line after checking its bounds. It requires that mu is
+// held.
+func (l *Limiter) queue(ctx context.Context, now time.Time, n int, c Claim, again bool) (*Waiter, error) {
+	d := l.project(now, n, again)
+	w := &Waiter{
+		Projected: d.at.Sub(now), Cause: d.cause, Quota: d.quota,
+		l: l, n: n, place: c.Place, joined: now, cancel: c.Cancel, ready: make(chan struct{}),
+	}
+	if l.MaxWait > 0 {
+		w.expires = c.Place.since.Add(l.MaxWait)
+	}
+	w.deadline, _ = ctx.Deadline()
+	switch {
+	case d.never:
+		return nil, w.refusal(now, d, ErrTooLarge)
+	case c.NoWait || l.MaxWait < 0 || l.MaxQueue < 0:
+		return nil, w.refusal(now, d, ErrWait)
+	case l.MaxQueue > 0 && l.line.waiters.Len() >= l.MaxQueue:
+		return nil, w.refusal(now, d, ErrQueueFull)
+	}
+	if why := w.late(d.at); why != nil {
+		return nil, w.refusal(now, d, why)
+	}
+	w.enter(again)
+	l.run(now)
+	return w, nil
+}
+
+// project returns when a claim of n that joined now would go, behind everybody
+// or, if first, before them: not later than it will, if nothing changes.
+func (l *Limiter) project(now time.Time, n int, first bool) due {
+	d := due{at: now}
+	for b := l; b != nil; b = b.Parent {
+		ahead := b.line.cost
+		if first {
+			ahead = 0
+		}
+		p := b.due(now, ahead, n, b == l)
+		if p.event {
+			p.at = now // an answer may come at any moment
+		}
+		if p.never {
+			return p
+		}
+		if p.at.After(d.at) || d.cause == "" {
+			d = p
+		}
+	}
+	return d
+}
+
+// late returns which bound is missed by a wait until at, or nil.
+func (w *Waiter) late(at time.Time) error {
+	switch {
+	case !w.deadline.IsZero() && !at.Before(w.deadline):
+		return ErrDeadline
+	case !w.expires.IsZero() && at.After(w.expires):
+		return ErrMaxWait
+	}
+	return nil
+}
+
+// refusal returns the error for w, which can go at d but not for the reason why.
+func (w *Waiter) refusal(now time.Time, d due, why error) *Error {
+	e := &Error{
+		Bucket: w.l.Name, Quota: d.quota, Cause: d.cause, Cost: w.n,
+		Wait: d.at.Sub(now), At: d.at, Err: why,
+	}
+	switch why {
+	case ErrMaxWait:
+		e.bound = w.l.MaxWait
+	case ErrDeadline:
+		e.bound = w.deadline.Sub(now)
+		e.ctxErr = context.DeadlineExceeded
+	case ErrQueueFull:
+		e.bound = time.Duration(w.l.MaxQueue)
+	case ErrTooLarge:
+		e.Wait, e.At = 0, time.Time{}
+	}
+	return e
+}

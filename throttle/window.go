@@ -1,0 +1,253 @@
+package throttle
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Statement is what a server said, in one answer, about one of its limits.
+type Statement struct {
+	// Name is what the server calls the limit: a policy, a resource, a bucket.
+	// Empty if it gives no name. Each name has a window of its own.
+	Name string
+
+	// Limit is how many tokens the server grants per window. Zero or negative
+	// if it does not say.
+	Limit int
+
+	// Remaining is how many tokens were left when the answer was written.
+	// Negative counts as zero.
+	Remaining int
+
+	// Reset is in how long, from the writing of the answer, the limit will be
+	// restored, and ResetKnown whether the server said so. Negative counts as
+	// zero.
+	Reset      time.Duration
+	ResetKnown bool
+
+	// Resolution is the step in which Reset was stated: a second for whole
+	// seconds. The truth lies up to so far on either side of it.
+	Resolution time.Duration
+
+	// Window is the span of the limit, zero if the server does not say.
+	Window time.Duration
+}
+
+// window is what is known of one limit of the server.
+//
+// What may go is the least Remaining less what is in flight. The least is taken
+// over the answers of the last two round trips (see tally): that never admits
+// too much, in whatever order answers arrive, because what the server counted
+// after it wrote the last of them is still in flight; and it follows at once
+// when a window rolls over, tokens trickle back or somebody else uses the limit,
+// without knowing which of these it was.
+//
+// When nothing remains, everybody waits until the reset, and then one request
+// goes to look, unless the server is known to refill (see refill).
+type window struct {
+	name   string
+	limit  int
+	span   time.Duration // zero if not stated
+	stated time.Time     // when an answer last spoke of it
+
+	least int       // least Remaining of the answers since two round trips ago
+	fresh int       // least Remaining of the answers since since
+	since time.Time // an answer to a request sent after this makes fresh the least
+
+	step        time.Duration // in which the reset was stated
+	floors      bool          // it is rounded down
+	early, late time.Time     // the reset is not before early and not after late; zero if nothing is known
+	spent       time.Time     // when nothing remained first; zero while something does
+	until       time.Time     // when nothing remains, one request may go and look at this time
+	probing     bool          // it is on its way
+	probed      time.Time     // since then
+	misses      int           // requests in a row that went to look after the reset and were refused
+
+	refill
+}
+
+// unsaidReset is when to look again at a limit that is used up and whose server
+// does not say when it will be restored.
+const unsaidReset = time.Second
+
+// due returns when n may go, not before t, if ahead tokens go before, with
+// inflight in flight.
+func (w *window) due(t time.Time, ahead, n, inflight int) due {
+	left := w.least - inflight
+	missing := ahead + n - left
+	if missing <= 0 {
+		return due{at: t}
+	}
+	d := due{cause: CauseWindow}
+	switch {
+	case w.refills:
+		d.at = later(t, w.refillAt(ahead+n-max(left, 0)))
+	case w.probing && !t.Before(w.until):
+		d.at, d.event = later(t, w.probed.Add(patience)), true
+	default:
+		// While some of it is in flight, the answers may leave something over.
+		d.at, d.event = later(t, w.until), w.least > 0 && inflight > 0
+		if more := missing - max(w.limit, n); more > 0 && w.limit > 0 && w.span > 0 {
+			windows := math.Ceil(float64(more) / float64(w.limit))
+			d.at = d.at.Add(seconds(windows * w.span.Seconds()))
+		}
+	}
+	return d
+}
+
+// take counts a grant, with which inflight is in flight. It reports whether the
+// request goes to see whether there is quota again.
+func (w *window) take(now time.Time, inflight int) (probe bool) {
+	left := w.least - inflight
+	if left <= 0 {
+		w.paced = now
+	}
+	if left >= 0 || w.refills {
+		return false
+	}
+	w.probing, w.probed = true, now
+	return true
+}
+
+// learn takes in a statement that came with the answer to g.
+func (w *window) learn(g Grant, now time.Time, st *Statement, a *Answer, l *Limiter) {
+	o := outcome{
+		sent: g.sent, now: now, n: g.n, refused: a.Refused, probe: g.probe && w.probing,
+		remaining: max(st.Remaining, 0), before: w.least, early: w.early, late: w.late, spent: w.spent,
+	}
+	w.limit = max(st.Limit, 0)
+	if st.Window > 0 {
+		w.span = st.Window
+	}
+	o.newer = w.tally(g, now, o.remaining)
+	w.stated = now
+	o.moved = w.restate(g, now, st)
+	w.observe(o, w, l.maxHold())
+
+	switch {
+	case w.least > 0:
+		w.spent = time.Time{}
+	case w.spent.IsZero():
+		w.spent = now
+	}
+	w.missed(o)
+	w.look(now, l)
+	if a.Refused && a.Hold > 0 {
+		// The hint holds the bucket; it says when one request may go, where a reset
+		// is when all is back (and RFC 9110's Retry-After takes precedence, says
+		// draft-ietf-httpapi-ratelimit-headers).
+		w.until = earlier(w.until, now.Add(min(a.Hold, century)))
+	}
+}
+
+// missed notes whether a request that went to look after the reset came too
+// early. Then resets are rounded down here, and come up to a step later than
+// stated; if that is known already, the next request goes after a while.
+func (w *window) missed(o outcome) {
+	switch {
+	case !o.probe || o.sent.Before(w.late) && o.refused:
+	case !o.refused:
+		w.misses = 0
+	case !w.floors && w.step > 0:
+		w.floor()
+	default:
+		w.misses++
+	}
+}
+
+// floor notes that resets are rounded down.
+func (w *window) floor() {
+	w.floors = true
+	if !w.late.IsZero() {
+		w.early, w.late = w.early.Add(w.step), w.late.Add(w.step)
+	}
+}
+
+// look sets when one request may go and look, should nothing remain.
+func (w *window) look(now time.Time, l *Limiter) {
+	until := w.late
+	switch {
+	case w.late.IsZero():
+		until = now.Add(unsaidReset)
+	case w.misses > 0:
+		until = later(until, now.Add(doubled(firstHold, w.misses)))
+	case !w.spent.IsZero():
+		if at, early := w.try(w); early {
+			until, w.trying = at, true
+		}
+	}
+	hold := min(max(until.Sub(now), 0), l.maxHold())
+	if !w.spent.IsZero() {
+		hold += l.jitter(hold)
+	}
+	w.until = now.Add(hold)
+}
+
+// tally takes in how much remained. Answers have an order only where the request
+// of one was sent after the other had come back. An answer to a request that was
+// sent after since was written after all that had come back by then; so the
+// least of what has come back since is a lower bound of what there is now, but
+// for what is in flight, and all that is older is out of date. It reports
+// whether the answer is newer than all before it.
+func (w *window) tally(g Grant, now time.Time, remaining int) (newer bool) {
+	if !g.sent.Before(w.stated) {
+		// It was sent after all the others had come back (or is the first).
+		w.least, w.fresh, w.since = remaining, math.MaxInt, now
+		return true
+	}
+	w.least, w.fresh = min(w.least, remaining), min(w.fresh, remaining)
+	if g.sent.Before(w.since) {
+		return false
+	}
+	w.least, w.fresh, w.since = w.fresh, math.MaxInt, now
+	return true
+}
+
+// restate narrows down when the limit will be restored. Every statement is an
+// interval: nobody says whether it was rounded up or down, and the answer was on
+// its way for a while. The truth is in all of them, so they are intersected; as
+// most servers round up, all are taken to, until one says that nothing remains
+// and that the reset is now, or is seen not to hold its word. A statement that
+// does not meet what was known speaks of another reset and takes its place. It
+// reports whether the reset moved on before it came.
+func (w *window) restate(g Grant, now time.Time, st *Statement) (moved bool) {
+	if !st.ResetKnown {
+		if !w.late.After(now) {
+			w.early, w.late = time.Time{}, time.Time{}
+		}
+		return false
+	}
+	in := min(max(st.Reset, 0), century)
+	w.step = min(max(st.Resolution, 0), century)
+	if !w.floors && in == 0 && st.Remaining <= 0 && w.step > 0 {
+		w.floor()
+	}
+	early, late := g.sent.Add(in-w.step), now.Add(in)
+	if w.floors {
+		early, late = early.Add(w.step), late.Add(w.step)
+	}
+	passed := in > 0 && !g.sent.Before(w.late)
+	if w.late.IsZero() || passed || early.After(w.late) || late.Before(w.early) {
+		moved = early.After(w.late) && now.Before(w.late)
+		w.early, w.late = early, late
+		return moved
+	}
+	w.early = later(w.early, early)
+	if late.Before(w.late) {
+		w.late = late
+	}
+	return false
+}
+
+// label is what errors call the window.
+func (w *window) label() string {
+	name := w.name
+	if name == "" {
+		name = "the server's limit"
+	}
+	if w.limit > 0 {
+		return fmt.Sprintf("%s of %d", name, w.limit)
+	}
+	return name
+}
