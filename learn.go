@@ -1,0 +1,113 @@
+package pacer
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// learn ends the grant with what became of the request, and returns whether it is
+// to be sent again.
+func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *http.Response, err error) verdict {
+	if err != nil {
+		if neverSent(err) {
+			g.Cancel() // nothing reached the server, so nothing was used up
+		} else {
+			g.Done(throttle.Answer{Lost: true})
+		}
+		return t.judgeError(req, err)
+	}
+	if resp.Request != req {
+		resp.Request = req
+	}
+	var limitsBuf [4]headers.Limit
+	limits, hint := headers.Append(limitsBuf[:0], resp.Header, g.Time())
+	a := throttle.Answer{}
+	var statementsBuf [4]throttle.Statement
+	if len(limits) > 0 {
+		a.Statements = statements(statementsBuf[:0], limits)
+	}
+	status := resp.StatusCode
+	if status < 400 {
+		g.Done(a)
+		b.budget.Deposit()
+		if len(limits) > 0 {
+			t.Trace.learned(Learned{Request: req, Bucket: b.Name, Limits: limits})
+		}
+		return verdict{}
+	}
+	a.Refused = refusal(status, a.Statements, hint)
+	if a.Refused && hint.Known {
+		a.Hold, a.HoldKnown = hint.After, true
+	}
+	held := g.Done(a)
+	if status < 500 && !a.Refused {
+		b.budget.Deposit()
+	}
+	if len(limits) > 0 {
+		t.Trace.learned(Learned{Request: req, Bucket: b.Name, Limits: limits})
+	}
+	if a.Refused && held > 0 {
+		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: status, For: held})
+	}
+	return t.judge(req, resp, a.Refused, hint)
+}
+
+// statements translates what headers say into what throttle learns from. A limit
+// without a count of what remains says nothing about now, and an advisory one
+// binds nobody.
+func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Statement {
+	for _, l := range limits {
+		if !l.Remaining.Known || l.Advisory {
+			continue
+		}
+		s := throttle.Statement{
+			Name: l.Name, Remaining: count(l.Remaining),
+			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
+		}
+		if l.Reset.Absolute {
+			s.Resolution += dateStep
+		}
+		if l.Unit == "" || l.Unit == "requests" {
+			// Costs are counted in requests. Of another unit it is known when it is
+			// used up, not how fast requests use it.
+			s.Limit = count(l.Limit)
+		}
+		to = append(to, s)
+	}
+	return to
+}
+
+// dateStep is the step of the Date header, against which an instant is measured.
+const dateStep = 1e9
+
+// count returns a number that the server stated, zero if it stated none.
+func count(c headers.Count) int {
+	if !c.Known {
+		return 0
+	}
+	return int(min(c.N, math.MaxInt32))
+}
+
+// refusal reports whether an answer says "not yet": the server did nothing because
+// a limit is used up. A 429 always does. Others do when they say when to come back
+// (Retry-After), and a 403, which GitHub sends, also when it says that nothing
+// remains.
+func refusal(status int, limits []throttle.Statement, hint headers.Retry) bool {
+	switch status {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusServiceUnavailable, 420, 509, 529, http.StatusTeapot:
+		return hint.Known
+	case http.StatusForbidden:
+		for _, l := range limits {
+			if l.Remaining <= 0 {
+				return true
+			}
+		}
+		return hint.Known
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package pacer
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// Trace is a set of hooks. Any may be nil. They are called in the goroutine of the
+// request, with no lock held, and delay it for as long as they run; those of
+// different requests run at the same time. Requests must not be modified.
+type Trace struct {
+	// Queued is called before a request waits in line. In mode Observe it is
+	// called for a request that should have waited, before it is sent.
+	Queued func(Queued)
+
+	// Refused is called when pacer does not send a request.
+	Refused func(Refused)
+
+	// Learned is called when an answer spoke of limits.
+	Learned func(Learned)
+
+	// Held is called when an answer leaves its bucket held.
+	Held func(Held)
+
+	// Retrying is called before a request is sent again: for a failure before
+	// its delay, for a refusal before it goes back in line.
+	Retrying func(Retrying)
+}
+
+// Queued is a request that cannot go now.
+type Queued struct {
+	Request *http.Request
+	Bucket  string
+	Cause   throttle.Cause // what it waits for
+	Quota   string         // which quota or limit, if it is one
+	Wait    time.Duration  // how long, as projected
+}
+
+// Refused is a request that was not sent.
+type Refused struct {
+	Request *http.Request
+	Bucket  string
+	Err     error // a *throttle.Error
+}
+
+// Learned is what an answer said about limits.
+type Learned struct {
+	Request *http.Request
+	Bucket  string
+	Limits  []headers.Limit // valid only during the call
+}
+
+// Held is an answer after which nothing goes for a while.
+type Held struct {
+	Request *http.Request
+	Bucket  string
+	Status  int
+	For     time.Duration
+}
+
+// Retrying is a request that is sent again.
+type Retrying struct {
+	Request *http.Request
+	Bucket  string
+	Attempt int           // the number of the attempt to come: 2 for the first retry
+	Refusal bool          // the server refused it as too early; else it failed
+	Status  int           // of the answer; zero if there was none
+	Err     error         // if there was no answer
+	Delay   time.Duration // the backoff of a failure; a refusal waits in line instead
+}
+
+func (t *Trace) queued(q Queued) {
+	if t != nil && t.Queued != nil {
+		t.Queued(q)
+	}
+}
+
+func (t *Trace) refused(r Refused) {
+	if t != nil && t.Refused != nil {
+		t.Refused(r)
+	}
+}
+
+func (t *Trace) learned(l Learned) {
+	if t != nil && t.Learned != nil {
+		t.Learned(l)
+	}
+}
+
+func (t *Trace) held(h Held) {
+	if t != nil && t.Held != nil {
+		t.Held(h)
+	}
+}
+
+func (t *Trace) retrying(r Retrying) {
+	if t != nil && t.Retrying != nil {
+		t.Retrying(r)
+	}
+}
