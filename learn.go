@@ -22,10 +22,10 @@ func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *
 	if resp.Request != req {
 		resp.Request = req
 	}
-	var limitsBuf [4]headers.Limit
+	var limitsBuf [2]headers.Limit
 	limits, hint := headers.Append(limitsBuf[:0], resp.Header, g.Time())
 	a := throttle.Answer{}
-	var statementsBuf [4]throttle.Statement
+	var statementsBuf [2]throttle.Statement
 	if len(limits) > 0 {
 		a.Statements = statements(statementsBuf[:0], limits)
 	}
@@ -33,9 +33,7 @@ func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *
 	if status < 400 {
 		g.Done(a)
 		b.budget.Deposit()
-		if len(limits) > 0 {
-			t.Trace.learned(Learned{Request: req, Bucket: b.Name, Limits: limits})
-		}
+		t.Trace.learned(req, b.Name, limits)
 		return verdict{}
 	}
 	a.Refused = refusal(status, a.Statements, hint)
@@ -46,9 +44,7 @@ func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *
 	if status < 500 && !a.Refused {
 		b.budget.Deposit()
 	}
-	if len(limits) > 0 {
-		t.Trace.learned(Learned{Request: req, Bucket: b.Name, Limits: limits})
-	}
+	t.Trace.learned(req, b.Name, limits)
 	if a.Refused && held > 0 {
 		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: status, For: held})
 	}

@@ -20,13 +20,27 @@ type router struct {
 	mux   *http.ServeMux             // of all patterns; nil if there are only hosts
 
 	mu      sync.Mutex // protects the fields below
-	buckets map[key]*bucket
+	buckets map[string]*bucket
 	sweepAt int // how many buckets there may be before idle ones are forgotten
 	era     int // counts sweeps
 }
 
-// key names a bucket. All but the host are empty for the bucket of a host.
-type key struct{ host, tenant, pattern, values string }
+// key is what tells buckets apart.
+type key struct {
+	host    string
+	tenant  string // what Transport.Key returned
+	pattern string // empty for the bucket of a host
+	values  string // of the pattern's wildcards
+}
+
+// String is the key in the map of buckets. That of a host alone, which most are,
+// is the host as it stands.
+func (k key) String() string {
+	if k.tenant == "" && k.pattern == "" {
+		return k.host
+	}
+	return strings.Join([]string{k.host, k.tenant, k.pattern, k.values}, "\x00")
+}
 
 // bucket is what requests draw on together.
 type bucket struct {
@@ -48,7 +62,7 @@ const fewBuckets = 1024
 
 // init checks the patterns and quotas of t.
 func (r *router) init(t *Transport) error {
-	r.hosts, r.buckets, r.sweepAt = map[string]throttle.Quotas{}, map[key]*bucket{}, fewBuckets
+	r.hosts, r.buckets, r.sweepAt = map[string]throttle.Quotas{}, map[string]*bucket{}, fewBuckets
 	mux := http.NewServeMux()
 	for _, pattern := range slices.Sorted(maps.Keys(t.Quotas)) {
 		quotas := t.Quotas[pattern]
@@ -109,15 +123,15 @@ func (r *router) bucket(t *Transport, req *http.Request) *bucket {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.buckets[k]
+	b := r.buckets[k.String()]
 	if b == nil {
-		b = r.add(t, k, k.name(), r.quotas(req.URL), nil)
+		b = r.add(t, k, r.quotas(req.URL), nil)
 	}
 	if m.route != nil {
 		k.pattern, k.values = m.route.pattern, m.values
 		host := b
-		if b = r.buckets[k]; b == nil {
-			b = r.add(t, k, k.name(), m.route.quotas, host)
+		if b = r.buckets[k.String()]; b == nil {
+			b = r.add(t, k, m.route.quotas, host)
 			host.children++
 		}
 		host.era = r.era
@@ -156,15 +170,15 @@ func (k key) name() string {
 }
 
 // add makes a bucket, and forgets idle ones if there are too many.
-func (r *router) add(t *Transport, k key, name string, quotas throttle.Quotas, parent *bucket) *bucket {
+func (r *router) add(t *Transport, k key, quotas throttle.Quotas, parent *bucket) *bucket {
 	b := &bucket{parent: parent}
-	b.Name, b.Quotas, b.SlowStart, b.Rand = name, quotas, true, t.Rand
+	b.Name, b.Quotas, b.SlowStart, b.Rand = k.name(), quotas, true, t.Rand
 	b.MaxWait, b.MaxQueue, b.MaxHold, b.IdleAfter = t.maxWait(), t.MaxQueue, t.MaxHold, t.IdleAfter
 	b.budget.Ratio = t.BudgetRatio
 	if parent != nil {
 		b.Parent = &parent.Limiter
 	}
-	r.buckets[k] = b
+	r.buckets[k.String()] = b
 	b.era = r.era
 	if len(r.buckets) > r.sweepAt {
 		r.sweep()

@@ -2,6 +2,7 @@ package pacer
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -50,7 +51,7 @@ type Refused struct {
 type Learned struct {
 	Request *http.Request
 	Bucket  string
-	Limits  []headers.Limit // valid only during the call
+	Limits  []headers.Limit
 }
 
 // Held is an answer after which nothing goes for a while.
@@ -84,9 +85,11 @@ func (t *Trace) refused(r Refused) {
 	}
 }
 
-func (t *Trace) learned(l Learned) {
-	if t != nil && t.Learned != nil {
-		t.Learned(l)
+// learned passes on a copy, so that the limits of an answer that nobody is told of
+// need not leave the stack.
+func (t *Trace) learned(req *http.Request, bucket string, limits []headers.Limit) {
+	if t != nil && t.Learned != nil && len(limits) > 0 {
+		t.Learned(Learned{Request: req, Bucket: bucket, Limits: slices.Clone(limits)})
 	}
 }
 

@@ -8,8 +8,8 @@ type Grant struct {
 	l     *Limiter
 	n     int
 	place Place
-	sent  time.Time // when it was granted
-	probe bool      // it went to find out what the server allows
+	sent  instant // when it was granted
+	probe bool    // it went to find out what the server allows
 }
 
 // Place is where the request stood in line: the Claim.Place with which it asks
@@ -17,7 +17,7 @@ type Grant struct {
 func (g Grant) Place() Place { return g.place }
 
 // Time is when the request was granted.
-func (g Grant) Time() time.Time { return g.sent }
+func (g Grant) Time() time.Time { return g.l.start.Add(time.Duration(g.sent - 1)) }
 
 // Answer is what became of a request.
 type Answer struct {
@@ -49,11 +49,11 @@ func (g Grant) Done(a Answer) (held time.Duration) {
 	}
 	now := root.now()
 	l.change(now, func() { l.learn(g, now, &a) })
-	return max(l.hold.Sub(now), 0)
+	return max(l.hold.sub(now), 0)
 }
 
 // learn takes in what became of a request.
-func (l *Limiter) learn(g Grant, now time.Time, a *Answer) {
+func (l *Limiter) learn(g Grant, now instant, a *Answer) {
 	s := &l.server
 	s.end(g)
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
@@ -69,11 +69,11 @@ func (l *Limiter) learn(g Grant, now time.Time, a *Answer) {
 
 // refused holds the bucket for as long as the server asks, or, where it does not
 // say or has not meant it, for a time that doubles with each refusal in a row.
-func (l *Limiter) refused(g Grant, now time.Time, a *Answer) {
+func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 	s := &l.server
 	// A burst of refusals is one signal: those that were on their way when the
 	// first came back say nothing new.
-	news := !g.sent.Before(s.refusedAt)
+	news := g.sent >= s.refusedAt
 	if a.Refused && news {
 		s.refusals++
 		s.refusedAt = now
@@ -93,15 +93,12 @@ func (l *Limiter) refused(g Grant, now time.Time, a *Answer) {
 		}
 	}
 	hold = min(hold, l.maxHold())
-	l.holdUntil(now.Add(hold+l.jitter(hold)), now)
+	l.holdUntil(now.add(hold+l.jitter(hold)), now)
 }
 
 // firstHold is how long the bucket is held after a refusal for which the server
 // gave neither a hint nor a reset. It doubles with each further refusal.
 const firstHold = 100 * time.Millisecond
-
-// doubled returns d, doubled for each n after the first.
-func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
 
 // Cancel ends the grant of a request that was not sent: what was charged goes
 // back, exactly, and everybody behind moves up.
@@ -113,7 +110,7 @@ func (g Grant) Cancel() {
 }
 
 // give takes the grant back. It requires that mu is held.
-func (g Grant) give(now time.Time) {
+func (g Grant) give(now instant) {
 	for b := g.l; b != nil; b = b.Parent {
 		b.booked = now
 		for _, lim := range b.limits {

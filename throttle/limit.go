@@ -18,23 +18,23 @@ type limit interface {
 	// go if ahead others go before them, each as early as it may. It changes
 	// nothing. With nothing ahead the answer is exact: at that instant take
 	// holds. ok is false if n may never go.
-	when(t time.Time, ahead, n int) (at time.Time, ok bool)
+	when(t instant, ahead, n int) (at instant, ok bool)
 
 	// take charges n at t, an instant that when returned or a later one.
-	take(t time.Time, n int)
+	take(t instant, n int)
 
 	// give takes back n tokens which were charged and did not go.
-	give(t time.Time, n int)
+	give(t instant, n int)
 
 	// idle reports whether forgetting the limit would lose nothing: it is as
 	// it was when it was new.
-	idle(t time.Time) bool
+	idle(t instant) bool
 
 	// set changes the quota in place, at t, if it is of the same kind.
-	set(t time.Time, q Quota) bool
+	set(t instant, q Quota) bool
 
 	// cool is told that the server pushed back at t.
-	cool(t time.Time)
+	cool(t instant)
 }
 
 // newLimit returns the arithmetic of q, or nil if q is no limit.
@@ -54,43 +54,43 @@ func newLimit(q Quota) limit {
 // for all others when Burst is 1. x/time keeps the books; it never waits.
 type bucket struct{ ledger *rate.Limiter }
 
-func (b *bucket) when(t time.Time, ahead, n int) (time.Time, bool) {
+func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
 	if n > b.ledger.Burst() {
 		return t, false
 	}
-	missing := float64(ahead) + float64(n) - b.ledger.TokensAt(t)
+	missing := float64(ahead) + float64(n) - b.ledger.TokensAt(t.time())
 	if missing <= 0 {
 		return t, true
 	}
-	return t.Add(seconds(missing / float64(b.ledger.Limit()))), true
+	return t.add(seconds(missing / float64(b.ledger.Limit()))), true
 }
 
 // take uses ReserveN, which charges even if rounding left the bucket a
 // billionth of a token short of what when promised.
-func (b *bucket) take(t time.Time, n int) { b.ledger.ReserveN(t, n) }
+func (b *bucket) take(t instant, n int) { b.ledger.ReserveN(t.time(), n) }
 
 // give credits n, as AllowN of a negative number does, and spills what is over
 // the burst at once: x/time would do so only when it is asked next, when the burst
 // may be another.
-func (b *bucket) give(t time.Time, n int) {
-	b.ledger.AllowN(t, -n)
-	b.ledger.SetBurstAt(t, b.ledger.Burst())
+func (b *bucket) give(t instant, n int) {
+	b.ledger.AllowN(t.time(), -n)
+	b.ledger.SetBurstAt(t.time(), b.ledger.Burst())
 }
 
-func (b *bucket) idle(t time.Time) bool {
-	return b.ledger.TokensAt(t) >= float64(b.ledger.Burst())
+func (b *bucket) idle(t instant) bool {
+	return b.ledger.TokensAt(t.time()) >= float64(b.ledger.Burst())
 }
 
-func (b *bucket) set(t time.Time, q Quota) bool {
+func (b *bucket) set(t instant, q Quota) bool {
 	if q.N == 0 || q.WarmUp > 0 {
 		return false
 	}
-	b.ledger.SetLimitAt(t, rate.Limit(q.perSecond()))
-	b.ledger.SetBurstAt(t, q.burst())
+	b.ledger.SetLimitAt(t.time(), rate.Limit(q.perSecond()))
+	b.ledger.SetBurstAt(t.time(), q.burst())
 	return true
 }
 
-func (b *bucket) cool(time.Time) {}
+func (b *bucket) cool(instant) {}
 
 // warm is SmoothWarmingUp as a limit. What is stored while idling makes the
 // next tokens dearer, and a request's cost is paid by the one after it.
@@ -99,27 +99,23 @@ type warm struct {
 	quota Quota
 }
 
-func (w *warm) when(t time.Time, ahead, _ int) (time.Time, bool) {
-	return w.ramp.After(t, ahead), true
+func (w *warm) when(t instant, ahead, _ int) (instant, bool) {
+	return t.add(min(w.ramp.After(t.time(), ahead).Sub(t.time()), ages)), true
 }
 
-func (w *warm) take(t time.Time, n int) { w.ramp.Reserve(t, n) }
-func (w *warm) give(t time.Time, n int) { w.ramp.Return(t, n) }
-func (w *warm) idle(t time.Time) bool   { return w.ramp.Idle(t) }
-func (w *warm) cool(t time.Time)        { w.ramp.Chill(t) }
+func (w *warm) take(t instant, n int) { w.ramp.Reserve(t.time(), n) }
+func (w *warm) give(t instant, n int) { w.ramp.Return(t.time(), n) }
+func (w *warm) idle(t instant) bool   { return w.ramp.Idle(t.time()) }
+func (w *warm) cool(t instant)        { w.ramp.Chill(t.time()) }
 
-func (w *warm) set(t time.Time, q Quota) bool {
+func (w *warm) set(t instant, q Quota) bool {
 	if q.N == 0 || q.WarmUp != w.quota.WarmUp || q.ColdFactor != w.quota.ColdFactor {
 		return false
 	}
-	w.ramp.SetRate(t, q.perSecond())
+	w.ramp.SetRate(t.time(), q.perSecond())
 	w.quota = q
 	return true
 }
-
-// century bounds what is computed from rates, so that no sum of an instant and
-// a duration can overflow.
-const century = 100 * 365 * 24 * time.Hour
 
 // seconds converts s to a duration, rounded to the nanosecond: what is due at an
 // instant must be due at it from wherever it is computed, and rounding up would
@@ -130,8 +126,8 @@ func seconds(s float64) time.Duration {
 		return 0
 	}
 	ns := math.Round(s * 1e9)
-	if ns >= float64(century) {
-		return century
+	if ns >= float64(ages) {
+		return ages
 	}
 	return time.Duration(ns)
 }

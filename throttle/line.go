@@ -97,7 +97,7 @@ func (w *Waiter) top() *Limiter {
 // run grants whoever may go now, refuses who can no longer go, and sets the
 // timers for the others. It is called with mu held whenever something changed
 // in this bucket.
-func (l *Limiter) run(now time.Time) {
+func (l *Limiter) run(now instant) {
 	root := l
 	for b := l; b != nil; b = b.Parent {
 		b.rise(now)
@@ -108,7 +108,7 @@ func (l *Limiter) run(now time.Time) {
 		switch {
 		case d.never:
 			w.end(Grant{}, w.refusal(now, d, ErrTooLarge))
-		case !d.at.After(now):
+		case d.at <= now:
 			w.end(w.l.charge(at, now, w.n, w.place), nil)
 		case b == root:
 			root.arm(now)
@@ -125,14 +125,14 @@ func (l *Limiter) run(now time.Time) {
 
 // due returns the instant at which w is granted in every bucket of its path, if
 // it may go by now; else the first bucket that blocks it, and until when.
-func (w *Waiter) due(now time.Time) (at time.Time, blocks *Limiter, d due) {
+func (w *Waiter) due(now instant) (at instant, blocks *Limiter, d due) {
 	at = w.earliest(now)
 	for b := w.l; b != nil; b = b.Parent {
-		at = later(at, b.booked)
+		at = max(at, b.booked)
 	}
 	for b := w.l; b != nil; b = b.Parent {
 		d = b.due(at, 0, w.n, b == w.l)
-		if d.never || d.at.After(now) {
+		if d.never || d.at > now {
 			return at, b, d
 		}
 		at = d.at
@@ -141,15 +141,15 @@ func (w *Waiter) due(now time.Time) (at time.Time, blocks *Limiter, d due) {
 }
 
 // earliest is the instant from which the release of w may count.
-func (w *Waiter) earliest(now time.Time) time.Time {
-	return later(later(now.Add(-lagCredit), w.joined), w.l.root().changed)
+func (w *Waiter) earliest(now instant) instant {
+	return max(max(now.add(-lagCredit), w.joined), w.l.root().changed)
 }
 
 // change makes a change that may let somebody go, or keep somebody from it, at
 // now. Whoever was due before and was not released yet, since a timer is late,
 // goes first; what the change lets go counts from the change. It requires that mu
 // is held.
-func (l *Limiter) change(now time.Time, f func()) {
+func (l *Limiter) change(now instant, f func()) {
 	if l.line.cost > 0 {
 		l.run(now)
 	}
@@ -163,10 +163,10 @@ func (l *Limiter) change(now time.Time, f func()) {
 
 // rise moves the first waiter of l into the line of the parent if l would let it
 // go, and sets l's timer.
-func (l *Limiter) rise(now time.Time) {
+func (l *Limiter) rise(now instant) {
 	if w := l.line.first(); w != nil && l.Parent != nil && w.top() == l {
-		d := l.due(later(w.earliest(now), l.booked), 0, w.n, w.l == l)
-		if d.never || !d.at.After(now) {
+		d := l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l)
+		if d.never || d.at <= now {
 			w.places = append(w.places, l.Parent.line.insert(w, true))
 		}
 	}
@@ -175,7 +175,7 @@ func (l *Limiter) rise(now time.Time) {
 
 // arm sets the timer to when the first waiter is due here, unless it waits at
 // the parent, or to when it has waited for as long as it may.
-func (l *Limiter) arm(now time.Time) {
+func (l *Limiter) arm(now instant) {
 	w := l.line.first()
 	if w == nil {
 		if l.line.timer != nil {
@@ -183,22 +183,22 @@ func (l *Limiter) arm(now time.Time) {
 		}
 		return
 	}
-	var at time.Time
+	var at instant
 	if l.Parent == nil || w.top() == l {
-		at = l.due(later(w.earliest(now), l.booked), 0, w.n, w.l == l).at
+		at = l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l).at
 	}
-	if w.l == l && !w.expires.IsZero() && (at.IsZero() || w.expires.Before(at)) {
+	if w.l == l && w.expires != 0 && (at == 0 || w.expires < at) {
 		at = w.expires
 	}
 	switch {
-	case at.IsZero():
+	case at == 0:
 		if l.line.timer != nil {
 			l.line.timer.Stop()
 		}
 	case l.line.timer == nil:
-		l.line.timer = time.AfterFunc(at.Sub(now), l.tick)
+		l.line.timer = time.AfterFunc(at.sub(now), l.tick)
 	default:
-		l.line.timer.Reset(at.Sub(now))
+		l.line.timer.Reset(at.sub(now))
 	}
 }
 
@@ -208,7 +208,7 @@ func (l *Limiter) tick() {
 	defer root.mu.Unlock()
 	now := root.now()
 	l.run(now)
-	for w := l.line.first(); w != nil && w.l == l && !w.expires.IsZero() && !w.expires.After(now); w = l.line.first() {
+	for w := l.line.first(); w != nil && w.l == l && w.expires != 0 && w.expires <= now; w = l.line.first() {
 		w.end(Grant{}, w.refusal(now, l.project(now, w.n, true), ErrMaxWait))
 		l.run(now)
 	}
@@ -216,7 +216,7 @@ func (l *Limiter) tick() {
 
 // refuseLate refuses those in line who, as it looks now, would wait past their
 // bounds. It is called when a hold begins or is extended.
-func (l *Limiter) refuseLate(now time.Time) {
+func (l *Limiter) refuseLate(now instant) {
 	ahead := 0
 	for e := l.line.waiters.Front(); e != nil; {
 		w := e.Value.(*Waiter)
@@ -231,18 +231,4 @@ func (l *Limiter) refuseLate(now time.Time) {
 			ahead += w.n
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -27,12 +27,12 @@ type refill struct {
 	trying  bool          // a request is to look early, or does
 	tried   bool          // it did
 	rate    float64       // tokens per second
-	paced   time.Time     // when the last token that was left went
+	paced   instant       // when the last token that was left went
 	full    time.Duration // about how long the whole limit takes to come back
 
 	// The rate is measured from since, when had remained; got have been granted
 	// since.
-	since time.Time
+	since instant
 	had   int
 	got   int
 
@@ -42,20 +42,20 @@ type refill struct {
 
 // outcome is what an answer says of one window, and what was known before.
 type outcome struct {
-	sent, now   time.Time
+	sent, now   instant
 	n           int
 	refused     bool
 	probe       bool // it went although nothing remained
 	newer       bool // it was written after all others
 	moved       bool // the reset moved on before it came
 	remaining   int
-	before      int       // least Remaining before
-	early, late time.Time // the reset as it was known before
-	spent       time.Time // since when nothing remained
+	before      int     // least Remaining before
+	early, late instant // the reset as it was known before
+	spent       instant // since when nothing remained
 }
 
 // refillAt returns when the next n tokens are back.
-func (r *refill) refillAt(n int) time.Time { return r.paced.Add(seconds(float64(n) / r.rate)) }
+func (r *refill) refillAt(n int) instant { return r.paced.add(seconds(float64(n) / r.rate)) }
 
 // observe draws the conclusions from an outcome.
 func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
@@ -68,23 +68,23 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		r.trying, r.tried = false, true
 	}
 	switch {
-	case o.refused || r.steps || w.limit == 0 || o.late.IsZero():
+	case o.refused || r.steps || w.limit == 0 || o.late == 0:
 	case o.moved && o.remaining <= o.before:
 		missing := max(w.limit-o.remaining, 1)
-		full := (w.late.Sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
+		full := (w.late.sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
 		r.start(o, w.limit, o.now, seconds(full))
-	case !o.probe || o.spent.IsZero() || 4*(o.remaining+o.n) >= 3*w.limit:
-	case o.sent.Before(o.late):
+	case !o.probe || o.spent == 0 || 4*(o.remaining+o.n) >= 3*w.limit:
+	case o.sent < o.late:
 		// A part was back before the reset: where it was looked for on a guess, as
 		// early as a token is back if the reset is the time to full.
-		r.start(o, w.limit, o.spent, o.late.Sub(o.spent)+w.step)
+		r.start(o, w.limit, o.spent, o.late.sub(o.spent)+w.step)
 	default:
 		// A part was back after it. How long all takes is the time from reset to
 		// reset, or, if the next is no reset of that kind, no less than it took to
 		// this one.
-		full := w.late.Sub(o.early)
-		if w.late.Sub(o.now) < o.late.Sub(o.spent)/2 {
-			full = o.late.Sub(o.spent)
+		full := w.late.sub(o.early)
+		if w.late.sub(o.now) < o.late.sub(o.spent)/2 {
+			full = o.late.sub(o.spent)
 		}
 		r.start(o, w.limit, o.late, full)
 		r.doubt = true
@@ -92,18 +92,18 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 }
 
 // start takes the server for one that refills, all of limit in full.
-func (r *refill) start(o outcome, limit int, since time.Time, full time.Duration) {
+func (r *refill) start(o outcome, limit int, since instant, full time.Duration) {
 	r.refills, r.doubt, r.strikes, r.full = true, false, 0, max(full, time.Millisecond)
 	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest), o.now
 	r.since, r.had, r.got = since, 0, o.n
-	if since.Equal(o.now) {
+	if since == o.now {
 		r.had, r.got = o.remaining, 0
 	}
 }
 
 // measure keeps the rate of a server that refills.
 func (r *refill) measure(o outcome, limit int) {
-	if o.sent.Before(r.since) {
+	if o.sent < r.since {
 		return
 	}
 	if o.refused {
@@ -121,7 +121,7 @@ func (r *refill) measure(o outcome, limit int) {
 	}
 	// Remaining is cut to a whole number, so up to one token of it was there
 	// before.
-	back, took := r.got+o.remaining-r.had-1, o.now.Sub(r.since)
+	back, took := r.got+o.remaining-r.had-1, o.now.sub(r.since)
 	switch {
 	case r.doubt && took < r.full/2 && 4*back > 3*limit:
 		r.refills, r.steps = false, true
@@ -136,11 +136,11 @@ func (r *refill) measure(o outcome, limit int) {
 const slower = 0.8
 
 // try returns when one request may go and look at a window that is spent.
-func (r *refill) try(w *window) (at time.Time, early bool) {
-	wait := w.late.Sub(w.spent)
-	coarse := 2*w.late.Sub(later(w.early, w.spent)) > wait
+func (r *refill) try(w *window) (at instant, early bool) {
+	wait := w.late.sub(w.spent)
+	coarse := 2*w.late.sub(max(w.early, w.spent)) > wait
 	if r.tried || r.steps || r.refills || w.limit < 2 || !coarse {
 		return w.late, false
 	}
-	return w.spent.Add((wait + w.step) / time.Duration(w.limit)), true
+	return w.spent.add((wait + w.step) / time.Duration(w.limit)), true
 }

@@ -14,13 +14,13 @@ type server struct {
 	// While ramp is positive at most that many requests are in flight that went
 	// since the restart.
 	ramp      int
-	restarted time.Time
-	climbing  int       // in flight, of those that went since the restart
-	climbed   int       // answers since the restart
-	lastClimb time.Time // when the latest of them went
+	restarted instant
+	climbing  int     // in flight, of those that went since the restart
+	climbed   int     // answers since the restart
+	lastClimb instant // when the latest of them went
 
-	refusals  int       // in a row
-	refusedAt time.Time // when the latest of them came back
+	refusals  int     // in a row
+	refusedAt instant // when the latest of them came back
 
 	windows []window
 }
@@ -40,17 +40,17 @@ const (
 )
 
 // restart begins a slow start.
-func (s *server) restart(now time.Time) {
+func (s *server) restart(now instant) {
 	s.ramp, s.restarted, s.climbing, s.climbed = 1, now, 0, 0
 }
 
 // open reports whether the server allows n at now.
-func (s *server) open(now time.Time, n int) bool {
-	if s.ramp > 0 && s.climbing >= s.ramp && now.Before(s.lastClimb.Add(patience)) {
+func (s *server) open(now instant, n int) bool {
+	if s.ramp > 0 && s.climbing >= s.ramp && now < s.lastClimb.add(patience) {
 		return false
 	}
 	for i := range s.windows {
-		if s.windows[i].due(now, 0, n, s.inflight).at.After(now) {
+		if s.windows[i].due(now, 0, n, s.inflight).at > now {
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (s *server) open(now time.Time, n int) bool {
 // due returns d, or what comes later because of the server.
 func (s *server) due(d due, ahead, n int) due {
 	if s.ramp > 0 && s.climbing+ahead >= s.ramp {
-		if at := s.lastClimb.Add(patience); s.climbing >= s.ramp && at.After(d.at) {
+		if at := s.lastClimb.add(patience); s.climbing >= s.ramp && at > d.at {
 			d = due{at: at, cause: CauseSlowStart, event: true}
 		} else if d.cause == "" {
 			d.cause = CauseSlowStart
@@ -68,7 +68,7 @@ func (s *server) due(d due, ahead, n int) due {
 	}
 	for i := range s.windows {
 		w := &s.windows[i]
-		if o := w.due(d.at, ahead, n, s.inflight); o.at.After(d.at) {
+		if o := w.due(d.at, ahead, n, s.inflight); o.at > d.at {
 			d = o
 			d.quota = w.label()
 		}
@@ -77,7 +77,7 @@ func (s *server) due(d due, ahead, n int) due {
 }
 
 // take counts a grant. It reports whether it goes to find something out.
-func (s *server) take(now time.Time, n int) (probe bool) {
+func (s *server) take(now instant, n int) (probe bool) {
 	s.flying++
 	s.inflight += n
 	if s.ramp > 0 {
@@ -96,7 +96,7 @@ func (s *server) take(now time.Time, n int) (probe bool) {
 func (s *server) end(g Grant) {
 	s.flying--
 	s.inflight -= g.n
-	if s.ramp > 0 && !g.sent.Before(s.restarted) {
+	if s.ramp > 0 && g.sent >= s.restarted {
 		s.climbing = max(s.climbing-1, 0)
 	}
 }
@@ -117,7 +117,7 @@ func (s *server) quiet(a *Answer) bool {
 }
 
 // learn takes in what an answer says.
-func (s *server) learn(g Grant, now time.Time, a *Answer, l *Limiter) {
+func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 	for i := range a.Statements {
 		s.window(a.Statements[i].Name).learn(g, now, &a.Statements[i], a, l)
 	}
@@ -125,7 +125,7 @@ func (s *server) learn(g Grant, now time.Time, a *Answer, l *Limiter) {
 		s.unsaid(g, now, a)
 	}
 	s.seen(g)
-	if s.ramp > 0 && !g.sent.Before(s.restarted) && !a.Refused && !a.Lost {
+	if s.ramp > 0 && g.sent >= s.restarted && !a.Refused && !a.Lost {
 		s.climbed++
 		s.ramp++
 		if len(a.Statements) > 0 || s.climbed >= enough {
@@ -137,13 +137,13 @@ func (s *server) learn(g Grant, now time.Time, a *Answer, l *Limiter) {
 // unsaid accounts for an answer without statements: the windows that are known
 // are a request nearer to their end, and one whose reset has passed and of which
 // the server no longer speaks is forgotten.
-func (s *server) unsaid(g Grant, now time.Time, a *Answer) {
+func (s *server) unsaid(g Grant, now instant, a *Answer) {
 	kept := s.windows[:0]
 	for _, w := range s.windows {
 		if !a.Refused {
 			w.least -= g.n
 		}
-		if a.Refused || a.Lost || !g.probe || now.Before(w.until) {
+		if a.Refused || a.Lost || !g.probe || now < w.until {
 			kept = append(kept, w)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *server) window(name string) *window {
 		if s.windows[i].name == name {
 			return &s.windows[i]
 		}
-		if s.windows[i].stated.Before(s.windows[oldest].stated) {
+		if s.windows[i].stated < s.windows[oldest].stated {
 			oldest = i
 		}
 	}
@@ -171,9 +171,9 @@ func (s *server) window(name string) *window {
 }
 
 // used reports whether some window is used up until a reset that is known.
-func (s *server) used(now time.Time) bool {
+func (s *server) used(now instant) bool {
 	for i := range s.windows {
-		if w := &s.windows[i]; w.least <= 0 && w.until.After(now) {
+		if w := &s.windows[i]; w.least <= 0 && w.until > now {
 			return true
 		}
 	}
@@ -181,12 +181,12 @@ func (s *server) used(now time.Time) bool {
 }
 
 // idle reports whether forgetting what was learned could let anybody exceed it.
-func (s *server) idle(now time.Time) bool {
+func (s *server) idle(now instant) bool {
 	if s.flying > 0 {
 		return false
 	}
 	for i := range s.windows {
-		if w := &s.windows[i]; w.least <= 0 && w.until.After(now) {
+		if w := &s.windows[i]; w.least <= 0 && w.until > now {
 			return false
 		}
 	}

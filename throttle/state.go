@@ -31,13 +31,13 @@ func (l *Limiter) State() State {
 	d := l.project(now, 1, false)
 	s := State{
 		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: l.server.flying, SlowStart: l.server.ramp,
-		Held: max(l.hold.Sub(now), 0), Wait: d.at.Sub(now), Cause: d.cause,
+		Held: max(l.hold.sub(now), 0), Wait: d.at.sub(now), Cause: d.cause,
 	}
 	for i := range l.server.windows {
 		w := &l.server.windows[i]
 		ws := WindowState{Name: w.name, Limit: w.limit, Available: max(w.least-l.server.inflight, 0)}
-		if !w.late.IsZero() {
-			ws.Reset = max(w.late.Sub(now), 0)
+		if w.late != 0 {
+			ws.Reset = max(w.late.sub(now), 0)
 		}
 		if w.refills {
 			ws.Rate = w.rate
@@ -54,7 +54,7 @@ func (l *Limiter) Idle() bool {
 	root := l.lock()
 	defer root.mu.Unlock()
 	now := root.now()
-	if l.line.cost > 0 || l.hold.After(now) || !l.server.idle(now) {
+	if l.line.cost > 0 || l.hold > now || !l.server.idle(now) {
 		return false
 	}
 	for _, lim := range l.limits {

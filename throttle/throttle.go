@@ -62,15 +62,15 @@ type Limiter struct {
 	start   time.Time // all instants are start plus what the monotonic clock has run since
 	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
 	quotas  Quotas    // of limits
-	last    time.Time // when something was granted last
-	booked  time.Time // the latest instant that limits were told of: they never see an older one
-	hold    time.Time // nothing goes before
+	last    instant   // when something was granted last
+	booked  instant   // the latest instant that limits were told of: they never see an older one
+	hold    instant   // nothing goes before
 	server  server    // what the server allows, as far as it is known
 	line    line      // who waits
 
 	// Of the root, for all of its tree.
-	asked   uint64    // how many have asked
-	changed time.Time // when something changed last that may let somebody go
+	asked   uint64  // how many have asked
+	changed instant // when something changed last that may let somebody go
 }
 
 // Claim is what a caller asks of a Limiter.
@@ -95,7 +95,7 @@ type Claim struct {
 // there.
 type Place struct {
 	number uint64 // counts those who asked in a tree of buckets; zero is no place
-	since  time.Time
+	since  instant
 }
 
 // Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
@@ -167,7 +167,7 @@ func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
 	defer root.mu.Unlock()
 	now := root.now()
 	d := l.project(now, max(n, 1), false)
-	return d.at.Sub(now), d.cause, !d.never
+	return d.at.sub(now), d.cause, !d.never
 }
 
 // Pause holds the bucket: nothing goes before d has passed, and those who wait
@@ -177,7 +177,7 @@ func (l *Limiter) Pause(d time.Duration) {
 	root := l.lock()
 	defer root.mu.Unlock()
 	now := root.now()
-	l.change(now, func() { l.holdUntil(now.Add(min(d, century)), now) })
+	l.change(now, func() { l.holdUntil(now.add(min(d, ages)), now) })
 }
 
 // Resume ends a hold: whoever waits for it goes, as far as quotas allow.
@@ -185,7 +185,7 @@ func (l *Limiter) Resume() {
 	root := l.lock()
 	defer root.mu.Unlock()
 	now := root.now()
-	l.change(now, func() { l.hold = earlier(l.hold, now) })
+	l.change(now, func() { l.hold = min(l.hold, now) })
 }
 
 // SetQuotas replaces the quotas; everybody who waits is re-timed. A quota of
@@ -251,20 +251,20 @@ func (l *Limiter) init() {
 // now reads the clock. It is called with mu held, so that no instant is older
 // than one that was used before (time.Since of an instant reads only the
 // monotonic clock, at half the cost of time.Now).
-func (l *Limiter) now() time.Time { return l.start.Add(time.Since(l.start)) }
+func (l *Limiter) now() instant { return instant(time.Since(l.start)) + 1 }
 
 // open reports whether n may go at now in this bucket alone. What the server
 // allows counts only for those who asked this bucket itself (home): its answers
 // to them are what it was learned from.
-func (l *Limiter) open(now time.Time, n int, home bool) bool {
-	if l.hold.After(now) || home && !l.server.open(now, n) {
+func (l *Limiter) open(now instant, n int, home bool) bool {
+	if l.hold > now || home && !l.server.open(now, n) {
 		return false
 	}
 	for _, lim := range l.limits {
 		if lim == nil {
 			continue
 		}
-		if at, ok := lim.when(now, 0, n); !ok || at.After(now) {
+		if at, ok := lim.when(now, 0, n); !ok || at > now {
 			return false
 		}
 	}
@@ -273,7 +273,7 @@ func (l *Limiter) open(now time.Time, n int, home bool) bool {
 
 // due is when something may go, and what it waits for until then.
 type due struct {
-	at    time.Time
+	at    instant
 	cause Cause
 	quota string
 	event bool // it may go earlier, when an answer comes
@@ -282,9 +282,9 @@ type due struct {
 
 // due returns when n may go in this bucket alone, not before t, if ahead tokens
 // go before.
-func (l *Limiter) due(t time.Time, ahead, n int, home bool) due {
+func (l *Limiter) due(t instant, ahead, n int, home bool) due {
 	d := due{at: t}
-	if l.hold.After(t) {
+	if l.hold > t {
 		d.at, d.cause = l.hold, CauseHold
 	}
 	if home {
@@ -299,7 +299,7 @@ func (l *Limiter) due(t time.Time, ahead, n int, home bool) due {
 		if !ok {
 			return due{at: at, cause: CausePace, quota: l.quotas[i].label(), never: true}
 		}
-		if at.After(d.at) {
+		if at > d.at {
 			d = due{at: at, cause: CausePace, quota: l.quotas[i].label()}
 			if l.quotas[i].WarmUp > 0 {
 				d.cause = CauseWarmUp
@@ -319,12 +319,12 @@ func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
 	l.wake(now)
 	n = max(n, 1)
 	d := l.project(now, n, false)
-	return l.charge(now, now, n, Place{}), d.at.Sub(now), d.cause
+	return l.charge(now, now, n, Place{}), d.at.sub(now), d.cause
 }
 
 // charge takes n from this bucket and all above it at the instant at, and
 // returns the Grant.
-func (l *Limiter) charge(at, now time.Time, n int, p Place) Grant {
+func (l *Limiter) charge(at, now instant, n int, p Place) Grant {
 	g := Grant{l: l, n: n, place: p, sent: now}
 	for b := l; b != nil; b = b.Parent {
 		b.last, b.booked = now, at
@@ -340,8 +340,8 @@ func (l *Limiter) charge(at, now time.Time, n int, p Place) Grant {
 
 // holdUntil holds the bucket until at, if that is later than until when it is
 // held already, and starts it slowly after that.
-func (l *Limiter) holdUntil(at, now time.Time) {
-	if !at.After(l.hold) || !at.After(now) {
+func (l *Limiter) holdUntil(at, now instant) {
+	if at <= l.hold || at <= now {
 		return
 	}
 	l.hold = at
@@ -352,12 +352,12 @@ func (l *Limiter) holdUntil(at, now time.Time) {
 }
 
 // wake notices that the bucket is new or has idled, and then starts it slowly.
-func (l *Limiter) wake(now time.Time) {
+func (l *Limiter) wake(now instant) {
 	idle := l.IdleAfter
 	if idle == 0 {
 		idle = time.Minute
 	}
-	if l.SlowStart && (l.last.IsZero() || idle > 0 && now.Sub(l.last) >= idle && l.server.flying == 0) {
+	if l.SlowStart && (l.last == 0 || idle > 0 && now.sub(l.last) >= idle && l.server.flying == 0) {
 		l.server.restart(now)
 	}
 }

@@ -18,9 +18,9 @@ type Waiter struct {
 	l        *Limiter
 	n        int
 	place    Place
-	joined   time.Time       // when it joined this time
-	expires  time.Time       // MaxWait after since; zero if there is no bound
-	deadline time.Time       // of the context; zero if there is none
+	joined   instant         // when it joined this time
+	expires  instant         // MaxWait after since; zero if there is no bound
+	deadline instant         // of the context; zero if there is none
 	cancel   <-chan struct{} // of the Claim
 
 	places []*list.Element // in the lines of l, its parent, …: as far up as it has come
@@ -71,16 +71,18 @@ func (w *Waiter) end(g Grant, err error) {
 
 // queue puts a claim in line after checking its bounds. It requires that mu is
 // held.
-func (l *Limiter) queue(ctx context.Context, now time.Time, n int, c Claim, again bool) (*Waiter, error) {
+func (l *Limiter) queue(ctx context.Context, now instant, n int, c Claim, again bool) (*Waiter, error) {
 	d := l.project(now, n, again)
 	w := &Waiter{
-		Projected: d.at.Sub(now), Cause: d.cause, Quota: d.quota,
+		Projected: d.at.sub(now), Cause: d.cause, Quota: d.quota,
 		l: l, n: n, place: c.Place, joined: now, cancel: c.Cancel, ready: make(chan struct{}),
 	}
 	if l.MaxWait > 0 {
-		w.expires = c.Place.since.Add(l.MaxWait)
+		w.expires = c.Place.since.add(l.MaxWait)
 	}
-	w.deadline, _ = ctx.Deadline()
+	if t, ok := ctx.Deadline(); ok {
+		w.deadline = max(instant(min(t.Sub(l.start), ages))+1, 1)
+	}
 	switch {
 	case d.never:
 		return nil, w.refusal(now, d, ErrTooLarge)
@@ -99,7 +101,7 @@ func (l *Limiter) queue(ctx context.Context, now time.Time, n int, c Claim, agai
 
 // project returns when a claim of n that joined now would go, behind everybody
 // or, if first, before them: not later than it will, if nothing changes.
-func (l *Limiter) project(now time.Time, n int, first bool) due {
+func (l *Limiter) project(now instant, n int, first bool) due {
 	d := due{at: now}
 	for b := l; b != nil; b = b.Parent {
 		ahead := b.line.cost
@@ -113,7 +115,7 @@ func (l *Limiter) project(now time.Time, n int, first bool) due {
 		if p.never {
 			return p
 		}
-		if p.at.After(d.at) || d.cause == "" {
+		if p.at > d.at || d.cause == "" {
 			d = p
 		}
 	}
@@ -121,27 +123,27 @@ func (l *Limiter) project(now time.Time, n int, first bool) due {
 }
 
 // late returns which bound is missed by a wait until at, or nil.
-func (w *Waiter) late(at time.Time) error {
+func (w *Waiter) late(at instant) error {
 	switch {
-	case !w.deadline.IsZero() && !at.Before(w.deadline):
+	case w.deadline != 0 && at >= w.deadline:
 		return ErrDeadline
-	case !w.expires.IsZero() && at.After(w.expires):
+	case w.expires != 0 && at > w.expires:
 		return ErrMaxWait
 	}
 	return nil
 }
 
 // refusal returns the error for w, which can go at d but not for the reason why.
-func (w *Waiter) refusal(now time.Time, d due, why error) *Error {
+func (w *Waiter) refusal(now instant, d due, why error) *Error {
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.quota, Cause: d.cause, Cost: w.n,
-		Wait: d.at.Sub(now), At: d.at, Err: why,
+		Wait: d.at.sub(now), At: w.l.start.Add(time.Duration(d.at - 1)), Err: why,
 	}
 	switch why {
 	case ErrMaxWait:
 		e.bound = w.l.MaxWait
 	case ErrDeadline:
-		e.bound = w.deadline.Sub(now)
+		e.bound = w.deadline.sub(now)
 		e.ctxErr = context.DeadlineExceeded
 	case ErrQueueFull:
 		e.bound = time.Duration(w.l.MaxQueue)

@@ -49,19 +49,19 @@ type window struct {
 	name   string
 	limit  int
 	span   time.Duration // zero if not stated
-	stated time.Time     // when an answer last spoke of it
+	stated instant       // when an answer last spoke of it
 
-	least int       // least Remaining of the answers since two round trips ago
-	fresh int       // least Remaining of the answers since since
-	since time.Time // an answer to a request sent after this makes fresh the least
+	least int     // least Remaining of the answers since two round trips ago
+	fresh int     // least Remaining of the answers since since
+	since instant // an answer to a request sent after this makes fresh the least
 
 	step        time.Duration // in which the reset was stated
 	floors      bool          // it is rounded down
-	early, late time.Time     // the reset is not before early and not after late; zero if nothing is known
-	spent       time.Time     // when nothing remained first; zero while something does
-	until       time.Time     // when nothing remains, one request may go and look at this time
+	early, late instant       // the reset is not before early and not after late; zero if nothing is known
+	spent       instant       // when nothing remained first; zero while something does
+	until       instant       // when nothing remains, one request may go and look at this time
 	probing     bool          // it is on its way
-	probed      time.Time     // since then
+	probed      instant       // since then
 	misses      int           // requests in a row that went to look after the reset and were refused
 
 	refill
@@ -73,7 +73,7 @@ const unsaidReset = time.Second
 
 // due returns when n may go, not before t, if ahead tokens go before, with
 // inflight in flight.
-func (w *window) due(t time.Time, ahead, n, inflight int) due {
+func (w *window) due(t instant, ahead, n, inflight int) due {
 	left := w.least - inflight
 	missing := ahead + n - left
 	if missing <= 0 {
@@ -82,15 +82,15 @@ func (w *window) due(t time.Time, ahead, n, inflight int) due {
 	d := due{cause: CauseWindow}
 	switch {
 	case w.refills:
-		d.at = later(t, w.refillAt(ahead+n-max(left, 0)))
-	case w.probing && !t.Before(w.until):
-		d.at, d.event = later(t, w.probed.Add(patience)), true
+		d.at = max(t, w.refillAt(ahead+n-max(left, 0)))
+	case w.probing && t >= w.until:
+		d.at, d.event = max(t, w.probed.add(patience)), true
 	default:
 		// While some of it is in flight, the answers may leave something over.
-		d.at, d.event = later(t, w.until), w.least > 0 && inflight > 0
+		d.at, d.event = max(t, w.until), w.least > 0 && inflight > 0
 		if more := missing - max(w.limit, n); more > 0 && w.limit > 0 && w.span > 0 {
 			windows := math.Ceil(float64(more) / float64(w.limit))
-			d.at = d.at.Add(seconds(windows * w.span.Seconds()))
+			d.at = d.at.add(seconds(windows * w.span.Seconds()))
 		}
 	}
 	return d
@@ -98,7 +98,7 @@ func (w *window) due(t time.Time, ahead, n, inflight int) due {
 
 // take counts a grant, with which inflight is in flight. It reports whether the
 // request goes to see whether there is quota again.
-func (w *window) take(now time.Time, inflight int) (probe bool) {
+func (w *window) take(now instant, inflight int) (probe bool) {
 	left := w.least - inflight
 	if left <= 0 {
 		w.paced = now
@@ -111,7 +111,7 @@ func (w *window) take(now time.Time, inflight int) (probe bool) {
 }
 
 // learn takes in a statement that came with the answer to g.
-func (w *window) learn(g Grant, now time.Time, st *Statement, a *Answer, l *Limiter) {
+func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limiter) {
 	o := outcome{
 		sent: g.sent, now: now, n: g.n, refused: a.Refused, probe: g.probe && w.probing,
 		remaining: max(st.Remaining, 0), before: w.least, early: w.early, late: w.late, spent: w.spent,
@@ -127,8 +127,8 @@ func (w *window) learn(g Grant, now time.Time, st *Statement, a *Answer, l *Limi
 
 	switch {
 	case w.least > 0:
-		w.spent = time.Time{}
-	case w.spent.IsZero():
+		w.spent = 0
+	case w.spent == 0:
 		w.spent = now
 	}
 	w.missed(o)
@@ -137,7 +137,7 @@ func (w *window) learn(g Grant, now time.Time, st *Statement, a *Answer, l *Limi
 		// The hint holds the bucket; it says when one request may go, where a reset
 		// is when all is back (and RFC 9110's Retry-After takes precedence, says
 		// draft-ietf-httpapi-ratelimit-headers).
-		w.until = earlier(w.until, now.Add(min(a.Hold, century)))
+		w.until = min(w.until, now.add(min(a.Hold, ages)))
 	}
 }
 
@@ -146,7 +146,7 @@ func (w *window) learn(g Grant, now time.Time, st *Statement, a *Answer, l *Limi
 // stated; if that is known already, the next request goes after a while.
 func (w *window) missed(o outcome) {
 	switch {
-	case !o.probe || o.sent.Before(w.late) && o.refused:
+	case !o.probe || o.sent < w.late && o.refused:
 	case !o.refused:
 		w.misses = 0
 	case !w.floors && w.step > 0:
@@ -159,29 +159,29 @@ func (w *window) missed(o outcome) {
 // floor notes that resets are rounded down.
 func (w *window) floor() {
 	w.floors = true
-	if !w.late.IsZero() {
-		w.early, w.late = w.early.Add(w.step), w.late.Add(w.step)
+	if w.late != 0 {
+		w.early, w.late = w.early.add(w.step), w.late.add(w.step)
 	}
 }
 
 // look sets when one request may go and look, should nothing remain.
-func (w *window) look(now time.Time, l *Limiter) {
+func (w *window) look(now instant, l *Limiter) {
 	until := w.late
 	switch {
-	case w.late.IsZero():
-		until = now.Add(unsaidReset)
+	case w.late == 0:
+		until = now.add(unsaidReset)
 	case w.misses > 0:
-		until = later(until, now.Add(doubled(firstHold, w.misses)))
-	case !w.spent.IsZero():
+		until = max(until, now.add(doubled(firstHold, w.misses)))
+	case w.spent != 0:
 		if at, early := w.try(w); early {
 			until, w.trying = at, true
 		}
 	}
-	hold := min(max(until.Sub(now), 0), l.maxHold())
-	if !w.spent.IsZero() {
+	hold := min(max(until.sub(now), 0), l.maxHold())
+	if w.spent != 0 {
 		hold += l.jitter(hold)
 	}
-	w.until = now.Add(hold)
+	w.until = now.add(hold)
 }
 
 // tally takes in how much remained. Answers have an order only where the request
@@ -190,14 +190,14 @@ func (w *window) look(now time.Time, l *Limiter) {
 // least of what has come back since is a lower bound of what there is now, but
 // for what is in flight, and all that is older is out of date. It reports
 // whether the answer is newer than all before it.
-func (w *window) tally(g Grant, now time.Time, remaining int) (newer bool) {
-	if !g.sent.Before(w.stated) {
+func (w *window) tally(g Grant, now instant, remaining int) (newer bool) {
+	if g.sent >= w.stated {
 		// It was sent after all the others had come back (or is the first).
 		w.least, w.fresh, w.since = remaining, math.MaxInt, now
 		return true
 	}
 	w.least, w.fresh = min(w.least, remaining), min(w.fresh, remaining)
-	if g.sent.Before(w.since) {
+	if g.sent < w.since {
 		return false
 	}
 	w.least, w.fresh, w.since = w.fresh, math.MaxInt, now
@@ -211,30 +211,30 @@ func (w *window) tally(g Grant, now time.Time, remaining int) (newer bool) {
 // and that the reset is now, or is seen not to hold its word. A statement that
 // does not meet what was known speaks of another reset and takes its place. It
 // reports whether the reset moved on before it came.
-func (w *window) restate(g Grant, now time.Time, st *Statement) (moved bool) {
+func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 	if !st.ResetKnown {
-		if !w.late.After(now) {
-			w.early, w.late = time.Time{}, time.Time{}
+		if w.late <= now {
+			w.early, w.late = 0, 0
 		}
 		return false
 	}
-	in := min(max(st.Reset, 0), century)
-	w.step = min(max(st.Resolution, 0), century)
+	in := min(max(st.Reset, 0), ages)
+	w.step = min(max(st.Resolution, 0), ages)
 	if !w.floors && in == 0 && st.Remaining <= 0 && w.step > 0 {
 		w.floor()
 	}
-	early, late := g.sent.Add(in-w.step), now.Add(in)
+	early, late := g.sent.add(in-w.step), now.add(in)
 	if w.floors {
-		early, late = early.Add(w.step), late.Add(w.step)
+		early, late = early.add(w.step), late.add(w.step)
 	}
-	passed := in > 0 && !g.sent.Before(w.late)
-	if w.late.IsZero() || passed || early.After(w.late) || late.Before(w.early) {
-		moved = early.After(w.late) && now.Before(w.late)
+	passed := in > 0 && g.sent >= w.late
+	if w.late == 0 || passed || early > w.late || late < w.early {
+		moved = early > w.late && now < w.late
 		w.early, w.late = early, late
 		return moved
 	}
-	w.early = later(w.early, early)
-	if late.Before(w.late) {
+	w.early = max(w.early, early)
+	if late < w.late {
 		w.late = late
 	}
 	return false
