@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// table compares the results with what is possible.
+func table(results []result) []string {
+	const columns = "%-15s %-14s %8s %15s %7s %9s"
+	lines := []string{
+		fmt.Sprintf(columns, "", "", "", "", "", "refused"),
+		fmt.Sprintf(columns, "server", "client", "time", "least possible", "ratio", "per 100"),
+	}
+	for i, r := range results {
+		name := r.kind.name
+		if i > 0 && name == results[i-1].kind.name {
+			name = ""
+		}
+		took, least := r.took(), r.least()
+		line := fmt.Sprintf(columns, name, r.client, seconds(took), seconds(least), ratio(took, least), fmt.Sprintf("%.1f", r.refusedPer100()))
+		lines = append(lines, line)
+		if r.stats.Accepted < r.wanted {
+			lines = append(lines, fmt.Sprintf("%-15s not finished: only %d of %d were admitted, in the time above", "", r.stats.Accepted, r.wanted))
+		}
+	}
+	return lines
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+// ratio writes how many times longer it took than was possible.
+func ratio(took, least time.Duration) string {
+	if least <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", took.Seconds()/least.Seconds())
+}
