@@ -1,0 +1,68 @@
+package headers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzParse reads headers from lines such as "Name: value", as they would arrive.
+func FuzzParse(f *testing.F) {
+	add := func(fields map[string][]string, received time.Time) {
+		var b strings.Builder
+		for name, values := range fields {
+			for _, v := range values {
+				b.WriteString(name + ": " + v + "\n")
+			}
+		}
+		f.Add(b.String(), received.Unix())
+	}
+	var vectors []vector
+	load(f, "headers.json", &vectors)
+	for _, v := range vectors {
+		add(v.Headers, v.ReceivedAt)
+	}
+	var cases []hostile
+	load(f, "hostile_headers.json", &cases)
+	for _, c := range cases {
+		add(c.Headers, c.ReceivedAt)
+	}
+	f.Fuzz(func(t *testing.T, lines string, received int64) {
+		h := http.Header{}
+		for line := range strings.SplitSeq(lines, "\n") {
+			if name, value, ok := strings.Cut(line, ": "); ok {
+				h.Add(name, value)
+			}
+		}
+		facts := Parse(h, time.Unix(received, 0))
+		checkBounds(t, facts)
+		for range 3 { // the order of the map is another one each time
+			if again := Parse(h, time.Unix(received, 0)); summary(again) != summary(facts) {
+				t.Fatalf("two readings of the same headers\n%s\n%s", summary(facts), summary(again))
+			}
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	var vectors []vector
+	load(f, "headers.json", &vectors)
+	for _, v := range vectors {
+		for _, value := range header(v.Headers)["Retry-After"] {
+			f.Add(value, v.ReceivedAt.Unix())
+		}
+	}
+	for _, value := range []string{
+		"30s", "2.5", "1, 3600", "1772452845", "1772452845000", "2026-03-02T12:00:00.5+01:00", "Sun Nov  6 08:49:37 1994",
+		"Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "99999999999999999999", "-1", "1e3",
+	} {
+		f.Add(value, int64(1772452800))
+	}
+	f.Fuzz(func(t *testing.T, value string, date int64) {
+		d, ok := RetryAfter(value, time.Unix(date, 0))
+		if d < 0 || d > MaxRetryAfter || !ok && d != 0 {
+			t.Errorf("RetryAfter(%q) = %v, %v", value, d, ok)
+		}
+	})
+}

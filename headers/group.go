@@ -1,0 +1,269 @@
+package headers
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// found is a header that a response has, and what its name says.
+type found struct {
+	*field
+	values []string
+	list   bool // not a single value without a comma
+}
+
+// maxLimits bounds how many limits one response may state.
+const maxLimits = 64
+
+// appendLimits appends the limits that headers state: those of one group make one
+// limit, or several where values are lists.
+func appendLimits(limits []Limit, fields []found, c *clock, h *hints) []Limit {
+	sortFields(fields)
+	start := len(limits)
+	var buf [12]*field
+	from := buf[:0]
+	for len(fields) > 0 {
+		n := 1
+		for n < len(fields) && fields[n].family == fields[0].family && fields[n].group == fields[0].group {
+			n++
+		}
+		limits = appendGroup(limits, fields[:n], c, h)
+		if len(limits)-start > maxLimits {
+			limits = limits[:start+maxLimits]
+		}
+		for len(from) < len(limits)-start {
+			from = append(from, fields[0].field)
+		}
+		fields = fields[n:]
+	}
+	return limits[:start+settle(limits[start:], from, h)]
+}
+
+// sortFields brings the headers, which come in the order of a map, into an order of
+// their own. There are few of them.
+func sortFields(fields []found) {
+	for i := 1; i < len(fields); i++ {
+		for j := i; j > 0 && compare(&fields[j], &fields[j-1]) < 0; j-- {
+			fields[j], fields[j-1] = fields[j-1], fields[j]
+		}
+	}
+}
+
+func compare(a, b *found) int {
+	if a.rank != b.rank {
+		return cmp.Compare(a.rank, b.rank)
+	}
+	if a.family != b.family {
+		return strings.Compare(a.family, b.family)
+	}
+	if a.place != b.place {
+		return cmp.Compare(a.place, b.place)
+	}
+	if a.group != b.group {
+		return strings.Compare(a.group, b.group)
+	}
+	if a.role != b.role {
+		return cmp.Compare(a.role, b.role)
+	}
+	return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.form, b.form),
+		strings.Compare(strings.Join(a.values, ","), strings.Join(b.values, ",")))
+}
+
+// appendGroup appends what the headers of one group state.
+func appendGroup(limits []Limit, g []found, c *clock, h *hints) []Limit {
+	for i := range g {
+		switch f := &g[i]; {
+		case f.role == pairs || f.form == windows:
+			return appendText(limits, g, c, h)
+		case f.role == state || f.role == policy || f.role == limit && strings.IndexByte(f.values[0], ';') >= 0:
+			return appendStructured(limits, g, c)
+		}
+	}
+	return appendPlain(limits, g, count(g), c)
+}
+
+// count returns how many limits lists state: as many as all of the lists have members.
+func count(g []found) int {
+	n := 0
+	for i := range g {
+		if r := g[i].role; r == limit || r == remaining || r == used {
+			if k := members(&g[i]); n == 0 || k < n {
+				n = k
+			}
+		}
+	}
+	return max(n, 1)
+}
+
+// appendPlain appends the n limits of a group of headers with a number each. Lists,
+// on one line or on several, are read in parallel.
+func appendPlain(limits []Limit, g []found, n int, c *clock) []Limit {
+	start := len(limits)
+	for i := range n {
+		l, ok := plain(g, i, c)
+		if !ok {
+			continue
+		}
+		repeated := false
+		for _, m := range limits[start:] {
+			repeated = repeated || l == m // two hops that wrote the same, or a proxy that folded lines
+		}
+		if !repeated {
+			limits = append(limits, l)
+		}
+	}
+	return limits
+}
+
+// plain returns what the members at position i of the headers of a group state.
+func plain(g []found, i int, c *clock) (Limit, bool) {
+	l := Limit{Name: g[0].name, Unit: requests}
+	var (
+		gone  Count
+		share int64 // billionths, of a limit below one
+	)
+	for k := range g {
+		f := &g[k]
+		if f.unit != "" {
+			l.Unit = f.unit
+		}
+		if l.Name == "" {
+			l.Name = f.name
+		}
+		if f.window > 0 {
+			l.Window = f.window
+		}
+		if i < len(f.series) && g[0].list {
+			l.Name, l.Window = f.series[i].name, f.series[i].window
+		}
+		l.Advisory = l.Advisory || f.advisory
+		v := item(f, i)
+		switch f.role {
+		case limit:
+			l.Limit, share = parseLimit(v, &l.Window)
+		case remaining:
+			l.Remaining = parseCount(v)
+		case used:
+			gone = parseCount(v)
+		case reset:
+			l.Reset = better(l.Reset, parseReset(v, f.form, c))
+		case window:
+			l.Window = cmp.Or(parseWindow(item(f, 0), unitOfForm(f.form)), l.Window)
+		case label:
+			l.Name = cmp.Or(l.Name, cleanName(trim(f.values[0])))
+		case kind:
+			if w := parsePeriod(f.values[0]); w > 0 {
+				l.Name, l.Window = cmp.Or(l.Name, cleanName(trim(f.values[0]))), w
+			}
+		}
+	}
+	if share > 0 && l.Window > 0 {
+		l.Limit = Count{1, true}
+		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(share), float64(maxWindow)))
+	}
+	ok := complete(&l, gone) && (!g[0].weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
+	return l, ok
+}
+
+// complete derives what follows from the rest, and reports whether anything is known.
+func complete(l *Limit, gone Count) bool {
+	switch {
+	case !gone.Known:
+	case l.Limit.Known && !l.Remaining.Known:
+		l.Remaining = Count{max(l.Limit.N-gone.N, 0), true}
+	case l.Remaining.Known && !l.Limit.Known:
+		l.Limit = Count{min(l.Remaining.N+gone.N, maxCount), true}
+	}
+	if l.Limit.Known && l.Limit.N > 0 {
+		l.Remaining.N = min(l.Remaining.N, l.Limit.N)
+	}
+	if l.Reset.Known && l.Reset.In <= 0 {
+		// Zero is not "now" where there is something left, nor where nothing is counted.
+		if !l.Remaining.Known || l.Remaining.N > 0 || l.Limit.Known && l.Limit.N == 0 {
+			l.Reset = Reset{}
+		}
+		l.Reset.In = 0
+	}
+	return l.Limit.Known || l.Remaining.Known || l.Reset.Known
+}
+
+// parseCount reads a number of requests or of whatever is counted, without the
+// parameters that may follow it ("20;w=21600").
+func parseCount(s string) Count {
+	n, ok := parseNumber(trim(s))
+	if !ok {
+		if s, _, ok = strings.Cut(s, ";"); ok {
+			n, ok = parseNumber(trim(s))
+		}
+	}
+	return Count{N: min(n.whole, maxCount), Known: ok}
+}
+
+// parseLimit reads a limit. One below one is returned as a share. AspNetCoreRateLimit
+// writes the window in its place.
+func parseLimit(s string, window *time.Duration) (n Count, share int64) {
+	n = parseCount(s)
+	if !n.Known {
+		if d, _, ok := parseDuration(trim(s), maxWindow); ok {
+			*window = d
+		}
+		return n, 0
+	}
+	if n.N == 0 {
+		if f, ok := parseNumber(trim(s)); ok && f.nanos > 0 {
+			return Count{}, f.nanos
+		}
+	}
+	return n, 0
+}
+
+func unitOfForm(f form) time.Duration {
+	if f == millis {
+		return time.Millisecond
+	}
+	return time.Second
+}
+
+// members returns the number of members in the lines of a list.
+func members(f *found) int {
+	if !f.list {
+		return 1
+	}
+	n := 0
+	for n < maxMembers {
+		if _, ok := member(f.values, n); !ok {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// item returns a member of a list that may be a single value.
+func item(f *found, i int) string {
+	if !f.list && i == 0 {
+		return f.values[0]
+	}
+	v, _ := member(f.values, i)
+	return v
+}
+
+// member returns the member at a position of the lines of a list. A comma separates
+// numbers; in what begins with a letter it belongs to a date. "1,000" is a list.
+func member(values []string, i int) (string, bool) {
+	for _, v := range values[:min(len(values), maxMembers)] {
+		for more := true; more; i-- {
+			head, rest := v, ""
+			more = false
+			if t := trim(v); t != "" && isDigit(t[0]) && len(v) <= maxField {
+				head, rest, more = strings.Cut(v, ",")
+			}
+			if i == 0 {
+				return head, true
+			}
+			v = rest
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,106 @@
+package headers
+
+import (
+	"math"
+	"time"
+)
+
+// Sizes that tell what a bare number stands for. No documented delay is above 30
+// days, and 1e8 s are three years; 1e9 s after the epoch was in 2001.
+const (
+	maxDelay      = 1e8
+	minEpoch      = 1e9
+	minEpochMilli = 1e11
+	minEpochMicro = 1e14
+	minEpochNano  = 1e16
+	maxEpochNano  = 9_200_000_000_000_000_000
+)
+
+// longest bounds a reset while it is not yet known whether it is in seconds or in
+// milliseconds.
+const longest = maxDelay * time.Second
+
+// epoch returns the instant that a number of that size stands for.
+func epoch(n number) (t time.Time, step time.Duration, ok bool) {
+	switch {
+	case n.whole < minEpoch || n.whole >= maxEpochNano:
+		return t, 0, false
+	case n.whole < minEpochMilli:
+		_, step = number{digits: n.digits}.duration(time.Second, time.Second)
+		return time.Unix(n.whole, n.nanos), step, true
+	case n.whole < minEpochMicro:
+		return time.UnixMilli(n.whole), time.Millisecond, true
+	case n.whole < minEpochNano:
+		return time.UnixMicro(n.whole), time.Microsecond, true
+	}
+	return time.Unix(0, n.whole), time.Nanosecond, true
+}
+
+// parseReset reads when a limit is restored. In is negative if that is past: only
+// the whole limit tells what to make of it.
+func parseReset(s string, f form, c *clock) Reset {
+	s = trim(s)
+	if s == "" {
+		return Reset{}
+	}
+	if n, ok := parseNumber(s); ok {
+		return numericReset(n, f, c)
+	}
+	if d, step, ok := parseDuration(s, longest); ok {
+		return Reset{Known: true, In: d, Resolution: step}
+	}
+	if t, step, ok := parseInstant(s); ok {
+		return resetAt(t, step, c)
+	}
+	if s[0] == '-' {
+		r := parseReset(s[1:], f, c)
+		if r.Known && !r.Absolute {
+			return Reset{Known: true, In: -1, Resolution: r.Resolution}
+		}
+	}
+	return Reset{}
+}
+
+func numericReset(n number, f form, c *clock) Reset {
+	unit := time.Second
+	switch {
+	case f == millis && n.whole < minEpochMilli:
+		unit = time.Millisecond
+	case f != seconds && n.whole >= maxDelay:
+		t, step, ok := epoch(n)
+		if !ok {
+			return Reset{}
+		}
+		return resetAt(t, step, c)
+	case n.whole > math.MaxInt64/10:
+		return Reset{}
+	}
+	d, step := n.duration(unit, longest)
+	return Reset{Known: true, In: d, Resolution: step}
+}
+
+func resetAt(t time.Time, step time.Duration, c *clock) Reset {
+	in, ok := c.until(t)
+	if !ok {
+		return Reset{}
+	}
+	return Reset{Known: true, In: min(max(in, -1), longest), Resolution: step, Absolute: true, Skew: c.skew()}
+}
+
+// better returns the more telling of two statements about one reset: one that is
+// still to come, a delay rather than an instant, the finer one.
+func better(a, b Reset) Reset {
+	switch {
+	case !a.Known || b.Known && (b.In > 0) != (a.In > 0) && b.In > 0:
+		return b
+	case !b.Known || (b.In > 0) != (a.In > 0):
+		return a
+	case a.Absolute != b.Absolute:
+		if a.Absolute {
+			return b
+		}
+	case b.Resolution < a.Resolution:
+		return b
+	}
+	return a
+}
