@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -430,7 +431,7 @@ func TestContractCloseIdleConnections(t *testing.T) {
 type closer struct{ closed int }
 
 func (c *closer) RoundTrip(*http.Request) (*http.Response, error) { return nil, errBroken }
-func (c *closer) CloseIdleConnections()                            { c.closed++ }
+func (c *closer) CloseIdleConnections()                           { c.closed++ }
 
 // 307 and 308 need GetBody to survive: it is on what Base is given.
 func TestContractGetBodySurvives(t *testing.T) {
@@ -463,7 +464,7 @@ func TestContractConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(time.Millisecond)
-			return answer(r, []int{200, 200, 429, 503}[time.Now().UnixNano()/1e6%4], "", "Retry-After", "1", "X-RateLimit-Remaining", "5", "X-RateLimit-Limit", "10"), nil
+			return answer(r, []int{200, 200, 429, 503}[rand.IntN(4)], "", "Retry-After", "1", "X-RateLimit-Remaining", "5", "X-RateLimit-Limit", "10"), nil
 		})
 		tr := &Transport{Base: base, MaxWait: time.Hour}
 		var wg sync.WaitGroup

@@ -3,6 +3,7 @@ package pacer
 import (
 	"math"
 	"net/http"
+	"slices"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/throttle"
@@ -62,22 +63,24 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 		s := throttle.Statement{
 			Name: l.Name, Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
-		}
-		if l.Reset.Absolute {
-			s.Resolution += dateStep
+			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
 		}
 		if l.Unit == "" || l.Unit == "requests" {
 			// Costs are counted in requests. Of another unit it is known when it is
 			// used up, not how fast requests use it.
 			s.Limit = count(l.Limit)
 		}
-		to = append(to, s)
+		if s.Limit == 0 && s.Remaining == 0 && l.Limit.Known && !s.ResetKnown {
+			continue // 0 of 0: the server does not count (Tyk, Okta)
+		}
+		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name }); i < 0 {
+			to = append(to, s)
+		} else if s.Remaining < to[i].Remaining {
+			to[i] = s // a name that is given twice is one limit, and the tighter word counts
+		}
 	}
 	return to
 }
-
-// dateStep is the step of the Date header, against which an instant is measured.
-const dateStep = 1e9
 
 // count returns a number that the server stated, zero if it stated none.
 func count(c headers.Count) int {

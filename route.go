@@ -22,7 +22,15 @@ type router struct {
 	mu      sync.Mutex // protects the fields below
 	buckets map[string]*bucket
 	sweepAt int // how many buckets there may be before idle ones are forgotten
-	era     int // counts sweeps
+
+	era    atomic.Int32           // counts sweeps
+	recent atomic.Pointer[recent] // what was looked up last; only hosts, where there is no Key
+}
+
+// recent is the bucket of a host as requests spell it.
+type recent struct {
+	scheme, host string
+	bucket       *bucket
 }
 
 // key is what tells buckets apart.
@@ -47,12 +55,11 @@ type bucket struct {
 	throttle.Limiter
 	budget backoff.Budget // retries of failures
 
-	users atomic.Int32 // requests that looked it up and have not joined yet
+	era  atomic.Int32 // when it was looked up last
+	gone atomic.Bool  // it was forgotten: look it up again
 
-	// Protected by router.mu.
 	parent   *bucket
-	children int
-	era      int // when it was looked up last
+	children int // protected by router.mu
 }
 
 // fewBuckets is how many buckets are kept without looking whether they are still
@@ -111,8 +118,30 @@ func wildcards(pattern string) (names []string) {
 }
 
 // bucket returns the most specific bucket of the request; the others are its
-// parents. It counts the caller as a user of it.
+// parents.
 func (r *router) bucket(t *Transport, req *http.Request) *bucket {
+	simple := t.Key == nil && r.mux == nil
+	if simple {
+		if c := r.recent.Load(); c != nil && c.host == req.URL.Host && c.scheme == req.URL.Scheme {
+			c.bucket.use(r.era.Load())
+			return c.bucket
+		}
+	}
+	b := r.find(t, req)
+	if simple {
+		r.recent.Store(&recent{req.URL.Scheme, req.URL.Host, b})
+	}
+	return b
+}
+
+// use notes that the bucket was looked up.
+func (b *bucket) use(era int32) {
+	if b.era.Load() != era {
+		b.era.Store(era)
+	}
+}
+
+func (r *router) find(t *Transport, req *http.Request) *bucket {
 	k := key{host: authority(req.URL)}
 	if t.Key != nil {
 		k.tenant = t.Key(req)
@@ -134,10 +163,9 @@ func (r *router) bucket(t *Transport, req *http.Request) *bucket {
 			b = r.add(t, k, m.route.quotas, host)
 			host.children++
 		}
-		host.era = r.era
+		host.use(r.era.Load())
 	}
-	b.era = r.era
-	b.users.Add(1)
+	b.use(r.era.Load())
 	return b
 }
 
@@ -179,7 +207,7 @@ func (r *router) add(t *Transport, k key, quotas throttle.Quotas, parent *bucket
 		b.Parent = &parent.Limiter
 	}
 	r.buckets[k.String()] = b
-	b.era = r.era
+	b.use(r.era.Load())
 	if len(r.buckets) > r.sweepAt {
 		r.sweep()
 	}
@@ -191,15 +219,25 @@ func (r *router) add(t *Transport, k key, quotas throttle.Quotas, parent *bucket
 // limit is in force. Twice as many as remain are then allowed, so that a look-up
 // costs a constant number of steps on average.
 func (r *router) sweep() {
+	era := r.era.Load()
 	for k, b := range r.buckets {
-		if b.era < r.era && b.children == 0 && b.users.Load() == 0 && b.Idle() {
-			delete(r.buckets, k)
-			if b.parent != nil {
-				b.parent.children--
-			}
+		if b.era.Load() == era || b.children > 0 {
+			continue
+		}
+		// Whoever has looked it up and not joined yet will see, after joining, that
+		// it is gone; whoever has joined before keeps it from being idle.
+		b.gone.Store(true)
+		if !b.Idle() {
+			b.gone.Store(false)
+			continue
+		}
+		delete(r.buckets, k)
+		if b.parent != nil {
+			b.parent.children--
 		}
 	}
-	r.era++
+	r.recent.Store(nil)
+	r.era.Add(1)
 	r.sweepAt = max(fewBuckets, 2*len(r.buckets))
 }
 

@@ -193,10 +193,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := req.Context()
-	b := t.router.bucket(t, req)
 	c := throttle.Claim{N: t.cost(req), Cancel: req.Cancel, NoWait: t.Mode != Wait} //nolint:staticcheck // old callers still use Cancel, and http.Client does
-	g, err := t.acquire(ctx, req, b, c)
-	b.users.Add(-1)
+	b, g, err := t.acquire(ctx, req, c)
 	if err != nil {
 		if t.Mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
 			return t.Fallback.RoundTrip(req)
@@ -231,8 +229,21 @@ func (t *Transport) check(req *http.Request) error {
 	return t.Validate()
 }
 
-// acquire waits until the buckets grant the claim, in the way that Mode says.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, b *bucket, c throttle.Claim) (throttle.Grant, error) {
+// acquire finds the bucket of the request, and waits until it and those above it
+// grant the claim, in the way that Mode says.
+func (t *Transport) acquire(ctx context.Context, req *http.Request, c throttle.Claim) (*bucket, throttle.Grant, error) {
+	for {
+		b := t.router.bucket(t, req)
+		g, err := t.join(ctx, req, b, c)
+		if !b.gone.Load() || err != nil {
+			return b, g, err
+		}
+		g.Cancel()
+	}
+}
+
+// join waits until b grants the claim.
+func (t *Transport) join(ctx context.Context, req *http.Request, b *bucket, c throttle.Claim) (throttle.Grant, error) {
 	if t.Mode == Observe {
 		g, wait, cause := b.Observe(c.N)
 		if wait > 0 {

@@ -41,12 +41,12 @@ type Answer struct {
 // bucket is held from now on, zero if it is not.
 func (g Grant) Done(a Answer) (held time.Duration) {
 	l := g.l
-	root := l.lock()
-	defer root.mu.Unlock()
-	if l.line.cost == 0 && l.server.quiet(&a) {
-		l.server.end(g)
+	if l.calm.Load() && !a.tells() {
+		l.server.inflight.Add(int64(-g.n))
 		return 0
 	}
+	root := l.lock()
+	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.learn(g, now, &a) })
 	return max(l.hold.sub(now), 0)
@@ -104,7 +104,7 @@ const firstHold = 100 * time.Millisecond
 // back, exactly, and everybody behind moves up.
 func (g Grant) Cancel() {
 	root := g.l.lock()
-	defer root.mu.Unlock()
+	defer g.l.unlock(root)
 	now := root.now()
 	g.l.change(now, func() { g.give(now) })
 }
@@ -126,7 +126,7 @@ func (g Grant) give(now instant) {
 // forget ends the grant of a caller who will not say how it went.
 func (g Grant) forget() {
 	root := g.l.lock()
-	defer root.mu.Unlock()
+	defer g.l.unlock(root)
 	g.l.server.end(g)
 	g.l.server.seen(g)
 }

@@ -38,14 +38,14 @@ func (q *line) first() *Waiter {
 func (q *line) insert(w *Waiter, fromFront bool) *list.Element {
 	if fromFront {
 		for e := q.waiters.Front(); e != nil; e = e.Next() {
-			if w.place.number < e.Value.(*Waiter).place.number {
+			if w.place.before(e.Value.(*Waiter).place) {
 				return q.waiters.InsertBefore(w, e)
 			}
 		}
 		return q.waiters.PushBack(w)
 	}
 	for e := q.waiters.Back(); e != nil; e = e.Prev() {
-		if w.place.number > e.Value.(*Waiter).place.number {
+		if e.Value.(*Waiter).place.before(w.place) {
 			return q.waiters.InsertAfter(w, e)
 		}
 	}
@@ -131,7 +131,7 @@ func (w *Waiter) due(now instant) (at instant, blocks *Limiter, d due) {
 		at = max(at, b.booked)
 	}
 	for b := w.l; b != nil; b = b.Parent {
-		d = b.due(at, 0, w.n, b == w.l)
+		d = b.due(at, 0, w.n, b == w.l, false)
 		if d.never || d.at > now {
 			return at, b, d
 		}
@@ -165,7 +165,7 @@ func (l *Limiter) change(now instant, f func()) {
 // go, and sets l's timer.
 func (l *Limiter) rise(now instant) {
 	if w := l.line.first(); w != nil && l.Parent != nil && w.top() == l {
-		d := l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l)
+		d := l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l, false)
 		if d.never || d.at <= now {
 			w.places = append(w.places, l.Parent.line.insert(w, true))
 		}
@@ -185,7 +185,7 @@ func (l *Limiter) arm(now instant) {
 	}
 	var at instant
 	if l.Parent == nil || w.top() == l {
-		at = l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l).at
+		at = l.due(max(w.earliest(now), l.booked), 0, w.n, w.l == l, false).at
 	}
 	if w.l == l && w.expires != 0 && (at == 0 || w.expires < at) {
 		at = w.expires
@@ -205,7 +205,7 @@ func (l *Limiter) arm(now instant) {
 // tick runs when the timer fires.
 func (l *Limiter) tick() {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	l.run(now)
 	for w := l.line.first(); w != nil && w.l == l && w.expires != 0 && w.expires <= now; w = l.line.first() {
@@ -221,10 +221,7 @@ func (l *Limiter) refuseLate(now instant) {
 	for e := l.line.waiters.Front(); e != nil; {
 		w := e.Value.(*Waiter)
 		e = e.Next()
-		d := l.due(now, ahead, w.n, w.l == l)
-		if d.event {
-			d.at = now
-		}
+		d := l.due(now, ahead, w.n, w.l == l, true)
 		if why := w.late(d.at); why != nil {
 			w.end(Grant{}, w.refusal(now, d, why))
 		} else {

@@ -22,10 +22,9 @@ import "time"
 // such server.
 type refill struct {
 	refills bool
-	doubt   bool          // it may as well be one whose window was not all used at its start
-	steps   bool          // it was taken for one that refills, and was not
-	trying  bool          // a request is to look early, or does
-	tried   bool          // it did
+	doubt   time.Duration // if positive, it may not be one, after all: then most comes back in less than half of this
+	wrong   int           // how often it was taken for one that refills, and was not
+	tried   bool          // a request went to look early
 	rate    float64       // tokens per second
 	paced   instant       // when the last token that was left went
 	full    time.Duration // about how long the whole limit takes to come back
@@ -64,17 +63,17 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		r.measure(o, w.limit)
 		return
 	}
-	if o.probe && r.trying {
-		r.trying, r.tried = false, true
+	if o.probe && w.trying == tryRefill {
+		r.tried = true
 	}
 	switch {
-	case o.refused || r.steps || w.limit == 0 || o.late == 0:
+	case o.refused || r.wrong > mistakes || w.limit == 0 || o.late == 0:
 	case o.moved && o.remaining <= o.before:
 		missing := max(w.limit-o.remaining, 1)
 		full := (w.late.sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
 		r.start(o, w.limit, o.now, seconds(full))
 	case !o.probe || o.spent == 0 || 4*(o.remaining+o.n) >= 3*w.limit:
-	case o.sent < o.late:
+	case o.sent < o.late && w.trying != tryWhole:
 		// A part was back before the reset: where it was looked for on a guess, as
 		// early as a token is back if the reset is the time to full.
 		r.start(o, w.limit, o.spent, o.late.sub(o.spent)+w.step)
@@ -82,18 +81,21 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		// A part was back after it. How long all takes is the time from reset to
 		// reset, or, if the next is no reset of that kind, no less than it took to
 		// this one.
-		full := w.late.sub(o.early)
-		if w.late.sub(o.now) < o.late.sub(o.spent)/2 {
+		full, slack := w.late.sub(o.early), 2*w.step
+		switch {
+		case w.span > 0:
+			full, slack = w.span, 0
+		case w.late.sub(o.now) < o.late.sub(o.spent)/2:
 			full = o.late.sub(o.spent)
 		}
 		r.start(o, w.limit, o.late, full)
-		r.doubt = true
+		r.doubt = max(full-slack, full/8)
 	}
 }
 
 // start takes the server for one that refills, all of limit in full.
 func (r *refill) start(o outcome, limit int, since instant, full time.Duration) {
-	r.refills, r.doubt, r.strikes, r.full = true, false, 0, max(full, time.Millisecond)
+	r.refills, r.doubt, r.strikes, r.full = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest), o.now
 	r.since, r.had, r.got = since, 0, o.n
 	if since == o.now {
@@ -108,8 +110,10 @@ func (r *refill) measure(o outcome, limit int) {
 	}
 	if o.refused {
 		// Slower than thought; and twice in a row, it is no such server.
-		r.strikes++
-		r.refills, r.steps = r.strikes < 2, r.strikes >= 2
+		if r.strikes++; r.strikes >= 2 {
+			r.refills = false
+			r.wrong++
+		}
 		r.rate, r.paced = max(r.rate*slower, r.slowest), o.now
 		r.since, r.had, r.got = o.now, o.remaining, 0
 		return
@@ -123,8 +127,9 @@ func (r *refill) measure(o outcome, limit int) {
 	// before.
 	back, took := r.got+o.remaining-r.had-1, o.now.sub(r.since)
 	switch {
-	case r.doubt && took < r.full/2 && 4*back > 3*limit:
-		r.refills, r.steps = false, true
+	case took < r.doubt/2 && 4*back > 3*limit:
+		r.refills = false
+		r.wrong++
 	case took >= r.full/2:
 		r.rate = max(r.rate, float64(back)/took.Seconds())
 	}
@@ -135,12 +140,6 @@ func (r *refill) measure(o outcome, limit int) {
 // 0.7; this one was measured.
 const slower = 0.8
 
-// try returns when one request may go and look at a window that is spent.
-func (r *refill) try(w *window) (at instant, early bool) {
-	wait := w.late.sub(w.spent)
-	coarse := 2*w.late.sub(max(w.early, w.spent)) > wait
-	if r.tried || r.steps || r.refills || w.limit < 2 || !coarse {
-		return w.late, false
-	}
-	return w.spent.add((wait + w.step) / time.Duration(w.limit)), true
-}
+// mistakes is how often a server may be taken for one that refills in error. After
+// that, it is not looked at any more.
+const mistakes = 1

@@ -2,14 +2,14 @@ package throttle
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 )
 
 // server is what the server of a bucket allows, as far as its answers tell: slow
 // start while that is unknown, and a window for each limit that it speaks of.
 type server struct {
-	flying   int // grants that are not ended
-	inflight int // their cost
+	inflight atomic.Int64 // cost of the grants that are not ended
 
 	// While ramp is positive at most that many requests are in flight that went
 	// since the restart.
@@ -50,7 +50,7 @@ func (s *server) open(now instant, n int) bool {
 		return false
 	}
 	for i := range s.windows {
-		if s.windows[i].due(now, 0, n, s.inflight).at > now {
+		if at, _ := s.windows[i].due(now, 0, n, int(s.inflight.Load()), false); at > now {
 			return false
 		}
 	}
@@ -58,19 +58,20 @@ func (s *server) open(now instant, n int) bool {
 }
 
 // due returns d, or what comes later because of the server.
-func (s *server) due(d due, ahead, n int) due {
+func (s *server) due(d due, ahead, n int, optimist bool) due {
 	if s.ramp > 0 && s.climbing+ahead >= s.ramp {
-		if at := s.lastClimb.add(patience); s.climbing >= s.ramp && at > d.at {
-			d = due{at: at, cause: CauseSlowStart, event: true}
-		} else if d.cause == "" {
+		if d.cause == "" {
 			d.cause = CauseSlowStart
+		}
+		if at := s.lastClimb.add(patience); s.climbing >= s.ramp && at > d.at && !optimist {
+			d = due{at: at, cause: CauseSlowStart}
 		}
 	}
 	for i := range s.windows {
 		w := &s.windows[i]
-		if o := w.due(d.at, ahead, n, s.inflight); o.at > d.at {
-			d = o
-			d.quota = w.label()
+		at, open := w.due(d.at, ahead, n, int(s.inflight.Load()), optimist)
+		if at > d.at || !open && d.cause == "" {
+			d = due{at: at, cause: CauseWindow, quota: w.label()}
 		}
 	}
 	return d
@@ -78,14 +79,13 @@ func (s *server) due(d due, ahead, n int) due {
 
 // take counts a grant. It reports whether it goes to find something out.
 func (s *server) take(now instant, n int) (probe bool) {
-	s.flying++
-	s.inflight += n
+	inflight := int(s.inflight.Add(int64(n)))
 	if s.ramp > 0 {
 		s.climbing++
 		s.lastClimb = now
 	}
 	for i := range s.windows {
-		if s.windows[i].take(now, s.inflight) {
+		if s.windows[i].take(now, inflight) {
 			probe = true
 		}
 	}
@@ -94,8 +94,7 @@ func (s *server) take(now instant, n int) (probe bool) {
 
 // end counts a grant that is over.
 func (s *server) end(g Grant) {
-	s.flying--
-	s.inflight -= g.n
+	s.inflight.Add(int64(-g.n))
 	if s.ramp > 0 && g.sent >= s.restarted {
 		s.climbing = max(s.climbing-1, 0)
 	}
@@ -110,11 +109,12 @@ func (s *server) seen(g Grant) {
 	}
 }
 
-// quiet reports whether the answer tells nothing and there is nothing that it
-// could have told about.
-func (s *server) quiet(a *Answer) bool {
-	return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 && len(a.Statements) == 0 && !a.Refused && !a.HoldKnown
-}
+// unknown reports whether nothing is known that an answer could confirm or that
+// could stand in the way of a request.
+func (s *server) unknown() bool { return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 }
+
+// tells reports whether there is anything to learn from the answer.
+func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Statements) > 0 }
 
 // learn takes in what an answer says.
 func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
@@ -182,7 +182,7 @@ func (s *server) used(now instant) bool {
 
 // idle reports whether forgetting what was learned could let anybody exceed it.
 func (s *server) idle(now instant) bool {
-	if s.flying > 0 {
+	if s.inflight.Load() > 0 {
 		return false
 	}
 	for i := range s.windows {

@@ -6,7 +6,7 @@ import "time"
 type State struct {
 	Bucket    string        // name of the Limiter
 	Waiting   int           // callers in line
-	InFlight  int           // requests granted and not ended
+	InFlight  int           // cost of the requests granted and not ended
 	Held      time.Duration // for how long nothing goes; zero if it is not held
 	SlowStart int           // most requests in flight while starting slowly; zero if it is not
 	Wait      time.Duration // how long a claim of 1 would wait
@@ -26,16 +26,16 @@ type WindowState struct {
 // State returns a snapshot.
 func (l *Limiter) State() State {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	d := l.project(now, 1, false)
 	s := State{
-		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: l.server.flying, SlowStart: l.server.ramp,
+		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
 		Held: max(l.hold.sub(now), 0), Wait: d.at.sub(now), Cause: d.cause,
 	}
 	for i := range l.server.windows {
 		w := &l.server.windows[i]
-		ws := WindowState{Name: w.name, Limit: w.limit, Available: max(w.least-l.server.inflight, 0)}
+		ws := WindowState{Name: w.name, Limit: w.limit, Available: max(w.least-s.InFlight, 0)}
 		if w.late != 0 {
 			ws.Reset = max(w.late.sub(now), 0)
 		}
@@ -52,7 +52,7 @@ func (l *Limiter) State() State {
 // charged has come back.
 func (l *Limiter) Idle() bool {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	if l.line.cost > 0 || l.hold > now || !l.server.idle(now) {
 		return false

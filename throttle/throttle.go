@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -55,6 +56,11 @@ type Limiter struct {
 	// minutes. If negative, nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
+	// A calm bucket grants without the lock: nothing is known that could stand in
+	// the way of a request, and nobody waits. It is set when the lock is released.
+	calm atomic.Bool
+	last atomic.Int64 // the instant at which something was granted last
+
 	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree
 
 	ready   bool      // init was called
@@ -62,11 +68,11 @@ type Limiter struct {
 	start   time.Time // all instants are start plus what the monotonic clock has run since
 	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
 	quotas  Quotas    // of limits
-	last    instant   // when something was granted last
 	booked  instant   // the latest instant that limits were told of: they never see an older one
 	hold    instant   // nothing goes before
 	server  server    // what the server allows, as far as it is known
 	line    line      // who waits
+	branch  bool      // it is the parent of others
 
 	// Of the root, for all of its tree.
 	asked   uint64  // how many have asked
@@ -94,8 +100,13 @@ type Claim struct {
 // Place is a place in line: that of whoever first asked then. MaxWait counts from
 // there.
 type Place struct {
-	number uint64 // counts those who asked in a tree of buckets; zero is no place
 	since  instant
+	number uint64 // counts those who asked; zero for one who came when nobody waited
+}
+
+// before reports whether p is nearer to the front than q.
+func (p Place) before(q Place) bool {
+	return p.since < q.since || p.since == q.since && p.number < q.number
 }
 
 // Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
@@ -135,8 +146,15 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 	if ctx.Err() != nil {
 		return Grant{}, nil, &Error{Bucket: l.Name, Cost: n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
 	}
+	if l.calm.Load() && c.Place == (Place{}) {
+		if now := l.now(); !l.idled(now) {
+			l.last.Store(int64(now))
+			l.server.inflight.Add(int64(n))
+			return Grant{l: l, n: n, place: Place{since: now}, sent: now}, nil, nil
+		}
+	}
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
@@ -148,10 +166,10 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 	for b != nil && b.line.waiters.Len() == 0 && b.open(now, n, b == l) {
 		b = b.Parent
 	}
-	again := c.Place.number > 0
+	again := c.Place != Place{}
 	if !again {
 		root.asked++
-		c.Place = Place{root.asked, now}
+		c.Place = Place{now, root.asked}
 	}
 	if b == nil {
 		return l.charge(now, now, n, c.Place), nil, nil
@@ -164,7 +182,7 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 // what. It changes nothing. ok is false if n may never go.
 func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	d := l.project(now, max(n, 1), false)
 	return d.at.sub(now), d.cause, !d.never
@@ -175,7 +193,7 @@ func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
 // already. After it the bucket starts slowly, where SlowStart is set.
 func (l *Limiter) Pause(d time.Duration) {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.holdUntil(now.add(min(d, ages)), now) })
 }
@@ -183,7 +201,7 @@ func (l *Limiter) Pause(d time.Duration) {
 // Resume ends a hold: whoever waits for it goes, as far as quotas allow.
 func (l *Limiter) Resume() {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.hold = min(l.hold, now) })
 }
@@ -196,7 +214,7 @@ func (l *Limiter) SetQuotas(qs Quotas) error {
 		return err
 	}
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() {
 		limits := make([]limit, len(qs))
@@ -223,6 +241,14 @@ func (l *Limiter) lock() *Limiter {
 	return root
 }
 
+// unlock releases the lock of the tree after what was done in l.
+func (l *Limiter) unlock(root *Limiter) {
+	if l.Parent == nil && !l.branch {
+		l.calm.Store(l.invalid == nil && len(l.limits) == 0 && l.hold == 0 && l.line.cost == 0 && l.server.unknown())
+	}
+	root.mu.Unlock()
+}
+
 func (l *Limiter) root() *Limiter {
 	for l.Parent != nil {
 		l = l.Parent
@@ -235,6 +261,8 @@ func (l *Limiter) init() {
 		if !l.Parent.ready {
 			l.Parent.init()
 		}
+		l.Parent.branch = true
+		l.Parent.calm.Store(false)
 		l.start = l.Parent.start
 	} else {
 		l.start = time.Now()
@@ -276,19 +304,20 @@ type due struct {
 	at    instant
 	cause Cause
 	quota string
-	event bool // it may go earlier, when an answer comes
 	never bool
 }
 
 // due returns when n may go in this bucket alone, not before t, if ahead tokens
-// go before.
-func (l *Limiter) due(t instant, ahead, n int, home bool) due {
+// go before. Some waits end with an answer, and nobody knows when that comes: to
+// set a timer, the longest that they are waited for counts, for a projection
+// (optimist) they do not.
+func (l *Limiter) due(t instant, ahead, n int, home, optimist bool) due {
 	d := due{at: t}
 	if l.hold > t {
 		d.at, d.cause = l.hold, CauseHold
 	}
 	if home {
-		d = l.server.due(d, ahead, n)
+		d = l.server.due(d, ahead, n, optimist)
 	}
 	from := d.at
 	for i, lim := range l.limits {
@@ -314,7 +343,7 @@ func (l *Limiter) due(t instant, ahead, n int, home bool) due {
 // without delaying it.
 func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
 	root := l.lock()
-	defer root.mu.Unlock()
+	defer l.unlock(root)
 	now := root.now()
 	l.wake(now)
 	n = max(n, 1)
@@ -327,7 +356,8 @@ func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
 func (l *Limiter) charge(at, now instant, n int, p Place) Grant {
 	g := Grant{l: l, n: n, place: p, sent: now}
 	for b := l; b != nil; b = b.Parent {
-		b.last, b.booked = now, at
+		b.last.Store(int64(now))
+		b.booked = at
 		for _, lim := range b.limits {
 			if lim != nil {
 				lim.take(at, n)
@@ -353,11 +383,19 @@ func (l *Limiter) holdUntil(at, now instant) {
 
 // wake notices that the bucket is new or has idled, and then starts it slowly.
 func (l *Limiter) wake(now instant) {
-	idle := l.IdleAfter
-	if idle == 0 {
-		idle = time.Minute
+	if l.hold <= now {
+		l.hold = 0
 	}
-	if l.SlowStart && (l.last == 0 || idle > 0 && now.sub(l.last) >= idle && l.server.flying == 0) {
+	if l.SlowStart && l.idled(now) {
 		l.server.restart(now)
 	}
+}
+
+// idled reports whether the bucket is new or has idled.
+func (l *Limiter) idled(now instant) bool {
+	last, after := instant(l.last.Load()), l.IdleAfter
+	if after == 0 {
+		after = time.Minute
+	}
+	return last == 0 || after > 0 && now.sub(last) >= after && l.server.inflight.Load() == 0
 }

@@ -43,7 +43,7 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 		why = context.Canceled
 	}
 	root := w.l.lock()
-	defer root.mu.Unlock()
+	defer w.l.unlock(root)
 	now := root.now()
 	w.l.change(now, func() {
 		select {
@@ -108,10 +108,7 @@ func (l *Limiter) project(now instant, n int, first bool) due {
 		if first {
 			ahead = 0
 		}
-		p := b.due(now, ahead, n, b == l)
-		if p.event {
-			p.at = now // an answer may come at any moment
-		}
+		p := b.due(now, ahead, n, b == l, true)
 		if p.never {
 			return p
 		}

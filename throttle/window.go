@@ -30,6 +30,14 @@ type Statement struct {
 	// seconds. The truth lies up to so far on either side of it.
 	Resolution time.Duration
 
+	// Absolute says that Reset was stated as an instant, and measured against the
+	// server's Date, which ticks in seconds. Skew is by how much the local clock
+	// was ahead of Date when the request was granted. Where Date allows that both
+	// clocks agree, they are taken to, which makes up for what Date is too coarse
+	// to tell; where it does not, Date alone counts.
+	Absolute bool
+	Skew     time.Duration
+
 	// Window is the span of the limit, zero if the server does not say.
 	Window time.Duration
 }
@@ -57,11 +65,14 @@ type window struct {
 
 	step        time.Duration // in which the reset was stated
 	floors      bool          // it is rounded down
+	opened      instant       // when the first answer that spoke of this reset came
 	early, late instant       // the reset is not before early and not after late; zero if nothing is known
 	spent       instant       // when nothing remained first; zero while something does
 	until       instant       // when nothing remains, one request may go and look at this time
 	probing     bool          // it is on its way
 	probed      instant       // since then
+	trying      trial         // on what guess, if it looks before the reset
+	whole       guess         // that of tryWhole
 	misses      int           // requests in a row that went to look after the reset and were refused
 
 	refill
@@ -72,28 +83,31 @@ type window struct {
 const unsaidReset = time.Second
 
 // due returns when n may go, not before t, if ahead tokens go before, with
-// inflight in flight.
-func (w *window) due(t instant, ahead, n, inflight int) due {
+// inflight in flight, and whether what remains suffices for that.
+func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at instant, open bool) {
 	left := w.least - inflight
 	missing := ahead + n - left
 	if missing <= 0 {
-		return due{at: t}
+		return t, true
 	}
-	d := due{cause: CauseWindow}
+	at = t
 	switch {
 	case w.refills:
-		d.at = max(t, w.refillAt(ahead+n-max(left, 0)))
+		at = max(t, w.refillAt(ahead+n-max(left, 0)))
 	case w.probing && t >= w.until:
-		d.at, d.event = max(t, w.probed.add(patience)), true
+		if !optimist {
+			at = max(t, w.probed.add(patience))
+		}
+	case w.least > 0 && inflight > 0 && optimist:
+		// The answers to what is in flight may leave something over.
 	default:
-		// While some of it is in flight, the answers may leave something over.
-		d.at, d.event = max(t, w.until), w.least > 0 && inflight > 0
+		at = max(t, w.until)
 		if more := missing - max(w.limit, n); more > 0 && w.limit > 0 && w.span > 0 {
 			windows := math.Ceil(float64(more) / float64(w.limit))
-			d.at = d.at.add(seconds(windows * w.span.Seconds()))
+			at = at.add(seconds(windows * w.span.Seconds()))
 		}
 	}
-	return d
+	return at, false
 }
 
 // take counts a grant, with which inflight is in flight. It reports whether the
@@ -146,9 +160,15 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 // stated; if that is known already, the next request goes after a while.
 func (w *window) missed(o outcome) {
 	switch {
-	case !o.probe || o.sent < w.late && o.refused:
+	case !o.probe:
 	case !o.refused:
 		w.misses = 0
+		if w.trying == tryWhole {
+			w.whole = right
+		}
+	case w.trying == tryWhole:
+		w.whole = wrong
+	case o.sent < w.late:
 	case !w.floors && w.step > 0:
 		w.floor()
 	default:
@@ -173,9 +193,7 @@ func (w *window) look(now instant, l *Limiter) {
 	case w.misses > 0:
 		until = max(until, now.add(doubled(firstHold, w.misses)))
 	case w.spent != 0:
-		if at, early := w.try(w); early {
-			until, w.trying = at, true
-		}
+		until, w.trying = w.try()
 	}
 	hold := min(max(until.sub(now), 0), l.maxHold())
 	if w.spent != 0 {
@@ -224,13 +242,21 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 		w.floor()
 	}
 	early, late := g.sent.add(in-w.step), now.add(in)
+	switch {
+	case !st.Absolute:
+	case -now.sub(g.sent) <= st.Skew && st.Skew <= time.Second:
+		late = g.sent.add(in - st.Skew)
+		early = late.add(-w.step)
+	default:
+		early = early.add(-time.Second)
+	}
 	if w.floors {
 		early, late = early.add(w.step), late.add(w.step)
 	}
 	passed := in > 0 && g.sent >= w.late
 	if w.late == 0 || passed || early > w.late || late < w.early {
 		moved = early > w.late && now < w.late
-		w.early, w.late = early, late
+		w.early, w.late, w.opened = early, late, now
 		return moved
 	}
 	w.early = max(w.early, early)

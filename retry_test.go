@@ -1,0 +1,386 @@
+package pacer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v4"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// attempts sends a request to a script and returns how often it was sent.
+func attempts(t *testing.T, tr *Transport, req *http.Request, answers ...func(*http.Request) (*http.Response, error)) int {
+	t.Helper()
+	base := &script{answers: answers}
+	tr.Base = base
+	if tr.Backoff == nil {
+		tr.Backoff = steady{}
+	}
+	resp, err := tr.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return len(base.got)
+}
+
+func TestRetryStatuses(t *testing.T) {
+	for code, want := range map[int]int{
+		200: 1, 204: 1, 301: 1, 304: 1, 400: 1, 401: 1, 403: 1, 404: 1, 409: 1, 410: 1, 413: 1, 418: 1, 422: 1, 501: 1,
+		408: 3, 425: 3, 500: 3, 502: 3, 503: 3, 504: 3, 520: 3, 529: 3,
+		429: 11, // a refusal: MaxRefusals more
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &Transport{MaxWait: time.Hour}
+			if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(code, "")); got != want {
+				t.Errorf("%d was sent %d times, want %d", code, got, want)
+			}
+		})
+	}
+}
+
+func TestRetryMethods(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for _, test := range []struct {
+		method, header              string
+		failed, lost, unsent, early int
+	}{
+		{"GET", "", 3, 3, 3, 3},
+		{"HEAD", "", 3, 3, 3, 3},
+		{"OPTIONS", "", 3, 3, 3, 3},
+		{"TRACE", "", 3, 3, 3, 3},
+		{"PUT", "", 3, 3, 3, 3},
+		{"DELETE", "", 3, 3, 3, 3},
+		{"QUERY", "", 3, 3, 3, 3},
+		{"POST", "", 1, 1, 3, 3},
+		{"PATCH", "", 1, 1, 3, 3},
+		{"FROB", "", 1, 1, 3, 3},
+		{"POST", "Idempotency-Key", 3, 3, 3, 3},
+		{"PATCH", "X-Idempotency-Key", 3, 3, 3, 3},
+	} {
+		for what, c := range map[string]struct {
+			answer func(*http.Request) (*http.Response, error)
+			want   int
+		}{
+			"a 503":                   {status(503, ""), test.failed},
+			"a broken connection":     {fails(errBroken), test.lost},
+			"a connection never made": {fails(dial), test.unsent},
+			"a 429":                   {status(429, ""), test.early},
+			"a 503 with a hint":       {status(503, "", "Retry-After", "1"), test.early},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				req := request(t, test.method, "http://a.example/", "data")
+				if test.header != "" {
+					req.Header[test.header] = nil // present is enough, as for net/http
+				}
+				if got := attempts(t, &Transport{MaxRefusals: 2}, req, c.answer); got != c.want {
+					t.Errorf("%s %s after %s was sent %d times, want %d", test.method, test.header, what, got, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestRetryErrors(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{io.ErrUnexpectedEOF, 3},
+		{errBroken, 3},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, 3},
+		{fmt.Errorf("wrapped: %w", &net.DNSError{IsTimeout: true}), 3},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, 1},
+		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, 1},
+		{errors.New("unsupported protocol scheme \"foo\""), 1},
+		{errors.New("net/http: invalid header field name \"a b\""), 1},
+		{&throttle.Error{Err: throttle.ErrQueueFull}, 1}, // a pacer below gave up
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := attempts(t, &Transport{}, request(t, "GET", "http://a.example/", ""), fails(test.err)); got != test.want {
+				t.Errorf("after %q sent %d times, want %d", test.err, got, test.want)
+			}
+		})
+	}
+}
+
+func TestRetryServersWord(t *testing.T) {
+	for _, test := range []struct {
+		method string
+		answer func(*http.Request) (*http.Response, error)
+		want   int
+	}{
+		{"GET", status(503, "", "X-Should-Retry", "false"), 1},
+		{"GET", status(429, "", "X-Should-Retry", "false"), 1},
+		{"POST", status(409, "", "X-Should-Retry", "true"), 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := attempts(t, &Transport{}, request(t, test.method, "http://a.example/", ""), test.answer); got != test.want {
+				t.Errorf("sent %d times, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRetryDelays(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		want   []time.Duration // since the start
+	}{
+		"backoff":                  {status(500, ""), []time.Duration{0, time.Second, 3 * time.Second}},
+		"a hint is a lower bound":  {status(500, "", "Retry-After", "5"), []time.Duration{0, 5 * time.Second, 10 * time.Second}},
+		"a short hint is no bound": {status(500, "", "Retry-After-Ms", "10"), []time.Duration{0, time.Second, 3 * time.Second}},
+		"too long a hint":          {status(500, "", "Retry-After", "61"), []time.Duration{0}},
+		"refusal":                  {status(503, "", "Retry-After", "7"), []time.Duration{0, 7 * time.Second, 14 * time.Second, 21 * time.Second}},
+		"refusal, too long":        {status(429, "", "Retry-After", "61"), []time.Duration{0}},
+		"refusal without a hint":   {status(429, ""), []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &script{answers: []func(*http.Request) (*http.Response, error){test.answer}}
+				tr := &Transport{Base: base, Backoff: steady{}, Rand: zero, MaxRefusals: 3}
+				start := time.Now()
+				resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				var got []time.Duration
+				for _, at := range base.at {
+					got = append(got, at.Sub(start))
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("sent at %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryBodyIsSentWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: []func(*http.Request) (*http.Response, error){status(503, ""), fails(errBroken), status(200, "")}}
+		if _, err := (&Transport{Base: base, Backoff: steady{}}).RoundTrip(request(t, "PUT", "http://a.example/", "data")); err != nil {
+			t.Fatal(err)
+		}
+		if want := slices.Repeat([]string{"PUT http://a.example/ data"}, 3); !slices.Equal(base.got, want) {
+			t.Errorf("sent %q", base.got)
+		}
+	})
+}
+
+func TestRetryDeadlineReturnsTheAnswerAtHand(t *testing.T) {
+	for name, a := range map[string]func(*http.Request) (*http.Response, error){
+		"failure": status(503, "why"), "refusal": status(429, "why", "Retry-After", "10"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
+				defer cancel()
+				base := &script{answers: []func(*http.Request) (*http.Response, error){a}}
+				tr := &Transport{Base: base, Backoff: steady{}}
+				start := time.Now()
+				resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "").WithContext(ctx))
+				if err != nil || read(t, resp) != "why" || time.Since(start) != 0 {
+					t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestRetryCanceledInBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		time.AfterFunc(300*time.Millisecond, func() { cancel(why) })
+		var last *body
+		tr := &Transport{Backoff: steady{}, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 503, "why")
+			last = resp.Body.(*body)
+			return resp, nil
+		})}
+		start := time.Now()
+		resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "").WithContext(ctx))
+		if resp != nil || !errors.Is(err, why) || time.Since(start) != 300*time.Millisecond || !last.closed() {
+			t.Errorf("got %v, %v after %v; body closed: %v", resp, err, time.Since(start), last.closed())
+		}
+	})
+}
+
+func TestRetryErrorOfTheLastAttemptIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		base := &script{answers: []func(*http.Request) (*http.Response, error){fails(errBroken)}}
+		_, err := (&Transport{Base: base, Backoff: steady{}}).RoundTrip(request(t, "GET", "http://a.example/", "").WithContext(ctx))
+		if err != errBroken || len(base.got) != 2 { //nolint:errorlint // as it is
+			t.Errorf("got %v after %d attempts, want 2: the second delay would miss the deadline", err, len(base.got))
+		}
+	})
+}
+
+func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: []func(*http.Request) (*http.Response, error){status(200, "")}}
+		tr := &Transport{Base: base, Backoff: steady{}}
+		send := func(n int) int {
+			before := len(base.got)
+			for range n {
+				resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			}
+			return len(base.got) - before
+		}
+		send(1000)
+		base.answers = []func(*http.Request) (*http.Response, error){status(503, "")}
+		if got := send(1000); got != 1010 {
+			t.Errorf("1000 requests in an outage were sent %d times, want 1010: the reserve and no more", got)
+		}
+		base.answers = []func(*http.Request) (*http.Response, error){status(200, "")}
+		send(50)
+		base.answers = []func(*http.Request) (*http.Response, error){status(503, "")}
+		if got := send(100); got != 105 {
+			t.Errorf("sent %d times, want 105: 50 successes pay for 5 retries", got)
+		}
+	})
+}
+
+func TestRetryRefusalsCostNeitherAttemptsNorBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []func(*http.Request) (*http.Response, error){status(429, ""), status(429, ""), status(429, ""), status(429, ""), status(503, ""), status(503, ""), status(200, "")}
+		tr := &Transport{}
+		if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), answers...); got != 7 {
+			t.Errorf("sent %d times, want 7", got)
+		}
+	})
+}
+
+func TestRetryGoesToTheFrontAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: []func(*http.Request) (*http.Response, error){
+			func(r *http.Request) (*http.Response, error) {
+				time.Sleep(10 * time.Millisecond)
+				return answer(r, 429, "", "Retry-After", "1"), nil
+			},
+			status(200, ""),
+		}}
+		tr := &Transport{Base: base, Rand: zero, Quotas: map[string]throttle.Quotas{"/": {{N: 1}}}}
+		done := make(chan string, 3)
+		for _, path := range []string{"first", "second", "third"} {
+			go func() {
+				resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/"+path, ""))
+				if err == nil {
+					resp.Body.Close()
+				}
+				done <- path
+			}()
+			synctest.Wait()
+		}
+		if got := []string{<-done, <-done, <-done}; !slices.Equal(got, []string{"first", "second", "third"}) {
+			t.Errorf("done in the order %v", got)
+		}
+	})
+}
+
+func TestRetryHoldsTheWholeBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: []func(*http.Request) (*http.Response, error){status(200, ""), status(429, "", "Retry-After", "30"), status(200, "")}}
+		var held []Held
+		tr := &Transport{Base: base, Rand: zero, Trace: &Trace{Held: func(h Held) { held = append(held, h) }}}
+		start := time.Now()
+		for range 2 {
+			if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("took %v, want 30s", took)
+		}
+		if len(held) != 1 || held[0].For != 30*time.Second || held[0].Status != 429 || held[0].Bucket != "a.example" {
+			t.Errorf("held %+v", held)
+		}
+		// Another host is not concerned.
+		if _, err := tr.RoundTrip(request(t, "GET", "http://b.example/", "")); err != nil || time.Since(start) != 30*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestRetryNewBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		tr := &Transport{MaxAttempts: 10, NewBackOff: func() cenkalti.BackOff {
+			made++
+			return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
+		}}
+		start := time.Now()
+		for range 2 {
+			if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(503, "")); got != 3 {
+				t.Errorf("sent %d times, want 3", got)
+			}
+		}
+		if made != 2 || time.Since(start) != 4*time.Second {
+			t.Errorf("%d made, took %v", made, time.Since(start))
+		}
+	})
+}
+
+func TestRetryCheckRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{CheckRetry: func(_ context.Context, resp *http.Response, err error) (bool, error) {
+			return err == nil && resp.StatusCode == 404, nil
+		}}
+		for code, want := range map[int]int{404: 3, 503: 1} {
+			if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(code, "")); got != want {
+				t.Errorf("%d was sent %d times, want %d", code, got, want)
+			}
+		}
+		if got := attempts(t, tr, request(t, "POST", "http://a.example/", ""), status(404, "")); got != 1 {
+			t.Errorf("POST was sent %d times: CheckRetry does not make it safe", got)
+		}
+	})
+}
+
+func TestRetryTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		tr := &Transport{Rand: zero, Trace: &Trace{
+			Retrying: func(r Retrying) {
+				got = append(got, fmt.Sprintf("%d %s refusal=%v status=%d err=%v in %v", r.Attempt, r.Bucket, r.Refusal, r.Status, r.Err, r.Delay))
+			},
+			Queued: func(q Queued) { got = append(got, fmt.Sprintf("queued %s %s %v", q.Bucket, q.Cause, q.Wait)) },
+		}}
+		attempts(t, tr, request(t, "GET", "http://a.example/", ""), fails(errBroken), status(429, "", "Retry-After", "2"), status(503, ""), status(200, ""))
+		want := []string{
+			"2 a.example refusal=false status=0 err=connection broken in 1s",
+			"3 a.example refusal=true status=429 err=<nil> in 0s",
+			"queued a.example hold 2s",
+			"4 a.example refusal=false status=503 err=<nil> in 2s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	})
+}
+
+func TestAnEmptyTraceIsFine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Trace: &Trace{}, Mode: Wait, MaxRefusals: 1}
+		attempts(t, tr, request(t, "GET", "http://a.example/", ""), fails(errBroken), status(429, "", "X-RateLimit-Remaining", "0"), status(503, ""))
+	})
+}

@@ -1,0 +1,45 @@
+package throttle
+
+import "time"
+
+// trial is a guess about a reset on which one request looks earlier than the server
+// says. Where a reset is stated in steps that are coarse beside what is waited for,
+// waiting for the end of the step would waste much of the quota, and looking once
+// costs one refusal at most.
+type trial int
+
+const (
+	noTrial trial = iota
+	// tryRefill: what is stated is the time to full, and so one token is back
+	// early. See refill.
+	tryRefill
+	// tryWhole: the window began with the first request that it counted, and lasts
+	// whole steps; so it ends in the same part of a step.
+	tryWhole
+)
+
+// guess is what became of a trial.
+type guess int
+
+const (
+	open guess = iota
+	right
+	wrong
+)
+
+// try returns when one request may go and look at a window that is spent, and on
+// what guess.
+func (w *window) try() (at instant, on trial) {
+	wait := w.late.sub(w.spent)
+	unknown := w.late.sub(max(w.early, w.spent)) // how much of it is not known
+	if !w.refills && !w.tried && w.limit >= 2 && 2*unknown > wait {
+		return w.spent.add((wait + w.step) / time.Duration(w.limit)), tryRefill
+	}
+	if w.whole != wrong && w.step > 0 && w.opened > 0 {
+		steps := w.late.sub(w.opened) / w.step
+		if at := w.opened.add(steps * w.step); at > max(w.early, w.spent) {
+			return at, tryWhole
+		}
+	}
+	return w.late, noTrial
+}
