@@ -119,7 +119,6 @@ type exchange struct {
 	bucket *bucket
 	claim  throttle.Claim // for the next attempt
 	place  throttle.Place // of the latest
-	since  time.Time      // of the first grant since the last failure: its place in line
 
 	resp *http.Response // of the latest attempt, kept until the next is on its way
 	err  error

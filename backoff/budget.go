@@ -56,7 +56,7 @@ func (b *Budget) Withdraw() bool {
 
 // Deposit pays in for one success.
 func (b *Budget) Deposit() {
-	if b != nil {
+	if b != nil && b.spent.Load() != 0 { // a full one needs no sums
 		b.add(b.ratio())
 	}
 }

@@ -16,8 +16,9 @@ type Grant struct {
 // again if the server refuses it.
 func (g Grant) Place() Place { return g.place }
 
-// Time is when the request was granted.
-func (g Grant) Time() time.Time { return g.l.start.Add(time.Duration(g.sent - 1)) }
+// Time is when the request was granted, by the wall clock of when the Limiter was
+// first used and the monotonic one since.
+func (g Grant) Time() time.Time { return time.Unix(0, g.l.wall+int64(g.sent)-1) }
 
 // Answer is what became of a request.
 type Answer struct {
@@ -41,7 +42,7 @@ type Answer struct {
 // bucket is held from now on, zero if it is not.
 func (g Grant) Done(a Answer) (held time.Duration) {
 	l := g.l
-	if l.calm.Load() && !a.tells() {
+	if !a.tells() && l.quiet.Load() {
 		l.server.inflight.Add(int64(-g.n))
 		return 0
 	}

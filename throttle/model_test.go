@@ -77,6 +77,7 @@ func TestLimiterAgainstModel(t *testing.T) {
 }
 
 func againstModel(t *testing.T, r *rand.Rand) {
+	t.Helper()
 	quotas := func(qs Quotas) Quotas {
 		for i := range qs {
 			for _, divisor := range []int{2, 2, 5} {

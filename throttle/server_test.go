@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,7 @@ func says(remaining int, reset time.Duration) Answer {
 }
 
 func server10(t *testing.T) asker {
+	t.Helper()
 	return asker{t, &Limiter{SlowStart: true, Rand: noJitter}}
 }
 
@@ -110,7 +112,7 @@ func TestSlowStartAfterIdling(t *testing.T) {
 		a.get().Done(says(9, 10*time.Minute))
 		time.Sleep(time.Minute - 1)
 		a.wantOpen(9)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		a.wantOpen(9) // open has just asked: the minute begins again
 		time.Sleep(time.Minute)
 		a.wantOpen(1)
@@ -164,7 +166,7 @@ func TestWindowUsedUpHoldsUntilResetThenOneProbe(t *testing.T) {
 		a.wantOpen(0)
 		time.Sleep(time.Minute - 1)
 		a.wantOpen(0)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		a.wantOpen(1)
 		probe := a.get()
 		a.wantOpen(0)
@@ -331,9 +333,9 @@ func TestAfterAHoldOneGoesFirst(t *testing.T) {
 func TestRefusalsWithoutHintDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		for _, want := range []time.Duration{100, 200, 400, 800} {
-			if held := a.get().Done(Answer{Refused: true}); held != want*time.Millisecond {
-				t.Errorf("held for %v, want %v", held, want*time.Millisecond)
+		for _, want := range []string{"100ms", "200ms", "400ms", "800ms"} {
+			if held := a.get().Done(Answer{Refused: true}); held.String() != want {
+				t.Errorf("held for %v, want %v", held, want)
 			}
 		}
 		a.get().Done(Answer{})
@@ -366,7 +368,7 @@ func TestAServersWordIsBounded(t *testing.T) {
 		"hint":             {Refused: true, Hold: years, HoldKnown: true},
 		"reset":            says(0, 1<<63-1),
 		"reset and hint":   {Refused: true, Hold: 1<<63 - 1, HoldKnown: true, Statements: says(0, years).Statements},
-		"never, refused":   {Refused: true, Statements: []Statement{{Limit: 1 << 40, Remaining: -5, Reset: -years, ResetKnown: true}}},
+		"never, refused":   {Refused: true, Statements: []Statement{{Limit: math.MaxInt, Remaining: -5, Reset: -years, ResetKnown: true}}},
 		"remaining 0 only": {Statements: []Statement{{Remaining: 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -397,7 +399,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 		a := server10(t)
 		for i := range 60 {
 			a.get().Done(Answer{Statements: []Statement{{
-				Limit: 60, Remaining: 59 - i, Reset: time.Duration(i+1) * time.Second, ResetKnown: true,
+				Limit: 60, Remaining: 59 - i, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
 		start := time.Now()

@@ -56,16 +56,18 @@ type Limiter struct {
 	// minutes. If negative, nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
-	// A calm bucket grants without the lock: nothing is known that could stand in
-	// the way of a request, and nobody waits. It is set when the lock is released.
-	calm atomic.Bool
-	last atomic.Int64 // the instant at which something was granted last
+	// A quiet bucket ends grants without the lock: nobody waits, and nothing is
+	// known that an answer could confirm. A calm one grants without it too: nothing
+	// at all could stand in the way. Both are set when the lock is released.
+	quiet, calm atomic.Bool
+	last        atomic.Int64 // the instant at which something was granted last
 
 	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree
 
 	ready   bool      // init was called
 	invalid error     // what is wrong with Quotas
 	start   time.Time // all instants are start plus what the monotonic clock has run since
+	wall    int64     // start in nanoseconds since 1970
 	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
 	quotas  Quotas    // of limits
 	booked  instant   // the latest instant that limits were told of: they never see an older one
@@ -243,9 +245,9 @@ func (l *Limiter) lock() *Limiter {
 
 // unlock releases the lock of the tree after what was done in l.
 func (l *Limiter) unlock(root *Limiter) {
-	if l.Parent == nil && !l.branch {
-		l.calm.Store(l.invalid == nil && len(l.limits) == 0 && l.hold == 0 && l.line.cost == 0 && l.server.unknown())
-	}
+	quiet := l.line.cost == 0 && l.server.unknown()
+	l.quiet.Store(quiet)
+	l.calm.Store(quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil)
 	root.mu.Unlock()
 }
 
@@ -267,6 +269,7 @@ func (l *Limiter) init() {
 	} else {
 		l.start = time.Now()
 	}
+	l.wall = l.start.UnixNano()
 	l.ready, l.quotas = true, l.Quotas
 	l.invalid = l.Quotas.Validate()
 	if l.invalid == nil {

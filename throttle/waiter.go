@@ -3,6 +3,7 @@ package throttle
 import (
 	"container/list"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -136,15 +137,15 @@ func (w *Waiter) refusal(now instant, d due, why error) *Error {
 		Bucket: w.l.Name, Quota: d.quota, Cause: d.cause, Cost: w.n,
 		Wait: d.at.sub(now), At: w.l.start.Add(time.Duration(d.at - 1)), Err: why,
 	}
-	switch why {
-	case ErrMaxWait:
+	switch {
+	case errors.Is(why, ErrMaxWait):
 		e.bound = w.l.MaxWait
-	case ErrDeadline:
+	case errors.Is(why, ErrDeadline):
 		e.bound = w.deadline.sub(now)
 		e.ctxErr = context.DeadlineExceeded
-	case ErrQueueFull:
+	case errors.Is(why, ErrQueueFull):
 		e.bound = time.Duration(w.l.MaxQueue)
-	case ErrTooLarge:
+	case errors.Is(why, ErrTooLarge):
 		e.Wait, e.At = 0, time.Time{}
 	}
 	return e
