@@ -234,24 +234,23 @@ func (t *Transport) check(req *http.Request) error {
 func (t *Transport) acquire(ctx context.Context, req *http.Request, c throttle.Claim) (*bucket, throttle.Grant, error) {
 	for {
 		b := t.router.bucket(t, req)
-		g, err := t.join(ctx, req, b, c)
-		if !b.gone.Load() || err != nil {
+		if t.Mode == Observe {
+			return b, t.observe(req, b, c), nil
+		}
+		g, w, err := b.Join(ctx, c)
+		if w != nil || err != nil {
+			g, err = t.wait(ctx, req, b, w, err)
 			return b, g, err
+		}
+		if !b.gone.Load() {
+			return b, g, nil
 		}
 		g.Cancel()
 	}
 }
 
-// join waits until b grants the claim.
-func (t *Transport) join(ctx context.Context, req *http.Request, b *bucket, c throttle.Claim) (throttle.Grant, error) {
-	if t.Mode == Observe {
-		g, wait, cause := b.Observe(c.N)
-		if wait > 0 {
-			t.Trace.queued(Queued{Request: req, Bucket: b.Name, Cause: cause, Wait: wait})
-		}
-		return g, nil
-	}
-	g, w, err := b.Join(ctx, c)
+// wait waits in line.
+func (t *Transport) wait(ctx context.Context, req *http.Request, b *bucket, w *throttle.Waiter, err error) (g throttle.Grant, _ error) {
 	if w != nil {
 		t.Trace.queued(Queued{Request: req, Bucket: b.Name, Cause: w.Cause, Quota: w.Quota, Wait: w.Projected})
 		g, err = w.Wait(ctx)
@@ -260,6 +259,15 @@ func (t *Transport) join(ctx context.Context, req *http.Request, b *bucket, c th
 		t.Trace.refused(Refused{Request: req, Bucket: b.Name, Err: err})
 	}
 	return g, err
+}
+
+// observe lets the request go, and tells how long it should have waited.
+func (t *Transport) observe(req *http.Request, b *bucket, c throttle.Claim) throttle.Grant {
+	g, wait, cause := b.Observe(c.N)
+	if wait > 0 {
+		t.Trace.queued(Queued{Request: req, Bucket: b.Name, Cause: cause, Wait: wait})
+	}
+	return g
 }
 
 func (t *Transport) base() http.RoundTripper {
