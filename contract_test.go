@@ -29,7 +29,7 @@ func TestContractOneOutcome(t *testing.T) {
 		}}
 		tr := &Transport{Base: base, Backoff: steady{}, Rand: zero}
 		resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
-		if err != nil || resp.StatusCode != 200 || read(t, resp) != "three" || len(base.got) != 3 {
+		if err != nil || resp.StatusCode != http.StatusOK || read(t, resp) != "three" || len(base.got) != 3 {
 			t.Errorf("got %v, %v after %q", resp, err, base.got)
 		}
 	})
@@ -218,7 +218,7 @@ func TestContractDrainIsBounded(t *testing.T) {
 		})
 		start := time.Now()
 		resp, err := (&Transport{Base: base, Backoff: steady{}}).RoundTrip(request(t, "GET", "http://a.example/", ""))
-		if err != nil || resp.StatusCode != 200 || time.Since(start) != time.Second+drainTime {
+		if err != nil || resp.StatusCode != http.StatusOK || time.Since(start) != time.Second+drainTime {
 			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
 		}
 	})
@@ -299,7 +299,7 @@ func TestContractGetBodyFails(t *testing.T) {
 		req.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("gone") }
 		tr := &Transport{Base: base, Backoff: steady{}}
 		resp, err := tr.RoundTrip(req)
-		if err != nil || resp.StatusCode != 503 || read(t, resp) != "why" || len(base.got) != 1 {
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || read(t, resp) != "why" || len(base.got) != 1 {
 			t.Errorf("got %v, %v", resp, err)
 		}
 		if s := tr.router.bucket(tr, req).State(); s.InFlight != 0 {
@@ -391,13 +391,13 @@ func TestContractClientTimeout(t *testing.T) {
 		base := &script{answers: []func(*http.Request) (*http.Response, error){status(200, "")}}
 		tr := &Transport{Base: base, Quotas: map[string]throttle.Quotas{"/": {{N: 1, Per: 10 * time.Second}}}}
 		c := &http.Client{Transport: tr, Timeout: 5 * time.Second}
-		resp, err := c.Get("http://a.example/") //nolint:noctx // Timeout is what is tested
+		resp, err := c.Get("http://a.example/")
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
 		start := time.Now()
-		_, err = c.Get("http://a.example/") //nolint:noctx // as above
+		_, err = c.Get("http://a.example/")
 		var ue *url.Error
 		if !errors.As(err, &ue) || !ue.Timeout() || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, throttle.ErrDeadline) {
 			t.Errorf("got %v", err)
@@ -417,7 +417,7 @@ func TestContractCloseIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &closer{}
 		c := &http.Client{Transport: &Transport{Base: base, Backoff: steady{}}}
-		if _, err := c.Get("http://a.example/"); err == nil || base.closed != 0 { //nolint:noctx // it fails at once
+		if _, err := c.Get("http://a.example/"); err == nil || base.closed != 0 {
 			t.Errorf("got %v, closed %d times", err, base.closed)
 		}
 		c.CloseIdleConnections()

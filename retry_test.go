@@ -343,7 +343,7 @@ func TestRetryNewBackOff(t *testing.T) {
 func TestRetryCheckRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &Transport{CheckRetry: func(_ context.Context, resp *http.Response, err error) (bool, error) {
-			return err == nil && resp.StatusCode == 404, nil
+			return err == nil && resp.StatusCode == http.StatusNotFound, nil
 		}}
 		for code, want := range map[int]int{404: 3, 503: 1} {
 			if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(code, "")); got != want {

@@ -162,7 +162,7 @@ func TestSimulatedServers(t *testing.T) {
 							// Quota comes back as it went. Whole seconds do not tell when.
 							most, refused = r.least*126/100, s.requests*4/100
 						}
-						most += 6*latency + r.least/server.window*latency
+						most += latency * time.Duration(6+int(r.least/server.window))
 						if r.makespan > most || r.refused > refused {
 							t.Errorf("%v; want at most %v and %d", r, most, refused)
 						}

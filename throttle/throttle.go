@@ -1,3 +1,57 @@
+// Package throttle makes callers wait for their turn in a bucket: for the quotas
+// that are configured for it, and for what a server's answers say. It knows no HTTP.
+//
+//	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
+//	if err := l.Wait(ctx, 1); err != nil {
+//		return err // it would take too long, or ctx ended
+//	}
+//
+// # Waiting
+//
+// A quota is arithmetic on a ledger; the [Limiter] has the lock, the clock, the line
+// and the only timer, which is for whoever is first in line. Nothing is charged
+// before it goes. So a caller that gives up leaves nothing behind, and when anything
+// changes (a quota, a hold, what a server allows, who is first), those who wait are
+// timed anew. Who cannot make it, to its context's deadline or within MaxWait, is
+// told so when it asks, and not after it has waited.
+//
+// Callers go in the order in which they asked. A heavy one is not overtaken by light
+// ones for which there would be enough: it would starve.
+//
+// Timers are late by half a millisecond or so. What is released late counts from when
+// it was due, up to 2 ms back, so that lateness costs no quota; in exchange, up to
+// 2 ms worth of tokens may go at once.
+//
+// # Buckets in buckets
+//
+// A Limiter may have a Parent, on which its requests draw too. Both grant at the same
+// instant, or neither is charged. Only the first in line of each bucket competes at
+// the parent, so that who waits for a narrow bucket's quota does not keep others
+// from the wide one's.
+//
+// # Learning from answers
+//
+// A caller that tells what became of a request ([Grant.Done]) lets the bucket learn:
+//
+//   - What may go is the least Remaining that was stated, less what is in flight.
+//     The least is taken over the answers of the last two round trips; that admits
+//     never too much, in whatever order answers arrive, and follows other users of
+//     the limit, windows that roll over, and quota that trickles back.
+//   - When nothing remains, everybody waits until the reset, and then one request
+//     goes first. A reset is stated in steps, so it is known as an interval: all
+//     statements are intersected. Where what is left open is much of the wait, one
+//     request looks early on a guess, once.
+//   - A server that brings its quota back bit by bit gives itself away: the reset moves
+//     on while Remaining falls, or only a part is back after it. It is paced at the
+//     rate at which tokens were seen to come back.
+//   - A server that asks to wait holds the bucket, not only the request that it told.
+//     Holds only get longer, up to MaxHold. Refusals without a word hold it for a
+//     time that doubles.
+//   - After a hold, after idling and at first, one request goes, and then each answer
+//     lets two more go ([Limiter.SlowStart]), until the server has said what it
+//     allows or enough answers have come.
+//
+// What servers say can lower what the quotas allow, never raise it.
 package throttle
 
 import (
@@ -190,6 +244,19 @@ func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
 	return d.at.sub(now), d.cause, !d.never
 }
 
+// Observe grants n at once, whatever is due, and charges it. It returns how long
+// the claim should have waited, and for what: for trying limits on a live system
+// without delaying it.
+func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	l.wake(now)
+	n = max(n, 1)
+	d := l.project(now, n, false)
+	return l.charge(now, now, n, Place{}), d.at.sub(now), d.cause
+}
+
 // Pause holds the bucket: nothing goes before d has passed, and those who wait
 // and would then be too late are refused now. A pause only extends what is held
 // already. After it the bucket starts slowly, where SlowStart is set.
@@ -283,122 +350,3 @@ func (l *Limiter) init() {
 // than one that was used before (time.Since of an instant reads only the
 // monotonic clock, at half the cost of time.Now).
 func (l *Limiter) now() instant { return instant(time.Since(l.start)) + 1 }
-
-// open reports whether n may go at now in this bucket alone. What the server
-// allows counts only for those who asked this bucket itself (home): its answers
-// to them are what it was learned from.
-func (l *Limiter) open(now instant, n int, home bool) bool {
-	if l.hold > now || home && !l.server.open(now, n) {
-		return false
-	}
-	for _, lim := range l.limits {
-		if lim == nil {
-			continue
-		}
-		if at, ok := lim.when(now, 0, n); !ok || at > now {
-			return false
-		}
-	}
-	return true
-}
-
-// due is when something may go, and what it waits for until then.
-type due struct {
-	at    instant
-	cause Cause
-	quota string
-	never bool
-}
-
-// due returns when n may go in this bucket alone, not before t, if ahead tokens
-// go before. Some waits end with an answer, and nobody knows when that comes: to
-// set a timer, the longest that they are waited for counts, for a projection
-// (optimist) they do not.
-func (l *Limiter) due(t instant, ahead, n int, home, optimist bool) due {
-	d := due{at: t}
-	if l.hold > t {
-		d.at, d.cause = l.hold, CauseHold
-	}
-	if home {
-		d = l.server.due(d, ahead, n, optimist)
-	}
-	from := d.at
-	for i, lim := range l.limits {
-		if lim == nil {
-			continue
-		}
-		at, ok := lim.when(from, ahead, n)
-		if !ok {
-			return due{at: at, cause: CausePace, quota: l.quotas[i].label(), never: true}
-		}
-		if at > d.at {
-			d = due{at: at, cause: CausePace, quota: l.quotas[i].label()}
-			if l.quotas[i].WarmUp > 0 {
-				d.cause = CauseWarmUp
-			}
-		}
-	}
-	return d
-}
-
-// Observe grants n at once, whatever is due, and charges it. It returns how long
-// the claim should have waited, and for what: for trying limits on a live system
-// without delaying it.
-func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.wake(now)
-	n = max(n, 1)
-	d := l.project(now, n, false)
-	return l.charge(now, now, n, Place{}), d.at.sub(now), d.cause
-}
-
-// charge takes n from this bucket and all above it at the instant at, and
-// returns the Grant.
-func (l *Limiter) charge(at, now instant, n int, p Place) Grant {
-	g := Grant{l: l, n: n, place: p, sent: now}
-	for b := l; b != nil; b = b.Parent {
-		b.last.Store(int64(now))
-		b.booked = at
-		for _, lim := range b.limits {
-			if lim != nil {
-				lim.take(at, n)
-			}
-		}
-	}
-	g.probe = l.server.take(now, n)
-	return g
-}
-
-// holdUntil holds the bucket until at, if that is later than until when it is
-// held already, and starts it slowly after that.
-func (l *Limiter) holdUntil(at, now instant) {
-	if at <= l.hold || at <= now {
-		return
-	}
-	l.hold = at
-	if l.SlowStart {
-		l.server.restart(now)
-	}
-	l.refuseLate(now)
-}
-
-// wake notices that the bucket is new or has idled, and then starts it slowly.
-func (l *Limiter) wake(now instant) {
-	if l.hold <= now {
-		l.hold = 0
-	}
-	if l.SlowStart && l.idled(now) {
-		l.server.restart(now)
-	}
-}
-
-// idled reports whether the bucket is new or has idled.
-func (l *Limiter) idled(now instant) bool {
-	last, after := instant(l.last.Load()), l.IdleAfter
-	if after == 0 {
-		after = time.Minute
-	}
-	return last == 0 || after > 0 && now.sub(last) >= after && l.server.inflight.Load() == 0
-}

@@ -36,8 +36,8 @@ func (w *window) try() (at instant, on trial) {
 		return w.spent.add((wait + w.step) / time.Duration(w.limit)), tryRefill
 	}
 	if w.whole != wrong && w.step > 0 && w.opened > 0 {
-		steps := w.late.sub(w.opened) / w.step
-		if at := w.opened.add(steps * w.step); at > max(w.early, w.spent) {
+		part := w.late.sub(w.opened) % w.step // of a step is left after the last whole one
+		if at := w.late.add(-part); at > max(w.early, w.spent) {
 			return at, tryWhole
 		}
 	}
