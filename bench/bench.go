@@ -1,0 +1,187 @@
+// Package bench measures what pacer costs when there is nothing to do, beside
+// what a program would otherwise use.
+//
+//	go run ./cmd/compare          # one table, all of them interleaved in one run
+//	go test -bench=. -count=10    # for benchstat and profiles
+//
+// A round trip is measured over a base without a network, so that what is seen is
+// what the wrapper adds. Figures differ from machine to machine and from hour to
+// hour: compare rows of one run, not runs.
+package bench
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Answer is what the base says in the headers of its answers.
+type Answer int
+
+const (
+	// Plain says nothing of limits.
+	Plain Answer = iota
+	// Epoch has X-RateLimit headers with a reset in seconds since 1970, as GitHub's.
+	Epoch
+	// Delta has X-RateLimit headers with a reset in seconds from now.
+	Delta
+	// Countdown is Epoch with one less remaining in every answer, as from a server
+	// that counts. It serves one goroutine.
+	Countdown
+)
+
+const (
+	limit     = 5000
+	remaining = 4987
+	ring      = 2048 // answers of a Countdown before it starts again
+)
+
+// NewBase returns a RoundTripper that answers at once with status 200 and no
+// body. A real one makes a response for each request, so this one does; that is
+// its one allocation. Its headers are always the same.
+func NewBase(a Answer) http.RoundTripper {
+	now := time.Now()
+	b := &base{header: http.Header{
+		"Content-Type":   {"application/json"},
+		"Content-Length": {"0"},
+		"Date":           {now.UTC().Format(http.TimeFormat)},
+	}}
+	if a == Plain {
+		return b
+	}
+	reset := strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
+	if a == Delta {
+		reset = "3600"
+	}
+	b.header.Set("X-RateLimit-Limit", strconv.Itoa(limit))
+	b.header.Set("X-RateLimit-Remaining", strconv.Itoa(remaining))
+	b.header.Set("X-RateLimit-Reset", reset)
+	if a != Countdown {
+		return b
+	}
+	c := &countdown{base: *b, remaining: b.header["X-Ratelimit-Remaining"]}
+	for i := range c.texts {
+		c.texts[i] = strconv.Itoa(limit - 1 - i)
+	}
+	return c
+}
+
+type base struct{ header http.Header }
+
+// RoundTrip implements http.RoundTripper.
+func (b *base) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: b.header, Body: http.NoBody, Request: req,
+	}, nil
+}
+
+type countdown struct {
+	base
+	remaining []string // the value in header
+	texts     [ring]string
+	next      int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *countdown) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.remaining[0] = c.texts[c.next%ring]
+	c.next++
+	return c.base.RoundTrip(req)
+}
+
+// caller sends the same request again and again.
+type caller struct {
+	req     *http.Request
+	payload *payload // nil if the request has no body
+}
+
+// Get measures GETs without a body through rt, one after another.
+func Get(b *testing.B, rt http.RoundTripper) {
+	b.Helper()
+	newGet().run(b, rt)
+}
+
+// Post measures POSTs of 1 KiB with GetBody through rt, one after another.
+func Post(b *testing.B, rt http.RoundTripper) {
+	b.Helper()
+	newPost().run(b, rt)
+}
+
+// newGet returns a caller of GET without a body.
+func newGet() *caller {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://api.example.com/v1/things", http.NoBody)
+	if err != nil {
+		panic(err)
+	}
+	return &caller{req: req}
+}
+
+// newPost returns a caller of POST with a body of 1 KiB and GetBody.
+func newPost() *caller {
+	kib := bytes.Repeat([]byte{'x'}, 1024)
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://api.example.com/v1/things", bytes.NewReader(kib))
+	if err != nil {
+		panic(err)
+	}
+	return &caller{req, &payload{text: kib}}
+}
+
+// call sends the request through rt and ends the response as a program would.
+func (c *caller) call(rt http.RoundTripper) error {
+	if c.payload != nil {
+		c.payload.r.Reset(c.payload.text)
+		c.req.Body = c.payload
+	}
+	resp, err := rt.RoundTrip(c.req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// run measures calls through rt, one after another.
+func (c *caller) run(b *testing.B, rt http.RoundTripper) {
+	b.Helper()
+	b.ReportAllocs()
+	c.warm(b, rt)
+	for b.Loop() {
+		if err := c.call(rt); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// warm ends what only the first requests to a host cost: its bucket, and the slow
+// start, which is over after 32 answers.
+func (c *caller) warm(tb testing.TB, rt http.RoundTripper) {
+	tb.Helper()
+	for range 64 {
+		if err := c.call(rt); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// payload is a body as http.NewRequest makes it of a bytes.Reader, but can be sent
+// again without an allocation.
+type payload struct {
+	text []byte
+	r    bytes.Reader
+}
+
+var _ interface {
+	io.ReadCloser
+	io.WriterTo
+} = (*payload)(nil)
+
+func (p *payload) Read(b []byte) (int, error)         { return p.r.Read(b) }
+func (p *payload) WriteTo(w io.Writer) (int64, error) { return p.r.WriteTo(w) }
+func (p *payload) Close() error                       { return nil }

@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"testing"
+)
+
+func (a Answer) String() string {
+	return [...]string{"plain", "epoch", "delta", "countdown"}[a]
+}
+
+func BenchmarkGet(b *testing.B) {
+	for _, s := range Subjects() {
+		b.Run(s.Name+"/"+s.Answer.String(), func(b *testing.B) { Get(b, s.New()) })
+	}
+}
+
+func BenchmarkPost(b *testing.B) {
+	for _, s := range Subjects() {
+		b.Run(s.Name+"/"+s.Answer.String(), func(b *testing.B) { Post(b, s.New()) })
+	}
+}
+
+func BenchmarkGetParallel(b *testing.B) {
+	for _, s := range []Subject{
+		{Bare, Plain, bare},
+		{XTime, Plain, newXTime},
+		{"pacer", Plain, newPacer},
+		{"pacer", Epoch, newPacer},
+	} {
+		b.Run(s.Name+"/"+s.Answer.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			rt := s.New()
+			newGet().warm(b, rt)
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				c := newGet()
+				for pb.Next() {
+					if err := c.call(rt); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+func BenchmarkGrant(b *testing.B) {
+	for _, d := range Decisions() {
+		b.Run(d.Name, d.Run)
+	}
+}
+
+func BenchmarkGrantParallel(b *testing.B) {
+	for _, d := range Decisions() {
+		b.Run(d.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := d.Grant(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestGrantAllocatesNothing(t *testing.T) {
+	for _, d := range Decisions() {
+		t.Run(d.Name, func(t *testing.T) {
+			got := testing.AllocsPerRun(1000, func() {
+				if err := d.Grant(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if got != 0 {
+				t.Errorf("%v allocations, want 0", got)
+			}
+		})
+	}
+}
+
+// What the base allocates is all there is.
+func TestPacerAllocatesNothing(t *testing.T) {
+	for _, s := range []Subject{
+		{"nothing configured", Plain, newPacer},
+		{"a quota", Plain, newPacerQuota},
+		{"epoch", Epoch, newPacer},
+		{"delta", Delta, newPacer},
+		{"countdown", Countdown, newPacer},
+	} {
+		for name, c := range map[string]*caller{"GET": newGet(), "POST": newPost()} {
+			t.Run(s.Name+"/"+name, func(t *testing.T) {
+				rt, base := s.New(), NewBase(s.Answer)
+				c.warm(t, rt)
+				call := func() {
+					if err := c.call(rt); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := testing.AllocsPerRun(1000, call)
+				rt = base
+				if want := testing.AllocsPerRun(1000, call); got != want {
+					t.Errorf("%v allocations, want the base's %v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// Every subject must really answer, or its figure is that of a failure.
+func TestSubjectsAnswer(t *testing.T) {
+	for _, s := range Subjects() {
+		rt := s.New()
+		for _, c := range []*caller{newGet(), newPost()} {
+			for range 3 {
+				if err := c.call(rt); err != nil {
+					t.Errorf("%s: %v", s.Name, err)
+				}
+			}
+		}
+	}
+}

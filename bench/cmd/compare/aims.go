@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gopacer/pacer/bench"
+)
+
+// The aims: what pacer may add to a GET, in multiples of what ten lines around
+// rate.Limiter add.
+const (
+	plainAim = 1.5 // where the server says nothing of limits
+	learnAim = 4.0 // where its headers are read and learned from
+)
+
+// printAims says of each aim whether it is met, and reports whether all are.
+func printAims(w io.Writer, trips, grants []*row) bool {
+	met := true
+	say := func(ok bool, format string, args ...any) {
+		verdict := "met"
+		if !ok {
+			verdict, met = "MISSED", false
+		}
+		fmt.Fprintf(w, "- %s: %s\n", fmt.Sprintf(format, args...), verdict)
+	}
+	fmt.Fprintln(w)
+	x := find(trips, bench.XTime)
+	wait := x.added(trips[x.base], 0)
+	for _, r := range trips {
+		if !strings.HasPrefix(r.name, "pacer") {
+			continue
+		}
+		over, aim := trips[r.base], plainAim
+		if over != trips[x.base] {
+			aim = learnAim
+		}
+		say(r.mem[0] == over.mem[0], "%s: %d allocations, %d of them of the base", r.name, r.mem[0], over.mem[0])
+		times := r.added(over, 0) / wait
+		say(times <= aim, "%s: adds %.2f times what rate.Limiter adds, aim %.1f", r.name, times, aim)
+	}
+	for _, r := range grants {
+		say(r.mem[0] == 0, "%s: %d allocations", r.name, r.mem[0])
+	}
+	return met
+}
