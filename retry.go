@@ -129,26 +129,22 @@ type exchange struct {
 	backOff  cenkalti.BackOff
 }
 
+// Why a request is not sent again; see Trace.GaveUp.
+var (
+	ErrAttempts = errors.New("pacer: sent MaxAttempts times")
+	ErrRefusals = errors.New("pacer: refused by the server MaxRefusals times")
+	ErrHint     = errors.New("pacer: the server asks for a wait over MaxWait")
+	ErrDeadline = errors.New("pacer: the next attempt would miss the context's deadline")
+	ErrBudget   = errors.New("pacer: the local retry budget of the bucket is used up")
+	ErrStopped  = errors.New("pacer: the BackOff says to stop")
+)
+
 // again sends the request until an attempt is final or bounds are reached, and
 // returns the latest outcome.
 func (x *exchange) again(ctx context.Context, v verdict) (*http.Response, error) {
 	for v.kind != final {
-		if v.kind == refused {
-			if !x.refused() {
-				break
-			}
-		} else if delay, ok := x.failed(ctx, v.after); !ok {
-			break
-		} else if err := x.sleep(ctx, delay); err != nil {
-			return x.giveUp(ctx, err)
-		}
-		g, err := x.acquire(ctx)
+		g, next, err := x.prepare(ctx, v)
 		if err != nil {
-			return x.giveUp(ctx, err)
-		}
-		next, err := x.copy(ctx)
-		if err != nil {
-			g.Cancel()
 			return x.giveUp(ctx, err)
 		}
 		discard(x.resp)
@@ -159,40 +155,69 @@ func (x *exchange) again(ctx context.Context, v verdict) (*http.Response, error)
 	return x.resp, x.err
 }
 
-// refused counts a refusal, and reports whether the request may go back in line.
-func (x *exchange) refused() bool {
+// prepare does all that comes before another attempt, or returns why there is none.
+func (x *exchange) prepare(ctx context.Context, v verdict) (g throttle.Grant, next *http.Request, err error) {
+	if v.kind == refused {
+		err = x.refused()
+	} else {
+		err = x.failed(ctx, v.after)
+	}
+	if err != nil {
+		return g, nil, err
+	}
+	if g, err = x.acquire(ctx); err == nil {
+		if next, err = x.copy(ctx); err == nil {
+			return g, next, nil
+		}
+		g.Cancel()
+	}
+	if v.kind == failed {
+		x.bucket.budget.Refund()
+	}
+	return g, nil, err
+}
+
+// refused counts a refusal, and takes the request back to its place in line.
+func (x *exchange) refused() error {
 	x.refusals++
 	if x.refusals > x.t.maxRefusals() {
-		return false
+		return ErrRefusals
 	}
 	x.claim.Place = x.place
 	x.trace(true, 0)
-	return true
+	return nil
 }
 
-// failed counts a failure, and returns the delay before the next attempt if there
-// is to be one. A delay that the server asks for is not cut: if it is too long,
-// there is none.
-func (x *exchange) failed(ctx context.Context, after time.Duration) (delay time.Duration, ok bool) {
+// failed counts a failure, and waits before the next attempt if there is to be one.
+// A delay that the server asks for is not cut: if it is too long, there is none.
+func (x *exchange) failed(ctx context.Context, after time.Duration) error {
 	x.attempts++
-	if x.attempts >= x.t.maxAttempts() || after > max(x.t.maxWait(), 0) {
-		return 0, false
+	switch {
+	case x.attempts >= x.t.maxAttempts():
+		return ErrAttempts
+	case after > max(x.t.maxWait(), 0):
+		return ErrHint
 	}
-	if delay, ok = x.next(); !ok {
-		return 0, false
+	delay, ok := x.next()
+	if !ok {
+		return ErrStopped
 	}
 	delay = max(delay, after)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
-		return 0, false
+		return ErrDeadline
 	}
 	if !x.bucket.budget.Withdraw() {
-		return 0, false
+		return ErrBudget
 	}
 	x.delay = delay
 	// It is a new claim: it pays and waits like everybody.
 	x.claim.Place = throttle.Place{}
 	x.trace(false, delay)
-	return delay, true
+	err := x.sleep(ctx, delay)
+	if err != nil {
+		x.bucket.budget.Refund()
+	}
+	return err
 }
 
 // next returns the delay of the backoff, false if it says to stop.
@@ -225,16 +250,29 @@ func (x *exchange) acquire(ctx context.Context) (throttle.Grant, error) {
 // giveUp returns the answer at hand rather than the reason why there will be no
 // other, unless the caller has gone.
 func (x *exchange) giveUp(ctx context.Context, why error) (*http.Response, error) {
-	if x.resp != nil && ctx.Err() == nil && !errors.Is(why, throttle.ErrCanceled) {
+	x.t.Trace.gaveUp(GaveUp{
+		Request: x.req, Bucket: x.bucket.Name, Attempts: max(x.attempts+x.refusals, 1),
+		Status: x.status(), Err: x.err, Why: why,
+	})
+	gone := ctx.Err() != nil || errors.Is(why, throttle.ErrCanceled)
+	switch {
+	case x.resp != nil && !gone:
 		return x.resp, nil
-	}
-	if x.resp != nil {
+	case x.resp != nil:
 		x.resp.Body.Close()
-	}
-	if x.err == nil {
 		return nil, why
+	case gone:
+		return nil, fmt.Errorf("%w; not sent again: %w", x.err, why)
 	}
-	return nil, fmt.Errorf("%w; not sent again: %w", x.err, why)
+	return nil, x.err
+}
+
+// status is that of the answer at hand, zero if there is none.
+func (x *exchange) status() int {
+	if x.resp == nil {
+		return 0
+	}
+	return x.resp.StatusCode
 }
 
 // copy returns a request for the next attempt: a late writer of the last one may
@@ -268,17 +306,10 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (x *exchange) trace(refusal bool, delay time.Duration) {
-	if x.t.Trace == nil || x.t.Trace.Retrying == nil {
-		return
-	}
-	r := Retrying{
+	x.t.Trace.retrying(Retrying{
 		Request: x.req, Bucket: x.bucket.Name, Attempt: x.attempts + x.refusals + 1,
-		Refusal: refusal, Err: x.err, Delay: delay,
-	}
-	if x.resp != nil {
-		r.Status = x.resp.StatusCode
-	}
-	x.t.Trace.retrying(r)
+		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
+	})
 }
 
 const (

@@ -384,3 +384,52 @@ func TestAnEmptyTraceIsFine(t *testing.T) {
 		attempts(t, tr, request(t, "GET", "http://a.example/", ""), fails(errBroken), status(429, "", "X-RateLimit-Remaining", "0"), status(503, ""))
 	})
 }
+
+func TestRetryGaveUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		tr     *Transport
+		answer func(*http.Request) (*http.Response, error)
+		budget int // retries that were spent before
+		want   error
+	}{
+		"attempts": {answer: status(503, ""), want: ErrAttempts, tr: &Transport{}},
+		"refusals": {answer: status(429, ""), want: ErrRefusals, tr: &Transport{MaxRefusals: 3}},
+		"hint":     {answer: status(500, "", "Retry-After", "100"), want: ErrHint, tr: &Transport{}},
+		"too long": {answer: status(429, "", "Retry-After", "100"), want: throttle.ErrMaxWait, tr: &Transport{}},
+		"budget":   {answer: status(503, ""), budget: 10, want: ErrBudget, tr: &Transport{}},
+		"stopped": {answer: fails(errBroken), want: ErrStopped, tr: &Transport{
+			NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} },
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []GaveUp
+				test.tr.Trace = &Trace{GaveUp: func(g GaveUp) { got = append(got, g) }}
+				req := request(t, "GET", "http://a.example/", "")
+				if err := test.tr.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				for range test.budget {
+					test.tr.router.bucket(test.tr, req).budget.Withdraw()
+				}
+				sent := attempts(t, test.tr, req, test.answer)
+				if len(got) != 1 || !errors.Is(got[0].Why, test.want) || got[0].Attempts != sent {
+					t.Errorf("gave up %+v after %d attempts, want %v", got, sent, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		time.AfterFunc(500*time.Millisecond, cancel)
+		tr := &Transport{}
+		req := request(t, "GET", "http://a.example/", "").WithContext(ctx)
+		attempts(t, tr, req, status(503, ""))
+		if got := tr.router.bucket(tr, req).budget.Balance(); got != 10 {
+			t.Errorf("balance %v, want 10: the retry was not made", got)
+		}
+	})
+}

@@ -29,6 +29,10 @@ type Trace struct {
 	// Retrying is called before a request is sent again: for a failure before
 	// its delay, for a refusal before it goes back in line.
 	Retrying func(Retrying)
+
+	// GaveUp is called when a request that was refused or failed, and that could
+	// be sent again, is not.
+	GaveUp func(GaveUp)
 }
 
 // Queued is a request that cannot go now.
@@ -73,6 +77,16 @@ type Retrying struct {
 	Delay   time.Duration // the backoff of a failure; a refusal waits in line instead
 }
 
+// GaveUp is a request that is not sent again.
+type GaveUp struct {
+	Request  *http.Request
+	Bucket   string
+	Attempts int   // how often it was sent
+	Status   int   // of the last answer, which the caller gets; zero if there was none
+	Err      error // if there was no answer
+	Why      error // ErrAttempts, ErrBudget, …, a *throttle.Error if it would have to wait too long, or what ended the context
+}
+
 func (t *Trace) queued(q Queued) {
 	if t != nil && t.Queued != nil {
 		t.Queued(q)
@@ -96,6 +110,12 @@ func (t *Trace) learned(req *http.Request, bucket string, limits []headers.Limit
 func (t *Trace) held(h Held) {
 	if t != nil && t.Held != nil {
 		t.Held(h)
+	}
+}
+
+func (t *Trace) gaveUp(g GaveUp) {
+	if t != nil && t.GaveUp != nil {
+		t.GaveUp(g)
 	}
 }
 
