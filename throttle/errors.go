@@ -63,14 +63,18 @@ func (e *Error) Error() string {
 	b.WriteString("not sent: ")
 	b.WriteString(e.Err.Error())
 	switch {
-	case errors.Is(e.Err, ErrMaxWait), errors.Is(e.Err, ErrDeadline):
+	case errors.Is(e.Err, ErrMaxWait):
+		fmt.Fprintf(&b, " (%v)", round(e.bound))
+	case errors.Is(e.Err, ErrDeadline):
 		fmt.Fprintf(&b, " (in %v)", round(e.bound))
 	case errors.Is(e.Err, ErrQueueFull):
 		fmt.Fprintf(&b, " (%d)", int(e.bound))
 	}
-	if e.Quota != "" || e.Cause != "" {
-		b.WriteString(": ")
-		b.WriteString(strings.TrimPrefix(fmt.Sprintf("%s %q", e.Cause, e.Quota), " "))
+	if e.Cause != "" {
+		b.WriteString(": " + string(e.Cause))
+	}
+	if e.Quota != "" {
+		fmt.Fprintf(&b, " %q", e.Quota)
 	}
 	if errors.Is(e.Err, ErrTooLarge) {
 		fmt.Fprintf(&b, ", cost %d", e.Cost)

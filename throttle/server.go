@@ -71,7 +71,7 @@ func (s *server) due(d due, ahead, n int, optimist bool) due {
 		w := &s.windows[i]
 		at, open := w.due(d.at, ahead, n, int(s.inflight.Load()), optimist)
 		if at > d.at || !open && d.cause == "" {
-			d = due{at: at, cause: CauseWindow, quota: w.label()}
+			d = due{at: at, cause: CauseWindow, quota: w.text}
 		}
 	}
 	return d

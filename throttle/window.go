@@ -1,8 +1,8 @@
 package throttle
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -55,6 +55,7 @@ type Statement struct {
 // goes to look, unless the server is known to refill (see refill).
 type window struct {
 	name   string
+	text   string // name and limit
 	limit  int
 	span   time.Duration // zero if not stated
 	stated instant       // when an answer last spoke of it
@@ -130,7 +131,9 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 		sent: g.sent, now: now, n: g.n, refused: a.Refused, probe: g.probe && w.probing,
 		remaining: max(st.Remaining, 0), before: w.least, early: w.early, late: w.late, spent: w.spent,
 	}
-	w.limit = max(st.Limit, 0)
+	if limit := max(st.Limit, 0); w.text == "" || limit != w.limit {
+		w.limit, w.text = limit, label(w.name, limit)
+	}
 	if st.Window > 0 {
 		w.span = st.Window
 	}
@@ -266,14 +269,13 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 	return false
 }
 
-// label is what errors call the window.
-func (w *window) label() string {
-	name := w.name
+// label is what errors call a window.
+func label(name string, limit int) string {
 	if name == "" {
 		name = "the server's limit"
 	}
-	if w.limit > 0 {
-		return fmt.Sprintf("%s of %d", name, w.limit)
+	if limit > 0 {
+		name += " of " + strconv.Itoa(limit)
 	}
 	return name
 }
