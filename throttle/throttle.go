@@ -313,9 +313,16 @@ func (l *Limiter) lock() *Limiter {
 // unlock releases the lock of the tree after what was done in l.
 func (l *Limiter) unlock(root *Limiter) {
 	quiet := l.line.cost == 0 && l.server.unknown()
-	l.quiet.Store(quiet)
-	l.calm.Store(quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil)
+	set(&l.quiet, quiet)
+	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil)
 	root.mu.Unlock()
+}
+
+// set writes only what is new: a write that others must see costs as much as a lock.
+func set(b *atomic.Bool, v bool) {
+	if b.Load() != v {
+		b.Store(v)
+	}
 }
 
 func (l *Limiter) root() *Limiter {
