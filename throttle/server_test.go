@@ -443,3 +443,45 @@ func TestIdleLimiterMayBeForgotten(t *testing.T) {
 		}
 	})
 }
+
+func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
+	for _, test := range []struct {
+		limit int
+		gap   time.Duration // of what remains, below a fifth of the limit
+	}{
+		{limit: 1000, gap: time.Hour / 200},
+		{limit: 100, gap: time.Minute}, // 20 would last with gaps of 3 minutes: nobody waits for so long
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := asker{t, &Limiter{SlowStart: true, MaxWait: time.Minute, IdleAfter: -1, Rand: noJitter}}
+			left, start := test.limit, time.Now()
+			ask := func() time.Duration {
+				left--
+				a.get().Done(Answer{Statements: []Statement{{
+					Limit: test.limit, Remaining: left, Reset: time.Hour - time.Since(start), ResetKnown: true,
+				}}})
+				return time.Since(start)
+			}
+			for left > test.limit/5-1 {
+				if at := ask(); at != 0 {
+					t.Fatalf("with %d of %d left, went at %v: nothing is scarce yet", left, test.limit, at)
+				}
+			}
+			for i := range test.limit/5 - 5 { // the last minute is waited for
+				if at, want := ask(), test.gap*time.Duration(i+1); at != want {
+					t.Fatalf("with %d of %d left, went at %v, want %v", left, test.limit, at, want)
+				}
+			}
+		})
+	}
+}
+
+func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, maxWait := range []time.Duration{0, 2 * time.Hour} {
+			a := asker{t, &Limiter{MaxWait: maxWait, Rand: noJitter}}
+			a.get().Done(Answer{Statements: []Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true}}})
+			a.wantOpen(10)
+		}
+	})
+}

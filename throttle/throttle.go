@@ -41,6 +41,8 @@
 //     goes first. A reset is stated in steps, so it is known as an interval: all
 //     statements are intersected. Where what is left open is much of the wait, one
 //     request looks early on a guess, once.
+//   - A limit whose reset is further away than callers wait (MaxWait) is spent freely
+//     down to a fifth. The rest is spread over the time to the reset.
 //   - A server that brings its quota back bit by bit gives itself away: the reset moves
 //     on while Remaining falls, or only a part is back after it. It is paced at the
 //     rate at which tokens were seen to come back.

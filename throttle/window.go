@@ -52,7 +52,8 @@ type Statement struct {
 // without knowing which of these it was.
 //
 // When nothing remains, everybody waits until the reset, and then one request
-// goes to look, unless the server is known to refill (see refill).
+// goes to look, unless the server is known to refill (see refill). A limit whose
+// reset nobody would wait for is spread out before that, see scarce.
 type window struct {
 	name   string
 	text   string // name and limit
@@ -74,10 +75,19 @@ type window struct {
 	probed      instant       // since then
 	trying      trial         // on what guess, if it looks before the reset
 	whole       guess         // that of tryWhole
+	spread      time.Duration // the longest gap between requests, if the reset is further away than a caller waits
+	went        instant       // when a request went last
 	misses      int           // requests in a row that went to look after the reset and were refused
 
 	refill
 }
+
+// scarce is the share of a limit, as a divisor, below which what remains is spread
+// over the time to a reset for which no caller would wait: a fifth, so that a run
+// which needs less than the limit is not slowed down. Otherwise the limit would be
+// spent at once, and for the rest of an hour everybody be refused. Nobody is made
+// to wait for longer than MaxWait for what is there.
+const scarce = 5
 
 // unsaidReset is when to look again at a limit that is used up and whose server
 // does not say when it will be restored.
@@ -89,6 +99,10 @@ func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at insta
 	left := w.least - inflight
 	missing := ahead + n - left
 	if missing <= 0 {
+		if w.spread > 0 && scarce*w.least < w.limit && !w.refills {
+			gap := min(max(w.early.sub(t), 0)/time.Duration(w.least+1), w.spread)
+			return max(t, w.went.add(gap*time.Duration(ahead+n))), false
+		}
 		return t, true
 	}
 	at = t
@@ -114,6 +128,7 @@ func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at insta
 // take counts a grant, with which inflight is in flight. It reports whether the
 // request goes to see whether there is quota again.
 func (w *window) take(now instant, inflight int) (probe bool) {
+	w.went = now
 	left := w.least - inflight
 	if left <= 0 {
 		w.paced = now
@@ -147,6 +162,9 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 		w.spent = 0
 	case w.spent == 0:
 		w.spent = now
+	}
+	if w.spread = 0; w.late.sub(now) > l.MaxWait {
+		w.spread = l.MaxWait
 	}
 	w.missed(o)
 	w.look(now, l)

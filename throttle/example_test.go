@@ -1,0 +1,136 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// wait prints how long a token would be waited for, and for what.
+func wait(l *throttle.Limiter) {
+	d, cause, _ := l.Delay(1)
+	if d == 0 {
+		fmt.Println("may go now")
+		return
+	}
+	fmt.Println("may go in", d.Round(time.Minute), "for", cause)
+}
+
+// A token every ten minutes, and up to three at once after idling.
+func ExampleLimiter() {
+	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 6, Per: time.Hour, Burst: 3}}}
+	for range 3 {
+		if err := l.Wait(context.Background(), 1); err != nil {
+			fmt.Println(err)
+		}
+	}
+	wait(&l)
+
+	// Nobody waits towards a deadline that cannot be kept.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := l.Wait(ctx, 1)
+	fmt.Println(errors.Is(err, throttle.ErrDeadline), errors.Is(err, context.DeadlineExceeded))
+	// Output:
+	// may go in 10m0s for pace
+	// true true
+}
+
+// A server's answers are learned from if each grant is ended by Done.
+func ExampleLimiter_Acquire() {
+	var l throttle.Limiter
+	for remaining := range 2 {
+		g, err := l.Acquire(context.Background(), throttle.Claim{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		// … the server is asked, and answers …
+		g.Done(throttle.Answer{Statements: []throttle.Statement{
+			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true},
+		}})
+		wait(&l)
+	}
+	// Output:
+	// may go now
+	// may go in 5m0s for window used up
+}
+
+// Several quotas are enforced together; an error names the one in the way.
+func ExampleLimiter_quotas() {
+	l := throttle.Limiter{
+		Name:    "api.example.com",
+		Quotas:  throttle.Quotas{{N: 10, Burst: 10}, {Name: "daily", N: 4, Per: 24 * time.Hour, Burst: 4}},
+		MaxWait: time.Second,
+	}
+	fmt.Println(l.Wait(context.Background(), 4))
+	var local *throttle.Error
+	if err := l.Wait(context.Background(), 1); errors.As(err, &local) {
+		fmt.Println(local.Quota, "is used up; a token is back in", local.Wait.Round(time.Hour))
+	}
+	// Output:
+	// <nil>
+	// daily is used up; a token is back in 6h0m0s
+}
+
+// Users with quotas of their own share that of the whole program: both grant, or
+// neither is charged.
+func ExampleLimiter_parent() {
+	program := &throttle.Limiter{Quotas: throttle.Quotas{{N: 3, Per: time.Hour, Burst: 3}}}
+	own := throttle.Quotas{{N: 2, Per: 8 * time.Hour, Burst: 2}}
+	alice := &throttle.Limiter{Quotas: own, Parent: program}
+	bob := &throttle.Limiter{Quotas: own, Parent: program}
+
+	fmt.Println(alice.Wait(context.Background(), 2), bob.Wait(context.Background(), 1))
+	wait(alice)   // for her own
+	wait(bob)     // for that of the program
+	wait(program) // what bob waits for
+	// Output:
+	// <nil> <nil>
+	// may go in 4h0m0s for pace
+	// may go in 20m0s for pace
+	// may go in 20m0s for pace
+}
+
+// New quotas count from now, also for those who wait already.
+func ExampleLimiter_SetQuotas() {
+	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 1, Per: time.Hour}}}
+	fmt.Println(l.Wait(context.Background(), 1))
+	went := make(chan error)
+	go func() { went <- l.Wait(context.Background(), 1) }()
+
+	// The plan was upgraded: no hour's wait.
+	if err := l.SetQuotas(throttle.Quotas{{N: 1000, Per: time.Second}}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(<-went)
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// A pause holds everybody back, as a server's Retry-After does.
+func ExampleLimiter_Pause() {
+	var l throttle.Limiter
+	l.Pause(10 * time.Minute)
+	l.Pause(time.Minute) // it only extends
+	wait(&l)
+	l.Resume()
+	wait(&l)
+	// Output:
+	// may go in 10m0s for hold
+	// may go now
+}
+
+// A quota that starts slowly: cold, it grants a third of its rate.
+func ExampleQuota_warmUp() {
+	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 6, Per: time.Hour, WarmUp: 2 * time.Hour}}}
+	fmt.Println(l.Wait(context.Background(), 1))
+	wait(&l)
+	// Output:
+	// <nil>
+	// may go in 28m0s for warm-up
+}
