@@ -2,6 +2,7 @@ package headers
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,8 +11,10 @@ import (
 type found struct {
 	*field
 	values []string
-	list   bool // not a single value without a comma
 }
+
+// list reports whether the header is more than a single value without a comma.
+func (f *found) list() bool { return len(f.values) > 1 || strings.IndexByte(f.values[0], ',') >= 0 }
 
 // maxLimits bounds how many limits one response may state.
 const maxLimits = 64
@@ -25,7 +28,7 @@ func appendLimits(limits []Limit, fields []found, c *clock, h *hints) []Limit {
 	from := buf[:0]
 	for len(fields) > 0 {
 		n := 1
-		for n < len(fields) && fields[n].family == fields[0].family && fields[n].group == fields[0].group {
+		for n < len(fields) && sameGroup(fields[n].field, fields[0].field) {
 			n++
 		}
 		limits = appendGroup(limits, fields[:n], c, h)
@@ -44,10 +47,18 @@ func appendLimits(limits []Limit, fields []found, c *clock, h *hints) []Limit {
 // their own. There are few of them.
 func sortFields(fields []found) {
 	for i := 1; i < len(fields); i++ {
-		for j := i; j > 0 && compare(&fields[j], &fields[j-1]) < 0; j-- {
+		for j := i; j > 0 && less(&fields[j], &fields[j-1]); j-- {
 			fields[j], fields[j-1] = fields[j-1], fields[j]
 		}
 	}
+}
+
+// less is compare, for headers that the table has numbered in its order.
+func less(a, b *found) bool {
+	if a.sorted != b.sorted && a.sorted > 0 && b.sorted > 0 {
+		return a.sorted < b.sorted
+	}
+	return compare(a, b) < 0
 }
 
 func compare(a, b *found) int {
@@ -68,6 +79,14 @@ func compare(a, b *found) int {
 	}
 	return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.form, b.form),
 		strings.Compare(strings.Join(a.values, ","), strings.Join(b.values, ",")))
+}
+
+// sameGroup reports whether two headers are about the same limit.
+func sameGroup(a, b *field) bool {
+	if a.set > 0 && b.set > 0 {
+		return a.set == b.set
+	}
+	return a.family == b.family && a.group == b.group
 }
 
 // appendGroup appends what the headers of one group state.
@@ -91,6 +110,9 @@ func count(g []found) int {
 			if k := members(&g[i]); n == 0 || k < n {
 				n = k
 			}
+			if n == 1 {
+				break
+			}
 		}
 	}
 	return max(n, 1)
@@ -101,24 +123,19 @@ func count(g []found) int {
 func appendPlain(limits []Limit, g []found, n int, c *clock) []Limit {
 	start := len(limits)
 	for i := range n {
-		l, ok := plain(g, i, c)
-		if !ok {
-			continue
-		}
-		repeated := false
-		for _, m := range limits[start:] {
-			repeated = repeated || l == m // two hops that wrote the same, or a proxy that folded lines
-		}
-		if !repeated {
+		var l Limit
+		// Two hops may write the same, or a proxy folds lines.
+		if plain(&l, g, i, c) && (i == 0 || !slices.Contains(limits[start:], l)) {
 			limits = append(limits, l)
 		}
 	}
 	return limits
 }
 
-// plain returns what the members at position i of the headers of a group state.
-func plain(g []found, i int, c *clock) (Limit, bool) {
-	l := Limit{Name: g[0].name, Unit: requests}
+// plain reads what the members at position i of the headers of a group state, and
+// reports whether that is anything.
+func plain(l *Limit, g []found, i int, c *clock) bool {
+	l.Name, l.Unit = g[0].name, requests
 	var (
 		gone  Count
 		share int64 // billionths, of a limit below one
@@ -134,20 +151,22 @@ func plain(g []found, i int, c *clock) (Limit, bool) {
 		if f.window > 0 {
 			l.Window = f.window
 		}
-		if i < len(f.series) && g[0].list {
+		if i < len(f.series) && g[0].list() {
 			l.Name, l.Window = f.series[i].name, f.series[i].window
 		}
 		l.Advisory = l.Advisory || f.advisory
-		v := item(f, i)
+		if i == 0 && l.number(f, c) {
+			continue
+		}
 		switch f.role {
 		case limit:
-			l.Limit, share = parseLimit(v, &l.Window)
+			l.Limit, share = parseLimit(item(f, i), &l.Window)
 		case remaining:
-			l.Remaining = parseCount(v)
+			l.Remaining = parseCount(item(f, i))
 		case used:
-			gone = parseCount(v)
+			gone = parseCount(item(f, i))
 		case reset:
-			l.Reset = better(l.Reset, parseReset(v, f.form, c))
+			l.Reset = better(l.Reset, parseReset(item(f, i), f.form, c))
 		case window:
 			l.Window = cmp.Or(parseWindow(item(f, 0), unitOfForm(f.form)), l.Window)
 		case label:
@@ -158,12 +177,31 @@ func plain(g []found, i int, c *clock) (Limit, bool) {
 			}
 		}
 	}
-	if share > 0 && l.Window > 0 {
+	if share > 0 && !l.Limit.Known && l.Window > 0 {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(share), float64(maxWindow)))
 	}
-	ok := complete(&l, gone) && (!g[0].weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
-	return l, ok
+	return complete(l, gone) && (!g[0].weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
+}
+
+// number reads a header that is nothing but a number, as nearly all are, and reports
+// whether it is.
+func (l *Limit) number(f *found, c *clock) bool {
+	n, ok := parseNumber(f.values[0])
+	if !ok {
+		return false
+	}
+	switch {
+	case f.role == limit && n.whole > 0:
+		l.Limit = Count{min(n.whole, maxCount), true}
+	case f.role == remaining:
+		l.Remaining = Count{min(n.whole, maxCount), true}
+	case f.role == reset && !l.Reset.Known:
+		l.Reset.number(n, f.form, c)
+	default:
+		return false
+	}
+	return true
 }
 
 // complete derives what follows from the rest, and reports whether anything is known.
@@ -227,7 +265,7 @@ func unitOfForm(f form) time.Duration {
 
 // members returns the number of members in the lines of a list.
 func members(f *found) int {
-	if !f.list {
+	if !f.list() {
 		return 1
 	}
 	n := 0
@@ -242,7 +280,7 @@ func members(f *found) int {
 
 // item returns a member of a list that may be a single value.
 func item(f *found, i int) string {
-	if !f.list && i == 0 {
+	if i == 0 && !f.list() {
 		return f.values[0]
 	}
 	v, _ := member(f.values, i)

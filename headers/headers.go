@@ -32,7 +32,6 @@ package headers
 
 import (
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -148,48 +147,81 @@ func Parse(h http.Header, received time.Time) Facts {
 // Append is Parse for callers that count allocations: it appends to limits, and
 // for the common dialects it allocates nothing if the capacity suffices.
 func Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
-	var (
-		buf    [8]found
-		fields = buf[:0]
-		hbuf   [2]found
-		hinted = hbuf[:0]
-		c      = clock{received: received}
-		cached bool
-	)
+	var a answer
 	for key, values := range h {
-		if strings.HasPrefix(key, "Content-") {
+		if len(key) > 8 && key[:8] == "Content-" {
 			continue // the most frequent are told at a glance
 		}
-		f := lookup(key)
-		if f == nil || f.role == ignored || len(values) == 0 {
+		if key == "Date" {
+			a.dates = values
 			continue
 		}
-		switch f.role {
-		case date:
-			c.dates = values
-		case age:
-			c.aged = aged(values)
-		case cache:
-			cached = true
-		case retry, should, pushback:
-			hinted = append(hinted, found{field: f, values: values})
-		default:
-			list := len(values) > 1 || strings.IndexByte(values[0], ',') >= 0
-			fields = append(fields, found{f, values, list})
+		if f := lookup(key); f != nil {
+			a.add(f, values)
 		}
 	}
-	if len(fields)+len(hinted) == 0 {
+	if a.roles == 0 {
 		return limits, Retry{}
 	}
-	var hint hints
-	for i := range hinted {
-		hint.add(hinted[i].field, hinted[i].values, &c) // not before Date is known
-	}
-	if n := len(fields); n > 0 && n <= maxFields && !cached && !c.aged {
-		limits = appendLimits(limits, fields, &c, &hint)
-	}
-	return limits, hint.retry()
+	var r Retry
+	limits = a.append(limits, received, &r)
+	return limits, r
 }
+
+// answer is what a response has about limits. Most have nothing, so that it is small
+// and costs nothing until there is something to add.
+type answer struct {
+	roles roleSet // of all that was added
+	n     int     // how much of buf is used
+	buf   [8]found
+	more  []found  // what buf has no room for
+	dates []string // the lines of Date
+}
+
+// add adds a header.
+func (a *answer) add(f *field, values []string) {
+	if f.role == ignored || len(values) == 0 {
+		return
+	}
+	a.roles |= 1 << f.role
+	if a.n == len(a.buf) {
+		a.more = append(a.more, found{f, values})
+		return
+	}
+	a.buf[a.n] = found{f, values}
+	a.n++
+}
+
+// append appends the limits that the headers state, and fills in what they say about
+// trying again.
+func (a *answer) append(limits []Limit, received time.Time, r *Retry) []Limit {
+	c := &clock{dates: a.dates, received: received}
+	fields := append(a.buf[:a.n], a.more...)
+	var hint hints
+	if a.roles&unlimited != 0 {
+		for i := range fields {
+			c.aged = c.aged || fields[i].role == age && aged(fields[i].values)
+		}
+		n := 0
+		for _, f := range fields {
+			if unlimited.has(f.role) {
+				hint.add(f.field, f.values, c) // not before Age is known
+				continue
+			}
+			fields[n] = f
+			n++
+		}
+		fields = fields[:n]
+	}
+	if n := len(fields); n > 0 && n <= maxFields && !a.roles.has(cache) && !c.aged {
+		limits = appendLimits(limits, fields, c, &hint)
+	}
+	hint.fill(r)
+	return limits
+}
+
+// unlimited are the roles of headers that state no limit.
+const unlimited roleSet = 1<<retry | 1<<should | 1<<pushback | 1<<age | 1<<cache
 
 // aged reports whether Age says that a cache answered: it counts the seconds since
 // the origin did (RFC 9111, 5.1).

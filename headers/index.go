@@ -1,6 +1,9 @@
 package headers
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // table finds what is known about a header by its name, in a few nanoseconds where a
 // map takes twenty; there is a look-up for each header of each response. It is an
@@ -52,7 +55,6 @@ func newTable() *table {
 		dialects[i].add(t, uint8(i)+3)
 	}
 	for name, f := range map[string]*field{
-		"Date":         {role: date},
 		"Age":          {role: age},
 		"X-From-Cache": {role: cache}, // github.com/gregjones/httpcache and its like
 		"Retry-After":  standardRetry,
@@ -78,7 +80,30 @@ func newTable() *table {
 			t.add(name, f)
 		}
 	}
+	t.number()
 	return t
+}
+
+// number numbers what the table has in the order of compare, so that comparing is
+// comparing numbers.
+func (t *table) number() {
+	var all []found
+	for i := range t {
+		if f := t[i].f; f != nil && f.role != ignored {
+			all = append(all, found{field: f})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int { return compare(&a, &b) })
+	var sorted, set uint16
+	for i := range all {
+		if i == 0 || compare(&all[i-1], &all[i]) != 0 {
+			sorted++
+		}
+		if i == 0 || !sameGroup(all[i-1].field, all[i].field) {
+			set++
+		}
+		all[i].sorted, all[i].set = sorted, set
+	}
 }
 
 // add adds the headers of a dialect to a table. place is where the limit comes among

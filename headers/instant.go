@@ -25,7 +25,7 @@ func (c *clock) until(t time.Time) (time.Duration, bool) {
 	if !c.read {
 		c.now, c.read = c.written(), true
 	}
-	return t.Sub(c.now), !c.now.IsZero()
+	return between(c.now, t), !c.now.IsZero()
 }
 
 // skew returns by how much the local time was ahead of the server's, once until has
@@ -34,7 +34,15 @@ func (c *clock) skew() time.Duration {
 	if c.received.IsZero() {
 		return 0
 	}
-	return c.received.Sub(c.now)
+	return between(c.now, c.received)
+}
+
+// between is u.Sub(t) for instants of the wall clock, which takes a third of the time.
+// What is above a century is one.
+func between(t, u time.Time) time.Duration {
+	const century = 100 * 366 * 24 * 3600
+	s := min(max(u.Unix()-t.Unix(), -century), century)
+	return time.Duration(s)*time.Second + time.Duration(u.Nanosecond()-t.Nanosecond())
 }
 
 // written returns Date if there is exactly one which is valid, near the local
@@ -44,7 +52,7 @@ func (c *clock) written() time.Time {
 		return c.received
 	}
 	date, _, ok := parseInstant(trim(c.dates[0]))
-	if !ok || !c.received.IsZero() && date.Sub(c.received).Abs() > maxSkew {
+	if !ok || !c.received.IsZero() && between(c.received, date).Abs() > maxSkew {
 		return c.received
 	}
 	return date

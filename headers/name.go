@@ -24,10 +24,14 @@ const (
 	retry          // a delay
 	should         // whether to try again
 	pushback       // both
-	date           // the time of the answer
-	age            // how long ago that was
+	age            // how long ago the answer was written
 	cache          // whether a cache answered
 )
+
+// roleSet is a set of roles.
+type roleSet uint32
+
+func (s roleSet) has(r role) bool { return s&(1<<r) != 0 }
 
 // form is how a value is to be read.
 type form uint8
@@ -51,6 +55,8 @@ type field struct {
 	order    uint8         // of labels, the least is the name
 	rank     uint8         // of the family, the least takes precedence
 	place    uint8         // of the group in its family
+	sorted   uint16        // the place in the order of all that the table has, from one; zero if read by rule
+	set      uint16        // numbers the families and groups of the table, from one; zero if read by rule
 	family   string        // whose headers may state a limit that others state, too
 	group    string        // headers of a family and a group make one limit
 	name     string        // of the limit
@@ -75,7 +81,7 @@ func lookup(key string) *field {
 	if f := known.find(key); f != nil {
 		return f
 	}
-	if !strings.Contains(key, "imit") && !strings.Contains(key, "etry") && !strings.Contains(key, "emaining") && !strings.HasSuffix(key, "-Reset") {
+	if !suspicious(key) {
 		return nil
 	}
 	// The keys of a map that was not filled by net/http may be spelled anyhow.
@@ -84,6 +90,14 @@ func lookup(key string) *field {
 		return f
 	}
 	return parseName(canonical)
+}
+
+// suspicious reports whether a name that no table knows may be about limits: it has
+// imit, emaining or etry in it, or ends in -Reset. Most names lack already an m and a y.
+func suspicious(key string) bool {
+	return strings.IndexByte(key, 'm') >= 0 && (strings.Contains(key, "imit") || strings.Contains(key, "emaining")) ||
+		strings.IndexByte(key, 'y') >= 0 && strings.Contains(key, "etry") ||
+		strings.HasSuffix(key, "-Reset")
 }
 
 // roles are the words that say what a header's value is.

@@ -23,7 +23,7 @@ func parseNumber(s string) (n number, ok bool) {
 	i := 0
 	for ; i < len(s) && isDigit(s[i]); i++ {
 		d := int64(s[i] - '0')
-		if n.whole > (math.MaxInt64-d)/10 {
+		if n.whole >= math.MaxInt64/10 && (n.whole > math.MaxInt64/10 || d > math.MaxInt64%10) {
 			n.whole = math.MaxInt64
 			continue
 		}

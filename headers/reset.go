@@ -38,53 +38,51 @@ func epoch(n number) (t time.Time, step time.Duration, ok bool) {
 
 // parseReset reads when a limit is restored. In is negative if that is past: only
 // the whole limit tells what to make of it.
-func parseReset(s string, f form, c *clock) Reset {
+func parseReset(s string, f form, c *clock) (r Reset) {
 	s = trim(s)
 	if s == "" {
-		return Reset{}
+		return r
 	}
 	if n, ok := parseNumber(s); ok {
-		return numericReset(n, f, c)
-	}
-	if d, step, ok := parseDuration(s, longest); ok {
-		return Reset{Known: true, In: d, Resolution: step}
-	}
-	if t, step, ok := parseInstant(s); ok {
-		return resetAt(t, step, c)
-	}
-	if s[0] == '-' {
-		r := parseReset(s[1:], f, c)
-		if r.Known && !r.Absolute {
-			return Reset{Known: true, In: -1, Resolution: r.Resolution}
+		r.number(n, f, c)
+	} else if d, step, ok := parseDuration(s, longest); ok {
+		r.delay(d, step)
+	} else if t, step, ok := parseInstant(s); ok {
+		r.instant(t, step, c)
+	} else if s[0] == '-' {
+		if past := parseReset(s[1:], f, c); past.Known && !past.Absolute {
+			r.delay(-1, past.Resolution)
 		}
 	}
-	return Reset{}
+	return r
 }
 
-func numericReset(n number, f form, c *clock) Reset {
+// number fills in a reset that is stated as a number.
+func (r *Reset) number(n number, f form, c *clock) {
 	unit := time.Second
 	switch {
 	case f == millis && n.whole < minEpochMilli:
 		unit = time.Millisecond
 	case f != seconds && n.whole >= maxDelay:
-		t, step, ok := epoch(n)
-		if !ok {
-			return Reset{}
+		if t, step, ok := epoch(n); ok {
+			r.instant(t, step, c)
 		}
-		return resetAt(t, step, c)
+		return
 	case n.whole > math.MaxInt64/10:
-		return Reset{}
+		return
 	}
-	d, step := n.duration(unit, longest)
-	return Reset{Known: true, In: d, Resolution: step}
+	r.delay(n.duration(unit, longest))
 }
 
-func resetAt(t time.Time, step time.Duration, c *clock) Reset {
-	in, ok := c.until(t)
-	if !ok {
-		return Reset{}
+func (r *Reset) delay(in, step time.Duration) {
+	r.Known, r.In, r.Resolution = true, in, step
+}
+
+func (r *Reset) instant(t time.Time, step time.Duration, c *clock) {
+	if in, ok := c.until(t); ok {
+		r.delay(min(max(in, -1), longest), step)
+		r.Absolute, r.Skew = true, c.skew()
 	}
-	return Reset{Known: true, In: min(max(in, -1), longest), Resolution: step, Absolute: true, Skew: c.skew()}
 }
 
 // better returns the more telling of two statements about one reset: one that is

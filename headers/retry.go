@@ -101,6 +101,7 @@ func (h *hints) add(f *field, values []string, c *clock) {
 			break
 		}
 		switch f.role {
+		case age, cache:
 		case should:
 			switch trim(v) {
 			case "false":
@@ -151,10 +152,11 @@ func (h *hints) delay() delay {
 	return d
 }
 
-func (h *hints) retry() Retry {
-	d := h.delay()
-	return Retry{
-		Known: d.known, After: d.after, Resolution: d.step,
-		Never: h.never, Should: h.should && !h.never,
+// fill fills in what all of it comes to.
+func (h *hints) fill(r *Retry) {
+	if d := h.delay(); d.known {
+		r.Known, r.After, r.Resolution = true, d.after, d.step
 	}
+	r.Never = h.never
+	r.Should = h.should && !h.never
 }

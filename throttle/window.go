@@ -276,7 +276,8 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 	}
 	passed := in > 0 && g.sent >= w.late
 	if w.late == 0 || passed || early > w.late || late < w.early {
-		moved = early > w.late && now < w.late
+		// By less than half of what one token amounts to, clocks drift apart.
+		moved = now < w.late && float64(early-w.late)*2*float64(w.limit) > float64(w.late-now)
 		w.early, w.late, w.opened = early, late, now
 		return moved
 	}
