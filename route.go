@@ -58,6 +58,8 @@ type bucket struct {
 	era  atomic.Int32 // when it was looked up last
 	gone atomic.Bool  // it was forgotten: look it up again
 
+	spelled atomic.Pointer[recent] // as the latest request spelled its host
+
 	parent   *bucket
 	children int // protected by router.mu
 }
@@ -129,7 +131,12 @@ func (r *router) bucket(t *Transport, req *http.Request) *bucket {
 	}
 	b := r.find(t, req)
 	if simple {
-		r.recent.Store(&recent{req.URL.Scheme, req.URL.Host, b})
+		c := b.spelled.Load()
+		if c == nil || c.host != req.URL.Host || c.scheme != req.URL.Scheme {
+			c = &recent{req.URL.Scheme, req.URL.Host, b}
+			b.spelled.Store(c)
+		}
+		r.recent.Store(c)
 	}
 	return b
 }

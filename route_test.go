@@ -175,3 +175,18 @@ func TestRouteForgottenWhileLookedUp(t *testing.T) {
 		}
 	})
 }
+
+func TestRouteAllocatesNothing(t *testing.T) {
+	tr := &Transport{}
+	if err := tr.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	a, b := request(t, "GET", "http://a.example/", ""), request(t, "GET", "http://b.example/", "")
+	if n := testing.AllocsPerRun(100, func() {
+		tr.router.bucket(tr, a)
+		tr.router.bucket(tr, b)
+		tr.router.bucket(tr, b)
+	}); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
