@@ -141,9 +141,9 @@ func TestRetryDelays(t *testing.T) {
 		"backoff":                  {status(500, ""), []time.Duration{0, time.Second, 3 * time.Second}},
 		"a hint is a lower bound":  {status(500, "", "Retry-After", "5"), []time.Duration{0, 5 * time.Second, 10 * time.Second}},
 		"a short hint is no bound": {status(500, "", "Retry-After-Ms", "10"), []time.Duration{0, time.Second, 3 * time.Second}},
-		"too long a hint":          {status(500, "", "Retry-After", "61"), []time.Duration{0}},
+		"too long a hint":          {status(500, "", "Retry-After", "121"), []time.Duration{0}},
 		"refusal":                  {status(503, "", "Retry-After", "7"), []time.Duration{0, 7 * time.Second, 14 * time.Second, 21 * time.Second}},
-		"refusal, too long":        {status(429, "", "Retry-After", "61"), []time.Duration{0}},
+		"refusal, too long":        {status(429, "", "Retry-After", "121"), []time.Duration{0}},
 		"refusal without a hint":   {status(429, ""), []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,8 +394,8 @@ func TestRetryGaveUp(t *testing.T) {
 	}{
 		"attempts": {answer: status(503, ""), want: ErrAttempts, tr: &Transport{}},
 		"refusals": {answer: status(429, ""), want: ErrRefusals, tr: &Transport{MaxRefusals: 3}},
-		"hint":     {answer: status(500, "", "Retry-After", "100"), want: ErrHint, tr: &Transport{}},
-		"too long": {answer: status(429, "", "Retry-After", "100"), want: throttle.ErrMaxWait, tr: &Transport{}},
+		"hint":     {answer: status(500, "", "Retry-After", "200"), want: ErrHint, tr: &Transport{}},
+		"too long": {answer: status(429, "", "Retry-After", "200"), want: throttle.ErrMaxWait, tr: &Transport{}},
 		"budget":   {answer: status(503, ""), budget: 10, want: ErrBudget, tr: &Transport{}},
 		"stopped": {answer: fails(errBroken), want: ErrStopped, tr: &Transport{
 			NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} },

@@ -91,8 +91,8 @@ type Transport struct {
 	Fallback http.RoundTripper
 
 	// MaxWait bounds how long a request waits for its turn, and how long one that
-	// the server refuses is tried again. Zero means a minute. If negative, none
-	// waits.
+	// the server refuses is tried again. Zero means two minutes, so that limits per
+	// minute, which are the most common, are waited for. If negative, none waits.
 	MaxWait time.Duration
 
 	// MaxQueue bounds how many requests wait in a bucket. Zero means no bound. If
@@ -286,7 +286,7 @@ func (t *Transport) cost(req *http.Request) int {
 
 func (t *Transport) maxWait() time.Duration {
 	if t.MaxWait == 0 {
-		return time.Minute
+		return 2 * time.Minute
 	}
 	return t.MaxWait
 }

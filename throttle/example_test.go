@@ -50,7 +50,7 @@ func ExampleLimiter_Acquire() {
 		}
 		// … the server is asked, and answers …
 		g.Done(throttle.Answer{Statements: []throttle.Statement{
-			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true},
+			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true, Resolution: time.Second},
 		}})
 		wait(&l)
 	}

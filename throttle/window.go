@@ -208,15 +208,20 @@ func (w *window) floor() {
 // look sets when one request may go and look, should nothing remain.
 func (w *window) look(now instant, l *Limiter) {
 	until := w.late
+	w.trying = noTrial
 	switch {
 	case w.late == 0:
 		until = now.add(unsaidReset)
-	case w.misses > 0:
-		until = max(until, now.add(doubled(firstHold, w.misses)))
-	case w.spent != 0:
+	case w.misses == 0 && w.spent != 0:
 		until, w.trying = w.try()
 	}
-	hold := min(max(until.sub(now), 0), l.maxHold())
+	if w.misses > 0 {
+		until = max(until, now.add(doubled(firstHold, w.misses)))
+	}
+	hold := max(until.sub(now), 0)
+	if longest := l.maxHold(); hold > longest {
+		hold, w.trying = longest, noTrial
+	}
 	if w.spent != 0 {
 		hold += l.jitter(hold)
 	}
