@@ -89,10 +89,6 @@ type window struct {
 // to wait for longer than MaxWait for what is there.
 const scarce = 5
 
-// unsaidReset is when to look again at a limit that is used up and whose server
-// does not say when it will be restored.
-const unsaidReset = time.Second
-
 // due returns when n may go, not before t, if ahead tokens go before, with
 // inflight in flight, and whether what remains suffices for that.
 func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at instant, open bool) {
@@ -176,58 +172,6 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	}
 }
 
-// missed notes whether a request that went to look after the reset came too
-// early. Then resets are rounded down here, and come up to a step later than
-// stated; if that is known already, the next request goes after a while.
-func (w *window) missed(o outcome) {
-	switch {
-	case !o.probe:
-	case !o.refused:
-		w.misses = 0
-		if w.trying == tryWhole {
-			w.whole = right
-		}
-	case w.trying == tryWhole:
-		w.whole = wrong
-	case o.sent < w.late:
-	case !w.floors && w.step > 0:
-		w.floor()
-	default:
-		w.misses++
-	}
-}
-
-// floor notes that resets are rounded down.
-func (w *window) floor() {
-	w.floors = true
-	if w.late != 0 {
-		w.early, w.late = w.early.add(w.step), w.late.add(w.step)
-	}
-}
-
-// look sets when one request may go and look, should nothing remain.
-func (w *window) look(now instant, l *Limiter) {
-	until := w.late
-	w.trying = noTrial
-	switch {
-	case w.late == 0:
-		until = now.add(unsaidReset)
-	case w.misses == 0 && w.spent != 0:
-		until, w.trying = w.try()
-	}
-	if w.misses > 0 {
-		until = max(until, now.add(doubled(firstHold, w.misses)))
-	}
-	hold := max(until.sub(now), 0)
-	if longest := l.maxHold(); hold > longest {
-		hold, w.trying = longest, noTrial
-	}
-	if w.spent != 0 {
-		hold += l.jitter(hold)
-	}
-	w.until = now.add(hold)
-}
-
 // tally takes in how much remained. Answers have an order only where the request
 // of one was sent after the other had come back. An answer to a request that was
 // sent after since was written after all that had come back by then; so the
@@ -246,51 +190,6 @@ func (w *window) tally(g Grant, now instant, remaining int) (newer bool) {
 	}
 	w.least, w.fresh, w.since = w.fresh, math.MaxInt, now
 	return true
-}
-
-// restate narrows down when the limit will be restored. Every statement is an
-// interval: nobody says whether it was rounded up or down, and the answer was on
-// its way for a while. The truth is in all of them, so they are intersected; as
-// most servers round up, all are taken to, until one says that nothing remains
-// and that the reset is now, or is seen not to hold its word. A statement that
-// does not meet what was known speaks of another reset and takes its place. It
-// reports whether the reset moved on before it came.
-func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
-	if !st.ResetKnown {
-		if w.late <= now {
-			w.early, w.late = 0, 0
-		}
-		return false
-	}
-	in := min(max(st.Reset, 0), ages)
-	w.step = min(max(st.Resolution, 0), ages)
-	if !w.floors && in == 0 && st.Remaining <= 0 && w.step > 0 {
-		w.floor()
-	}
-	early, late := g.sent.add(in-w.step), now.add(in)
-	switch {
-	case !st.Absolute:
-	case -now.sub(g.sent) <= st.Skew && st.Skew <= time.Second:
-		late = g.sent.add(in - st.Skew)
-		early = late.add(-w.step)
-	default:
-		early = early.add(-time.Second)
-	}
-	if w.floors {
-		early, late = early.add(w.step), late.add(w.step)
-	}
-	passed := in > 0 && g.sent >= w.late
-	if w.late == 0 || passed || early > w.late || late < w.early {
-		// By less than half of what one token amounts to, clocks drift apart.
-		moved = now < w.late && float64(early-w.late)*2*float64(w.limit) > float64(w.late-now)
-		w.early, w.late, w.opened = early, late, now
-		return moved
-	}
-	w.early = max(w.early, early)
-	if late < w.late {
-		w.late = late
-	}
-	return false
 }
 
 // label is what errors call a window.
