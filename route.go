@@ -1,6 +1,7 @@
 package pacer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -78,6 +79,9 @@ func (r *router) init(t *Transport) error {
 		if err := quotas.Validate(); err != nil {
 			return fmt.Errorf("pacer: Quotas[%q]: %w", pattern, err)
 		}
+		if err := matchable(pattern); err != nil {
+			return fmt.Errorf("pacer: Quotas[%q]: %w", pattern, err)
+		}
 		if err := register(mux, pattern, &route{pattern, wildcards(pattern), quotas}); err != nil {
 			return fmt.Errorf("pacer: Quotas[%q]: want a pattern of http.ServeMux: %w", pattern, err)
 		}
@@ -86,6 +90,21 @@ func (r *router) init(t *Transport) error {
 		} else {
 			r.mux = mux
 		}
+	}
+	return nil
+}
+
+// matchable finds mistakes that ServeMux lets pass, and with which no request would
+// ever match.
+func matchable(pattern string) error {
+	host, _, _ := strings.Cut(pattern[strings.LastIndexAny(pattern, " \t")+1:], "/")
+	switch {
+	case strings.Contains(pattern, "://"):
+		return errors.New(`want a pattern without a scheme, as "api.example.com/"`)
+	case host != strings.ToLower(host):
+		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
+	case strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":"):
+		return errors.New("want the host without a port: a pattern is for all ports of a host")
 	}
 	return nil
 }
@@ -219,6 +238,19 @@ func (r *router) add(t *Transport, k key, quotas throttle.Quotas, parent *bucket
 		r.sweep()
 	}
 	return b
+}
+
+// State returns what the buckets look like now, in no particular order. Idle ones are
+// forgotten sooner or later, and are not among them then.
+func (t *Transport) State() []throttle.State {
+	t.router.mu.Lock()
+	buckets := slices.Collect(maps.Values(t.router.buckets))
+	t.router.mu.Unlock()
+	states := make([]throttle.State, len(buckets))
+	for i, b := range buckets {
+		states[i] = b.State()
+	}
+	return states
 }
 
 // sweep forgets the buckets that were not looked up since the last sweep and that

@@ -79,6 +79,9 @@ func TestRouteValidate(t *testing.T) {
 			"a.example/a/{x}": {{N: 1}}, "a.example/{y}/b": {{N: 1}},
 		}},
 		`Quotas["/"]: throttle: quota "-5/s": N is -5, want at least 0`: {Quotas: map[string]throttle.Quotas{"/": {{N: 1}, {N: -5}}}},
+		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]throttle.Quotas{"https://a.example/": nil}},
+		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]throttle.Quotas{"a.example:8080/x": nil}},
+		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]throttle.Quotas{"GET A.example/": nil}},
 		`Mode is 9, want Wait`:                      {Mode: 9},
 		`Fallback is nil, want a RoundTripper`:      {Mode: Degrade},
 		`Fallback is set, want it nil`:              {Fallback: http.DefaultTransport},
@@ -189,4 +192,21 @@ func TestRouteAllocatesNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
+}
+
+func TestStateOfBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: []func(*http.Request) (*http.Response, error){status(200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "7", "X-RateLimit-Reset", "60")}}
+		tr := &Transport{Base: base}
+		if len(tr.State()) != 0 {
+			t.Error("buckets before the first request")
+		}
+		if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); err != nil {
+			t.Fatal(err)
+		}
+		s := tr.State()
+		if len(s) != 1 || s[0].Bucket != "a.example" || len(s[0].Windows) != 1 || s[0].Windows[0].Available != 7 || s[0].Windows[0].Reset != time.Minute {
+			t.Errorf("state %+v", s)
+		}
+	})
 }

@@ -42,7 +42,7 @@
 // was received, or, if it is a [*throttle.Error], that pacer did not send the
 // request; errors.As finds it, and it says why and when it could have gone.
 //
-// Nothing is logged, there is no goroutine and nothing to close.
+// Nothing is logged, no goroutine is kept, and there is nothing to close.
 package pacer
 
 import (
@@ -50,6 +50,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -165,6 +166,14 @@ const (
 	// live system.
 	Observe
 )
+
+// String returns the name of the constant.
+func (m Mode) String() string {
+	if names := [...]string{"Wait", "Reject", "Degrade", "Observe"}; m >= 0 && int(m) < len(names) {
+		return names[m]
+	}
+	return "Mode(" + strconv.Itoa(int(m)) + ")"
+}
 
 // Validate reports what is wrong with the configuration: which field or pattern,
 // and what was expected. It may be called before the first request; else that, and

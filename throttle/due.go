@@ -72,7 +72,7 @@ func (l *Limiter) charge(at, now instant, n int, p Place) Grant {
 			}
 		}
 	}
-	g.probe = l.server.take(now, n)
+	g.order, g.probe = l.server.take(now, n)
 	return g
 }
 
@@ -84,7 +84,7 @@ func (l *Limiter) holdUntil(at, now instant) {
 	}
 	l.hold = at
 	if l.SlowStart {
-		l.server.restart(now)
+		l.server.restart()
 	}
 	l.refuseLate(now)
 }
@@ -95,7 +95,7 @@ func (l *Limiter) wake(now instant) {
 		l.hold = 0
 	}
 	if l.SlowStart && l.idled(now) {
-		l.server.restart(now)
+		l.server.restart()
 	}
 }
 

@@ -9,6 +9,7 @@ type Grant struct {
 	n     int
 	place Place
 	sent  instant // when it was granted
+	order uint64  // among the grants and answers of the bucket; zero if nothing was known then
 	probe bool    // it went to find out what the server allows
 }
 
@@ -74,17 +75,17 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 	s := &l.server
 	// A burst of refusals is one signal: those that were on their way when the
 	// first came back say nothing new.
-	news := g.sent >= s.refusedAt
+	news := g.order >= s.refusedAt
 	if a.Refused && news {
 		s.refusals++
-		s.refusedAt = now
+		s.refusedAt = s.order
 		for _, lim := range l.limits {
 			if lim != nil {
 				lim.cool(now)
 			}
 		}
 		if l.SlowStart {
-			s.restart(now)
+			s.restart()
 		}
 	}
 	hold := max(a.Hold, 0)

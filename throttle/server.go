@@ -11,16 +11,20 @@ import (
 type server struct {
 	inflight atomic.Int64 // cost of the grants that are not ended
 
+	// Grants and answers are counted, since what comes before what is also asked of
+	// those of one instant.
+	order uint64
+
 	// While ramp is positive at most that many requests are in flight that went
 	// since the restart.
 	ramp      int
-	restarted instant
+	restarted uint64  // in order
 	climbing  int     // in flight, of those that went since the restart
 	climbed   int     // answers since the restart
 	lastClimb instant // when the latest of them went
 
-	refusals  int     // in a row
-	refusedAt instant // when the latest of them came back
+	refusals  int    // in a row
+	refusedAt uint64 // when the latest of them came back, in order
 
 	windows []window
 }
@@ -40,8 +44,9 @@ const (
 )
 
 // restart begins a slow start.
-func (s *server) restart(now instant) {
-	s.ramp, s.restarted, s.climbing, s.climbed = 1, now, 0, 0
+func (s *server) restart() {
+	s.order++
+	s.ramp, s.restarted, s.climbing, s.climbed = 1, s.order, 0, 0
 }
 
 // open reports whether the server allows n at now.
@@ -77,8 +82,9 @@ func (s *server) due(d due, ahead, n int, optimist bool) due {
 	return d
 }
 
-// take counts a grant. It reports whether it goes to find something out.
-func (s *server) take(now instant, n int) (probe bool) {
+// take counts a grant, and reports whether it goes to find something out.
+func (s *server) take(now instant, n int) (order uint64, probe bool) {
+	s.order++
 	inflight := int(s.inflight.Add(int64(n)))
 	if s.ramp > 0 {
 		s.climbing++
@@ -89,13 +95,13 @@ func (s *server) take(now instant, n int) (probe bool) {
 			probe = true
 		}
 	}
-	return probe
+	return s.order, probe
 }
 
 // end counts a grant that is over.
 func (s *server) end(g Grant) {
 	s.inflight.Add(int64(-g.n))
-	if s.ramp > 0 && g.sent >= s.restarted {
+	if s.ramp > 0 && g.order >= s.restarted {
 		s.climbing = max(s.climbing-1, 0)
 	}
 }
@@ -118,6 +124,7 @@ func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Stateme
 
 // learn takes in what an answer says.
 func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
+	s.order++
 	for i := range a.Statements {
 		s.window(a.Statements[i].Name).learn(g, now, &a.Statements[i], a, l)
 	}
@@ -125,7 +132,7 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 		s.unsaid(g, now, a)
 	}
 	s.seen(g)
-	if s.ramp > 0 && g.sent >= s.restarted && !a.Refused && !a.Lost {
+	if s.ramp > 0 && g.order >= s.restarted && !a.Refused && !a.Lost {
 		s.climbed++
 		s.ramp++
 		if len(a.Statements) > 0 || s.climbed >= enough {

@@ -59,11 +59,11 @@ type window struct {
 	text   string // name and limit
 	limit  int
 	span   time.Duration // zero if not stated
-	stated instant       // when an answer last spoke of it
+	stated uint64        // when an answer last spoke of it, in order
 
-	least int     // least Remaining of the answers since two round trips ago
-	fresh int     // least Remaining of the answers since since
-	since instant // an answer to a request sent after this makes fresh the least
+	least int    // least Remaining of the answers since two round trips ago
+	fresh int    // least Remaining of the answers since since
+	since uint64 // an answer to a request granted after this, in order, makes fresh the least
 
 	step        time.Duration // in which the reset was stated
 	floors      bool          // it is rounded down
@@ -148,8 +148,8 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	if st.Window > 0 {
 		w.span = st.Window
 	}
-	o.newer = w.tally(g, now, o.remaining)
-	w.stated = now
+	o.newer = w.tally(g, o.remaining, l.server.order)
+	w.stated = l.server.order
 	o.moved = w.restate(g, now, st)
 	w.observe(o, w, l.maxHold())
 
@@ -178,17 +178,17 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 // least of what has come back since is a lower bound of what there is now, but
 // for what is in flight, and all that is older is out of date. It reports
 // whether the answer is newer than all before it.
-func (w *window) tally(g Grant, now instant, remaining int) (newer bool) {
-	if g.sent >= w.stated {
+func (w *window) tally(g Grant, remaining int, order uint64) (newer bool) {
+	if g.order >= w.stated {
 		// It was sent after all the others had come back (or is the first).
-		w.least, w.fresh, w.since = remaining, math.MaxInt, now
+		w.least, w.fresh, w.since = remaining, math.MaxInt, order
 		return true
 	}
 	w.least, w.fresh = min(w.least, remaining), min(w.fresh, remaining)
-	if g.sent < w.since {
+	if g.order < w.since {
 		return false
 	}
-	w.least, w.fresh, w.since = w.fresh, math.MaxInt, now
+	w.least, w.fresh, w.since = w.fresh, math.MaxInt, order
 	return true
 }
 
