@@ -146,7 +146,7 @@ func Parse(h http.Header, received time.Time) Facts {
 
 // Append is Parse for callers that count allocations: it appends to limits, and
 // for the common dialects it allocates nothing if the capacity suffices.
-func Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
+func Append(limits []Limit, h http.Header, received time.Time) (_ []Limit, hint Retry) {
 	var a answer
 	for key, values := range h {
 		if len(key) > 8 && key[:8] == "Content-" {
@@ -161,11 +161,10 @@ func Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) 
 		}
 	}
 	if a.roles == 0 {
-		return limits, Retry{}
+		return limits, hint
 	}
-	var r Retry
-	limits = a.append(limits, received, &r)
-	return limits, r
+	limits = a.append(limits, received, &hint)
+	return limits, hint
 }
 
 // answer is what a response has about limits. Most have nothing, so that it is small

@@ -181,6 +181,8 @@ func TestAppendAllocs(t *testing.T) {
 		fields("Date", date, "Content-Type", "text/plain"),
 		fields("Date", date, "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "3", "X-RateLimit-Reset", "1772452845"),
 		fields("Date", date, "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "RateLimit-Reset", "60", "Retry-After", date),
+		fields("RateLimit-Limit", "10", "RateLimit-Remaining", "3", "RateLimit-Reset", "60", "RateLimit-Policy", `10;w=60;comment="a"`),
+		fields("RateLimit", `"a";r=3;t=60, "b";r=5`, "RateLimit-Policy", `"a";q=10;w=60, "b";q=100;qu="tokens";pk=:MDJmODE5M2RjZTk3:`),
 	} {
 		var buf [4]Limit
 		if n := testing.AllocsPerRun(100, func() { Append(buf[:0], h, noon) }); n != 0 {

@@ -91,12 +91,38 @@ func parseIMF(s string) (time.Time, bool) {
 	if s[4] != ' ' || s[11] != ' ' || s[16] != ' ' || s[25] != ' ' || s[26:] != "GMT" && s[26:] != "UTC" {
 		return time.Time{}, false
 	}
-	const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
-	month := strings.Index(months, s[8:11])
-	if month < 0 || month%3 != 0 {
-		return time.Time{}, false
+	return civil(s[12:16], month(s[8:11]), s[5:7], s[17:25])
+}
+
+// month returns the number of a month, zero if it is none.
+func month(name string) int {
+	switch name {
+	case "Jan":
+		return 1
+	case "Feb":
+		return 2
+	case "Mar":
+		return 3
+	case "Apr":
+		return 4
+	case "May":
+		return 5
+	case "Jun":
+		return 6
+	case "Jul":
+		return 7
+	case "Aug":
+		return 8
+	case "Sep":
+		return 9
+	case "Oct":
+		return 10
+	case "Nov":
+		return 11
+	case "Dec":
+		return 12
 	}
-	return civil(s[12:16], month/3+1, s[5:7], s[17:25])
+	return 0
 }
 
 // civil returns the instant of a civil date and "15:04:05" in UTC. A leap second is

@@ -74,6 +74,13 @@ func (r *Reset) number(n number, f form, c *clock) {
 	r.delay(n.duration(unit, longest))
 }
 
+// seconds fills in a reset that is stated as a delay by the IETF drafts.
+func (r *Reset) seconds(in Count) {
+	if in.Known {
+		r.delay(number{whole: in.N}.duration(time.Second, longest))
+	}
+}
+
 func (r *Reset) delay(in, step time.Duration) {
 	r.Known, r.In, r.Resolution = true, in, step
 }

@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 // token, and r may be missing, since examples in the drafts themselves do so.
 func appendStructured(limits []Limit, g []found, c *clock) []Limit {
 	start := len(limits)
-	var policies []Limit
+	var buf [fewMembers]Limit
+	policies := buf[:0]
 	for i := range g {
 		switch f := &g[i]; {
 		case f.role == state:
@@ -36,7 +38,8 @@ func appendStructured(limits []Limit, g []found, c *clock) []Limit {
 // join completes a limit by its policy: the one of its name, or, where one of them
 // has no name, of its quota. It returns the policies that are left.
 func join(l *Limit, policies []Limit) []Limit {
-	for i, p := range policies {
+	for i := range policies {
+		p := &policies[i]
 		named := l.Name != "" && p.Name != ""
 		switch {
 		case named && l.Name != p.Name:
@@ -53,36 +56,35 @@ func join(l *Limit, policies []Limit) []Limit {
 		}
 		l.Window, l.Unit = p.Window, p.Unit
 		complete(l, Count{})
-		return append(policies[:i:i], policies[i+1:]...)
+		return append(policies[:i], policies[i+1:]...)
 	}
 	return policies
 }
 
 // appendStates appends what RateLimit says.
 func appendStates(limits []Limit, f *found) []Limit {
-	lines := bounded(f.values)
-	if len(lines) == 0 {
-		return limits
+	var buf [fewMembers]entry
+	list, ok := scanList(buf[:0], f.values)
+	if !ok {
+		lines := bounded(f.values)
+		if len(lines) == 0 {
+			return limits
+		}
+		if i := strings.IndexAny(lines[0], "=;,\""); i >= 0 && lines[0][i] == '=' {
+			return appendCombined(limits, f, lines)
+		}
+		if list, ok = parseList(lines); !ok {
+			return limits
+		}
 	}
-	if i := strings.IndexAny(lines[0], "=;,\""); i >= 0 && lines[0][i] == '=' {
-		return appendCombined(limits, f, lines)
-	}
-	list, err := httpsfv.UnmarshalList(lines)
-	if err != nil {
-		return limits
-	}
-	for _, m := range list {
-		it, ok := m.(httpsfv.Item)
-		if !ok {
+	for i := range list {
+		m := &list[i]
+		if m.name == "" || m.r.N < 0 || m.t.N < 0 {
 			continue
 		}
-		name, ok := itemName(it)
-		l := Limit{Name: name, Unit: unitOr(f.unit), Advisory: f.advisory}
-		valid := ok && name != "" && integer(it.Params, "r", &l.Remaining)
-		var in Count
-		valid = valid && integer(it.Params, "t", &in)
-		l.Reset = delayReset(in)
-		if valid && complete(&l, Count{}) {
+		l := Limit{Name: m.name, Unit: unitOr(f.unit), Advisory: f.advisory, Remaining: m.r}
+		l.Reset.seconds(m.t)
+		if complete(&l, Count{}) {
 			limits = append(limits, l)
 		}
 	}
@@ -91,62 +93,65 @@ func appendStates(limits []Limit, f *found) []Limit {
 
 // appendCombined appends the one limit of draft 07: "limit=100, remaining=50, reset=5".
 func appendCombined(limits []Limit, f *found, lines []string) []Limit {
-	dict, err := httpsfv.UnmarshalDictionary(lines)
-	if err != nil {
-		return limits
-	}
-	l := Limit{Name: f.name, Unit: unitOr(f.unit), Advisory: f.advisory}
-	var in Count
-	for key, to := range map[string]*Count{"limit": &l.Limit, "remaining": &l.Remaining, "reset": &in} {
-		m, ok := dict.Get(key)
-		if !ok {
-			continue
-		}
-		if it, ok := m.(httpsfv.Item); !ok || !nonNegative(it.Value, to) {
+	l, in, ok := scanCombined(lines[0])
+	if !ok || len(lines) > 1 {
+		if l, in, ok = parseCombined(lines); !ok {
 			return limits
 		}
 	}
-	l.Reset = delayReset(in)
+	l.Name, l.Unit, l.Advisory = f.name, unitOr(f.unit), f.advisory
+	l.Reset.seconds(in)
 	if complete(&l, Count{}) {
 		limits = append(limits, l)
 	}
 	return limits
 }
 
-// appendPolicies appends what RateLimit-Policy says, or the list of RateLimit-Limit.
-func appendPolicies(policies []Limit, f *found) []Limit {
-	lines := bounded(f.values)
-	list, err := httpsfv.UnmarshalList(lines)
+// parseCombined reads a dictionary of structured fields.
+func parseCombined(lines []string) (l Limit, in Count, ok bool) {
+	dict, err := httpsfv.UnmarshalDictionary(lines)
 	if err != nil {
-		if list, err = httpsfv.UnmarshalList(withoutKind(lines)); err != nil {
-			return policies
-		}
+		return l, in, false
 	}
-	for _, m := range list {
-		it, ok := m.(httpsfv.Item)
+	for key, to := range map[string]*Count{"limit": &l.Limit, "remaining": &l.Remaining, "reset": &in} {
+		m, ok := dict.Get(key)
 		if !ok {
 			continue
 		}
-		p := Limit{Unit: unitOr(f.unit), Advisory: f.advisory}
-		numeric := nonNegative(it.Value, &p.Limit)
-		valid := numeric
-		if numeric {
-			p.Name = stringParam(it.Params, "name")
-		} else if p.Name, ok = itemName(it); ok {
-			valid = integer(it.Params, "q", &p.Limit) && p.Limit.Known
+		it, ok := m.(httpsfv.Item)
+		if !ok {
+			return l, in, false
 		}
-		var w Count
-		valid = valid && integer(it.Params, "w", &w)
-		if w.Known {
-			p.Window, _ = number{whole: w.N}.duration(time.Second, maxWindow)
+		if *to, _, _ = bare(it.Value); !to.Known {
+			return l, in, false
 		}
-		if u := stringParam(it.Params, "qu"); u != "" {
-			p.Unit = u
-			if u == "bytes" { // as draft 08 spelled it
-				p.Unit = unitOf["bytes"]
-			}
+	}
+	return l, in, true
+}
+
+// appendPolicies appends what RateLimit-Policy says, or the list of RateLimit-Limit.
+func appendPolicies(policies []Limit, f *found) []Limit {
+	var buf [fewMembers]entry
+	list, ok := scanList(buf[:0], f.values)
+	if !ok {
+		lines := bounded(f.values)
+		if list, ok = parseList(lines); !ok {
+			list, _ = parseList(withoutKind(lines))
 		}
-		if !valid || f.role == limit && p.Window == 0 && p.Name == "" {
+	}
+	for i := range list {
+		m := &list[i]
+		p := Limit{Name: m.label, Unit: unitOr(cmp.Or(m.qu, f.unit)), Advisory: f.advisory, Limit: m.number}
+		if m.qu == "bytes" { // as draft 08 spelled it
+			p.Unit = unitOf["bytes"]
+		}
+		if m.named {
+			p.Name, p.Limit = m.name, m.q
+		}
+		if m.w.Known {
+			p.Window, _ = number{whole: m.w.N}.duration(time.Second, maxWindow)
+		}
+		if !p.Limit.Known || m.w.N < 0 || f.role == limit && p.Window == 0 && p.Name == "" {
 			continue // in draft 03 the first number is the limit, and no policy
 		}
 		policies = append(policies, p)
@@ -195,50 +200,6 @@ func bounded(values []string) []string {
 		}
 	}
 	return lines
-}
-
-func itemName(it httpsfv.Item) (string, bool) {
-	switch v := it.Value.(type) {
-	case string:
-		return cleanName(v), true
-	case httpsfv.Token:
-		return cleanName(string(v)), true
-	}
-	return "", false
-}
-
-// integer reads a parameter that has to be a non-negative integer if it is there.
-func integer(p *httpsfv.Params, key string, to *Count) bool {
-	v, ok := p.Get(key)
-	return !ok || nonNegative(v, to)
-}
-
-func nonNegative(v any, to *Count) bool {
-	n, ok := v.(int64)
-	if !ok || n < 0 {
-		return false
-	}
-	*to = Count{min(n, maxCount), true}
-	return true
-}
-
-func stringParam(p *httpsfv.Params, key string) string {
-	v, _ := p.Get(key)
-	switch v := v.(type) {
-	case string:
-		return cleanName(v)
-	case httpsfv.Token:
-		return cleanName(string(v))
-	}
-	return ""
-}
-
-func delayReset(in Count) Reset {
-	if !in.Known {
-		return Reset{}
-	}
-	d, step := number{whole: in.N}.duration(time.Second, longest)
-	return Reset{Known: true, In: d, Resolution: step}
 }
 
 func unitOr(unit string) string {
