@@ -70,7 +70,7 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 			// used up, not how fast requests use it.
 			s.Limit = count(l.Limit)
 		}
-		if s.Limit == 0 && s.Remaining == 0 && l.Limit.Known && !s.ResetKnown {
+		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
 			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
 		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name }); i < 0 {

@@ -242,7 +242,7 @@ func (x *exchange) acquire(ctx context.Context) (throttle.Grant, error) {
 	if w == nil {
 		return g, err
 	}
-	x.t.Trace.queued(Queued{Request: x.req, Bucket: x.bucket.Name, Cause: w.Cause, Quota: w.Quota, Wait: w.Projected})
+	x.t.Trace.queued(queued(x.req, w.Forecast))
 	x.keep()
 	return w.Wait(ctx)
 }

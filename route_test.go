@@ -148,8 +148,8 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 		}
 		for _, url := range []string{"http://held.example/", "http://short.example/", "http://child.example/x"} {
 			b := tr.router.bucket(tr, request(t, "GET", url, ""))
-			if wait, _, _ := b.Delay(1); wait < 10*time.Minute {
-				t.Errorf("%s was forgotten: next may go in %v", b.Name, wait)
+			if f := b.Forecast(1); f.Wait < 10*time.Minute {
+				t.Errorf("%s was forgotten: next may go in %v", b.Name, f.Wait)
 			}
 		}
 	})

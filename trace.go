@@ -38,7 +38,7 @@ type Trace struct {
 // Queued is a request that cannot go now.
 type Queued struct {
 	Request *http.Request
-	Bucket  string
+	Bucket  string         // that stands in the way
 	Cause   throttle.Cause // what it waits for
 	Quota   string         // which quota or limit, if it is one
 	Wait    time.Duration  // how long, as projected
@@ -85,6 +85,10 @@ type GaveUp struct {
 	Status   int   // of the last answer, which the caller gets; zero if there was none
 	Err      error // if there was no answer
 	Why      error // ErrAttempts, ErrBudget, …, a *throttle.Error if it would have to wait too long, or what ended the context
+}
+
+func queued(req *http.Request, f throttle.Forecast) Queued {
+	return Queued{Request: req, Bucket: f.Bucket, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait}
 }
 
 func (t *Trace) queued(q Queued) {

@@ -88,7 +88,9 @@ type Transport struct {
 	// Mode says what happens to a request that cannot go now. Zero is Wait.
 	Mode Mode
 
-	// Fallback answers in mode Degrade. It must be set there and only there.
+	// Fallback answers, in mode Degrade, what pacer would otherwise not send; what
+	// the server refuses is returned as it came. It must be set there and only
+	// there.
 	Fallback http.RoundTripper
 
 	// MaxWait bounds how long a request waits for its turn, and how long one that
@@ -261,7 +263,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, c throttle.C
 // wait waits in line.
 func (t *Transport) wait(ctx context.Context, req *http.Request, b *bucket, w *throttle.Waiter, err error) (g throttle.Grant, _ error) {
 	if w != nil {
-		t.Trace.queued(Queued{Request: req, Bucket: b.Name, Cause: w.Cause, Quota: w.Quota, Wait: w.Projected})
+		t.Trace.queued(queued(req, w.Forecast))
 		g, err = w.Wait(ctx)
 	}
 	if err != nil {
@@ -272,9 +274,9 @@ func (t *Transport) wait(ctx context.Context, req *http.Request, b *bucket, w *t
 
 // observe lets the request go, and tells how long it should have waited.
 func (t *Transport) observe(req *http.Request, b *bucket, c throttle.Claim) throttle.Grant {
-	g, wait, cause := b.Observe(c.N)
-	if wait > 0 {
-		t.Trace.queued(Queued{Request: req, Bucket: b.Name, Cause: cause, Wait: wait})
+	g, f := b.Observe(c.N)
+	if f.Wait > 0 {
+		t.Trace.queued(queued(req, f))
 	}
 	return g
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // Sizes that tell what a bare number stands for. No documented delay is above 30
-// days, and 1e8 s are three years; 1e9 s after the epoch was in 2001.
+// days, and 1e8 s are three years; no limit was reset before 2000.
 const (
 	maxDelay      = 1e8
-	minEpoch      = 1e9
+	minEpoch      = 946_684_800 // the year 2000, in which the clocks of synctest bubbles begin
 	minEpochMilli = 1e11
 	minEpochMicro = 1e14
 	minEpochNano  = 1e16

@@ -66,7 +66,7 @@ func numericDelay(n number, f form, c *clock) delay {
 	switch {
 	case f == millis && n.whole < minEpochMilli:
 		unit = time.Millisecond
-	case n.whole >= minEpoch && n.whole < maxEpochNano:
+	case n.whole >= 1e9 && n.whole < maxEpochNano: // an instant by mistake, and those are of today
 		if t, step, ok := epoch(n); ok {
 			return delayUntil(t, step, c)
 		}

@@ -23,9 +23,28 @@ func (l *Limiter) open(now instant, n int, home bool) bool {
 // due is when something may go, and what it waits for until then.
 type due struct {
 	at    instant
+	by    *Limiter // the bucket that stands in the way
 	cause Cause
 	quota string
 	never bool
+}
+
+// Forecast is how long a claim would wait, as it looks now: not longer than it will,
+// if nothing changes.
+type Forecast struct {
+	Wait   time.Duration
+	Bucket string // the name of the Limiter that stands in the way; empty if none does
+	Cause  Cause
+	Quota  string // the quota or limit that does, as text; empty if none in particular
+	Never  bool   // the cost is above the burst of a quota
+}
+
+func (d due) forecast(now instant) Forecast {
+	f := Forecast{Wait: d.at.sub(now), Cause: d.cause, Quota: d.quota, Never: d.never}
+	if d.by != nil {
+		f.Bucket = d.by.Name
+	}
+	return f
 }
 
 // due returns when n may go in this bucket alone, not before t, if ahead tokens

@@ -11,12 +11,12 @@ import (
 
 // wait prints how long a token would be waited for, and for what.
 func wait(l *throttle.Limiter) {
-	d, cause, _ := l.Delay(1)
-	if d == 0 {
+	f := l.Forecast(1)
+	if f.Wait == 0 {
 		fmt.Println("may go now")
 		return
 	}
-	fmt.Println("may go in", d.Round(time.Minute), "for", cause)
+	fmt.Println("may go in", f.Wait.Round(time.Minute), "for", f.Cause)
 }
 
 // A token every ten minutes, and up to three at once after idling.

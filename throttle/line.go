@@ -107,6 +107,7 @@ func (l *Limiter) run(now instant) {
 		at, b, d := w.due(now)
 		switch {
 		case d.never:
+			d.by = b
 			w.end(Grant{}, w.refusal(now, d, ErrTooLarge))
 		case d.at <= now:
 			w.end(w.l.charge(at, now, w.n, w.place), nil)

@@ -88,7 +88,7 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		case w.late.sub(o.now) < o.late.sub(o.spent)/2:
 			full = o.late.sub(o.spent)
 		}
-		r.start(o, w.limit, o.late, full)
+		r.start(o, w.limit, min(o.late, o.sent), full)
 		r.doubt = max(full-slack, full/8)
 	}
 }

@@ -64,7 +64,7 @@ func (w *window) missed(o outcome) {
 		}
 	case w.trying == tryWhole:
 		w.whole = wrong
-	case o.sent < w.late:
+	case o.sent < o.late:
 	case !w.floors && w.step > 0:
 		w.floor()
 	default:

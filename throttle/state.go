@@ -9,8 +9,7 @@ type State struct {
 	InFlight  int           // cost of the requests granted and not ended
 	Held      time.Duration // for how long nothing goes; zero if it is not held
 	SlowStart int           // most requests in flight while starting slowly; zero if it is not
-	Wait      time.Duration // how long a claim of 1 would wait
-	Cause     Cause         // for what
+	Next      Forecast      // of a claim of 1
 	Windows   []WindowState // the limits that the server speaks of
 }
 
@@ -28,10 +27,9 @@ func (l *Limiter) State() State {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
-	d := l.project(now, 1, false)
 	s := State{
 		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
-		Held: max(l.hold.sub(now), 0), Wait: d.at.sub(now), Cause: d.cause,
+		Held: max(l.hold.sub(now), 0), Next: l.project(now, 1, false).forecast(now),
 	}
 	for i := range l.server.windows {
 		w := &l.server.windows[i]

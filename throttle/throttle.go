@@ -236,27 +236,26 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 	return Grant{}, w, err
 }
 
-// Delay returns how long a claim of n would wait if it were made now, and for
-// what. It changes nothing. ok is false if n may never go.
-func (l *Limiter) Delay(n int) (wait time.Duration, cause Cause, ok bool) {
+// Forecast returns how long a claim of n would wait if it were made now, and for
+// what. It changes nothing.
+func (l *Limiter) Forecast(n int) Forecast {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
-	d := l.project(now, max(n, 1), false)
-	return d.at.sub(now), d.cause, !d.never
+	return l.project(now, max(n, 1), false).forecast(now)
 }
 
 // Observe grants n at once, whatever is due, and charges it. It returns how long
 // the claim should have waited, and for what: for trying limits on a live system
 // without delaying it.
-func (l *Limiter) Observe(n int) (g Grant, wait time.Duration, cause Cause) {
+func (l *Limiter) Observe(n int) (Grant, Forecast) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	l.wake(now)
 	n = max(n, 1)
 	d := l.project(now, n, false)
-	return l.charge(now, now, n, Place{}), d.at.sub(now), d.cause
+	return l.charge(now, now, n, Place{}), d.forecast(now)
 }
 
 // Pause holds the bucket: nothing goes before d has passed, and those who wait

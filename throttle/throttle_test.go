@@ -275,8 +275,8 @@ func TestLimiterNoWait(t *testing.T) {
 		if err := l.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrWait) || e.Wait != time.Second {
 			t.Errorf("got %v, want ErrWait of 1s", err)
 		}
-		if wait, cause, ok := l.Delay(1); wait != time.Second || cause != CausePace || !ok {
-			t.Errorf("Delay = %v, %v, %v", wait, cause, ok)
+		if got, want := l.Forecast(1), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s"}); got != want {
+			t.Errorf("Forecast = %+v, want %+v", got, want)
 		}
 	})
 }
@@ -474,8 +474,8 @@ func TestWarmUpAsALimit(t *testing.T) {
 		if !slices.IsSortedFunc(gaps[1:], func(a, b time.Duration) int { return int(b - a) }) {
 			t.Errorf("gaps %v do not fall", gaps)
 		}
-		if _, cause, _ := l.Delay(1); cause != CauseWarmUp {
-			t.Errorf("cause %q, want %q", cause, CauseWarmUp)
+		if f := l.Forecast(1); f.Cause != CauseWarmUp {
+			t.Errorf("cause %q, want %q", f.Cause, CauseWarmUp)
 		}
 	})
 }

@@ -9,12 +9,8 @@ import (
 
 // Waiter is a claim that stands in line.
 type Waiter struct {
-	// Projected is how long the claim would wait, as it looked when it joined:
-	// not longer than it will, if nothing changes. Cause and Quota are what it
-	// waits for.
-	Projected time.Duration
-	Cause     Cause
-	Quota     string
+	// Forecast is how it looked when the claim joined.
+	Forecast Forecast
 
 	l        *Limiter
 	n        int
@@ -59,7 +55,7 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 		}
 	})
 	return Grant{}, &Error{
-		Bucket: w.l.Name, Quota: w.Quota, Cause: w.Cause, Cost: w.n, Err: ErrCanceled, ctxErr: why,
+		Bucket: w.l.Name, Quota: w.Forecast.Quota, Cause: w.Forecast.Cause, Cost: w.n, Err: ErrCanceled, ctxErr: why,
 	}
 }
 
@@ -75,8 +71,8 @@ func (w *Waiter) end(g Grant, err error) {
 func (l *Limiter) queue(ctx context.Context, now instant, n int, c Claim, again bool) (*Waiter, error) {
 	d := l.project(now, n, again)
 	w := &Waiter{
-		Projected: d.at.sub(now), Cause: d.cause, Quota: d.quota,
-		l: l, n: n, place: c.Place, joined: now, cancel: c.Cancel, ready: make(chan struct{}),
+		Forecast: d.forecast(now),
+		l:        l, n: n, place: c.Place, joined: now, cancel: c.Cancel, ready: make(chan struct{}),
 	}
 	if l.MaxWait > 0 {
 		w.expires = c.Place.since.add(l.MaxWait)
@@ -110,6 +106,7 @@ func (l *Limiter) project(now instant, n int, first bool) due {
 			ahead = 0
 		}
 		p := b.due(now, ahead, n, b == l, true)
+		p.by = b
 		if p.never {
 			return p
 		}
@@ -136,6 +133,9 @@ func (w *Waiter) refusal(now instant, d due, why error) *Error {
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.quota, Cause: d.cause, Cost: w.n,
 		Wait: d.at.sub(now), At: w.l.start.Add(time.Duration(d.at - 1)), Err: why,
+	}
+	if d.by != nil {
+		e.Bucket = d.by.Name
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
