@@ -41,10 +41,10 @@ func (t *Transport) judge(req *http.Request, resp *http.Response, refusal bool, 
 		v.after = hint.After
 	}
 	switch {
-	case hint.Never || !replayable(req) || t.Mode == Observe:
+	case hint.Word == headers.NeverRetry || !replayable(req) || t.Mode == Observe:
 	case refusal:
 		v.kind = refused
-	case hint.Should:
+	case hint.Word == headers.ShouldRetry:
 		v.kind = failed
 	case idempotent(req) && t.retryable(req, resp, nil):
 		v.kind = failed

@@ -109,9 +109,17 @@ type Retry struct {
 	Known      bool          // reports that After was stated
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
 	Resolution time.Duration // the step in which After was stated, as in Reset
-	Never      bool          // the server forbids a retry: x-should-retry: false, or a negative grpc-retry-pushback-ms
-	Should     bool          // the server asks for one: x-should-retry: true
+	Word       Word          // what the server says outright
 }
+
+// Word is what a server says outright about trying again.
+type Word int
+
+const (
+	NoWord      Word = iota
+	ShouldRetry      // x-should-retry: true
+	NeverRetry       // x-should-retry: false, or a negative grpc-retry-pushback-ms
+)
 
 // Facts is all that a response says about limits.
 type Facts struct {

@@ -78,7 +78,7 @@ func checkBounds(tb testing.TB, f Facts) {
 		}
 	}
 	r := f.Retry
-	if r.After < 0 || r.After > MaxRetryAfter || r.Known != (r.Resolution > 0) || !r.Known && r.After != 0 || r.Never && r.Should {
+	if r.After < 0 || r.After > MaxRetryAfter || r.Known != (r.Resolution > 0) || !r.Known && r.After != 0 {
 		tb.Errorf("retry %+v", r)
 	}
 }
@@ -112,7 +112,7 @@ func summary(f Facts) string {
 	if f.Retry.Known {
 		parts = append(parts, fmt.Sprintf("retry %v", f.Retry.After))
 	}
-	if f.Retry.Never {
+	if f.Retry.Word == NeverRetry {
 		parts = append(parts, "never")
 	}
 	if len(parts) == 0 {

@@ -157,6 +157,10 @@ func (h *hints) fill(r *Retry) {
 	if d := h.delay(); d.known {
 		r.Known, r.After, r.Resolution = true, d.after, d.step
 	}
-	r.Never = h.never
-	r.Should = h.should && !h.never
+	switch {
+	case h.never:
+		r.Word = NeverRetry
+	case h.should:
+		r.Word = ShouldRetry
+	}
 }
