@@ -11,7 +11,7 @@ import (
 
 // learn ends the grant with what became of the request, and returns whether it is
 // to be sent again.
-func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *http.Response, err error) verdict {
+func (t *Transport) learn(req *http.Request, b *bucket, g *throttle.Grant, resp *http.Response, err error) verdict {
 	if err != nil {
 		if neverSent(err) {
 			g.Cancel() // nothing reached the server, so nothing was used up
@@ -23,40 +23,43 @@ func (t *Transport) learn(req *http.Request, b *bucket, g throttle.Grant, resp *
 	if resp.Request != req {
 		resp.Request = req
 	}
-	var limitsBuf [2]headers.Limit
-	limits, hint := headers.Append(limitsBuf[:0], resp.Header, g.Time())
-	a := throttle.Answer{}
-	var statementsBuf [2]throttle.Statement
-	if len(limits) > 0 {
-		a.Statements = statements(statementsBuf[:0], limits)
-	}
-	status := resp.StatusCode
-	if status < 400 {
-		g.Done(a)
+	var buf [2]headers.Limit
+	limits, hint := headers.Append(buf[:0], resp.Header, g.Time())
+	if len(limits) == 0 && resp.StatusCode < 400 {
+		g.Done(throttle.Answer{})
 		b.budget.Deposit()
-		t.Trace.learned(req, b.Name, limits)
 		return verdict{}
 	}
-	a.Refused = refusal(status, a.Statements, hint)
-	if a.Refused && hint.Known {
-		a.Hold, a.HoldKnown = hint.After, true
+	return t.learnFrom(req, b, g, resp, limits, hint)
+}
+
+// learnFrom is learn for an answer that says something.
+func (t *Transport) learnFrom(req *http.Request, b *bucket, g *throttle.Grant, resp *http.Response, limits []headers.Limit, hint headers.Retry) (v verdict) {
+	var buf [2]throttle.Statement
+	a := throttle.Answer{Statements: statements(buf[:0], limits)}
+	if resp.StatusCode >= 400 && refusal(resp.StatusCode, a.Statements, hint) {
+		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
 	}
 	held := g.Done(a)
-	if status < 500 && !a.Refused {
+	if resp.StatusCode < 500 && !a.Refused {
 		b.budget.Deposit()
 	}
 	t.Trace.learned(req, b.Name, limits)
 	if a.Refused && held > 0 {
-		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: status, For: held})
+		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: resp.StatusCode, For: held})
 	}
-	return t.judge(req, resp, a.Refused, hint)
+	if resp.StatusCode >= 400 {
+		v = t.judge(req, resp, a.Refused, hint)
+	}
+	return v
 }
 
 // statements translates what headers say into what throttle learns from. A limit
 // without a count of what remains says nothing about now, and an advisory one
 // binds nobody.
 func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Statement {
-	for _, l := range limits {
+	for i := range limits {
+		l := &limits[i]
 		if !l.Remaining.Known || l.Advisory {
 			continue
 		}

@@ -150,7 +150,7 @@ func (x *exchange) again(ctx context.Context, v verdict) (*http.Response, error)
 		discard(x.resp)
 		x.resp, x.err = send(x.t.base(), next)
 		x.place = g.Place()
-		v = x.t.learn(x.req, x.bucket, g, x.resp, x.err)
+		v = x.t.learn(x.req, x.bucket, &g, x.resp, x.err)
 	}
 	return x.resp, x.err
 }

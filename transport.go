@@ -205,7 +205,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	c := throttle.Claim{N: t.cost(req), Cancel: req.Cancel, NoWait: t.Mode != Wait} //nolint:staticcheck // old callers still use Cancel, and http.Client does
-	b, g, err := t.acquire(ctx, req, c)
+	var g throttle.Grant
+	b, err := t.acquire(ctx, req, &c, &g)
 	if err != nil {
 		if t.Mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
 			return t.Fallback.RoundTrip(req)
@@ -214,7 +215,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := send(t.base(), req)
-	v := t.learn(req, b, g, resp, err)
+	v := t.learn(req, b, &g, resp, err)
 	if v.kind == final {
 		return resp, err
 	}
@@ -241,20 +242,23 @@ func (t *Transport) check(req *http.Request) error {
 }
 
 // acquire finds the bucket of the request, and waits until it and those above it
-// grant the claim, in the way that Mode says.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, c throttle.Claim) (*bucket, throttle.Grant, error) {
+// grant the claim, in the way that Mode says. Claim and grant are passed by pointer
+// on the way of every request, where copies of them would be much of the cost.
+func (t *Transport) acquire(ctx context.Context, req *http.Request, c *throttle.Claim, g *throttle.Grant) (*bucket, error) {
 	for {
 		b := t.router.bucket(t, req)
 		if t.Mode == Observe {
-			return b, t.observe(req, b, c), nil
+			*g = t.observe(req, b, c)
+			return b, nil
 		}
-		g, w, err := b.Join(ctx, c)
-		if w != nil || err != nil {
-			g, err = t.wait(ctx, req, b, w, err)
-			return b, g, err
+		var w *throttle.Waiter
+		var err error
+		if *g, w, err = b.Join(ctx, *c); w != nil || err != nil {
+			*g, err = t.wait(ctx, req, b, w, err)
+			return b, err
 		}
 		if !b.gone.Load() {
-			return b, g, nil
+			return b, nil
 		}
 		g.Cancel()
 	}
@@ -273,7 +277,7 @@ func (t *Transport) wait(ctx context.Context, req *http.Request, b *bucket, w *t
 }
 
 // observe lets the request go, and tells how long it should have waited.
-func (t *Transport) observe(req *http.Request, b *bucket, c throttle.Claim) throttle.Grant {
+func (t *Transport) observe(req *http.Request, b *bucket, c *throttle.Claim) throttle.Grant {
 	g, f := b.Observe(c.N)
 	if f.Wait > 0 {
 		t.Trace.queued(queued(req, f))
