@@ -25,6 +25,7 @@ type refill struct {
 	doubt   time.Duration // if positive, it may not be one, after all: then most comes back in less than half of this
 	wrong   int           // how often it was taken for one that refills, and was not
 	tried   bool          // a request went to look early
+	suspect bool          // a reset brought nothing
 	rate    float64       // tokens per second
 	paced   instant       // when the last token that was left went
 	full    time.Duration // about how long the whole limit takes to come back

@@ -65,8 +65,12 @@ func (w *window) missed(o outcome) {
 	case w.trying == tryWhole:
 		w.whole = wrong
 	case o.sent < o.late:
-	case !w.floors && w.step > 0:
+	case !w.floors && w.step > 0 && w.late <= o.now:
 		w.floor()
+	case w.late > o.now && !w.suspect:
+		// The reset came and brought nothing, and the next one is announced: either
+		// somebody else took all of it, or it comes back bit by bit from now on.
+		w.suspect, w.tried, w.spent = true, false, o.now
 	default:
 		w.misses++
 	}

@@ -32,7 +32,7 @@ const (
 func (w *window) try() (at instant, on trial) {
 	wait := w.late.sub(w.spent)
 	unknown := w.late.sub(max(w.early, w.spent)) // how much of it is not known
-	if !w.refills && !w.tried && w.limit >= 2 && 2*unknown > wait {
+	if !w.refills && !w.tried && w.limit >= 2 && (w.suspect || 2*unknown > wait) {
 		return w.spent.add((wait + w.step) / time.Duration(w.limit)), tryRefill
 	}
 	if w.whole != wrong && w.step > 0 && w.opened > 0 {
