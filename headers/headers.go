@@ -115,6 +115,7 @@ type Retry struct {
 // Word is what a server says outright about trying again.
 type Word int
 
+// The words of servers on trying again.
 const (
 	NoWord      Word = iota
 	ShouldRetry      // x-should-retry: true
