@@ -36,7 +36,7 @@ type Forecast struct {
 	Bucket string // the name of the Limiter that stands in the way; empty if none does
 	Cause  Cause
 	Quota  string // the quota or limit that does, as text; empty if none in particular
-	Never  bool   // the cost is above the burst of a quota
+	Never  bool   // the cost is above what a quota ever grants at once
 }
 
 func (d due) forecast(now instant) Forecast {
@@ -87,7 +87,7 @@ func (l *Limiter) charge(at, now instant, n int, p Place) Grant {
 		b.booked = at
 		for _, lim := range b.limits {
 			if lim != nil {
-				lim.take(at, n)
+				lim.take(at, now, n)
 			}
 		}
 	}

@@ -18,8 +18,9 @@ var (
 	ErrDeadline = errors.New("wait past the context's deadline")
 	// ErrQueueFull: MaxQueue callers wait already.
 	ErrQueueFull = errors.New("queue is full")
-	// ErrTooLarge: the cost is above the burst of a quota, so no wait helps.
-	ErrTooLarge = errors.New("cost above the burst: never")
+	// ErrTooLarge: the cost is above what a quota ever grants at once, its burst or
+	// its N, so no wait helps.
+	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
 	// ErrCanceled: the caller's context or cancel channel ended the wait.
 	ErrCanceled = errors.New("canceled while waiting")
 )

@@ -117,7 +117,7 @@ func (g Grant) give(now instant) {
 		b.booked = now
 		for _, lim := range b.limits {
 			if lim != nil {
-				lim.give(now, g.n)
+				lim.give(now, g.sent, g.n)
 			}
 		}
 	}

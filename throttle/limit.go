@@ -20,11 +20,13 @@ type limit interface {
 	// holds. ok is false if n may never go.
 	when(t instant, ahead, n int) (at instant, ok bool)
 
-	// take charges n at t, an instant that when returned or a later one.
-	take(t instant, n int)
+	// take charges n, which were due at an instant that when returned or at a
+	// later one, and go now. A late timer must not cost the tokens of a bucket, so that
+	// they count from when they were due; a window counts from when they go.
+	take(due, now instant, n int)
 
-	// give takes back n tokens which were charged and did not go.
-	give(t instant, n int)
+	// give takes back n tokens which were charged, with that now, and did not go.
+	give(t, went instant, n int)
 
 	// idle reports whether forgetting the limit would lose nothing: it is as
 	// it was when it was new.
@@ -37,11 +39,14 @@ type limit interface {
 	cool(t instant)
 }
 
-// newLimit returns the arithmetic of q, or nil if q is no limit.
-func newLimit(q Quota) limit {
+// newLimit returns the arithmetic of q, or nil if q is no limit. The wall clock was
+// at wall, in nanoseconds since 1970, at instant 0.
+func newLimit(q Quota, wall int64) limit {
 	switch {
 	case q.N == 0:
 		return nil
+	case q.Kind != TokenBucket:
+		return newWindow(q, wall)
 	case q.WarmUp > 0:
 		return &warm{ramp: warmup.Ramp{Rate: q.perSecond(), WarmUp: q.WarmUp, ColdFactor: q.ColdFactor}, quota: q}
 	default:
@@ -67,12 +72,12 @@ func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
 
 // take uses ReserveN, which charges even if rounding left the bucket a
 // billionth of a token short of what when promised.
-func (b *bucket) take(t instant, n int) { b.ledger.ReserveN(t.time(), n) }
+func (b *bucket) take(due, _ instant, n int) { b.ledger.ReserveN(due.time(), n) }
 
 // give credits n, as AllowN of a negative number does, and spills what is over
 // the burst at once: x/time would do so only when it is asked next, when the burst
 // may be another.
-func (b *bucket) give(t instant, n int) {
+func (b *bucket) give(t, _ instant, n int) {
 	b.ledger.AllowN(t.time(), -n)
 	b.ledger.SetBurstAt(t.time(), b.ledger.Burst())
 }
@@ -82,7 +87,7 @@ func (b *bucket) idle(t instant) bool {
 }
 
 func (b *bucket) set(t instant, q Quota) bool {
-	if q.N == 0 || q.WarmUp > 0 {
+	if q.N == 0 || q.Kind != TokenBucket || q.WarmUp > 0 {
 		return false
 	}
 	b.ledger.SetLimitAt(t.time(), rate.Limit(q.perSecond()))
@@ -103,13 +108,13 @@ func (w *warm) when(t instant, ahead, _ int) (instant, bool) {
 	return t.add(min(w.ramp.After(t.time(), ahead).Sub(t.time()), ages)), true
 }
 
-func (w *warm) take(t instant, n int) { w.ramp.Reserve(t.time(), n) }
-func (w *warm) give(t instant, n int) { w.ramp.Return(t.time(), n) }
-func (w *warm) idle(t instant) bool   { return w.ramp.Idle(t.time()) }
-func (w *warm) cool(t instant)        { w.ramp.Chill(t.time()) }
+func (w *warm) take(due, _ instant, n int) { w.ramp.Reserve(due.time(), n) }
+func (w *warm) give(t, _ instant, n int)   { w.ramp.Return(t.time(), n) }
+func (w *warm) idle(t instant) bool        { return w.ramp.Idle(t.time()) }
+func (w *warm) cool(t instant)             { w.ramp.Chill(t.time()) }
 
 func (w *warm) set(t instant, q Quota) bool {
-	if q.N == 0 || q.WarmUp != w.quota.WarmUp || q.ColdFactor != w.quota.ColdFactor {
+	if q.N == 0 || q.Kind != TokenBucket || q.WarmUp != w.quota.WarmUp || q.ColdFactor != w.quota.ColdFactor {
 		return false
 	}
 	w.ramp.SetRate(t.time(), q.perSecond())

@@ -24,11 +24,20 @@ type Quota struct {
 	// negative span is an error.
 	Per time.Duration
 
+	// Kind is how the provider counts. Zero is a TokenBucket. Burst, WarmUp and
+	// ColdFactor are of token buckets only.
+	Kind Kind
+
 	// Burst is how many tokens may go at once after idling. Zero means 1:
 	// evenly spaced, the only burst with which hardly any window of Per ever
-	// sees more than N. A negative number is an error. A cost above Burst is
-	// refused with [ErrTooLarge], since no wait would help.
+	// sees more than N. A negative number is an error. A cost above Burst, or of
+	// the other kinds above N, is refused with [ErrTooLarge], since no wait would
+	// help.
 	Burst int
+
+	// Cells is in how many parts a SlidingWindow divides Per. Zero means 10. A
+	// negative number, and any for another Kind, is an error.
+	Cells int
 
 	// WarmUp, if positive, makes this a quota that starts slowly after idling
 	// and after the server pushed back: Guava's SmoothWarmingUp (see package
@@ -57,11 +66,12 @@ func (qs Quotas) Validate() error {
 	return nil
 }
 
-// String writes the quotas as a person would: "5/s burst 10, 100000/h".
+// String writes the quotas as a person would: "5/s burst 10, 100000/h". If they
+// are valid, ParseQuotas reads them as they were.
 func (qs Quotas) String() string {
 	texts := make([]string, len(qs))
 	for i, q := range qs {
-		texts[i] = q.String()
+		texts[i] = q.String() + as(q.Name)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -69,26 +79,49 @@ func (qs Quotas) String() string {
 // Validate reports what is wrong with the quota: which field, its value and
 // what was expected.
 func (q Quota) Validate() error {
+	if err := q.check(); err != nil {
+		return fmt.Errorf("throttle: %w", err)
+	}
+	return nil
+}
+
+func (q Quota) check() error {
 	bad := func(field string, value any, want string) error {
-		return fmt.Errorf("throttle: quota %q: %s is %v, want %s", q.label(), field, value, want)
+		return fmt.Errorf("quota %q: %s is %v, want %s", q.label(), field, value, want)
 	}
 	switch {
+	case q.Kind < 0 || q.Kind > EstimatedWindow:
+		return bad("Kind", int(q.Kind), "one of the constants")
 	case q.N < 0:
 		return bad("N", q.N, "at least 0 (0 is no limit)")
+	case q.Kind != TokenBucket && int64(q.N) > most:
+		return bad("N", q.N, "at most 1<<50")
 	case q.Per < 0:
 		return bad("Per", q.Per, "a positive duration, or 0 for a second")
+	case q.Kind != TokenBucket && q.Per > ages:
+		return bad("Per", q.Per, "at most 50 years")
 	case q.Burst < 0:
 		return bad("Burst", q.Burst, "at least 0 (0 is a burst of 1)")
 	case q.WarmUp < 0:
 		return bad("WarmUp", q.WarmUp, "a positive duration, or 0 for none")
+	case q.Kind != TokenBucket && q.Burst > 0:
+		return bad("Burst", q.Burst, "0 for what is no token bucket: N may go at once")
+	case q.Kind != TokenBucket && q.WarmUp > 0:
+		return bad("WarmUp", q.WarmUp, "0 for what is no token bucket")
 	case q.WarmUp > 0 && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 beside a WarmUp: what is stored while idling is coldness, not a burst")
 	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
 		return bad("ColdFactor", q.ColdFactor, "at least 1, or 0 for 3")
 	case q.ColdFactor != 0 && q.WarmUp == 0:
 		return bad("ColdFactor", q.ColdFactor, "0 without a WarmUp")
+	case q.Cells < 0:
+		return bad("Cells", q.Cells, "at least 0 (0 is 10)")
+	case q.Cells > 0 && q.Kind != SlidingWindow:
+		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
 	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0):
 		return bad("N", q.N, "a positive number beside a Burst or a WarmUp")
+	case q.N == 0 && q.Kind != TokenBucket:
+		return bad("N", q.N, "a positive number for a window")
 	}
 	return nil
 }
@@ -101,6 +134,12 @@ func (q Quota) String() string {
 	s := strconv.Itoa(q.N) + "/" + span(q.per())
 	if q.Burst > 1 {
 		s += " burst " + strconv.Itoa(q.Burst)
+	}
+	if q.Kind != TokenBucket {
+		s += " " + q.Kind.String()
+	}
+	if q.Cells > 0 {
+		s += " " + strconv.Itoa(q.Cells)
 	}
 	if q.WarmUp > 0 {
 		s += " warm-up " + q.WarmUp.String()
@@ -127,6 +166,13 @@ func (q Quota) per() time.Duration {
 }
 
 func (q Quota) burst() int { return max(q.Burst, 1) }
+
+func (q Quota) cells() int {
+	if q.Cells == 0 {
+		return 10
+	}
+	return q.Cells
+}
 
 // perSecond is the rate in tokens per second.
 func (q Quota) perSecond() float64 { return float64(q.N) / q.per().Seconds() }

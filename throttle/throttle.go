@@ -8,8 +8,9 @@
 //
 // # Waiting
 //
-// A quota is arithmetic on a ledger; the [Limiter] has the lock, the clock, the line
-// and the only timer, which is for whoever is first in line. Nothing is charged
+// A quota is arithmetic: a token bucket on the ledger of golang.org/x/time/rate, or a
+// window of some [Kind]. The [Limiter] has the lock, the clock, the line and the only
+// timer, which is for whoever is first in line. Nothing is charged
 // before it goes. So a caller that gives up leaves nothing behind, and when anything
 // changes (a quota, a hold, what a server allows, who is first), those who wait are
 // timed anew. Who cannot make it, to its context's deadline or within MaxWait, is
@@ -292,7 +293,7 @@ func (l *Limiter) SetQuotas(qs Quotas) error {
 			if i < len(l.limits) && l.limits[i] != nil && l.limits[i].set(now, q) {
 				limits[i] = l.limits[i]
 			} else {
-				limits[i] = newLimit(q)
+				limits[i] = newLimit(q, l.wall-1)
 			}
 		}
 		l.limits, l.quotas, l.invalid, l.booked = limits, qs, nil, now
@@ -349,7 +350,7 @@ func (l *Limiter) init() {
 	l.invalid = l.Quotas.Validate()
 	if l.invalid == nil {
 		for _, q := range l.Quotas {
-			l.limits = append(l.limits, newLimit(q))
+			l.limits = append(l.limits, newLimit(q, l.wall-1))
 		}
 	}
 }

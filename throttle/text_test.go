@@ -1,0 +1,190 @@
+package throttle
+
+import (
+	"encoding/json"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseQuotas(t *testing.T) {
+	const s, m, h, d = time.Second, time.Minute, time.Hour, 24 * time.Hour
+	for _, test := range []struct {
+		text string
+		want Quotas
+		back string // if not text
+	}{
+		{text: "", want: nil},
+		{text: " \n", want: nil, back: ""},
+		{text: "5/s burst 10, 100000/h", want: Quotas{{N: 5, Per: s, Burst: 10}, {N: 100_000, Per: h}}},
+		{text: "5/s", want: Quotas{{N: 5, Per: s}}},
+		{text: "5/1s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "5/s burst 1", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "0005/s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "1/ms,2/m,3/d", want: Quotas{{N: 1, Per: time.Millisecond}, {N: 2, Per: m}, {N: 3, Per: d}}, back: "1/ms, 2/m, 3/d"},
+		{text: "1/7d", want: Quotas{{N: 1, Per: 7 * d}}, back: "1/168h"},
+		{text: "3/1h30m", want: Quotas{{N: 3, Per: 90 * m}}},
+		{text: "50/2s window", want: Quotas{{N: 50, Per: 2 * s, Kind: FixedWindow}}},
+		{text: "5000/h window grid", want: Quotas{{N: 5000, Per: h, Kind: ClockWindow}}},
+		{text: "60/m sliding", want: Quotas{{N: 60, Per: m, Kind: SlidingWindow}}},
+		{text: "60/m sliding 20", want: Quotas{{N: 60, Per: m, Kind: SlidingWindow, Cells: 20}}},
+		{text: "100/m log", want: Quotas{{N: 100, Per: m, Kind: SlidingLog}}},
+		{text: "100/m estimate", want: Quotas{{N: 100, Per: m, Kind: EstimatedWindow}}},
+		{text: "10/s warm-up 10s cold 3", want: Quotas{{N: 10, Per: s, WarmUp: 10 * s, ColdFactor: 3}}},
+		{text: "10/s cold 2.5 warm-up 1d", want: Quotas{{N: 10, Per: s, WarmUp: d, ColdFactor: 2.5}}, back: "10/s warm-up 24h0m0s cold 2.5"},
+		{text: "5/s as daily", want: Quotas{{N: 5, Per: s, Name: "daily"}}},
+		{text: "5/s as as, 6/s", want: Quotas{{N: 5, Per: s, Name: "as"}, {N: 6, Per: s}}},
+		{text: `5/s as "calls, of \"a\" tenant" burst 2`, want: Quotas{{N: 5, Per: s, Burst: 2, Name: `calls, of "a" tenant`}}, back: `5/s burst 2 as "calls, of \"a\" tenant"`},
+		{text: "no limit", want: Quotas{{}}},
+		{text: "no  limit as free\t,\r\n5/s", want: Quotas{{Name: "free"}, {N: 5, Per: s}}, back: "no limit as free, 5/s"},
+	} {
+		got, err := ParseQuotas(test.text)
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.text, diff)
+		}
+		back := test.back
+		if back == "" {
+			back = strings.TrimSpace(test.text)
+		}
+		if got.String() != back {
+			t.Errorf("%q is written as %q, want %q", test.text, got, back)
+		}
+	}
+}
+
+func TestParseQuotasErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"fast":                     `column 1: "fast", want a quota such as 5/s or 100/1m30s`,
+		"5/s,":                     `column 5: nothing, want a quota such as 5/s or 100/1m30s`,
+		"5/s,, 6/s":                `column 5: ",", want a quota such as 5/s or 100/1m30s`,
+		"5 / s":                    `column 1: "5", want a quota such as 5/s or 100/1m30s`,
+		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
+		"5/":                       `column 3: nothing, want ms`,
+		"5/0s":                     `column 3: "0s", want ms`,
+		"5/-1s":                    `column 3: "-1s", want ms`,
+		"5/s/s":                    `column 3: "s/s", want ms`,
+		"5/0d":                     `column 3: "0d", want ms`,
+		"5/106752d":                `column 3: "106752d", want ms`,
+		"5/1d12h":                  `column 3: "1d12h", want ms`,
+		"/s":                       `column 1: nothing, want a whole number from 1 before the slash`,
+		"0/s":                      `column 1: "0", want a whole number from 1`,
+		"-5/s":                     `column 1: "-5", want a whole number from 1`,
+		"1_000/s":                  `column 1: "1_000", want a whole number from 1`,
+		"10k/s":                    `column 1: "10k", want a whole number from 1`,
+		"9223372036854775808/s":    `column 1: "9223372036854775808", want a whole number from 1`,
+		"5/s burst":                `column 10: nothing, want a whole number from 1`,
+		"5/s burst many":           `column 11: "many", want a whole number from 1`,
+		"5/s  brust 10":            `column 6: "brust", want a comma, burst, window, sliding, log, estimate, warm-up, cold or as`,
+		"5/s burst 3 burst 3":      `column 13: "burst", want only one burst`,
+		"5/s window log":           `column 12: "log", want only one kind`,
+		"5/s sliding 0":            `column 13: "0", want a comma`,
+		"1/s, 5/s burst 9 log":     `column 6: quota "5/s burst 9 log": Burst is 9, want 0 for what is no token bucket`,
+		"5/s log warm-up 1s":       `column 1: quota "5/s log warm-up 1s": WarmUp is 1s, want 0`,
+		"5/s burst 1 warm-up 1s":   `column 1: quota "5/s warm-up 1s": Burst is 1, want 0 beside a WarmUp`,
+		"5/s cold 3":               `column 1: quota "5/s": ColdFactor is 3, want 0 without a WarmUp`,
+		"5/s warm-up 1s cold 0.5":  `column 21: "0.5", want a number from 1`,
+		"5/s warm-up 1s cold inf":  `column 21: "inf", want a number from 1`,
+		"5/s warm-up 1s cold 0x9":  `column 21: "0x9", want a number from 1`,
+		"5/s warm-up 1s cold 1e99": `ColdFactor is 1e+99, want at least 1`,
+		"5/s warm-up soon":         `column 13: "soon", want a duration such as 10s`,
+		"5/s as":                   `column 7: nothing, want a word, or some in double quotes`,
+		"5/s as , 6/s":             `column 8: ",", want a word`,
+		`5/s as "daily`:            `column 8: "\"daily", want a word`,
+		`5/s as ""`:                `column 8: "\"\"", want a word`,
+		"no":                       `column 3: nothing, want "limit" after "no"`,
+		"no limit log":             `column 1: quota "no limit": N is 0, want a positive number for a window`,
+		"5/500000h log":            `Per is 500000h0m0s, want at most 50 years`,
+	} {
+		qs, err := ParseQuotas(text)
+		if err == nil || !strings.HasPrefix(err.Error(), "throttle: quotas: column ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, %v, want %q", text, qs, err, want)
+		}
+	}
+}
+
+func TestQuotasText(t *testing.T) {
+	var conf struct{ Quotas map[string]Quotas }
+	const text = `{"Quotas":{"api.example/":"5/s burst 10, 1000/d window grid","other.example/":""}}`
+	if err := json.Unmarshal([]byte(text), &conf); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := json.Marshal(conf); err != nil || string(back) != text {
+		t.Errorf("got %s, %v, want %s", back, err, text)
+	}
+
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	var qs Quotas
+	fs.TextVar(&qs, "quotas", Quotas{{N: 5}}, "")
+	if qs.String() != "5/s" {
+		t.Errorf("the default is %q", qs)
+	}
+	if err := fs.Parse([]string{"-quotas", "7/m log"}); err != nil || qs.String() != "7/m log" {
+		t.Errorf("got %q, %v", qs, err)
+	}
+	if err := qs.UnmarshalText([]byte("7/x")); err == nil || qs.String() != "7/m log" {
+		t.Errorf("got %q, %v, want an error, and what was there before", qs, err)
+	}
+	if text, err := (Quotas{{N: -1}}).MarshalText(); err == nil {
+		t.Errorf("invalid quotas were written as %q", text)
+	}
+}
+
+func FuzzParseQuotas(f *testing.F) {
+	for _, s := range []string{
+		"5/s burst 10, 100000/h", "50/2s window", "60/m sliding 7", "100/m log", "5/d window grid as x",
+		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		qs, err := ParseQuotas(s)
+		if err != nil {
+			return
+		}
+		if err := qs.Validate(); err != nil {
+			t.Fatalf("%q was accepted: %v", s, err)
+		}
+		back, err := ParseQuotas(qs.String())
+		if diff := cmp.Diff(qs, back); err != nil || diff != "" {
+			t.Errorf("%q was read as %q, and that as %q, %v:\n%s", s, qs, back, err, diff)
+		}
+	})
+}
+
+// FuzzQuotaString has every valid quota written and read. What is a default comes
+// back as nothing, or nothing as the default.
+func FuzzQuotaString(f *testing.F) {
+	f.Add("", 5, int64(0), 0, 10, 0, int64(0), 0.0)
+	f.Add("a b", 5, int64(time.Hour), 3, 0, 7, int64(0), 0.0)
+	f.Add("", 5, int64(90*time.Minute+1), 0, 0, 0, int64(time.Second), 1234567.5)
+	f.Fuzz(func(t *testing.T, name string, n int, per int64, kind, burst, cells int, warmUp int64, cold float64) {
+		q := Quota{
+			Name: name, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Cells: cells,
+			WarmUp: time.Duration(warmUp), ColdFactor: cold,
+		}
+		text := Quotas{q, q}.String()
+		if q.Validate() != nil {
+			return
+		}
+		got, err := ParseQuotas(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if q.Per = q.per(); q.N == 0 {
+			q.Per = 0
+		}
+		if q.Burst == 1 {
+			q.Burst = 0
+		}
+		if diff := cmp.Diff(Quotas{q, q}, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	})
+}
