@@ -349,6 +349,12 @@ func TestContractBadBase(t *testing.T) {
 		if resp, err := both.RoundTrip(request(t, "GET", "http://a.example/", "")); resp != nil || err != errBroken || !b.closed() { //nolint:errorlint // as it is
 			t.Errorf("got %v, %v", resp, err)
 		}
+		bare := &Transport{Backoff: steady{}, Base: roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
+		})}
+		if resp, err := bare.RoundTrip(request(t, "GET", "http://a.example/", "")); err != nil || resp.Body == nil {
+			t.Errorf("got %v, %v", resp, err)
+		}
 		neither := &Transport{MaxAttempts: 1, Base: roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })}
 		if resp, err := neither.RoundTrip(request(t, "GET", "http://a.example/", "")); resp != nil || err == nil {
 			t.Errorf("got %v, %v", resp, err)

@@ -238,13 +238,19 @@ func (x *exchange) next() (time.Duration, bool) {
 
 // acquire waits for the next turn. The answer at hand is kept meanwhile.
 func (x *exchange) acquire(ctx context.Context) (throttle.Grant, error) {
-	g, w, err := x.bucket.Join(ctx, x.claim)
-	if w == nil {
-		return g, err
+	for {
+		g, w, err := x.bucket.Join(ctx, x.claim)
+		if w != nil {
+			x.t.Trace.queued(queued(x.req, w.Forecast))
+			x.keep()
+			return w.Wait(ctx)
+		}
+		if err != nil || !x.bucket.gone.Load() {
+			return g, err
+		}
+		g.Cancel()
+		x.bucket = x.t.router.bucket(x.t, x.req)
 	}
-	x.t.Trace.queued(queued(x.req, w.Forecast))
-	x.keep()
-	return w.Wait(ctx)
 }
 
 // giveUp returns the answer at hand rather than the reason why there will be no

@@ -210,3 +210,33 @@ func TestStateOfBuckets(t *testing.T) {
 		}
 	})
 }
+
+func TestRouteForgottenBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Backoff: steady{}}
+		var old *bucket
+		tr.Base = &script{answers: []func(*http.Request) (*http.Response, error){
+			func(r *http.Request) (*http.Response, error) {
+				time.AfterFunc(100*time.Millisecond, func() { // while the backoff lasts
+					tr.router.mu.Lock()
+					defer tr.router.mu.Unlock()
+					tr.router.sweep()
+					tr.router.sweep()
+				})
+				return answer(r, 503, ""), nil
+			},
+			status(200, ""),
+		}}
+		req := request(t, "GET", "http://a.example/", "")
+		if err := tr.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		old = tr.router.bucket(tr, req)
+		if _, err := tr.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if b := tr.router.bucket(tr, req); !old.gone.Load() || b == old || b.State().InFlight != 0 {
+			t.Errorf("bucket %p, was %p; state %+v", b, old, b.State())
+		}
+	})
+}

@@ -306,8 +306,8 @@ func (t *Transport) maxWait() time.Duration {
 	return t.MaxWait
 }
 
-// send hands the request to base and holds base to the contract: an answer or an
-// error, not both, not neither.
+// send hands the request to base and holds base to the contract: an answer with a
+// body or an error, not both, not neither.
 func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
 	switch {
@@ -318,6 +318,8 @@ func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 		return nil, err
 	case err == nil && resp == nil:
 		return nil, fmt.Errorf("pacer: Base (%T) returned neither a response nor an error", base)
+	case err == nil && resp.Body == nil:
+		resp.Body = http.NoBody
 	}
 	return resp, err
 }
