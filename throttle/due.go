@@ -114,7 +114,9 @@ func (l *Limiter) wake(now instant) {
 		l.hold = 0
 	}
 	if l.SlowStart && l.idled(now) {
+		set(&l.calm, false)
 		l.server.restart()
+		l.server.delivered = delivered{}
 	}
 }
 

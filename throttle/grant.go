@@ -79,6 +79,9 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 	if a.Refused && news {
 		s.refusals++
 		s.refusedAt = s.order
+		if len(s.windows) == 0 {
+			s.delivered.refused(now)
+		}
 		for _, lim := range l.limits {
 			if lim != nil {
 				lim.cool(now)

@@ -26,7 +26,8 @@ type server struct {
 	refusals  int    // in a row
 	refusedAt uint64 // when the latest of them came back, in order
 
-	windows []window
+	windows   []window
+	delivered delivered // while there are no windows
 }
 
 const (
@@ -54,6 +55,9 @@ func (s *server) open(now instant, n int) bool {
 	if s.ramp > 0 && s.climbing >= s.ramp && now < s.lastClimb.add(patience) {
 		return false
 	}
+	if len(s.windows) == 0 && s.delivered.due(now, 0, n) > now {
+		return false
+	}
 	for i := range s.windows {
 		if at, _ := s.windows[i].due(now, 0, n, int(s.inflight.Load()), false); at > now {
 			return false
@@ -70,6 +74,11 @@ func (s *server) due(d due, ahead, n int, optimist bool) due {
 		}
 		if at := s.lastClimb.add(patience); s.climbing >= s.ramp && at > d.at && !optimist {
 			d = due{at: at, cause: CauseSlowStart}
+		}
+	}
+	if len(s.windows) == 0 {
+		if at := s.delivered.due(d.at, ahead, n); at > d.at {
+			d = due{at: at, cause: CausePace, quota: "what the server was seen to allow"}
 		}
 	}
 	for i := range s.windows {
@@ -90,6 +99,7 @@ func (s *server) take(now instant, n int) (order uint64, probe bool) {
 		s.climbing++
 		s.lastClimb = now
 	}
+	s.delivered.take(now, n)
 	for i := range s.windows {
 		if s.windows[i].take(now, inflight) {
 			probe = true
@@ -117,7 +127,9 @@ func (s *server) seen(g Grant) {
 
 // unknown reports whether nothing is known that an answer could confirm or that
 // could stand in the way of a request.
-func (s *server) unknown() bool { return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 }
+func (s *server) unknown() bool {
+	return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 && s.delivered.since == 0
+}
 
 // tells reports whether there is anything to learn from the answer.
 func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Statements) > 0 }
@@ -130,6 +142,11 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 	}
 	if len(a.Statements) == 0 {
 		s.unsaid(g, now, a)
+	} else {
+		s.delivered = delivered{}
+	}
+	if !a.Refused && !a.Lost {
+		s.delivered.got += g.n
 	}
 	s.seen(g)
 	if s.ramp > 0 && g.order >= s.restarted && !a.Refused && !a.Lost {

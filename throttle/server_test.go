@@ -2,6 +2,8 @@ package throttle
 
 import (
 	"math"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -484,4 +486,29 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 			a.wantOpen(10)
 		}
 	})
+}
+
+func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			a := server10(t)
+			for range enough {
+				a.get().Done(Answer{})
+			}
+			time.Sleep(time.Minute)
+			var went atomic.Int32
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					if _, _, err := a.l.Join(t.Context(), Claim{NoWait: true}); err == nil {
+						went.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if n := went.Load(); n != 1 {
+				t.Errorf("%d went at once, want 1", n)
+			}
+		})
+	}
 }

@@ -40,6 +40,7 @@ type simulation struct {
 	algorithm pacertest.Algorithm
 	says      rounding
 	silent    bool // no limits are stated, only Retry-After on refusals
+	nohint    bool // nor that
 	requests  int
 	callers   int
 	latency   time.Duration
@@ -94,7 +95,7 @@ func (s simulation) run(t *testing.T) result {
 						mu.Unlock()
 						time.Sleep(s.latency / 2)
 						a := throttle.Answer{Refused: !v.OK}
-						if !v.OK {
+						if !v.OK && !s.nohint {
 							a.Hold, a.HoldKnown = s.says.of(v.RetryAfter), true
 						}
 						if !s.silent {
@@ -170,5 +171,40 @@ func TestSimulatedServers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSimulatedSilentServers holds what is promised of servers that refuse and say
+// nothing of limits, or only for how long to wait: the rate that they deliver is
+// found out, and then few requests are refused. Without that, a bucket of one
+// token would refuse two of three, and one in two of a bucket of 25. The bounds
+// leave room for the order in which goroutines run.
+func TestSimulatedSilentServers(t *testing.T) {
+	for _, server := range []struct {
+		name      string
+		algorithm pacertest.Algorithm
+		hint      bool
+		ratio     float64
+		refused   int // of 1000
+	}{
+		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.35, 60},
+		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.15, 130},
+		{"sliding window 50/2s", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, false, 1.40, 45},
+		{"sliding window 50/2s, hint", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, true, 1.40, 45},
+		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.10, 40},
+		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.20, 90},
+		{"token bucket 20/s of 1", &pacertest.TokenBucket{Rate: 20, Burst: 1}, false, 1.35, 30},
+		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 2.00, 45},
+	} {
+		t.Run(server.name, func(t *testing.T) {
+			r := simulation{
+				algorithm: server.algorithm, says: ceiled, silent: true, nohint: !server.hint,
+				requests: 1000, callers: 16, latency: 5 * time.Millisecond,
+			}.run(t)
+			t.Log(r)
+			if r.ratio() > server.ratio || r.refused > server.refused {
+				t.Errorf("%v; want at most %v and %d", r, server.ratio, server.refused)
+			}
+		})
 	}
 }

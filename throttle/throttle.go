@@ -50,6 +50,9 @@
 //   - A server that asks to wait holds the bucket, not only the request that it told.
 //     Holds only get longer, up to MaxHold. Refusals without a word hold it for a
 //     time that doubles.
+//   - A server that refuses and never speaks of limits is paced just under the rate
+//     that it was seen to deliver while it refused. The pace rises slowly to find out
+//     whether more is allowed, and ever more slowly when it is not.
 //   - After a hold, after idling and at first, one request goes, and then each answer
 //     lets two more go ([Limiter.SlowStart]), until the server has said what it
 //     allows or enough answers have come.
@@ -206,7 +209,9 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 		return Grant{}, nil, &Error{Bucket: l.Name, Cost: n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
 	}
 	if l.calm.Load() && c.Place == (Place{}) {
-		if now := l.now(); !l.idled(now) {
+		// Calm is asked again: whoever finds the bucket idle takes it away before it
+		// notes that it no longer idles.
+		if now := l.now(); !l.idled(now) && l.calm.Load() {
 			l.last.Store(int64(now))
 			l.server.inflight.Add(int64(n))
 			return Grant{l: l, n: n, place: Place{since: now}, sent: now}, nil, nil
