@@ -24,17 +24,23 @@ const (
 	// under is what is asked of the delivered rate: at exactly the server's rate,
 	// the jitter of the network alone would have requests refused.
 	under = 0.95
-	// fastest and slowest are how fast the pace rises after the first refusal, and
-	// in the end: by a fifth and by a five hundredth a second. It halves each time.
+	// fastest and slowest are how fast the pace begins to rise after the first
+	// refusal, and in the end: by a fifth and by a five hundredth a second. It halves
+	// each time.
 	fastest, slowest = 0.2, 0.002
+	// surge is by how much of itself that grows in a second without a refusal. With
+	// more of it, the windows of a server are overrun in turns with its holds.
+	surge = 0.15
 	// pause is how long nothing is asked before a measurement starts anew: a rate is
 	// what a server delivers to one who asks for more.
 	pause = time.Second
 )
 
-// at returns the rate at t.
+// at returns the rate at t. The longer nothing is refused, the faster it rises: what
+// was measured may have been far too low, if the server was not serving then.
 func (d *delivered) at(t instant) float64 {
-	return d.rate * math.Exp(d.growth*max(t.sub(d.from), 0).Seconds())
+	s := max(t.sub(d.from), 0).Seconds()
+	return d.rate * math.Exp(d.growth*s*(1+surge*s))
 }
 
 // due returns when n may go, not before t, if ahead tokens go before.
