@@ -73,7 +73,7 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		missing := max(w.limit-o.remaining, 1)
 		full := (w.late.sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
 		r.start(o, w.limit, o.now, seconds(full))
-	case !o.probe || o.spent == 0 || 4*(o.remaining+o.n) >= 3*w.limit:
+	case !o.probe || o.spent == 0 || 10*(o.remaining+o.n) >= 9*w.limit: // all is back, but for what others took
 	case o.sent < o.late && w.trying != tryWhole:
 		// A part was back before the reset: where it was looked for on a guess, as
 		// early as a token is back if the reset is the time to full.
