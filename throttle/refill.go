@@ -89,7 +89,7 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		case w.late.sub(o.now) < o.late.sub(o.spent)/2:
 			full = o.late.sub(o.spent)
 		}
-		r.start(o, w.limit, min(o.late, o.sent), full)
+		r.start(o, w.limit, min(o.late, o.sent), full+full/20) // it may be a little more
 		r.doubt = max(full-slack, full/8)
 	}
 }
