@@ -132,7 +132,8 @@ func (r *refill) measure(o outcome, limit int) {
 		r.refills = false
 		r.wrong++
 	case took >= r.full/2:
-		r.rate = max(r.rate, float64(back)/took.Seconds())
+		// What this leaves over shows in Remaining, and is spent.
+		r.rate = max(r.rate, nearly*float64(back)/took.Seconds())
 	}
 }
 
@@ -140,6 +141,10 @@ func (r *refill) measure(o outcome, limit int) {
 // refill. The decrease of AWS's adaptive mode, for rates that are guessed, is
 // 0.7; this one was measured.
 const slower = 0.8
+
+// nearly is what is used of a rate that was measured: servers round, and a refusal
+// costs more than what is left over.
+const nearly = 0.97
 
 // mistakes is how often a server may be taken for one that refills in error. After
 // that, it is not looked at any more.
