@@ -11,9 +11,9 @@ import "time"
 //   - The reset moves on while less and less remains: it is the time to full,
 //     and what is missing comes back in that time.
 //   - After a reset only a part is there.
-//   - Where the reset is so near that rounding hides the first of these, one
-//     request looks early, once: as early as one token would be back, were it
-//     the time to full. If it is refused, all comes back at the reset.
+//   - Where the reset is so near that rounding hides the first of these, and where a
+//     reset brought nothing, one request looks early, once (see trial): as early as
+//     one token would be back, were it the time to full. It finds a part.
 //
 // Such a server is paced, where nothing remains, at a rate that it is known to
 // keep: tokens that came back for certain, over the time that they took. What
