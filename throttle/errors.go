@@ -21,6 +21,8 @@ var (
 	// ErrTooLarge: the cost is above what a quota ever grants at once, its burst or
 	// its N, so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
+	// ErrDismissed: Limiter.Dismiss was called.
+	ErrDismissed = errors.New("dismissed from the line")
 	// ErrCanceled: the caller's context or cancel channel ended the wait.
 	ErrCanceled = errors.New("canceled while waiting")
 )
@@ -32,6 +34,7 @@ type Cause string
 const (
 	CausePace      Cause = "pace"           // a configured quota
 	CauseWarmUp    Cause = "warm-up"        // a configured quota that is still cold
+	CauseInFlight  Cause = "in flight"      // a configured quota of what is under way
 	CauseHold      Cause = "hold"           // the server told everybody to wait, or Pause was called
 	CauseWindow    Cause = "window used up" // the server says that nothing remains of a limit
 	CauseSlowStart Cause = "slow start"     // one goes first, the others follow what it learns

@@ -11,7 +11,7 @@ import (
 
 // wait prints how long a token would be waited for, and for what.
 func wait(l *throttle.Limiter) {
-	f := l.Forecast(1)
+	f := l.Forecast(throttle.Claim{})
 	if f.Wait == 0 {
 		fmt.Println("may go now")
 		return

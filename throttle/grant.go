@@ -3,14 +3,33 @@ package throttle
 import "time"
 
 // Grant is the right to send one request now. It is ended by exactly one call of
-// Done, when the server has answered, or of Cancel, if nothing was sent.
+// Done, when the server has answered, or of Cancel, if nothing was sent. If the
+// answer is still being read then (Answer.Reading), Close ends that.
 type Grant struct {
-	l     *Limiter
-	n     int
-	place Place
-	sent  instant // when it was granted
-	order uint64  // among the grants and answers of the bucket; zero if nothing was known then
-	probe bool    // it went to find out what the server allows
+	l      *Limiter
+	n      int
+	place  Place
+	sent   instant // when it was granted
+	order  uint64  // among the grants and answers of the bucket; zero if nothing was known then
+	probe  bool    // it went to find out what the server allows
+	urgent bool    // nothing of what is left to those that are not urgent was charged
+	more   *more   // nil if it cost requests only, and holds no slot
+}
+
+// more is what only some grants have.
+type more struct {
+	asked   demand
+	parts   []part // what was charged; nil if that is what was asked for
+	slots   []slot // that it holds
+	reading bool   // Close will be called
+
+	canceled bool // nothing is left to settle
+}
+
+// slot is a share of a limit on what is under way.
+type slot struct {
+	of *slots
+	n  int
 }
 
 // Place is where the request stood in line: the Claim.Place with which it asks
@@ -19,7 +38,21 @@ func (g Grant) Place() Place { return g.place }
 
 // Time is when the request was granted, by the wall clock of when the Limiter was
 // first used and the monotonic one since.
-func (g Grant) Time() time.Time { return time.Unix(0, g.l.wall+int64(g.sent)-1) }
+func (g Grant) Time() time.Time { return g.l.time(g.sent) }
+
+// Lasts reports whether the end of the answer matters: whether the grant holds a slot
+// of an InFlight quota. If not, Answer.Reading changes nothing.
+func (g Grant) Lasts() bool {
+	if g.more == nil {
+		return false
+	}
+	for _, s := range g.more.slots {
+		if s.of.kind == InFlight {
+			return true
+		}
+	}
+	return false
+}
 
 // Answer is what became of a request.
 type Answer struct {
@@ -29,6 +62,14 @@ type Answer struct {
 
 	// Lost says that no answer came: it may have reached the server or not.
 	Lost bool
+
+	// Reading says that the answer has begun and is being read. Quotas of what is
+	// InFlight wait for Grant.Close then.
+	Reading bool
+
+	// Spent is what the request has cost, where that differs from what was
+	// claimed; see Grant.Settle.
+	Spent Costs
 
 	// Hold is for how long the server wants nobody to ask, and HoldKnown whether
 	// it said so. It is bounded by Limiter.MaxHold.
@@ -43,15 +84,72 @@ type Answer struct {
 // bucket is held from now on, zero if it is not.
 func (g Grant) Done(a Answer) (held time.Duration) {
 	l := g.l
-	if !a.tells() && l.quiet.Load() {
+	if g.more == nil && a.Spent == nil && !a.tells() && l.quiet.Load() {
 		l.server.inflight.Add(int64(-g.n))
 		return 0
 	}
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
-	l.change(now, func() { l.learn(g, now, &a) })
+	l.change(now, func() {
+		if a.Spent != nil {
+			g.settle(now, a.Spent)
+		}
+		l.learn(g, now, &a)
+		g.free(Unanswered)
+		if !a.Reading {
+			g.free(InFlight)
+		} else if g.Lasts() {
+			g.more.reading = true
+			l.reading++
+		}
+	})
 	return max(l.hold.sub(now), 0)
+}
+
+// Close ends the reading of an answer that was Done with Answer.Reading. Later calls
+// do nothing.
+func (g Grant) Close() {
+	if g.more == nil {
+		return
+	}
+	root := g.l.lock()
+	defer g.l.unlock(root)
+	if g.more.reading {
+		g.more.reading = false
+		g.l.reading--
+		g.l.change(root.now(), func() { g.free(InFlight) })
+	}
+}
+
+// asked is what the grant was asked for.
+func (g *Grant) asked() demand {
+	if g.more != nil {
+		return g.more.asked
+	}
+	return demand{claims: 1, n: g.n}
+}
+
+// hold notes that the grant holds n of s.
+func (g *Grant) hold(s *slots, n int) {
+	g.Share()
+	g.more.slots = append(g.more.slots, slot{s, n})
+}
+
+// free gives back the slots of a kind. It requires that mu is held.
+func (g *Grant) free(kind Kind) {
+	if g.more == nil {
+		return
+	}
+	kept := g.more.slots[:0]
+	for _, s := range g.more.slots {
+		if s.of.kind == kind {
+			s.of.give(0, 0, s.n)
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	g.more.slots = kept
 }
 
 // learn takes in what became of a request.
@@ -82,11 +180,7 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 		if len(s.windows) == 0 {
 			s.delivered.refused(now)
 		}
-		for _, lim := range l.limits {
-			if lim != nil {
-				lim.cool(now)
-			}
-		}
+		l.cool(now)
 		if l.SlowStart {
 			s.restart()
 		}
@@ -99,6 +193,17 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 	}
 	hold = min(hold, l.maxHold())
 	l.holdUntil(now.add(hold+l.jitter(hold)), now)
+}
+
+// cool tells the limits that the server pushed back.
+func (l *Limiter) cool(now instant) {
+	for _, limits := range [...][]limit{l.limits, l.spare} {
+		for _, lim := range limits {
+			if lim != nil {
+				lim.cool(now)
+			}
+		}
+	}
 }
 
 // firstHold is how long the bucket is held after a refusal for which the server
@@ -115,27 +220,40 @@ func (g Grant) Cancel() {
 }
 
 // give takes the grant back. It requires that mu is held.
-func (g Grant) give(now instant) {
+func (g *Grant) give(now instant) {
+	parts := g.parts()
+	if g.more != nil {
+		g.more.canceled = true
+	}
 	for b := g.l; b != nil; b = b.Parent {
 		b.booked = now
-		for _, lim := range b.limits {
-			if lim != nil {
-				lim.give(now, g.sent, g.n)
-			}
+		b.settle(b.limits, now, nil, parts)
+		if !g.urgent {
+			b.settle(b.spare, now, nil, parts)
 		}
 	}
-	g.l.server.end(g)
-	g.l.server.seen(g)
+	g.end()
+}
+
+// end ends what is under way. It requires that mu is held.
+func (g *Grant) end() {
+	g.free(InFlight)
+	g.free(Unanswered)
+	g.l.server.end(*g)
+	g.l.server.seen(*g)
 }
 
 // forget ends the grant of a caller who will not say how it went.
 func (g Grant) forget() {
-	if g.l.quiet.Load() {
+	if g.more == nil && g.l.quiet.Load() {
 		g.l.server.inflight.Add(int64(-g.n))
 		return
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	g.l.server.end(g)
-	g.l.server.seen(g)
+	if g.more != nil && len(g.more.slots) > 0 {
+		g.l.change(root.now(), g.end)
+	} else {
+		g.end()
+	}
 }

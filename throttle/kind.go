@@ -15,6 +15,9 @@ import "strconv"
 //	SlidingWindow    sees up to N
 //	SlidingLog       sees up to N
 //
+// InFlight and Unanswered have no window: they bound how many requests are under way
+// at the same time.
+//
 // SlidingLog is therefore the one for a server that is not known well: the others
 // with the same N and Per admit whatever it sends. Only a TokenBucket with a Burst below N,
 // and an EstimatedWindow, which takes a burst to have been spread over its window,
@@ -75,14 +78,30 @@ const (
 	// number. Suits go-chi/httprate, Upstash's slidingWindow, Cloudflare. A server
 	// that does not round admits half a token less: give it an N of one less.
 	EstimatedWindow
+
+	// InFlight admits N at a time, each from when it is granted until its answer
+	// has been read ([Grant.Close]). Suits limits of concurrent requests or
+	// connections (GitHub's 100, Slack's, Azure OpenAI's), and servers that
+	// are fast as long as not too much is asked of them at once. Each request is
+	// one, whatever it costs, unless the quota has a Unit.
+	InFlight
+
+	// Unanswered admits N at a time, each until its answer begins ([Grant.Done]):
+	// for servers that count how many requests they work on, and not what is still on its
+	// way back.
+	Unanswered
 )
+
+// slots reports whether what is granted is given back when the request ends, and
+// not in time.
+func (k Kind) slots() bool { return k >= InFlight }
 
 // String returns the kind as it is written in the text of a quota.
 func (k Kind) String() string {
-	if k < 0 || k > EstimatedWindow {
+	if k < 0 || k > Unanswered {
 		return "kind " + strconv.Itoa(int(k))
 	}
-	return [...]string{"bucket", "window", "window grid", "sliding", "log", "estimate"}[k]
+	return [...]string{"bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}[k]
 }
 
 // newWindow returns the arithmetic of q, which is no token bucket. The wall clock was
@@ -91,6 +110,8 @@ func newWindow(q Quota, wall int64) limit {
 	switch q.Kind {
 	case FixedWindow, ClockWindow:
 		return &fixed{n: int64(q.N), per: q.per(), grid: q.Kind == ClockWindow, wall: wall}
+	case InFlight, Unanswered:
+		return &slots{kind: q.Kind, n: int64(q.N)}
 	case EstimatedWindow:
 		return &estimated{n: int64(q.N), per: q.per(), wall: wall}
 	default:

@@ -362,14 +362,18 @@ func needs64(t *testing.T) {
 func TestKindValidate(t *testing.T) {
 	over := int64(most) + 1
 	for want, q := range map[string]Quota{
-		`quota "1/s kind 6": Kind is 6, want one of the constants`:                 {N: 1, Kind: 6},
+		`quota "1 kind 8": Kind is 8, want one of the constants`:                   {N: 1, Kind: Unanswered + 1},
 		`Kind is -1, want one of the constants`:                                    {N: 1, Kind: -1},
 		`quota "5/s log": Burst is 1, want 0 for what is no token bucket`:          {N: 5, Kind: SlidingLog, Burst: 1},
 		`WarmUp is 1s, want 0 for what is no token bucket`:                         {N: 5, Kind: FixedWindow, WarmUp: time.Second},
 		`ColdFactor is 3, want 0 without a WarmUp`:                                 {N: 5, Kind: FixedWindow, ColdFactor: 3},
 		`Cells is -1, want at least 0 (0 is 10)`:                                   {N: 5, Kind: SlidingWindow, Cells: -1},
 		`Cells is 5, want 0 for what is no SlidingWindow`:                          {N: 5, Kind: SlidingLog, Cells: 5},
-		`N is 0, want a positive number for a window`:                              {Kind: ClockWindow},
+		`N is 0, want a positive number for what is no token bucket`:               {Kind: ClockWindow},
+		`quota "5 in flight": Per is 1s, want 0 for what is in flight`:             {N: 5, Kind: InFlight, Per: time.Second},
+		`quota "5 unanswered": Per is 1ns, want 0 for what is in flight`:           {N: 5, Kind: Unanswered, Per: 1},
+		`quota "5 burst 9 in flight": Burst is 9, want 0 for what is no`:           {N: 5, Kind: InFlight, Burst: 9},
+		`Debt is true, want false for what is no token bucket`:                     {N: 5, Kind: Unanswered, Debt: true},
 		`quota "5/500000h window grid": Per is 500000h0m0s, want at most 50 years`: {N: 5, Kind: ClockWindow, Per: 500_000 * time.Hour},
 		fmt.Sprintf(`quota "%d/s estimate": N is %[1]d, want at most 1<<50`, over): {N: int(over), Kind: EstimatedWindow},
 	} {

@@ -50,52 +50,9 @@ func newLimit(q Quota, wall int64) limit {
 	case q.WarmUp > 0:
 		return &warm{ramp: warmup.Ramp{Rate: q.perSecond(), WarmUp: q.WarmUp, ColdFactor: q.ColdFactor}, quota: q}
 	default:
-		return &bucket{rate.NewLimiter(rate.Limit(q.perSecond()), q.burst())}
+		return &bucket{ledger: rate.NewLimiter(rate.Limit(q.perSecond()), q.burst()), debt: q.Debt}
 	}
 }
-
-// bucket is a token bucket: Burst tokens at most, refilled evenly at N per Per.
-// It suits servers that are one (GCRA, nginx limit_req, tollbooth), and is safe
-// for all others when Burst is 1. x/time keeps the books; it never waits.
-type bucket struct{ ledger *rate.Limiter }
-
-func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
-	if n > b.ledger.Burst() {
-		return t, false
-	}
-	missing := float64(ahead) + float64(n) - b.ledger.TokensAt(t.time())
-	if missing <= 0 {
-		return t, true
-	}
-	return t.add(seconds(missing / float64(b.ledger.Limit()))), true
-}
-
-// take uses ReserveN, which charges even if rounding left the bucket a
-// billionth of a token short of what when promised.
-func (b *bucket) take(due, _ instant, n int) { b.ledger.ReserveN(due.time(), n) }
-
-// give credits n, as AllowN of a negative number does, and spills what is over
-// the burst at once: x/time would do so only when it is asked next, when the burst
-// may be another.
-func (b *bucket) give(t, _ instant, n int) {
-	b.ledger.AllowN(t.time(), -n)
-	b.ledger.SetBurstAt(t.time(), b.ledger.Burst())
-}
-
-func (b *bucket) idle(t instant) bool {
-	return b.ledger.TokensAt(t.time()) >= float64(b.ledger.Burst())
-}
-
-func (b *bucket) set(t instant, q Quota) bool {
-	if q.N == 0 || q.Kind != TokenBucket || q.WarmUp > 0 {
-		return false
-	}
-	b.ledger.SetLimitAt(t.time(), rate.Limit(q.perSecond()))
-	b.ledger.SetBurstAt(t.time(), q.burst())
-	return true
-}
-
-func (b *bucket) cool(instant) {}
 
 // warm is SmoothWarmingUp as a limit. What is stored while idling makes the
 // next tokens dearer, and a request's cost is paid by the one after it.

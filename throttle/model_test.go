@@ -19,6 +19,7 @@ type model struct {
 	held    int // nothing goes before
 	quotas  []Quota
 	tokens  []int // thousandths
+	spills  []spill
 	waiting []*modelWaiter
 }
 
@@ -28,6 +29,7 @@ func (m *model) step() {
 	m.now++
 	for i, q := range m.quotas {
 		m.tokens[i] = min(m.tokens[i]+q.N, q.Burst*1000)
+		m.spills[i].tick(m.now, q.Burst*1000-m.tokens[i])
 	}
 	m.grant()
 }
@@ -48,9 +50,42 @@ func (m *model) grant() {
 	}
 }
 
-func (m *model) give(n int) {
+func (m *model) give(w *modelWaiter) {
 	for i, q := range m.quotas {
-		m.tokens[i] = min(m.tokens[i]+n*1000, q.Burst*1000)
+		m.tokens[i] += m.spills[i].back(w.went, w.n*1000, q.Burst*1000-m.tokens[i])
+	}
+	m.grant()
+}
+
+// follow has what was charged to a quota stay with it: with an equal one if there is
+// one, else with the one that takes its place.
+func (m *model) follow(old []Quota) {
+	tokens, spills, taken := make([]int, len(old)), make([]spill, len(old)), make([]bool, len(old))
+	left := map[int]bool{}
+	for i := range old {
+		left[i] = true
+	}
+	assign := func(ok func(i, j int) bool) {
+		for i := range old {
+			for j := range old {
+				if left[i] && !taken[j] && ok(i, j) {
+					tokens[i], spills[i], taken[j], left[i] = m.tokens[j], m.spills[j], true, false
+				}
+			}
+		}
+	}
+	assign(func(i, j int) bool { return i == j && m.quotas[i] == old[j] })
+	assign(func(i, j int) bool { return m.quotas[i] == old[j] })
+	assign(func(i, j int) bool { return i == j })
+	assign(func(int, int) bool { return true })
+	m.tokens, m.spills = tokens, spills
+}
+
+// cut takes away what the bursts no longer hold.
+func (m *model) cut() {
+	for i, q := range m.quotas {
+		m.tokens[i] = min(m.tokens[i], q.Burst*1000)
+		m.spills[i].tick(m.now, q.Burst*1000-m.tokens[i])
 	}
 	m.grant()
 }
@@ -92,7 +127,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 	l := &Limiter{Quotas: quotas([]Quota{{N: 200}, {N: 100}, {N: 50}}[:1+r.IntN(3)])}
 	m := &model{quotas: append([]Quota(nil), l.Quotas...)}
 	for _, q := range m.quotas {
-		m.tokens = append(m.tokens, q.Burst*1000)
+		m.tokens, m.spills = append(m.tokens, q.Burst*1000), append(m.spills, spill{})
 	}
 
 	type claim struct {
@@ -151,7 +186,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				drop(i)
 				if c.granted {
 					c.grant.Cancel()
-					m.give(c.n)
+					m.give(c.modelWaiter)
 				} else {
 					if _, err := c.waiter.Wait(canceled); err == nil {
 						t.Fatal("canceled, and granted")
@@ -168,11 +203,13 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				m.held = min(m.held, m.now)
 				m.grant()
 			case k == 18:
+				old := append([]Quota(nil), m.quotas...)
 				m.quotas = quotas(m.quotas)
+				m.follow(old)
 				if err := l.SetQuotas(append(Quotas(nil), m.quotas...)); err != nil {
 					t.Fatal(err)
 				}
-				m.give(0) // a smaller burst keeps less
+				m.cut()
 			}
 			settle()
 		}

@@ -3,6 +3,7 @@ package throttle
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,20 +21,41 @@ type Quota struct {
 	// number is an error.
 	N int
 
+	// Unit is what a token is: "bytes", "tokens" of a language model, "points". A
+	// request draws as many as its [Costs] say, none if they say nothing. Empty
+	// means [Requests].
+	Unit string
+
 	// Per is the span in which N tokens are granted. Zero means one second, a
-	// negative span is an error.
+	// negative span is an error. It must be zero for quotas of what is in flight.
 	Per time.Duration
 
-	// Kind is how the provider counts. Zero is a TokenBucket. Burst, WarmUp and
-	// ColdFactor are of token buckets only.
+	// Kind is how the provider counts. Zero is a TokenBucket. Burst, Debt, WarmUp
+	// and ColdFactor are of token buckets only.
 	Kind Kind
 
 	// Burst is how many tokens may go at once after idling. Zero means 1:
 	// evenly spaced, the only burst with which hardly any window of Per ever
-	// sees more than N. A negative number is an error. A cost above Burst, or of
-	// the other kinds above N, is refused with [ErrTooLarge], since no wait would
-	// help.
+	// sees more than N. But among Quotas only that of the shortest Per in its unit is
+	// spaced so: of "5/s, 1000/h", zero means for the second what a provider means, 1000
+	// in any hour as fast as the first lets them go (a SlidingWindow). A negative
+	// number is an error. A cost above Burst, or of the other kinds above N, is refused
+	// with [ErrTooLarge], since no wait would help.
 	Burst int
+
+	// Debt lets a cost above Burst go when the bucket is full. What is missing is
+	// owed, and those who come next wait until it is paid, as in Guava's
+	// RateLimiter: for transfers that cannot be divided. No span sees more than N
+	// per Per, Burst, and one such cost.
+	Debt bool
+
+	// Queue is the depth of the queue of a leaky bucket: who finds tokens for
+	// as much or more waiting for this quota is refused with [ErrQueueFull]. Zero
+	// means no bound but MaxQueue and MaxWait, a negative number is an error. With
+	// a Burst of 1 it is the bucket which lets drops out evenly and overflows
+	// (nginx's limit_req with burst=Queue, uber-go/ratelimit); a bucket that only
+	// measures is a TokenBucket with a Burst.
+	Queue int
 
 	// Cells is in how many parts a SlidingWindow divides Per. Zero means 10. A
 	// negative number, and any for another Kind, is an error.
@@ -55,6 +77,25 @@ type Quota struct {
 // Quotas are enforced together: a request goes when all of them grant it at
 // the same instant, or none is charged.
 type Quotas []Quota
+
+// meant returns the quotas as they are enforced together; see Quota.Burst.
+func (qs Quotas) meant() Quotas {
+	meant := qs
+	for i, q := range qs {
+		if q.N == 0 || q.Kind != TokenBucket || q.Burst > 0 || q.Debt || q.WarmUp > 0 {
+			continue
+		}
+		if slices.ContainsFunc(qs, func(o Quota) bool {
+			return o.N > 0 && !o.Kind.slots() && o.unit() == q.unit() && o.per() < q.per()
+		}) {
+			if &meant[0] == &qs[0] {
+				meant = slices.Clone(qs)
+			}
+			meant[i].Kind = SlidingWindow
+		}
+	}
+	return meant
+}
 
 // Validate reports what is wrong with the first bad quota, or nil.
 func (qs Quotas) Validate() error {
@@ -90,10 +131,14 @@ func (q Quota) check() error {
 		return fmt.Errorf("quota %q: %s is %v, want %s", q.label(), field, value, want)
 	}
 	switch {
-	case q.Kind < 0 || q.Kind > EstimatedWindow:
+	case q.Kind < 0 || q.Kind > Unanswered:
 		return bad("Kind", int(q.Kind), "one of the constants")
 	case q.N < 0:
 		return bad("N", q.N, "at least 0 (0 is no limit)")
+	case q.Unit != "" && !isUnit(q.Unit):
+		return bad("Unit", strconv.Quote(q.Unit), "a word of letters, digits, '-', '_' and '.' that means nothing else in a quota")
+	case q.Kind.slots() && q.Per != 0:
+		return bad("Per", q.Per, "0 for what is in flight")
 	case q.Kind != TokenBucket && int64(q.N) > most:
 		return bad("N", q.N, "at most 1<<50")
 	case q.Per < 0:
@@ -102,10 +147,16 @@ func (q Quota) check() error {
 		return bad("Per", q.Per, "at most 50 years")
 	case q.Burst < 0:
 		return bad("Burst", q.Burst, "at least 0 (0 is a burst of 1)")
+	case q.Queue < 0:
+		return bad("Queue", q.Queue, "at least 0 (0 is no bound)")
 	case q.WarmUp < 0:
 		return bad("WarmUp", q.WarmUp, "a positive duration, or 0 for none")
 	case q.Kind != TokenBucket && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 for what is no token bucket: N may go at once")
+	case q.Kind != TokenBucket && q.Debt:
+		return bad("Debt", q.Debt, "false for what is no token bucket")
+	case q.WarmUp > 0 && q.Debt:
+		return bad("Debt", q.Debt, "false beside a WarmUp, with which whatever is asked for goes and the next one pays")
 	case q.Kind != TokenBucket && q.WarmUp > 0:
 		return bad("WarmUp", q.WarmUp, "0 for what is no token bucket")
 	case q.WarmUp > 0 && q.Burst > 0:
@@ -118,28 +169,40 @@ func (q Quota) check() error {
 		return bad("Cells", q.Cells, "at least 0 (0 is 10)")
 	case q.Cells > 0 && q.Kind != SlidingWindow:
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
-	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0):
-		return bad("N", q.N, "a positive number beside a Burst or a WarmUp")
+	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
+		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
 	case q.N == 0 && q.Kind != TokenBucket:
-		return bad("N", q.N, "a positive number for a window")
+		return bad("N", q.N, "a positive number for what is no token bucket")
 	}
 	return nil
 }
 
-// String writes the quota as a person would: "5/s burst 10", "50/2s".
+// String writes the quota as a person would: "5/s burst 10", "1MiB/s", "10 in flight".
 func (q Quota) String() string {
 	if q.N == 0 {
 		return "no limit"
 	}
-	s := strconv.Itoa(q.N) + "/" + span(q.per())
+	s := amount(q.N, q.Unit)
+	if unit := canonical(q.Unit); unit != "" && unit != Bytes {
+		s += " " + unit
+	}
+	if !q.Kind.slots() {
+		s += "/" + span(q.per())
+	}
 	if q.Burst > 1 {
-		s += " burst " + strconv.Itoa(q.Burst)
+		s += " burst " + amount(q.Burst, q.Unit)
+	}
+	if q.Debt {
+		s += " debt"
 	}
 	if q.Kind != TokenBucket {
 		s += " " + q.Kind.String()
 	}
 	if q.Cells > 0 {
 		s += " " + strconv.Itoa(q.Cells)
+	}
+	if q.Queue > 0 {
+		s += " queue " + amount(q.Queue, q.Unit)
 	}
 	if q.WarmUp > 0 {
 		s += " warm-up " + q.WarmUp.String()
@@ -164,6 +227,9 @@ func (q Quota) per() time.Duration {
 	}
 	return q.Per
 }
+
+// unit is Unit, empty for requests.
+func (q *Quota) unit() string { return canonical(q.Unit) }
 
 func (q Quota) burst() int { return max(q.Burst, 1) }
 

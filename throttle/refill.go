@@ -54,8 +54,8 @@ type outcome struct {
 	spent       instant // since when nothing remained
 }
 
-// refillAt returns when the next n tokens are back.
-func (r *refill) refillAt(n int) instant { return r.paced.add(seconds(float64(n) / r.rate)) }
+// refillIn returns how long n tokens take to come back.
+func (r *refill) refillIn(n int) time.Duration { return seconds(float64(n) / r.rate) }
 
 // observe draws the conclusions from an outcome.
 func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {

@@ -9,7 +9,8 @@ import (
 // server is what the server of a bucket allows, as far as its answers tell: slow
 // start while that is unknown, and a window for each limit that it speaks of.
 type server struct {
-	inflight atomic.Int64 // cost of the grants that are not ended
+	inflight atomic.Int64      // cost of the grants that are not ended
+	flying   map[string]flight // of that, what is known in other units
 
 	// Grants and answers are counted, since what comes before what is also asked of
 	// those of one instant.
@@ -44,64 +45,103 @@ const (
 	maxWindows = 16
 )
 
+// flight is what grants that are not ended cost in a unit.
+type flight struct {
+	n        int // in the unit
+	requests int // of those for which that is known, in requests
+}
+
+// under returns what is under way in a unit.
+func (s *server) under(unit string) int {
+	f := s.flying[unit]
+	return f.n + int(s.inflight.Load()) - f.requests
+}
+
+// fly counts what is under way in units other than requests, sign times.
+func (s *server) fly(d *demand, sign int) {
+	for unit, n := range d.of {
+		if unit == Requests {
+			continue
+		}
+		if s.flying == nil {
+			s.flying = map[string]flight{}
+		}
+		f := s.flying[unit]
+		f.n += sign * n
+		if f.requests += sign * d.n; f.requests == 0 {
+			delete(s.flying, unit)
+		} else {
+			s.flying[unit] = f
+		}
+	}
+}
+
 // restart begins a slow start.
 func (s *server) restart() {
 	s.order++
 	s.ramp, s.restarted, s.climbing, s.climbed = 1, s.order, 0, 0
 }
 
-// open reports whether the server allows n at now.
-func (s *server) open(now instant, n int) bool {
+// open reports whether the server allows w at now, if a share of what remains is kept.
+func (s *server) open(now instant, w *want, share float64) bool {
 	if s.ramp > 0 && s.climbing >= s.ramp && now < s.lastClimb.add(patience) {
 		return false
 	}
-	if len(s.windows) == 0 && s.delivered.due(now, 0, n) > now {
+	if len(s.windows) == 0 && s.delivered.due(now, 0, w.n) > now {
 		return false
 	}
 	for i := range s.windows {
-		if at, _ := s.windows[i].due(now, 0, n, int(s.inflight.Load()), false); at > now {
+		win := &s.windows[i]
+		n := w.learned(win.unit)
+		if at, _ := win.due(now, 0, n, keeps(win.limit, n, share), s.under(win.unit), false); at > now {
 			return false
 		}
 	}
 	return true
 }
 
-// due returns d, or what comes later because of the server.
-func (s *server) due(d due, ahead, n int, optimist bool) due {
-	if s.ramp > 0 && s.climbing+ahead >= s.ramp {
+// due returns d, or what comes later because of the server, if a share of what remains
+// is kept.
+func (s *server) due(d due, ahead *demand, w *want, share float64, optimist bool) due {
+	if s.ramp > 0 && s.climbing+ahead.n >= s.ramp {
 		if d.cause == "" {
 			d.cause = CauseSlowStart
 		}
 		if at := s.lastClimb.add(patience); s.climbing >= s.ramp && at > d.at && !optimist {
-			d = due{at: at, cause: CauseSlowStart}
+			d = due{at: at, shared: d.shared, cause: CauseSlowStart}
 		}
 	}
 	if len(s.windows) == 0 {
-		if at := s.delivered.due(d.at, ahead, n); at > d.at {
-			d = due{at: at, cause: CausePace, quota: "what the server was seen to allow"}
+		if at := s.delivered.due(d.at, ahead.n, w.n); at > d.at {
+			d = due{at: at, shared: d.shared, cause: CausePace, quota: "what the server was seen to allow"}
 		}
 	}
 	for i := range s.windows {
-		w := &s.windows[i]
-		at, open := w.due(d.at, ahead, n, int(s.inflight.Load()), optimist)
+		win := &s.windows[i]
+		n := w.learned(win.unit)
+		at, open := win.due(d.at, ahead.learned(win.unit), n, keeps(win.limit, n, share), s.under(win.unit), optimist)
 		if at > d.at || !open && d.cause == "" {
-			d = due{at: at, cause: CauseWindow, quota: w.text}
+			d = due{at: at, shared: d.shared, cause: CauseWindow, quota: win.text}
 		}
 	}
 	return d
 }
 
 // take counts a grant, and reports whether it goes to find something out.
-func (s *server) take(now instant, n int) (order uint64, probe bool) {
+func (s *server) take(now instant, w *want, share float64) (order uint64, probe bool) {
 	s.order++
-	inflight := int(s.inflight.Add(int64(n)))
+	s.inflight.Add(int64(w.n))
+	if w.of != nil {
+		s.fly(&w.demand, 1)
+	}
 	if s.ramp > 0 {
 		s.climbing++
 		s.lastClimb = now
 	}
-	s.delivered.take(now, n)
+	s.delivered.take(now, w.n)
 	for i := range s.windows {
-		if s.windows[i].take(now, inflight) {
+		win := &s.windows[i]
+		if win.take(now, s.under(win.unit)+keeps(win.limit, w.learned(win.unit), share)) {
 			probe = true
 		}
 	}
@@ -111,6 +151,9 @@ func (s *server) take(now instant, n int) (order uint64, probe bool) {
 // end counts a grant that is over.
 func (s *server) end(g Grant) {
 	s.inflight.Add(int64(-g.n))
+	if g.more != nil {
+		s.fly(&g.more.asked, -1)
+	}
 	if s.ramp > 0 && g.order >= s.restarted {
 		s.climbing = max(s.climbing-1, 0)
 	}
@@ -138,7 +181,8 @@ func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Stateme
 func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 	s.order++
 	for i := range a.Statements {
-		s.window(a.Statements[i].Name).learn(g, now, &a.Statements[i], a, l)
+		st := &a.Statements[i]
+		s.window(st.Name, canonical(st.Unit)).learn(g, now, st, a, l)
 	}
 	if len(a.Statements) == 0 {
 		s.unsaid(g, now, a)
@@ -162,10 +206,10 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 // are a request nearer to their end, and one whose reset has passed and of which
 // the server no longer speaks is forgotten.
 func (s *server) unsaid(g Grant, now instant, a *Answer) {
-	kept := s.windows[:0]
+	kept, cost := s.windows[:0], g.cost()
 	for _, w := range s.windows {
 		if !a.Refused {
-			w.least -= g.n
+			w.least -= cost.learned(w.unit)
 		}
 		if a.Refused || a.Lost || !g.probe || now < w.until {
 			kept = append(kept, w)
@@ -175,11 +219,11 @@ func (s *server) unsaid(g Grant, now instant, a *Answer) {
 	s.windows = kept
 }
 
-// window returns the window of that name, a new one if there is none.
-func (s *server) window(name string) *window {
+// window returns the window of that name and unit, a new one if there is none.
+func (s *server) window(name, unit string) *window {
 	oldest := 0
 	for i := range s.windows {
-		if s.windows[i].name == name {
+		if s.windows[i].name == name && s.windows[i].unit == unit {
 			return &s.windows[i]
 		}
 		if s.windows[i].stated < s.windows[oldest].stated {
@@ -187,10 +231,10 @@ func (s *server) window(name string) *window {
 		}
 	}
 	if len(s.windows) < maxWindows {
-		s.windows = append(s.windows, window{name: name})
+		s.windows = append(s.windows, window{name: name, unit: unit})
 		return &s.windows[len(s.windows)-1]
 	}
-	s.windows[oldest] = window{name: name}
+	s.windows[oldest] = window{name: name, unit: unit}
 	return &s.windows[oldest]
 }
 

@@ -16,6 +16,7 @@ type State struct {
 // WindowState is what is known of one limit of the server.
 type WindowState struct {
 	Name      string
+	Unit      string        // empty for requests
 	Limit     int           // zero if the server does not say
 	Available int           // what may go now: the least Remaining less what is in flight
 	Reset     time.Duration // until it is restored, at the latest; zero if that is not known or has passed
@@ -28,12 +29,12 @@ func (l *Limiter) State() State {
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
-		Bucket: l.Name, Waiting: l.line.waiters.Len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
-		Held: max(l.hold.sub(now), 0), Next: l.project(now, 1, false).forecast(now),
+		Bucket: l.Name, Waiting: l.line.len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
+		Held: max(l.hold.sub(now), 0), Next: l.project(now, want{demand: demand{claims: 1, n: 1}}).forecast(now),
 	}
 	for i := range l.server.windows {
 		w := &l.server.windows[i]
-		ws := WindowState{Name: w.name, Limit: w.limit, Available: max(w.least-s.InFlight, 0)}
+		ws := WindowState{Name: w.name, Unit: w.unit, Limit: w.limit, Available: max(w.least-l.server.under(w.unit), 0)}
 		if w.late != 0 {
 			ws.Reset = max(w.late.sub(now), 0)
 		}
@@ -52,12 +53,14 @@ func (l *Limiter) Idle() bool {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
-	if l.line.cost > 0 || l.hold > now || !l.server.idle(now) {
+	if l.line.waiting > 0 || l.reading > 0 || l.hold > now || !l.server.idle(now) {
 		return false
 	}
-	for _, lim := range l.limits {
-		if lim != nil && !lim.idle(now) {
-			return false
+	for _, limits := range [...][]limit{l.limits, l.spare} {
+		for _, lim := range limits {
+			if lim != nil && !lim.idle(now) {
+				return false
+			}
 		}
 	}
 	return true

@@ -3,6 +3,7 @@ package throttle
 import (
 	"encoding/json"
 	"flag"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,20 @@ func TestParseQuotas(t *testing.T) {
 		{text: "5/s as daily", want: Quotas{{N: 5, Per: s, Name: "daily"}}},
 		{text: "5/s as as, 6/s", want: Quotas{{N: 5, Per: s, Name: "as"}, {N: 6, Per: s}}},
 		{text: `5/s as "calls, of \"a\" tenant" burst 2`, want: Quotas{{N: 5, Per: s, Burst: 2, Name: `calls, of "a" tenant`}}, back: `5/s burst 2 as "calls, of \"a\" tenant"`},
+		{text: "30000 tokens/m burst 30000", want: Quotas{{N: 30_000, Unit: "tokens", Per: m, Burst: 30_000}}},
+		{text: "5 requests/s, 1 request/m, 6/s", want: Quotas{{N: 5, Per: s}, {N: 1, Per: m}, {N: 6, Per: s}}, back: "5/s, 1/m, 6/s"},
+		{text: "5 bytes/s, 1 byte/m", want: Quotas{{N: 5, Unit: Bytes, Per: s}, {N: 1, Unit: Bytes, Per: m}}, back: "5B/s, 1B/m"},
+		{text: "1MiB/s burst 8MiB debt", want: Quotas{{N: 1 << 20, Unit: Bytes, Per: s, Burst: 8 << 20, Debt: true}}},
+		{text: "1.5MB/s burst 9 queue 1kB", want: Quotas{{N: 1_500_000, Unit: Bytes, Per: s, Burst: 9, Queue: 1000}}, back: "1500kB/s burst 9B queue 1kB"},
+		{text: "1000000B/s log", want: Quotas{{N: 1_000_000, Unit: Bytes, Per: s, Kind: SlidingLog}}, back: "1MB/s log"},
+		{text: "5/s debt", want: Quotas{{N: 5, Per: s, Debt: true}}},
+		{text: "5/s queue 10", want: Quotas{{N: 5, Per: s, Queue: 10}}},
+		{text: "10 in flight", want: Quotas{{N: 10, Kind: InFlight}}},
+		{text: "10\tin\n flight,3 unanswered as x", want: Quotas{{N: 10, Kind: InFlight}, {N: 3, Kind: Unanswered, Name: "x"}}, back: "10 in flight, 3 unanswered as x"},
+		{text: "100 points in flight", want: Quotas{{N: 100, Unit: "points", Kind: InFlight}}},
+		{text: "64 requests unanswered queue 5", want: Quotas{{N: 64, Kind: Unanswered, Queue: 5}}, back: "64 unanswered queue 5"},
+		{text: "1GiB in flight", want: Quotas{{N: 1 << 30, Unit: Bytes, Kind: InFlight}}},
+		{text: "7 burst/s burst 7, 2 no/s, 3 as in flight", want: Quotas{{N: 7, Unit: "burst", Per: s, Burst: 7}, {N: 2, Unit: "no", Per: s}, {N: 3, Unit: "as", Kind: InFlight}}},
 		{text: "no limit", want: Quotas{{}}},
 		{text: "no  limit as free\t,\r\n5/s", want: Quotas{{Name: "free"}, {N: 5, Per: s}}, back: "no limit as free, 5/s"},
 	} {
@@ -60,11 +75,49 @@ func TestParseQuotas(t *testing.T) {
 }
 
 func TestParseQuotasErrors(t *testing.T) {
+	const start = "want a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight"
+	const number = "want a whole number from 1, or bytes such as 500kB or 1MiB"
+	const after = `want a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 	for text, want := range map[string]string{
-		"fast":                     `column 1: "fast", want a quota such as 5/s or 100/1m30s`,
-		"5/s,":                     `column 5: nothing, want a quota such as 5/s or 100/1m30s`,
-		"5/s,, 6/s":                `column 5: ",", want a quota such as 5/s or 100/1m30s`,
-		"5 / s":                    `column 1: "5", want a quota such as 5/s or 100/1m30s`,
+		"fast":                     `column 1: "fast", ` + start,
+		"5/s,":                     `column 5: nothing, ` + start,
+		"5/s,, 6/s":                `column 5: ",", ` + start,
+		"5":                        `column 2: nothing, ` + after,
+		"5 / s":                    `column 3: "/", ` + after,
+		"5, 6/s":                   `column 2: ",", ` + after,
+		"5 tokens":                 `column 9: nothing, ` + after,
+		"5 tokens per minute":      `column 10: "per", ` + after,
+		"5 tokens/":                `column 10: nothing, want ms`,
+		"5 tokens/minute":          `column 10: "minute", want ms`,
+		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
+		"5 MB/s":                   `column 3: "MB/s", ` + after,
+		"5 KB/s":                   `column 3: "KB/s", ` + after,
+		"5 Requests/s":             `column 3: "Requests/s", ` + after,
+		"5 in/s":                   `column 3: "in/s", ` + after,
+		"5 unanswered/s":           `column 3: "unanswered/s", ` + after,
+		"1MiB tokens/s":            `column 6: "tokens/s", ` + after,
+		"1MiB":                     `column 5: nothing, ` + after,
+		"5 in":                     `column 5: nothing, want "flight" after "in"`,
+		"5 in, 6/s":                `column 5: ",", want "flight" after "in"`,
+		"5 in flight/s":            `column 6: "flight/s", want "flight" after "in"`,
+		"5 points in in flight":    `column 13: "in", want "flight" after "in"`,
+		"5/s in flight":            `column 5: "in", want a comma, burst`,
+		"5 in flight log":          `column 13: "log", want only one kind`,
+		"5 in flight burst 2":      `column 1: quota "5 burst 2 in flight": Burst is 2, want 0 for what is no token bucket`,
+		"5 in flight debt":         `column 1: quota "5 debt in flight": Debt is true, want false for what is no token bucket`,
+		"5/s log debt":             `Debt is true, want false for what is no token bucket`,
+		"5/s debt warm-up 1s":      `Debt is true, want false beside a WarmUp`,
+		"5/s debt debt":            `column 10: "debt", want only one debt`,
+		"5/s burst 1kB":            `column 11: "1kB", want a whole number from 1, or bytes if the quota is of bytes`,
+		"5 tokens/s queue 1kB":     `column 18: "1kB", want a whole number from 1, or bytes if`,
+		"1kB/s queue":              `column 12: nothing, want a whole number from 1, or bytes if`,
+		"1kB/s queue 0":            `column 13: "0", want a whole number from 1, or bytes if`,
+		"no limit queue 5":         `quota "no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`,
+		"1.5/s":                    `column 1: "1.5", ` + number,
+		"1.0001kB/s":               `column 1: "1.0001kB", ` + number,
+		"1.B/s":                    `column 1: "1.B", ` + number,
+		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
+		"5 , 6/s":                  `column 3: ",", ` + after,
 		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
 		"5/":                       `column 3: nothing, want ms`,
 		"5/0s":                     `column 3: "0s", want ms`,
@@ -73,15 +126,15 @@ func TestParseQuotasErrors(t *testing.T) {
 		"5/0d":                     `column 3: "0d", want ms`,
 		"5/106752d":                `column 3: "106752d", want ms`,
 		"5/1d12h":                  `column 3: "1d12h", want ms`,
-		"/s":                       `column 1: nothing, want a whole number from 1 before the slash`,
-		"0/s":                      `column 1: "0", want a whole number from 1`,
-		"-5/s":                     `column 1: "-5", want a whole number from 1`,
-		"1_000/s":                  `column 1: "1_000", want a whole number from 1`,
-		"10k/s":                    `column 1: "10k", want a whole number from 1`,
-		"9223372036854775808/s":    `column 1: "9223372036854775808", want a whole number from 1`,
+		"/s":                       `column 1: nothing, ` + number,
+		"0/s":                      `column 1: "0", ` + number,
+		"-5/s":                     `column 1: "-5", ` + number,
+		"1_000/s":                  `column 1: "1_000", ` + number,
+		"10k/s":                    `column 1: "10k", ` + number,
+		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + number,
 		"5/s burst":                `column 10: nothing, want a whole number from 1`,
 		"5/s burst many":           `column 11: "many", want a whole number from 1`,
-		"5/s  brust 10":            `column 6: "brust", want a comma, burst, window, sliding, log, estimate, warm-up, cold or as`,
+		"5/s  brust 10":            `column 6: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
 		"5/s burst 3 burst 3":      `column 13: "burst", want only one burst`,
 		"5/s window log":           `column 12: "log", want only one kind`,
 		"5/s sliding 0":            `column 13: "0", want a comma`,
@@ -99,7 +152,7 @@ func TestParseQuotasErrors(t *testing.T) {
 		`5/s as "daily`:            `column 8: "\"daily", want a word`,
 		`5/s as ""`:                `column 8: "\"\"", want a word`,
 		"no":                       `column 3: nothing, want "limit" after "no"`,
-		"no limit log":             `column 1: quota "no limit": N is 0, want a positive number for a window`,
+		"no limit log":             `column 1: quota "no limit": N is 0, want a positive number for what is no token bucket`,
 		"5/500000h log":            `Per is 500000h0m0s, want at most 50 years`,
 	} {
 		qs, err := ParseQuotas(text)
@@ -140,6 +193,7 @@ func FuzzParseQuotas(f *testing.F) {
 	for _, s := range []string{
 		"5/s burst 10, 100000/h", "50/2s window", "60/m sliding 7", "100/m log", "5/d window grid as x",
 		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
+		"30000 tokens/m burst 30000", "1.5MB/s burst 8MiB debt", "10 in flight, 2 points unanswered queue 3", "1 request/s",
 	} {
 		f.Add(s)
 	}
@@ -158,33 +212,75 @@ func FuzzParseQuotas(f *testing.F) {
 	})
 }
 
-// FuzzQuotaString has every valid quota written and read. What is a default comes
-// back as nothing, or nothing as the default.
+// FuzzQuotaString has every valid quota written and read.
 func FuzzQuotaString(f *testing.F) {
-	f.Add("", 5, int64(0), 0, 10, 0, int64(0), 0.0)
-	f.Add("a b", 5, int64(time.Hour), 3, 0, 7, int64(0), 0.0)
-	f.Add("", 5, int64(90*time.Minute+1), 0, 0, 0, int64(time.Second), 1234567.5)
-	f.Fuzz(func(t *testing.T, name string, n int, per int64, kind, burst, cells int, warmUp int64, cold float64) {
-		q := Quota{
-			Name: name, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Cells: cells,
-			WarmUp: time.Duration(warmUp), ColdFactor: cold,
-		}
-		text := Quotas{q, q}.String()
-		if q.Validate() != nil {
-			return
-		}
-		got, err := ParseQuotas(text)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if q.Per = q.per(); q.N == 0 {
-			q.Per = 0
-		}
-		if q.Burst == 1 {
-			q.Burst = 0
-		}
-		if diff := cmp.Diff(Quotas{q, q}, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0)
+	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0)
+	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5)
+	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0)
+	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0)
+	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64) {
+		writtenAndRead(t, Quota{
+			Name: name, Unit: unit, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Debt: debt, Queue: queue,
+			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold,
+		})
 	})
+}
+
+// writtenAndRead writes q and reads it again. What is a default comes back as nothing, or
+// nothing as the default. If q is not valid, it may not panic.
+func writtenAndRead(t *testing.T, q Quota) (valid bool) {
+	t.Helper()
+	text := Quotas{q, q}.String()
+	if q.Validate() != nil {
+		return false
+	}
+	got, err := ParseQuotas(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	switch {
+	case q.N == 0:
+		q.Per, q.Unit = 0, ""
+	case !q.Kind.slots():
+		q.Per = q.per()
+	}
+	if q.Unit = q.unit(); q.Burst == 1 {
+		q.Burst = 0
+	}
+	if diff := cmp.Diff(Quotas{q, q}, got); diff != "" {
+		t.Errorf("%q (-want +got):\n%s", text, diff)
+	}
+	return true
+}
+
+// TestQuotaStringRandom writes and reads quotas in whose fields there is anything that
+// may be in them, in all combinations.
+func TestQuotaStringRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(0, 6))
+	some := func(n int) int { return (1 + r.IntN(n)) * r.IntN(2) * r.IntN(2) }
+	const tries = 20_000
+	valid := map[Kind]int{}
+	for range tries {
+		q := Quota{
+			Name: []string{"", "daily", "a b", `"`, ",", "ü", "in", "\xff"}[r.IntN(8)],
+			N:    1 + r.IntN(1<<r.IntN(30)), Unit: []string{"", Requests, Bytes, "tokens", "a.b-c_9", "no"}[r.IntN(6)],
+			Kind: Kind(r.IntN(int(Unanswered) + 1)), Burst: some(1 << 30), Debt: r.IntN(4) == 0, Queue: some(1 << 30), Cells: some(30),
+			WarmUp: time.Duration(some(1e6)) * time.Millisecond,
+		}
+		if r.IntN(4) > 0 {
+			q.Per = time.Duration(1 + r.Int64N(1<<r.IntN(60)))
+		}
+		if q.WarmUp > 0 && r.IntN(2) == 0 {
+			q.ColdFactor = 1 + 100*r.Float64()
+		}
+		if writtenAndRead(t, q) {
+			valid[q.Kind]++
+		}
+	}
+	for k := TokenBucket; k <= Unanswered; k++ {
+		if valid[k] < tries/500 {
+			t.Errorf("only %d of kind %v were valid", valid[k], k)
+		}
+	}
 }

@@ -8,20 +8,28 @@
 //
 // # Waiting
 //
-// A quota is arithmetic: a token bucket on the ledger of golang.org/x/time/rate, or a
-// window of some [Kind]. The [Limiter] has the lock, the clock, the line and the only
+// A quota is arithmetic: a token bucket on the ledger of golang.org/x/time/rate, a
+// window of some [Kind], or a number of requests in flight, counted in requests or in
+// any other unit. The [Limiter] has the lock, the clock, the line and the only
 // timer, which is for whoever is first in line. Nothing is charged
 // before it goes. So a caller that gives up leaves nothing behind, and when anything
 // changes (a quota, a hold, what a server allows, who is first), those who wait are
 // timed anew. Who cannot make it, to its context's deadline or within MaxWait, is
 // told so when it asks, and not after it has waited.
 //
-// Callers go in the order in which they asked. A heavy one is not overtaken by light
-// ones for which there would be enough: it would starve.
+// Callers go in the order in which they asked, but for their [Priority]. A heavy one is
+// not overtaken by light ones for which there would be enough: it would starve.
 //
 // Timers are late by half a millisecond or so. What is released late counts from when
 // it was due, up to 2 ms back, so that lateness costs no quota; in exchange, up to
 // 2 ms worth of tokens may go at once.
+//
+// # Costs
+//
+// A claim may cost several units at once: a request, so many bytes, so many tokens of a
+// language model. Where that is an estimate, [Grant.Settle] or [Answer] tells the truth
+// later. What was estimated too high goes back to the moment of the grant, what was too
+// low is charged then, and everybody in line is timed anew.
 //
 // # Buckets in buckets
 //
@@ -43,7 +51,7 @@
 //     statements are intersected. Where what is left open is much of the wait, one
 //     request looks early on a guess, once.
 //   - A limit whose reset is further away than callers wait (MaxWait) is spent freely
-//     down to a fifth. The rest is spread over the time to the reset.
+//     down to a fifth. The rest is spread over the time to the reset. [Spend] changes that.
 //   - A server that brings its quota back bit by bit gives itself away: the reset moves
 //     on while Remaining falls, or only a part is back after it. It is paced at the
 //     rate at which tokens were seen to come back.
@@ -62,6 +70,10 @@ package throttle
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,9 +105,24 @@ type Limiter struct {
 	// refused.
 	MaxWait time.Duration
 
-	// MaxQueue bounds how many callers wait in this bucket. Zero means no
-	// bound. If negative, nobody waits.
+	// MaxQueue bounds how many callers wait in this bucket. When it is full, the
+	// newcomer is refused, or, if its priority puts it before others, the last of
+	// those. Zero means no bound. If negative, nobody waits.
 	MaxQueue int
+
+	// Ageing is after how long of waiting a claim is as good as one that comes then
+	// and is a step more urgent; see [Priority]. Zero means 10 seconds. If negative,
+	// never: who is more urgent always goes first.
+	Ageing time.Duration
+
+	// Reserve is the share of every quota, and of what remains of a limit that the
+	// server speaks of, which only Urgent claims may use: 0.1 of 5000 an hour keeps
+	// 500 for them, and others go at 4500 an hour. Zero means none. It must be less
+	// than 1, and may leave less than 1 token to nobody: one at a time can always go.
+	Reserve float64
+
+	// Spend says how what remains of a server's limit is spent. Zero is Auto.
+	Spend Spend
 
 	// SlowStart makes a bucket that is new, that idled for IdleAfter, or whose
 	// hold has ended let one request go first; then each answer lets two more
@@ -129,22 +156,33 @@ type Limiter struct {
 	start   time.Time // all instants are start plus what the monotonic clock has run since
 	wall    int64     // start in nanoseconds since 1970
 	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
+	spare   []limit   // what they leave to those that are not urgent; nil if all
 	quotas  Quotas    // of limits
 	booked  instant   // the latest instant that limits were told of: they never see an older one
 	hold    instant   // nothing goes before
 	server  server    // what the server allows, as far as it is known
 	line    line      // who waits
 	branch  bool      // it is the parent of others
+	reading int       // answers that are being read
 
 	// Of the root, for all of its tree.
+	frozen  int     // nobody goes while it is positive
 	asked   uint64  // how many have asked
 	changed instant // when something changed last that may let somebody go
 }
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in tokens. Zero means 1. Negative panics.
+	// N is the cost in requests. Zero means what Costs says, or else 1. Negative
+	// panics.
 	N int
+
+	// Costs is the cost in other units. A quota of a unit that is not among them is not
+	// drawn on.
+	Costs Costs
+
+	// Priority is how urgent it is. Zero is Normal.
+	Priority Priority
 
 	// Place is where it stands in line. Zero means at the end. A request that was
 	// granted and that the server then refused asks again with the Place of its
@@ -164,11 +202,6 @@ type Claim struct {
 type Place struct {
 	since  instant
 	number uint64 // counts those who asked; zero for one who came when nobody waited
-}
-
-// before reports whether p is nearer to the front than q.
-func (p Place) before(q Place) bool {
-	return p.since < q.since || p.since == q.since && p.number < q.number
 }
 
 // Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
@@ -201,21 +234,24 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (Grant, error) {
 // callers who want to know that and why they are about to wait. Bounds are
 // checked here, on the wait as it is projected now.
 func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
-	if c.N < 0 {
-		panic("throttle: negative cost")
-	}
-	n := max(c.N, 1)
-	if ctx.Err() != nil {
-		return Grant{}, nil, &Error{Bucket: l.Name, Cost: n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
-	}
-	if l.calm.Load() && c.Place == (Place{}) {
+	if l.calm.Load() && c.Costs == nil && c.N >= 0 && c.Place == (Place{}) && ctx.Err() == nil {
 		// Calm is asked again: whoever finds the bucket idle takes it away before it
 		// notes that it no longer idles.
 		if now := l.now(); !l.idled(now) && l.calm.Load() {
+			n := max(c.N, 1)
 			l.last.Store(int64(now))
 			l.server.inflight.Add(int64(n))
 			return Grant{l: l, n: n, place: Place{since: now}, sent: now}, nil, nil
 		}
+	}
+	return l.join(ctx, &c)
+}
+
+// join is Join where something may stand in the way.
+func (l *Limiter) join(ctx context.Context, c *Claim) (Grant, *Waiter, error) {
+	w := c.want()
+	if ctx.Err() != nil {
+		return Grant{}, nil, &Error{Bucket: l.Name, Cost: w.n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
 	}
 	root := l.lock()
 	defer l.unlock(root)
@@ -227,7 +263,7 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 	}
 	l.wake(now)
 	b := l
-	for b != nil && b.line.waiters.Len() == 0 && b.open(now, n, b == l) {
+	for b != nil && root.frozen == 0 && b.line.len() == 0 && b.open(now, &w, b == l) {
 		b = b.Parent
 	}
 	again := c.Place != Place{}
@@ -236,32 +272,43 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 		c.Place = Place{now, root.asked}
 	}
 	if b == nil {
-		return l.charge(now, now, n, c.Place), nil, nil
+		return l.charge(now, now, &w, c.Place), nil, nil
 	}
-	w, err := l.queue(ctx, now, n, c, again)
-	return Grant{}, w, err
+	if w.of != nil {
+		w.of = maps.Clone(w.of) // it is looked at for as long as it waits
+	}
+	waiter, err := l.queue(ctx, now, c, w, again)
+	return Grant{}, waiter, err
 }
 
-// Forecast returns how long a claim of n would wait if it were made now, and for
+// Forecast returns how long the claim would wait if it were made now, and for
 // what. It changes nothing.
-func (l *Limiter) Forecast(n int) Forecast {
+func (l *Limiter) Forecast(c Claim) Forecast {
+	w := c.want()
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
-	return l.project(now, max(n, 1), false).forecast(now)
+	return l.project(now, w).forecast(now)
 }
 
-// Observe grants n at once, whatever is due, and charges it. It returns how long
-// the claim should have waited, and for what: for trying limits on a live system
+// Observe grants the claim at once, whatever is due, and charges it. It returns how
+// long the claim should have waited, and for what: for trying limits on a live system
 // without delaying it.
-func (l *Limiter) Observe(n int) (Grant, Forecast) {
+func (l *Limiter) Observe(c Claim) (Grant, Forecast) {
+	w := c.want()
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	l.wake(now)
-	n = max(n, 1)
-	d := l.project(now, n, false)
-	return l.charge(now, now, n, Place{}), d.forecast(now)
+	d := l.project(now, w)
+	return l.charge(now, now, &w, Place{}), d.forecast(now)
+}
+
+// project returns when a claim that was made now would go.
+func (l *Limiter) project(now instant, wanted want) due {
+	w := Waiter{l: l, want: wanted, rank: l.rank(now, wanted.priority)}
+	w.place.number = math.MaxUint64
+	return w.project(now, false)
 }
 
 // Pause holds the bucket: nothing goes before d has passed, and those who wait
@@ -293,18 +340,53 @@ func (l *Limiter) SetQuotas(qs Quotas) error {
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() {
-		limits := make([]limit, len(qs))
-		for i, q := range qs {
-			if i < len(l.limits) && l.limits[i] != nil && l.limits[i].set(now, q) {
-				limits[i] = l.limits[i]
-			} else {
-				limits[i] = newLimit(q, l.wall-1)
-			}
+		l.limits = l.remake(l.limits, now, qs)
+		if l.Reserve > 0 {
+			l.spare = l.remake(l.spare, now, l.rest(qs))
 		}
-		l.limits, l.quotas, l.invalid, l.booked = limits, qs, nil, now
+		l.quotas, l.invalid, l.booked = qs, checkReserve(l.Reserve), now
 		l.refuseLate(now)
 	})
 	return nil
+}
+
+// remake returns the limits of qs. A quota that stays as it is keeps its limit; of the
+// others each takes over one of the same kind and unit, that at its own place first.
+func (l *Limiter) remake(limits []limit, now instant, qs Quotas) []limit {
+	made, old := make([]limit, len(qs)), slices.Clone(limits)
+	meant := qs.meant()
+	take := func(i, from int, same bool) {
+		if made[i] == nil && from < len(old) && old[from] != nil && (qs[i] == l.quotas[from] || !same && qs[i].unit() == l.quotas[from].unit()) && old[from].set(now, meant[i]) {
+			made[i], old[from] = old[from], nil
+		}
+	}
+	for _, same := range [...]bool{true, false} {
+		for i := range qs {
+			take(i, i, same)
+		}
+		for i := range qs {
+			for from := range old {
+				take(i, from, same)
+			}
+		}
+	}
+	for i := range qs {
+		if made[i] == nil {
+			made[i] = newLimit(meant[i], l.wall-1)
+		}
+	}
+	return made
+}
+
+// rest is what quotas leave to those that are not urgent.
+func (l *Limiter) rest(qs Quotas) Quotas {
+	rest := make(Quotas, len(qs))
+	for i, q := range qs.meant() {
+		if rest[i] = q; q.N > 0 {
+			rest[i] = q.rest(l.Reserve)
+		}
+	}
+	return rest
 }
 
 // lock locks the tree that l belongs to and returns its root.
@@ -319,9 +401,9 @@ func (l *Limiter) lock() *Limiter {
 
 // unlock releases the lock of the tree after what was done in l.
 func (l *Limiter) unlock(root *Limiter) {
-	quiet := l.line.cost == 0 && l.server.unknown()
+	quiet := l.line.waiting == 0 && l.server.unknown()
 	set(&l.quiet, quiet)
-	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil)
+	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil && l.frozen == 0)
 	root.mu.Unlock()
 }
 
@@ -351,13 +433,15 @@ func (l *Limiter) init() {
 		l.start = time.Now()
 	}
 	l.wall = l.start.UnixNano()
-	l.ready, l.quotas = true, l.Quotas
-	l.invalid = l.Quotas.Validate()
+	l.ready = true
+	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve))
 	if l.invalid == nil {
-		for _, q := range l.Quotas {
-			l.limits = append(l.limits, newLimit(q, l.wall-1))
+		l.limits = l.remake(nil, 0, l.Quotas)
+		if l.Reserve > 0 {
+			l.spare = l.remake(nil, 0, l.rest(l.Quotas))
 		}
 	}
+	l.quotas = l.Quotas
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older

@@ -275,7 +275,7 @@ func TestLimiterNoWait(t *testing.T) {
 		if err := l.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrWait) || e.Wait != time.Second {
 			t.Errorf("got %v, want ErrWait of 1s", err)
 		}
-		if got, want := l.Forecast(1), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s"}); got != want {
+		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s"}); got != want {
 			t.Errorf("Forecast = %+v, want %+v", got, want)
 		}
 	})
@@ -474,7 +474,7 @@ func TestWarmUpAsALimit(t *testing.T) {
 		if !slices.IsSortedFunc(gaps[1:], func(a, b time.Duration) int { return int(b - a) }) {
 			t.Errorf("gaps %v do not fall", gaps)
 		}
-		if f := l.Forecast(1); f.Cause != CauseWarmUp {
+		if f := l.Forecast(Claim{}); f.Cause != CauseWarmUp {
 			t.Errorf("cause %q, want %q", f.Cause, CauseWarmUp)
 		}
 	})

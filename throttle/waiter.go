@@ -12,9 +12,10 @@ type Waiter struct {
 	// Forecast is how it looked when the claim joined.
 	Forecast Forecast
 
-	l        *Limiter
-	n        int
+	l *Limiter
+	want
 	place    Place
+	rank     instant         // see Limiter.rank
 	joined   instant         // when it joined this time
 	expires  instant         // MaxWait after since; zero if there is no bound
 	deadline instant         // of the context; zero if there is none
@@ -26,9 +27,14 @@ type Waiter struct {
 	err    error
 }
 
+// before reports whether w goes before o.
+func (w *Waiter) before(o *Waiter) bool {
+	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
+}
+
 // Wait blocks until the claim is granted, its context or cancel channel ends, or
 // a bound is reached. It must be called exactly once, with the context that the
-// claim was made with.
+// claim was made with, unless Leave took the claim out of line.
 func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 	var why error
 	select {
@@ -39,24 +45,45 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 	case <-w.cancel:
 		why = context.Canceled
 	}
+	// If it was granted while it was canceled, the cancel holds. The grant goes back,
+	// as if it had never been, to whoever is next.
+	w.drop(true)
+	return Grant{}, &Error{
+		Bucket: w.l.Name, Quota: w.Forecast.Quota, Cause: w.Forecast.Cause, Cost: w.n, Err: ErrCanceled, ctxErr: why,
+	}
+}
+
+// Ready is closed when the wait has ended, so that Wait will not block: for those
+// who wait for something else as well.
+func (w *Waiter) Ready() <-chan struct{} { return w.ready }
+
+// Leave takes the claim out of line, and everybody behind it moves up. It reports
+// false if the wait has ended already; then Wait says how.
+func (w *Waiter) Leave() bool { return w.drop(false) }
+
+// Place is where the claim stands in line: the Claim.Place with which it may join
+// again after Leave.
+func (w *Waiter) Place() Place { return w.place }
+
+// drop takes w out of line. If it was granted already, the grant goes back if granted
+// says so. It reports whether w was in line.
+func (w *Waiter) drop(granted bool) (waited bool) {
 	root := w.l.lock()
 	defer w.l.unlock(root)
 	now := root.now()
 	w.l.change(now, func() {
 		select {
 		case <-w.ready:
-			// It was granted or refused while it was canceled: the cancel holds. A
-			// grant goes back, as if it had never been, to whoever is next.
-			if w.err == nil {
+			if granted && w.err == nil {
 				w.grant.give(now)
 			}
 		default:
-			w.leave()
+			if waited = w.places != nil; waited {
+				w.leave()
+			}
 		}
 	})
-	return Grant{}, &Error{
-		Bucket: w.l.Name, Quota: w.Forecast.Quota, Cause: w.Forecast.Cause, Cost: w.n, Err: ErrCanceled, ctxErr: why,
-	}
+	return waited
 }
 
 // end takes w out of line and wakes it. It requires that mu is held.
@@ -68,11 +95,10 @@ func (w *Waiter) end(g Grant, err error) {
 
 // queue puts a claim in line after checking its bounds. It requires that mu is
 // held.
-func (l *Limiter) queue(ctx context.Context, now instant, n int, c Claim, again bool) (*Waiter, error) {
-	d := l.project(now, n, again)
+func (l *Limiter) queue(ctx context.Context, now instant, c *Claim, wanted want, again bool) (*Waiter, error) {
 	w := &Waiter{
-		Forecast: d.forecast(now),
-		l:        l, n: n, place: c.Place, joined: now, cancel: c.Cancel, ready: make(chan struct{}),
+		l: l, want: wanted, place: c.Place, rank: l.rank(c.Place.since, wanted.priority),
+		joined: now, cancel: c.Cancel, ready: make(chan struct{}),
 	}
 	if l.MaxWait > 0 {
 		w.expires = c.Place.since.add(l.MaxWait)
@@ -80,15 +106,21 @@ func (l *Limiter) queue(ctx context.Context, now instant, n int, c Claim, again 
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = max(instant(min(t.Sub(l.start), ages))+1, 1)
 	}
+	d := w.project(now, again)
+	w.Forecast = d.forecast(now)
 	switch {
 	case d.never:
 		return nil, w.refusal(now, d, ErrTooLarge)
+	case d.at <= now && l.line.waiting > 0 && w.goes(again):
+		return w, nil
 	case c.NoWait || l.MaxWait < 0 || l.MaxQueue < 0:
 		return nil, w.refusal(now, d, ErrWait)
-	case l.MaxQueue > 0 && l.line.waiters.Len() >= l.MaxQueue:
-		return nil, w.refusal(now, d, ErrQueueFull)
 	}
-	if why := w.late(d.at); why != nil {
+	why := w.late(d.at)
+	if why == nil && !again {
+		d, why = w.crowded(now, d)
+	}
+	if why != nil {
 		return nil, w.refusal(now, d, why)
 	}
 	w.enter(again)
@@ -96,16 +128,56 @@ func (l *Limiter) queue(ctx context.Context, now instant, n int, c Claim, again 
 	return w, nil
 }
 
-// project returns when a claim of n that joined now would go, behind everybody
-// or, if first, before them: not later than it will, if nothing changes.
-func (l *Limiter) project(now instant, n int, first bool) due {
-	d := due{at: now}
-	for b := l; b != nil; b = b.Parent {
-		ahead := b.line.cost
-		if first {
-			ahead = 0
+// goes grants w if it may go now, before all who wait, and reports whether it did.
+func (w *Waiter) goes(again bool) bool {
+	now := w.joined
+	w.enter(again)
+	w.l.run(now)
+	if w.places == nil {
+		return true
+	}
+	w.leave()
+	w.l.run(now)
+	return false
+}
+
+// crowded returns ErrQueueFull if there is no place for w in line, and for what it would
+// wait there. Of a bucket's line, MaxQueue is for the best: one who would go last
+// makes room for w.
+func (w *Waiter) crowded(now instant, d due) (due, error) {
+	var ahead others
+	for b := w.l; b != nil; b = b.Parent {
+		b.ahead(&ahead, w, now)
+		for i := range b.quotas {
+			if q := &b.quotas[i]; q.Queue > 0 && w.in(q) > 0 && ahead.all.in(q) >= q.Queue {
+				d.by, d.quota, d.cost = b, q.label(), q.Queue
+				return d, ErrQueueFull
+			}
 		}
-		p := b.due(now, ahead, n, b == l, true)
+	}
+	n := w.l.line.own
+	if w.l.MaxQueue == 0 || n < w.l.MaxQueue {
+		return d, nil
+	}
+	last := w.l.latest()
+	if !w.before(last) {
+		return d, ErrQueueFull
+	}
+	last.end(Grant{}, last.refusal(now, last.project(now, false), ErrQueueFull))
+	return d, nil
+}
+
+// project returns when w, which is not in line, would go if it joined now, behind
+// those who go before it or, if first, before them: not later than it will, if nothing
+// changes.
+func (w *Waiter) project(now instant, first bool) due {
+	d := due{at: now}
+	var ahead others
+	for b := w.l; b != nil; b = b.Parent {
+		if !first {
+			b.ahead(&ahead, w, now)
+		}
+		p := b.due(now, ahead, &w.want, b == w.l, true)
 		p.by = b
 		if p.never {
 			return p
@@ -144,9 +216,11 @@ func (w *Waiter) refusal(now instant, d due, why error) *Error {
 		e.bound = w.deadline.sub(now)
 		e.ctxErr = context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
-		e.bound = time.Duration(w.l.MaxQueue)
+		if e.bound = time.Duration(w.l.MaxQueue); d.cost > 0 {
+			e.bound = time.Duration(d.cost)
+		}
 	case errors.Is(why, ErrTooLarge):
-		e.Wait, e.At = 0, time.Time{}
+		e.Cost, e.Wait, e.At = d.cost, 0, time.Time{}
 	}
 	return e
 }

@@ -12,6 +12,11 @@ type Statement struct {
 	// Empty if it gives no name. Each name has a window of its own.
 	Name string
 
+	// Unit is what is counted. Empty means Requests. Of another unit, the claims
+	// whose Costs name it take as much as they say; of the others it is known when
+	// it is used up, and not how fast.
+	Unit string
+
 	// Limit is how many tokens the server grants per window. Zero or negative
 	// if it does not say.
 	Limit int
@@ -53,9 +58,10 @@ type Statement struct {
 //
 // When nothing remains, everybody waits until the reset, and then one request
 // goes to look, unless the server is known to refill (see refill). A limit whose
-// reset nobody would wait for is spread out before that, see scarce.
+// reset nobody would wait for is spread out before that, see Spend.
 type window struct {
 	name   string
+	unit   string // canonical
 	text   string // name and limit
 	limit  int
 	span   time.Duration // zero if not stated
@@ -69,34 +75,28 @@ type window struct {
 	floors      bool          // it is rounded down
 	opened      instant       // when the first answer that spoke of this reset came
 	early, late instant       // the reset is not before early and not after late; zero if nothing is known
+	heard       instant       // when an answer spoke of it last
 	spent       instant       // when nothing remained first; zero while something does
 	until       instant       // when nothing remains, one request may go and look at this time
 	probing     bool          // it is on its way
 	probed      instant       // since then
 	trying      trial         // on what guess, if it looks before the reset
 	whole       guess         // that of tryWhole
-	spread      time.Duration // the longest gap between requests, if the reset is further away than a caller waits
+	spread      spread        // over the time to the reset
 	went        instant       // when a request went last
 	misses      int           // requests in a row that went to look after the reset and were refused
 
 	refill
 }
 
-// scarce is the share of a limit, as a divisor, below which what remains is spread
-// over the time to a reset for which no caller would wait: a fifth, so that a run
-// which needs less than the limit is not slowed down. Otherwise the limit would be
-// spent at once, and for the rest of an hour everybody be refused. Nobody is made
-// to wait for longer than MaxWait for what is there.
-const scarce = 5
-
 // due returns when n may go, not before t, if ahead tokens go before, with
 // inflight in flight, and whether what remains suffices for that.
-func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at instant, open bool) {
-	left := w.least - inflight
+func (w *window) due(t instant, ahead, n, keep, inflight int, optimist bool) (at instant, open bool) {
+	left := w.least - inflight - keep
 	missing := ahead + n - left
 	if missing <= 0 {
-		if w.spread > 0 && scarce*w.least < w.limit && !w.refills {
-			gap := min(max(w.early.sub(t), 0)/time.Duration(w.least+1), w.spread)
+		if w.least < w.spread.from && !w.refills {
+			gap := min(max(w.early.sub(t), 0)/time.Duration(max(w.least-keep, 0)+1), w.spread.gap)
 			return max(t, w.went.add(gap*time.Duration(ahead+n))), false
 		}
 		return t, true
@@ -104,7 +104,11 @@ func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at insta
 	at = t
 	switch {
 	case w.refills:
-		at = max(t, w.refillAt(ahead+n-max(left, 0)))
+		since := w.paced
+		if left+keep > 0 {
+			since = w.heard // some is left, but not enough
+		}
+		at = max(t, since.add(w.refillIn(ahead+n-max(left, -keep))))
 	case w.probing && t >= w.until:
 		if !optimist {
 			at = max(t, w.probed.add(patience))
@@ -113,7 +117,7 @@ func (w *window) due(t instant, ahead, n, inflight int, optimist bool) (at insta
 		// The answers to what is in flight may leave something over.
 	default:
 		at = max(t, w.until)
-		if more := missing - max(w.limit, n); more > 0 && w.limit > 0 && w.span > 0 {
+		if more := missing - max(w.limit-keep, n); more > 0 && w.limit > 0 && w.span > 0 {
 			windows := math.Ceil(float64(more) / float64(w.limit))
 			at = at.add(seconds(windows * w.span.Seconds()))
 		}
@@ -138,16 +142,22 @@ func (w *window) take(now instant, inflight int) (probe bool) {
 
 // learn takes in a statement that came with the answer to g.
 func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limiter) {
+	cost := g.cost()
 	o := outcome{
-		sent: g.sent, now: now, n: g.n, refused: a.Refused, probe: g.probe && w.probing,
+		sent: g.sent, now: now, n: cost.learned(w.unit), refused: a.Refused, probe: g.probe && w.probing,
 		remaining: max(st.Remaining, 0), before: w.least, early: w.early, late: w.late, spent: w.spent,
 	}
-	if limit := max(st.Limit, 0); w.text == "" || limit != w.limit {
-		w.limit, w.text = limit, label(w.name, limit)
+	limit := max(st.Limit, 0)
+	if _, known := cost.of[w.unit]; w.unit != "" && !known {
+		limit = 0 // how fast requests use it up is not known
+	}
+	if w.text == "" || limit != w.limit {
+		w.limit, w.text = limit, label(w.name, limit, w.unit)
 	}
 	if st.Window > 0 {
 		w.span = st.Window
 	}
+	w.went, w.heard = max(w.went, g.sent), now
 	o.newer = w.tally(g, o.remaining, l.server.order)
 	w.stated = l.server.order
 	o.moved = w.restate(g, now, st)
@@ -159,9 +169,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	case w.spent == 0:
 		w.spent = now
 	}
-	if w.spread = 0; w.late.sub(now) > l.MaxWait {
-		w.spread = l.MaxWait
-	}
+	w.spread = l.plan(w.limit, w.late.sub(now))
 	w.missed(o)
 	w.look(now, l)
 	if a.Refused && a.Hold > 0 {
@@ -193,12 +201,15 @@ func (w *window) tally(g Grant, remaining int, order uint64) (newer bool) {
 }
 
 // label is what errors call a window.
-func label(name string, limit int) string {
+func label(name string, limit int, unit string) string {
 	if name == "" {
 		name = "the server's limit"
 	}
 	if limit > 0 {
 		name += " of " + strconv.Itoa(limit)
+	}
+	if unit != "" {
+		name += " " + unit
 	}
 	return name
 }

@@ -1,0 +1,558 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were claimed, too.
+func TestDoneChargesWhatWasSpentOfAQuietBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 10 tokens/s burst 10")}
+		grant(t, l, Claim{}).Done(Answer{Spent: Costs{"tokens": 10}})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
+		}
+	})
+}
+
+// TestSettleOfABucketInDebt: what is given back counts in a bucket that stays in debt.
+func TestSettleOfABucketInDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(10))
+		g.Settle(Costs{"tokens": 50})
+		g.Settle(Costs{"tokens": 30})
+		if got := l.Forecast(tokens(10)).Wait; got != 3*time.Second {
+			t.Errorf("30 tokens were spent, 10 more may go in %v, want 3s", got)
+		}
+	})
+}
+
+// TestReserveHeavyNormalIsNotPassedByLightOnes: a heavy claim that waits for what is left to it is not overtaken by lighter ones that are not urgent.
+func TestReserveHeavyNormalIsNotPassedByLightOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Done(Answer{})
+		c := newCrowd()
+		c.claim(t.Context(), l, "heavy", Claim{N: 5}, 0)
+		for i := range 10 {
+			c.claim(t.Context(), l, "light"+string(rune('0'+i)), Claim{Priority: Background}, 0)
+		}
+		c.check(t, "heavy 1s", "light0 1.2s", "light1 1.4s", "light2 1.6s", "light3 1.8s", "light4 2s",
+			"light5 2.2s", "light6 2.4s", "light7 2.6s", "light8 2.8s", "light9 3s")
+	})
+}
+
+// TestReserveUrgentNeedNotWaitBehindNormals: an urgent claim that may go goes, also if it would not wait.
+func TestReserveUrgentNeedNotWaitBehindNormals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Done(Answer{})
+		_, w := join(t, l, Claim{})
+		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent, NoWait: true}); err != nil {
+			t.Errorf("5 are reserved: %v", err)
+		}
+		w.Leave()
+	})
+}
+
+// TestMaxQueueUrgentThatGoesDisplacesNobody: an urgent claim that goes at once takes nobody's place.
+func TestMaxQueueUrgentThatGoesDisplacesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, MaxQueue: 1}
+		grant(t, l, Claim{N: 5}).Done(Answer{})
+		_, w := join(t, l, Claim{})
+		if _, u := join(t, l, Claim{Priority: Urgent}); u != nil && !gone(u) {
+			t.Error("urgent waits")
+		}
+		if gone(w) {
+			_, err := w.Wait(t.Context())
+			t.Errorf("the urgent one needs no place in line: %v", err)
+		}
+		w.Leave()
+	})
+}
+
+// TestForecastUrgentPassesAgedNormals: aged claims that wait for what is left to them are not ahead of an urgent one.
+func TestForecastUrgentPassesAgedNormals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "4/m burst 4"), Reserve: 0.5, Ageing: time.Second}
+		grant(t, l, Claim{N: 2}).Done(Answer{})
+		var ws []*Waiter
+		for range 5 {
+			_, w := join(t, l, Claim{})
+			ws = append(ws, w)
+		}
+		time.Sleep(5 * time.Second)
+		if f := l.Forecast(Claim{Priority: Urgent}); f.Wait != 0 {
+			t.Errorf("Forecast %+v, and 2 are reserved", f)
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
+// TestForecastUrgentAheadLeavesTheRest: urgent claims ahead do not use what is left to others.
+func TestForecastUrgentAheadLeavesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		c := newCrowd()
+		c.claim(t.Context(), l, "all", Claim{N: 10, Priority: Urgent}, 0)
+		for range 10 {
+			c.claim(t.Context(), l, "urgent", Claim{Priority: Urgent}, 0)
+		}
+		f := l.Forecast(Claim{})
+		start := time.Now()
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); f.Wait > took {
+			t.Errorf("Forecast %v, went after %v", f.Wait, took)
+		}
+		c.wg.Wait()
+	})
+}
+
+// TestForecastOfTheRestBeginsNow: what is left is reckoned from now, as the quota itself is.
+func TestForecastOfTheRestBeginsNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Done(Answer{})
+		grant(t, l, Claim{N: 5, Priority: Urgent}).Done(Answer{})
+		c := newCrowd()
+		for range 20 {
+			c.claim(t.Context(), l, "normal", Claim{}, 0)
+		}
+		f := l.Forecast(Claim{})
+		start := time.Now()
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); f.Wait > took {
+			t.Errorf("Forecast %v, went after %v", f.Wait, took)
+		}
+		c.wg.Wait()
+	})
+}
+
+// TestMaxWaitBehindAChildsWaiter: maxWait holds for one behind somebody from below.
+func TestMaxWaitBehindAChildsWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1 in flight"), MaxWait: time.Second}
+		child := &Limiter{Parent: host}
+		g := grant(t, host, Claim{})
+		c := newCrowd()
+		c.claim(t.Context(), child, "child", Claim{}, 0)
+		c.claim(t.Context(), host, "host", Claim{}, 0)
+		time.Sleep(3 * time.Second)
+		g.Done(Answer{})
+		c.check(t, "host refused 1s", "child 3s")
+	})
+}
+
+// TestPauseAboveLetsTheNextOfAChildMoveUp: where a hold above refuses the first of a child, the next one takes its place.
+func TestPauseAboveLetsTheNextOfAChildMoveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1/s")}
+		child := &Limiter{Parent: host}
+		grant(t, host, Claim{}).Done(Answer{})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, a, err := child.Join(ctx, Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, b := join(t, child, Claim{})
+		host.Pause(5 * time.Second)
+		if !gone(a) {
+			t.Fatal("want the first refused")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !gone(b) {
+			t.Error("the second still waits after a minute")
+		}
+		b.Leave()
+	})
+}
+
+// TestReadingWithoutASlotNeedsNoClose: only who holds a slot has to close.
+func TestReadingWithoutASlotNeedsNoClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(1))
+		if g.Lasts() {
+			t.Error("lasts")
+		}
+		g.Done(Answer{Reading: true})
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle: it holds no slot, so nobody has to Close it")
+		}
+		h := grant(t, l, Claim{})
+		h.Done(Answer{Reading: true, Spent: Costs{"tokens": 1}})
+		h.Close()
+		g.Close()
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle after Close")
+		}
+	})
+}
+
+// TestSettleKnowsWhatDoneWasTold: the same number again changes nothing.
+func TestSettleKnowsWhatDoneWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10"), SlowStart: true}
+		h := grant(t, l, Claim{})
+		h.Share()
+		h.Done(Answer{Spent: Costs{"tokens": 10}})
+		h.Settle(Costs{"tokens": 10})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
+		}
+	})
+}
+
+// TestIdleNeedsAllThatIsLeft: a bucket is not idle while what is left to those that are not urgent is short.
+func TestIdleNeedsAllThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
+		grant(t, l, Claim{N: 5}).Done(Answer{})
+		time.Sleep(500 * time.Millisecond)
+		if f := l.Forecast(Claim{N: 5}); f.Wait != 500*time.Millisecond || l.Idle() {
+			t.Errorf("forecast %+v, idle %v: a new one would let it go at once", f, l.Idle())
+		}
+	})
+}
+
+// TestTimerStopsWhenTheLastLeaves: nobody waits, and no timer runs.
+func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1 in flight")}
+		g := grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		w.Leave()
+		if l.line.timer != nil && l.line.timer.Stop() {
+			t.Error("nobody waits, and a timer runs")
+		}
+		g.Done(Answer{})
+	})
+}
+
+// TestWaiterLeaveTwice: the second time does nothing.
+func TestWaiterLeaveTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s")}
+		grant(t, l, Claim{}).Done(Answer{})
+		_, w := join(t, l, Claim{})
+		_, x := join(t, l, Claim{})
+		if !w.Leave() || w.Leave() {
+			t.Error("left twice")
+		}
+		if n := l.line.waiting; n != 1 {
+			t.Errorf("%d wait, want 1", n)
+		}
+		x.Leave()
+	})
+}
+
+// TestErrorNamesTheCostInItsUnit: the cost of ErrTooLarge is in the unit of the quota.
+func TestErrorNamesTheCostInItsUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 1 tokens/s burst 3")}
+		_, _, err := l.Join(t.Context(), Claim{N: 10, Costs: Costs{"tokens": 5}})
+		var e *Error
+		if !errors.As(err, &e) || e.Cost != 5 {
+			t.Errorf("got %v, want a cost of 5 tokens", err)
+		}
+	})
+}
+
+// TestErrorNamesTheDepthOfAFullQueue: the text of ErrQueueFull has the depth of the queue that is full.
+func TestErrorNamesTheDepthOfAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s queue 1")}
+		grant(t, l, Claim{}).Done(Answer{})
+		_, w := join(t, l, Claim{})
+		_, _, err := l.Join(t.Context(), Claim{})
+		if !errors.Is(err, ErrQueueFull) || strings.Contains(err.Error(), "(0)") {
+			t.Error(err)
+		}
+		w.Leave()
+	})
+}
+
+// TestMaxQueueFindsItsOwnLast: one of lower priority makes room, also where a child's waiter stands behind it.
+func TestMaxQueueFindsItsOwnLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 2}
+		child := &Limiter{Parent: host}
+		grant(t, host, Claim{}).Done(Answer{})
+		_, a := join(t, host, Claim{Priority: Background})
+		_, b := join(t, child, Claim{Priority: Background})
+		_, u, err := host.Join(t.Context(), Claim{Priority: Urgent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Leave()
+		b.Leave()
+		u.Leave()
+	})
+}
+
+// TestMaxQueueIsOfThoseWhoAskedTheBucket: a child's waiter takes no place of MaxQueue.
+func TestMaxQueueIsOfThoseWhoAskedTheBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 1}
+		child := &Limiter{Parent: host}
+		grant(t, host, Claim{}).Done(Answer{})
+		_, b := join(t, child, Claim{})
+		_, u, err := host.Join(t.Context(), Claim{})
+		if err != nil {
+			t.Error(err)
+		} else {
+			u.Leave()
+		}
+		b.Leave()
+	})
+}
+
+// TestReserveOfAScarceLimit: without what is reserved, the rest is spread over the time to the reset.
+func TestReserveOfAScarceLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, reserve := range []float64{0, 0.1} {
+			l := &Limiter{MaxWait: time.Minute, IdleAfter: -1, Rand: noJitter, Reserve: reserve}
+			grant(t, l, Claim{}).Done(Answer{Statements: []Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
+			if f := l.Forecast(Claim{}); f.Wait > 40*time.Second {
+				t.Errorf("Reserve %v: %+v, want an hour for what is left: a 91st or a 191st of it", reserve, f)
+			}
+		}
+	})
+}
+
+// TestReserveOfALimitThatRefills: what comes back bit by bit is reserved, too.
+func TestReserveOfALimitThatRefills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}
+		left := 60
+		for i := range 30 { // as much as normals may
+			left--
+			grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []Statement{{
+				Limit: 60, Remaining: left, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
+			}}})
+		}
+		if s := l.State(); s.Windows[0].Rate != 1 {
+			t.Fatal(s)
+		}
+		// The server's bucket gains one a second, and others use it up.
+		time.Sleep(20 * time.Second)
+		g := grant(t, l, Claim{Priority: Urgent})
+		g.Done(Answer{Statements: []Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
+		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); err == nil {
+			t.Error("29 of 60 remain and 30 are reserved, and a normal one goes")
+		}
+	})
+}
+
+// TestReserveOneLooksAfterTheReset: after the reset one goes to look, and not all.
+func TestReserveOneLooksAfterTheReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := asker{t, &Limiter{Rand: noJitter, Reserve: 0.5, IdleAfter: -1}}
+		grant(t, a.l, Claim{}).Done(says(5, time.Minute))
+		a.wantOpen(0)
+		time.Sleep(time.Minute)
+		n := 0
+		for ; n < 10; n++ {
+			if _, _, err := a.l.Join(t.Context(), Claim{NoWait: true}); err != nil {
+				break
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d normals went after the reset, want 1 to look", n)
+		}
+	})
+}
+
+// TestPriorityBetterOneBelowIsNotPassedAbove: who stands above makes way for a better one that joins below.
+func TestPriorityBetterOneBelowIsNotPassedAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "2/s")}
+		child := &Limiter{Parent: host, Quotas: quotas(t, "1/s burst 4")}
+		grant(t, child, Claim{}).Done(Answer{})
+		host.SetQuotas(quotas(t, "2/s burst 4"))
+		c := newCrowd()
+		// Of the child, 3 are left; the host has nothing for half a second.
+		c.claim(t.Context(), child, "light", Claim{}, 0)
+		c.claim(t.Context(), child, "heavy", Claim{N: 4, Priority: Urgent}, 0) // 1 s
+		c.check(t, "heavy 2s", "light 3s")
+	})
+}
+
+// TestForecastOfAParentLeavesOutWhoIsHeldBackBelow: who is held back by a slow child is not ahead at the parent.
+func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "2/s burst 2")}
+		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s")}
+		grant(t, slow, Claim{}).Done(Answer{})
+		var ws []*Waiter
+		for range 5 {
+			_, w := join(t, slow, Claim{})
+			ws = append(ws, w)
+		}
+		if f := host.Forecast(Claim{}); f.Wait != 0 {
+			t.Errorf("Forecast %+v, and it would go at once", f)
+		}
+		grant(t, host, Claim{}).Done(Answer{})
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		_, w, err := host.Join(ctx, Claim{})
+		if err != nil {
+			t.Errorf("would go in 500ms: %v", err)
+		} else {
+			w.Leave()
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
+// TestAgeingMayDifferInATree: equal priorities go in order, whatever their buckets' Ageing.
+func TestAgeingMayDifferInATree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1/s")}
+		a, b := &Limiter{Parent: host, Ageing: time.Second}, &Limiter{Parent: host, Ageing: time.Minute}
+		grant(t, host, Claim{}).Done(Answer{})
+		c := newCrowd()
+		c.claim(t.Context(), a, "first", Claim{}, 0)
+		c.claim(t.Context(), b, "second", Claim{}, 0)
+		c.check(t, "first 1s", "second 2s")
+	})
+}
+
+// TestSettleGivesBackNoMoreThanWouldBeThere: what would have spilled over meanwhile does not come back.
+func TestSettleGivesBackNoMoreThanWouldBeThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		g := grant(t, l, tokens(10))
+		time.Sleep(time.Second)
+		grant(t, l, tokens(10))
+		g.Settle(Costs{"tokens": 0})
+		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
+			t.Errorf("10 may go in %v; had the first not been claimed, in 1s", got)
+		}
+	})
+}
+
+// TestSettleGivesBackWhatWasAddedLater: what was charged later comes back from then.
+func TestSettleGivesBackWhatWasAddedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s log")}
+		g := grant(t, l, tokens(2))
+		time.Sleep(100 * time.Millisecond)
+		g.Settle(Costs{"tokens": 10})
+		g.Cancel()
+		if got := l.Forecast(tokens(10)).Wait; got != 0 {
+			t.Errorf("all was given back, and 10 may go in %v", got)
+		}
+	})
+}
+
+// TestPriorityModelOfHeavyClaims: the model of priorities, with claims of up to 3.
+func TestPriorityModelOfHeavyClaims(t *testing.T) {
+	for name, h := range map[string]rankedHistory{
+		"bucket, reserve": {heaviest: 3, half: true},
+		"tree":            {heaviest: 3, tree: true},
+		"tree, reserve":   {heaviest: 3, tree: true, half: true},
+	} {
+		for seed := range uint64(15) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
+			})
+		}
+	}
+}
+
+// TestSettleModelInDebt: the model of settlements, with costs above what was claimed, and so with debts.
+func TestSettleModelInDebt(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 4) })
+		})
+	}
+}
+
+// TestForecastIsNeverLater: forecasts of random histories, with a reserve, and with quotas below.
+func TestForecastIsNeverLater(t *testing.T) {
+	for name, h := range map[string]forecastHistory{
+		"reserve":       {reserve: 0.2},
+		"tree":          {tree: true, anywhere: true},
+		"tree, reserve": {tree: true, anywhere: true, reserve: 0.2},
+	} {
+		for seed := range uint64(100) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { forecastIsNotLater(t, rand.New(rand.NewPCG(seed, 8)), h) })
+			})
+		}
+	}
+}
+
+// TestForecastBehindTheHeadOfASlowChild: of a child that is slow, only the first is ahead.
+func TestForecastBehindTheHeadOfASlowChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "2/s")}
+		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s")}
+		grant(t, host, Claim{})
+		var ws []*Waiter
+		for range 5 {
+			_, w := join(t, slow, Claim{})
+			ws = append(ws, w)
+		}
+		f := host.Forecast(Claim{})
+		start := time.Now()
+		_, w := join(t, host, Claim{})
+		<-w.Ready()
+		if took := time.Since(start); f.Wait > took {
+			t.Errorf("Forecast %v, went after %v", f.Wait, took)
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
+// TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody from what is reserved.
+func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Nanosecond}
+		c := newCrowd()
+		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
+		c.claim(t.Context(), l, "n2", Claim{N: 5}, 0) // not before 1 s, whoever else goes
+		time.Sleep(100 * time.Millisecond)
+		c.claim(t.Context(), l, "u1", Claim{N: 4, Priority: Urgent}, 0)
+		c.claim(t.Context(), l, "u2", Claim{N: 2, Priority: Urgent}, 0)
+		c.check(t, "n1 0s", "u1 100ms", "u2 100ms", "n2 1s")
+	})
+}
+
+// TestSlotsNeedNoTimer: where only an answer can let somebody go, no timer runs.
+func TestSlotsNeedNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1 in flight")}
+		grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		if l.line.timer != nil && l.line.timer.Stop() {
+			t.Error("a timer runs, although only an answer can let somebody go")
+		}
+		w.Leave()
+	})
+}

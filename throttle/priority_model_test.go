@@ -1,0 +1,325 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ranked is a tree of Limiters by definition: of a bucket and those below it, who waits
+// is looked through in the order of ranks, every millisecond and after each change.
+// Tokens are in thousandths, which is exact for rates that divide 1000, halved too. The
+// buckets below have slots, which come back when a request ends: of two buckets in which
+// somebody is due at the same instant, it would not be known whose timer is first.
+type ranked struct {
+	now     int // ms
+	ageing  int // ms
+	half    bool
+	buckets [3]rankedBucket // the first is the parent of the others
+}
+
+type rankedBucket struct {
+	rate, burst   int
+	tokens, spare int      // thousandths; of slots, how many are free
+	held          int      // nothing goes before
+	spills        [2]spill // of tokens and of spare
+	waiting       []*rankedWaiter
+}
+
+type rankedWaiter struct {
+	in, n, number, went int // went is negative while it waits
+	priority            Priority
+	since               int
+}
+
+func (b *rankedBucket) gain(tokens, spare int) {
+	b.tokens = min(b.tokens+tokens, b.burst*1000)
+	b.spare = min(b.spare+spare, b.burst/2*1000)
+}
+
+// room reports whether w may go, and whether it could but for what is reserved: for
+// what is left to it, it has to wait for longer than for the rest.
+func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
+	if m.now < b.held {
+		return false, false
+	}
+	missing, kept := w.n*1000-b.tokens, w.n*1000-b.spare
+	if !m.half || w.priority == Urgent {
+		return missing <= 0, missing <= 0
+	}
+	return missing <= 0 && kept <= 0, missing <= 0 || b == &m.buckets[0] && 2*kept > missing
+}
+
+// sorted returns who waits by rank: each class is taken to have asked Ageing earlier than
+// the one below it.
+func (m *ranked) sorted(ws []*rankedWaiter) []*rankedWaiter {
+	ws = slices.Clone(ws)
+	rank := func(w *rankedWaiter) int { return w.since - int(w.priority)*m.ageing }
+	slices.SortFunc(ws, func(a, b *rankedWaiter) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		return a.number - b.number
+	})
+	return ws
+}
+
+// compete returns those of ws whom b lets go; if it is below another, only the first of
+// each priority. Nobody passes one of a better rank, but where that waits only for what
+// is left to those that are not urgent.
+func (m *ranked) compete(b *rankedBucket, ws []*rankedWaiter, below bool) (open []*rankedWaiter) {
+	seen := map[Priority]bool{}
+	kept := false
+	for _, w := range m.sorted(ws) {
+		if below && seen[w.priority] || kept && w.priority != Urgent {
+			continue
+		}
+		seen[w.priority] = true
+		ok, but := m.room(b, w)
+		switch {
+		case ok:
+			open = append(open, w)
+		case !but:
+			return open
+		default:
+			kept = true
+		}
+	}
+	return open
+}
+
+func (m *ranked) serve() {
+	for {
+		at := m.buckets[0].waiting
+		for i := range m.buckets[1:] {
+			at = append(slices.Clone(at), m.compete(&m.buckets[1+i], m.buckets[1+i].waiting, true)...)
+		}
+		open := m.compete(&m.buckets[0], at, false)
+		if len(open) == 0 {
+			return
+		}
+		w := open[0]
+		m.leave(w)
+		for _, i := range slices.Compact([]int{w.in, 0}) {
+			m.buckets[i].give(w, -w.n)
+		}
+		w.went = m.now
+	}
+}
+
+// give gives n tokens of w back; a negative number takes them.
+func (b *rankedBucket) give(w *rankedWaiter, n int) {
+	if w.priority == Urgent {
+		b.gain(n*1000, 0)
+	} else {
+		b.gain(n*1000, n*1000)
+	}
+}
+
+// back gives back what w took of the first bucket, as if it had never gone.
+func (m *ranked) back(w *rankedWaiter) {
+	b := &m.buckets[0]
+	b.tokens += b.spills[0].back(w.went, w.n*1000, b.burst*1000-b.tokens)
+	if w.priority != Urgent {
+		b.spare += b.spills[1].back(w.went, w.n*1000, b.burst/2*1000-b.spare)
+	}
+}
+
+func (m *ranked) leave(w *rankedWaiter) {
+	b := &m.buckets[w.in]
+	b.waiting = slices.DeleteFunc(b.waiting, func(o *rankedWaiter) bool { return o == w })
+}
+
+func (m *ranked) step() {
+	m.now++
+	b := &m.buckets[0]
+	b.gain(b.rate, b.rate/2)
+	b.spills[0].tick(m.now, b.burst*1000-b.tokens)
+	b.spills[1].tick(m.now, b.burst/2*1000-b.spare)
+	m.serve()
+}
+
+// rankedHistory is what a random history consists of.
+type rankedHistory struct {
+	tree, half bool
+	heaviest   int
+}
+
+// TestPriorityModel runs random histories of all three priorities through Limiters and
+// the model: claims, cancels in line and after the grant, requests that ask again with
+// their place, or leave and come back as another priority, and holds, with ageing from
+// none to quick. Everybody goes in exactly the same millisecond.
+func TestPriorityModel(t *testing.T) {
+	for name, h := range map[string]rankedHistory{
+		"bucket":          {heaviest: 3},
+		"bucket, reserve": {heaviest: 1, half: true},
+		"tree":            {heaviest: 1, tree: true},
+		"tree, reserve":   {heaviest: 1, tree: true, half: true},
+	} {
+		for seed := range uint64(15) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
+			})
+		}
+	}
+}
+
+func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	m := &ranked{ageing: []int{0, 5, 30, 200}[r.IntN(4)], half: h.half}
+	ageing := time.Duration(m.ageing) * time.Millisecond
+	if m.ageing == 0 {
+		ageing, m.ageing = -1, 1_000_000
+	}
+	var ls [3]*Limiter
+	for i := range ls {
+		b := &m.buckets[i]
+		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
+		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
+		ls[i] = &Limiter{Quotas: Quotas{{N: b.rate, Burst: b.burst}}, Ageing: ageing}
+		if i > 0 {
+			ls[i].Quotas = Quotas{{N: b.burst, Kind: InFlight, Unit: "slots"}}
+		}
+		if h.half {
+			ls[i].Reserve = 0.5
+		}
+		if i > 0 {
+			ls[i].Parent = ls[0]
+		}
+	}
+	type claim struct {
+		*rankedWaiter
+		waiter *Waiter
+		grant  Grant
+	}
+	var waiting, granted []*claim
+	went := 0
+	check := func() {
+		t.Helper()
+		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
+			gone := c.waiter == nil || gone(c.waiter)
+			if gone != (c.went >= 0) {
+				t.Fatalf("at %d ms, %+v went: %v; by definition: %v", m.now, *c.rankedWaiter, gone, !gone)
+			}
+			if !gone {
+				return false
+			}
+			if c.waiter != nil {
+				if c.grant = c.waiter.grant; c.waiter.err != nil {
+					t.Fatal(c.waiter.err)
+				}
+			}
+			granted = append(granted, c)
+			went++
+			return true
+		})
+	}
+	number := 0
+	ask := func(c *claim, place Place) {
+		t.Helper()
+		if place == (Place{}) {
+			number++
+			c.number, c.since = number, m.now
+		}
+		c.went = -1
+		b := &m.buckets[c.in]
+		b.waiting = append(b.waiting, c.rankedWaiter)
+		m.serve()
+		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: Costs{"slots": c.n}, Priority: c.priority, Place: place})
+		waiting = append(waiting, c)
+		check()
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	busy := 0
+	for now := range 300 {
+		if now > 0 {
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			m.step()
+			check()
+		}
+		if now%40 == 0 {
+			busy = r.IntN(3)
+		}
+		for range r.IntN(1 + busy) {
+			switch k := r.IntN(20); {
+			case k < 10:
+				w := &rankedWaiter{n: 1 + r.IntN(h.heaviest), priority: Priority(r.IntN(3) - 1)}
+				if h.tree {
+					w.in = r.IntN(3)
+				}
+				ask(&claim{rankedWaiter: w}, Place{})
+			case k < 12 && len(waiting) > 0: // no longer wants it
+				i := r.IntN(len(waiting))
+				c := waiting[i]
+				waiting = slices.Delete(waiting, i, i+1)
+				m.leave(c.rankedWaiter)
+				m.serve()
+				if _, err := c.waiter.Wait(canceled); err == nil {
+					t.Fatal("canceled, and granted")
+				}
+				check()
+			case k < 14 && len(waiting) > 0: // leaves and comes back
+				i := r.IntN(len(waiting))
+				c := waiting[i]
+				waiting = slices.Delete(waiting, i, i+1)
+				m.leave(c.rankedWaiter)
+				m.serve()
+				if !c.waiter.Leave() {
+					t.Fatal("it had gone")
+				}
+				check()
+				c.priority = Priority(r.IntN(3) - 1)
+				ask(c, c.waiter.Place())
+			case k < 18 && len(granted) > 0:
+				i := len(granted) - 1 - r.IntN(min(len(granted), 5))
+				c := granted[i]
+				granted = slices.Delete(granted, i, i+1)
+				if c.in > 0 {
+					m.buckets[c.in].give(c.rankedWaiter, c.n)
+				}
+				switch r.IntN(3) {
+				case 0: // was not sent
+					m.back(c.rankedWaiter)
+					m.serve()
+					c.grant.Cancel()
+					check()
+				case 1: // was refused, and asks again
+					m.serve()
+					c.grant.Done(Answer{})
+					check()
+					ask(&claim{rankedWaiter: c.rankedWaiter}, c.grant.Place())
+				default:
+					m.serve()
+					c.grant.Done(Answer{})
+					check()
+				}
+			case k == 18:
+				d := r.IntN(20)
+				ls[0].Pause(time.Duration(d) * time.Millisecond)
+				m.buckets[0].held = max(m.buckets[0].held, m.now+d)
+			}
+		}
+	}
+	if went < 5 {
+		t.Errorf("only %d went", went)
+	}
+	for _, c := range waiting {
+		c.waiter.Leave()
+	}
+	for i, l := range ls {
+		if l.line.waiting != 0 || l.line.len() != 0 || l.line.own != 0 {
+			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.len(), l.line.own)
+		}
+		for _, sum := range l.line.sum {
+			if sum.claims != 0 || sum.n != 0 || len(sum.of) != 0 {
+				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
+			}
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPriorityOrder(t *testing.T) {
+	for ageing, want := range map[time.Duration][]string{
+		// Of those who ask within Ageing of each other the most urgent goes first.
+		0:  {"first 0s", "u1 1s", "u2 2s", "n1 3s", "n2 4s", "b1 5s", "b2 6s"},
+		-1: {"first 0s", "u1 1s", "u2 2s", "n1 3s", "n2 4s", "b1 5s", "b2 6s"},
+		// They ask 1 ms after each other, b1 at 0, n1 at 1 ms, u1 at 2 ms, b2 at 3 ms, n2 at
+		// 4 ms, u2 at 5 ms: n1 is a step ahead of b1, and counts as of −1 ms with 2 ms a step,
+		// u1 as of −2 ms, n2 as of 2 ms, u2 as of 1 ms.
+		2 * time.Millisecond: {"first 0s", "u1 1s", "n1 2s", "b1 3s", "u2 4s", "n2 5s", "b2 6s"},
+		// With hardly any Ageing, first in, first out.
+		1: {"first 0s", "b1 1s", "n1 2s", "u1 3s", "b2 4s", "n2 5s", "u2 6s"},
+	} {
+		t.Run(ageing.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := Limiter{Quotas: quotas(t, "1/s"), Ageing: ageing}
+				c := newCrowd()
+				c.claim(t.Context(), &l, "first", Claim{}, 0)
+				for _, w := range []struct {
+					name     string
+					priority Priority
+				}{{"b1", -5}, {"n1", Normal}, {"u1", Urgent}, {"b2", Background}, {"n2", Normal}, {"u2", 77}} {
+					c.claim(t.Context(), &l, w.name, Claim{Priority: w.priority}, 0)
+					time.Sleep(time.Millisecond)
+				}
+				c.check(t, want...)
+			})
+		})
+	}
+}
+
+// TestPriorityAgeingBound has claims come twice as fast as the quota, for ever. Who asked
+// at t is not overtaken by one that asked after t + Ageing for each step of priority
+// between them. So it waits for no longer than those take that are in line by then: with
+// a of them a second and a quota of q a second, at most
+//
+//	the wait when it asked + steps·Ageing·a/q − steps·Ageing, and the one token that is under way
+//
+// which is what is found here, exactly.
+func TestPriorityAgeingBound(t *testing.T) {
+	const every = 100 * time.Millisecond // one goes
+	for _, test := range []struct {
+		priority, others Priority
+		steps            int
+	}{
+		{Normal, Urgent, 1},
+		{Background, Normal, 1},
+		{Background, Urgent, 2},
+	} {
+		t.Run(fmt.Sprint(test.priority, " behind ", test.others), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const ageing = 5 * time.Second
+				l := Limiter{Quotas: Quotas{{N: 10}}, Ageing: ageing}
+				grant(t, &l, Claim{})
+				start := time.Now()
+				_, w := join(t, &l, Claim{Priority: test.priority})
+				var crowd []*Waiter
+				for !gone(w) {
+					_, u := join(t, &l, Claim{Priority: test.others}) // two for each that goes
+					crowd = append(crowd, u)
+					time.Sleep(every / 2)
+					synctest.Wait()
+				}
+				// Those that asked at 0, 50 ms, … and not after steps·Ageing go before it:
+				// steps·Ageing/50 ms of them, and the one at its end, which asked later, does not.
+				before := int(time.Duration(test.steps) * ageing / (every / 2))
+				went := 0
+				for _, u := range crowd {
+					if gone(u) {
+						went++
+					}
+				}
+				if took, want := time.Since(start), time.Duration(before+1)*every; went != before || took != want {
+					t.Errorf("waited %v behind %d, want %v behind %d", took, went, want, before)
+				}
+				for _, u := range crowd {
+					u.Leave()
+				}
+			})
+		})
+	}
+}
+
+func TestPriorityStrictStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, ageing := range []time.Duration{-1, 1<<63 - 1, ages, ages + 1} {
+			l := Limiter{Quotas: Quotas{{N: 1, Per: time.Minute}}, Ageing: ageing}
+			grant(t, &l, Claim{})
+			_, b := join(t, &l, Claim{Priority: Background})
+			_, n := join(t, &l, Claim{})
+			for range 1000 {
+				time.Sleep(59 * time.Second)
+				_, u := join(t, &l, Claim{Priority: Urgent})
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if !gone(u) || gone(n) || gone(b) {
+					t.Fatalf("Ageing %v: urgent %v, normal %v, background %v; want the urgent alone", ageing, gone(u), gone(n), gone(b))
+				}
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if !gone(n) || gone(b) {
+				t.Errorf("Ageing %v: normal %v, background %v; want the normal alone", ageing, gone(n), gone(b))
+			}
+			b.Leave()
+		}
+	})
+}
+
+// A heavy claim is not overtaken by light ones of its class or below, whatever is there for
+// them; those above overtake it for no longer than Ageing.
+func TestPriorityHeavyIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "10/s burst 10"), Ageing: time.Second}
+		grant(t, &l, Claim{N: 10})
+		start := time.Now()
+		_, heavy := join(t, &l, Claim{N: 10})
+		light := 0
+		var ws []*Waiter
+		for i := range 100 {
+			_, w := join(t, &l, Claim{Priority: Priority(i%2 - 1)})
+			ws = append(ws, w)
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+		}
+		if took := time.Since(start); !gone(heavy) || took != time.Second {
+			t.Errorf("the heavy one went: %v, after %v, want 1s", gone(heavy), took)
+		}
+		for _, w := range ws {
+			if gone(w) {
+				light++
+			}
+			w.Leave()
+		}
+		if light > 0 {
+			t.Errorf("%d light ones went before it", light)
+		}
+	})
+}
+
+func TestPriorityAmongChildren(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1/s")}
+		a, b := &Limiter{Parent: host}, &Limiter{Parent: host, Quotas: quotas(t, "1/2500ms")}
+		c := newCrowd()
+		c.claim(t.Context(), b, "b0", Claim{}, 0)
+		c.claim(t.Context(), a, "a1", Claim{Priority: Background}, 0)
+		c.claim(t.Context(), b, "b1", Claim{Priority: Background}, 0)
+		c.claim(t.Context(), a, "a2", Claim{}, 0)
+		c.claim(t.Context(), b, "b2", Claim{Priority: Urgent}, 0) // not before 2.5 s
+		c.claim(t.Context(), host, "h1", Claim{}, 0)
+		c.claim(t.Context(), host, "h2", Claim{Priority: Urgent}, 0)
+		c.check(t, "b0 0s", "h2 1s", "a2 2s", "b2 3s", "h1 4s", "a1 5s", "b1 6s")
+	})
+}
+
+func TestPriorityOfOneThatAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "1/s"), Ageing: 2500 * time.Millisecond}
+		g := grant(t, &l, Claim{})
+		g.Done(Answer{})
+		c := newCrowd()
+		c.claim(t.Context(), &l, "n1", Claim{}, 0)
+		c.claim(t.Context(), &l, "again", Claim{Priority: Background, Place: g.Place()}, 0) // as of 0, and a step behind
+		time.Sleep(2200 * time.Millisecond)
+		c.claim(t.Context(), &l, "n2", Claim{}, 0)
+		time.Sleep(500 * time.Millisecond)
+		c.claim(t.Context(), &l, "n3", Claim{}, 0)
+		c.check(t, "n1 1s", "again 2s", "n2 3s", "n3 4s")
+	})
+}
+
+func TestMaxQueueDisplaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 3, Ageing: 10 * time.Second}
+		c := newCrowd()
+		ask := func(name string, p Priority) { c.claim(t.Context(), &l, name, Claim{Priority: p}, 0) }
+		ask("first", Normal)
+		ask("b1", Background)
+		ask("n1", Normal)
+		ask("b2", Background)
+		time.Sleep(100 * time.Millisecond)
+		ask("b3", Background) // is the last itself
+		ask("n2", Normal)     // b2 makes room
+		ask("u1", Urgent)     // b1
+		ask("u2", Urgent)     // n2, the last of the least
+		ask("n3", Normal)     // is the last itself
+		ask("u3", Urgent)     // n1
+		ask("u4", Urgent)     // nobody is below it
+		c.check(t, "first 0s", "b1 refused 100ms", "b2 refused 100ms", "b3 refused 100ms", "n1 refused 100ms",
+			"n2 refused 100ms", "n3 refused 100ms", "u4 refused 100ms", "u1 1s", "u2 2s", "u3 3s")
+		for _, err := range c.errs {
+			if !errors.Is(err, ErrQueueFull) {
+				t.Errorf("got %v, want ErrQueueFull", err)
+			}
+		}
+	})
+}
+
+// Who has waited for so long that it would go first is not displaced.
+func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "1/m"), MaxQueue: 1, Ageing: time.Second}
+		grant(t, &l, Claim{})
+		_, n := join(t, &l, Claim{})
+		time.Sleep(time.Second)
+		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent}); !errors.Is(err, ErrQueueFull) || gone(n) {
+			t.Errorf("got %v, want ErrQueueFull", err)
+		}
+		n.Leave()
+	})
+}
+
+func TestQueueOfAQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "5/s queue 3, 10 tokens/s burst 10 queue 10")}
+		c := newCrowd()
+		for i, claim := range []Claim{
+			{}, {}, {}, tokens(5), // one goes, three wait
+			{}, // full
+		} {
+			c.claim(t.Context(), &l, fmt.Sprint(i), claim, 0)
+		}
+		c.check(t, "0 0s", "4 refused 0s", "1 200ms", "2 400ms", "3 600ms")
+		var e *Error
+		if err := c.errs[0]; !errors.Is(err, ErrQueueFull) || !errors.As(err, &e) || e.Quota != "5/s queue 3" {
+			t.Errorf("got %+v", err)
+		}
+	})
+}
+
+func TestQueueCountsTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "10 tokens/s burst 10 queue 8")}
+		c := newCrowd()
+		for i, n := range []int{10, 7, 6, 1, 0} { // 7 wait, which is less than 8: 6 more may
+			c.claim(t.Context(), &l, fmt.Sprint(i), tokens(n), 0)
+		}
+		c.check(t, "0 0s", "3 refused 0s", "1 700ms", "2 1.3s", "4 1.3s")
+	})
+}

@@ -1,0 +1,318 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSettle grants some of 10 tokens a second, settles it for another number after 300
+// ms, and looks when two others may go, to the nanosecond.
+func TestSettle(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		quota          string
+		claimed, spent int
+		one, other     int
+		oneAt, otherAt time.Duration
+	}{
+		// Too much was claimed: the rest goes back as if it had not been.
+		{"10 tokens/s burst 10", 10, 4, 9, 10, 300 * ms, 400 * ms},
+		{"10 tokens/s window", 10, 4, 6, 7, 300 * ms, s},
+		{"10 tokens/s window grid", 10, 4, 6, 7, 300 * ms, s},
+		{"10 tokens/s log", 10, 4, 6, 7, 300 * ms, s},
+		{"10 tokens/s sliding", 10, 4, 6, 7, 300 * ms, s},
+		{"10 tokens/s estimate", 10, 4, 6, 7, 300 * ms, s + s/8 + 1}, // 4·(1−1/8) is rounded to 3
+		// Too little: the difference is charged now.
+		{"10 tokens/s burst 10", 4, 10, 3, 4, 300 * ms, 400 * ms}, // 6+3−6 are left
+		{"10 tokens/s window", 4, 10, 1, 10, s, s},
+		{"10 tokens/s window grid", 4, 10, 1, 10, s, s},
+		{"10 tokens/s log", 4, 10, 4, 5, s, 1300 * ms},
+		{"10 tokens/s sliding", 4, 10, 4, 5, s, 1300 * ms},
+		{"10 tokens/s estimate", 4, 10, 1, 2, 1050*ms + 1, 1150*ms + 1},
+		// Even above what the quota ever grants.
+		{"10 tokens/s burst 10", 4, 30, 1, 10, 2100 * ms, 3 * s}, // 6+3−26 are left: 18 are short of 1
+		{"10 tokens/s window", 4, 30, 1, 10, s, s},
+		{"10 tokens/s log", 4, 30, 1, 10, 1300 * ms, 1300 * ms},
+		{"10 tokens/s sliding", 4, 30, 1, 10, 1300 * ms, 1300 * ms},
+		// To nothing, and to a number that counts as nothing.
+		{"10 tokens/s burst 10", 10, 0, 10, 10, 300 * ms, 300 * ms},
+		{"10 tokens/s log", 10, -3, 10, 10, 300 * ms, 300 * ms},
+		{"10 tokens/s window", 10, -3, 10, 10, 300 * ms, 300 * ms},
+	} {
+		for name, settle := range map[string]func(g Grant, spent Costs){
+			"before Done": func(g Grant, spent Costs) { g.Settle(spent); g.Done(Answer{}) },
+			"in Done":     func(g Grant, spent Costs) { g.Done(Answer{Spent: spent}) },
+			"after Done":  func(g Grant, spent Costs) { g.Done(Answer{}); g.Settle(spent) },
+			"twice":       func(g Grant, spent Costs) { g.Settle(spent); g.Done(Answer{Spent: spent}); g.Settle(spent) },
+		} {
+			t.Run(fmt.Sprintf("%s, %d for %d, %s", test.quota, test.spent, test.claimed, name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := Limiter{Quotas: quotas(t, test.quota)}
+					g := grant(t, &l, tokens(test.claimed))
+					time.Sleep(300 * ms)
+					settle(g, Costs{"tokens": test.spent, "points": 7})
+					for n, at := range map[int]time.Duration{test.one: test.oneAt, test.other: test.otherAt} {
+						if got := 300*ms + l.Forecast(tokens(n)).Wait; got != at {
+							t.Errorf("%d may go at %v, want %v", n, got, at)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSettleRetimesWaiters: a waits for 5 tokens until 500 ms, b behind it for 2 until 700
+// ms, and at 300 ms what went before them is settled.
+func TestSettleRetimesWaiters(t *testing.T) {
+	for _, test := range []struct {
+		spent int // of 10
+		want  []string
+	}{
+		{0, []string{"a 300ms", "b 300ms"}},
+		{8, []string{"a 300ms", "b 500ms"}},
+		{9, []string{"a 400ms", "b 600ms"}},
+		{10, []string{"a 500ms", "b 700ms"}},
+		{13, []string{"a 800ms", "b 1s"}},
+		{30, []string{"a 2.5s", "b 2.7s"}},
+	} {
+		for _, where := range []string{"in the bucket", "above", "below"} {
+			t.Run(fmt.Sprintf("%d, %s", test.spent, where), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					above := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+					l := &Limiter{Parent: above}
+					who := l
+					switch where {
+					case "in the bucket":
+						l, who = above, above
+					case "above":
+						who = above
+					}
+					g := grant(t, l, tokens(10))
+					c := newCrowd()
+					c.claim(t.Context(), who, "a", tokens(5), 0)
+					c.claim(t.Context(), who, "b", tokens(2), 0)
+					time.Sleep(300 * time.Millisecond)
+					g.Settle(Costs{"tokens": test.spent})
+					c.check(t, test.want...)
+				})
+			})
+		}
+	}
+}
+
+func TestSettleWarmUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := func(claimed, spent int) Forecast {
+			l := Limiter{Quotas: quotas(t, "10 tokens/s warm-up 2s")}
+			g := grant(t, &l, tokens(claimed))
+			g.Settle(Costs{"tokens": spent})
+			return l.Forecast(tokens(1))
+		}
+		want := after(5, 5)
+		for _, claimed := range []int{1, 4, 6, 20} {
+			if got := after(claimed, 5); got != want {
+				t.Errorf("5 spent of %d: %+v, want %+v as of 5", claimed, got, want)
+			}
+		}
+	})
+}
+
+func TestSettleRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "10/s burst 10, 100 tokens/s burst 100")}
+		g := grant(t, &l, Claim{N: 4})
+		g.Settle(Costs{Requests: 9})
+		g.Settle(Costs{"tokens": 100}) // the requests stay as they are
+		if one, none := l.Forecast(Claim{N: 2}), l.Forecast(tokens(50)); one.Wait != 100*time.Millisecond || none.Wait != 500*time.Millisecond {
+			t.Errorf("2 may go in %v and 50 tokens in %v, want 100ms and 500ms", one.Wait, none.Wait)
+		}
+		if got := l.State().InFlight; got != 4 {
+			t.Errorf("%d in flight, want what was claimed", got)
+		}
+		g.Cancel()
+		if f := l.Forecast(Claim{N: 10, Costs: Costs{"tokens": 100}}); f != (Forecast{}) || l.State().InFlight != 0 {
+			t.Errorf("after the cancel %+v, want that nothing is missing", f)
+		}
+	})
+}
+
+// A slot is held whatever it costs.
+func TestSettleLeavesSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "10 tokens in flight, 10 tokens/s burst 10")}
+		g := grant(t, &l, tokens(10))
+		g.Settle(Costs{"tokens": 0})
+		_, w := join(t, &l, tokens(1))
+		if gone(w) {
+			t.Error("10 of 10 are in flight, and one more goes")
+		}
+		g.Done(Answer{})
+		if !gone(w) {
+			t.Error("waits for nothing")
+		}
+	})
+}
+
+// TestSettleAgainstModel runs random histories through a Limiter and the model of
+// model_test.go, which has two units here: claims, cancels in line and after the grant,
+// and settlements before and after Done, several of one grant. Everybody goes in exactly
+// the same millisecond.
+func TestSettleAgainstModel(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 0) })
+		})
+	}
+}
+
+// settleAgainstModel: a grant costs up to more than was claimed.
+func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
+	t.Helper()
+	type charged struct {
+		at int // ms
+		n  [2]int
+	}
+	type claim struct {
+		asked, cost [2]int    // requests, tokens
+		parts       []charged // what was charged when
+		went        bool
+		waiter      *Waiter
+		grant       Grant
+	}
+	qs := []Quota{{N: 200}, {N: 100}, {N: 200, Unit: "tokens"}, {N: 50, Unit: "tokens"}}
+	r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
+	qs = qs[:2+r.IntN(3)]
+	unit := make([]int, len(qs))  // of each quota
+	level := make([]int, len(qs)) // thousandths
+	for i := range qs {
+		qs[i].Burst = 6 + r.IntN(8)
+		level[i] = qs[i].Burst * 1000
+		if qs[i].Unit != "" {
+			unit[i] = 1
+		}
+	}
+	l := &Limiter{Quotas: qs}
+	var line, open []*claim // open are granted and may be settled
+	now, spills := 0, make([]spill, len(qs))
+	charge := func(c *claim, n [2]int) {
+		for i := range qs {
+			level[i] -= 1000 * n[unit[i]]
+		}
+		c.parts = append(c.parts, charged{now, n})
+	}
+	// back gives n back, of the latest charges first.
+	back := func(c *claim, n [2]int) {
+		for u := range n {
+			for i := len(c.parts) - 1; i >= 0; i-- {
+				p := &c.parts[i]
+				k := min(n[u], p.n[u])
+				n[u], p.n[u] = n[u]-k, p.n[u]-k
+				for j, q := range qs {
+					if unit[j] == u {
+						level[j] += spills[j].back(p.at, 1000*k, 1000*q.Burst-level[j])
+					}
+				}
+			}
+		}
+	}
+	serve := func() {
+		for len(line) > 0 {
+			for i := range qs {
+				if n := line[0].asked[unit[i]]; n > 0 && level[i] < 1000*n {
+					return
+				}
+			}
+			charge(line[0], line[0].asked)
+			line[0].went = true
+			line = line[1:]
+		}
+	}
+	var waiting []*claim
+	check := func(what string) {
+		t.Helper()
+		serve()
+		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
+			went := c.waiter == nil || gone(c.waiter)
+			if went != c.went {
+				t.Fatalf("after %s at %v, %v went: %v; in the model: %v", what, l.now()-1, c.asked, went, c.went)
+			}
+			if went {
+				if c.waiter != nil {
+					c.grant = c.waiter.grant
+				}
+				open = append(open, c)
+			}
+			return went
+		})
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 300 {
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		for i, q := range qs {
+			level[i] = min(level[i]+q.N, 1000*q.Burst)
+			spills[i].tick(now+1, 1000*q.Burst-level[i])
+		}
+		now++
+		check("a millisecond")
+		switch k := r.IntN(10); {
+		case k < 5:
+			c := &claim{asked: [2]int{1 + r.IntN(2), r.IntN(5)}}
+			c.cost = c.asked
+			g, w := join(t, l, Claim{N: c.asked[0], Costs: Costs{"tokens": c.asked[1]}})
+			c.grant, c.waiter = g, w
+			line, waiting = append(line, c), append(waiting, c)
+			check("a claim")
+		case k < 6 && len(waiting) > 0:
+			i := r.IntN(len(waiting))
+			c := waiting[i]
+			waiting = slices.Delete(waiting, i, i+1)
+			line = slices.DeleteFunc(line, func(o *claim) bool { return o == c })
+			c.waiter.Wait(canceled)
+			check("a cancel in line")
+		case k < 9 && len(open) > 0:
+			c := open[r.IntN(len(open))]
+			was := c.cost
+			spent := Costs{}
+			if r.IntN(2) == 0 {
+				c.cost[0] = r.IntN(c.asked[0] + more + 1)
+				spent[Requests] = c.cost[0]
+			}
+			c.cost[1] = r.IntN(c.asked[1] + more + 1)
+			spent["tokens"] = c.cost[1]
+			var up, down [2]int
+			for i := range was {
+				up[i], down[i] = max(c.cost[i]-was[i], 0), max(was[i]-c.cost[i], 0)
+			}
+			if more == 0 && up != ([2]int{}) {
+				c.cost = was // only ever less
+				continue
+			}
+			back(c, down)
+			charge(c, up)
+			c.grant.Settle(spent)
+			check("a settlement")
+		case len(open) > 0:
+			i := r.IntN(len(open))
+			c := open[i]
+			open = slices.Delete(open, i, i+1)
+			if r.IntN(2) == 0 {
+				back(c, c.cost)
+				c.grant.Cancel()
+				check("a cancel")
+			} else {
+				c.grant.Done(Answer{})
+			}
+		}
+	}
+	for _, c := range waiting {
+		c.waiter.Leave()
+	}
+}

@@ -1,0 +1,407 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestInFlightFirstInFirstOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "2 in flight")}
+		c := newCrowd()
+		for i, seconds := range []int{3, 1, 1, 5, 1, 1} {
+			busy := time.Duration(seconds) * time.Second
+			c.claim(t.Context(), &l, fmt.Sprint(i), Claim{N: 1 + i}, busy) // each is one
+		}
+		c.check(t, "0 0s", "1 0s", "2 1s", "3 2s", "4 3s", "5 4s")
+		if !l.Idle() {
+			t.Error("not idle")
+		}
+	})
+}
+
+func TestInFlightBesideAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "10/s, 2 in flight")}
+		c := newCrowd()
+		for i := range 5 {
+			c.claim(t.Context(), &l, fmt.Sprint(i), Claim{}, 250*time.Millisecond)
+		}
+		c.check(t, "0 0s", "1 100ms", "2 250ms", "3 350ms", "4 500ms")
+	})
+}
+
+// TestInFlightEnds: until when a request is under way.
+func TestInFlightEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		quota string
+		end   func(g Grant)
+		free  bool
+	}{
+		"answered":                     {"1 in flight", func(g Grant) { g.Done(Answer{}) }, true},
+		"refused":                      {"1 in flight", func(g Grant) { g.Done(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
+		"lost":                         {"1 in flight", func(g Grant) { g.Done(Answer{Lost: true}) }, true},
+		"not sent":                     {"1 in flight", func(g Grant) { g.Cancel() }, true},
+		"is read":                      {"1 in flight", func(g Grant) { g.Done(Answer{Reading: true}) }, false},
+		"was read":                     {"1 in flight", func(g Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
+		"closed before":                {"1 in flight", func(g Grant) { g.Close() }, false},
+		"settled":                      {"1 in flight", func(g Grant) { g.Settle(Costs{Requests: 0}) }, false},
+		"unanswered":                   {"1 unanswered", func(g Grant) { g.Settle(Costs{Requests: 0}) }, false},
+		"unanswered, is read":          {"1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}) }, true},
+		"unanswered, not sent":         {"1 unanswered", func(g Grant) { g.Cancel() }, true},
+		"both, is read":                {"1 unanswered, 1 in flight", func(g Grant) { g.Done(Answer{Reading: true}) }, false},
+		"both, was read":               {"1 in flight, 1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
+		"more in flight than answered": {"2 in flight, 1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, test.quota), Rand: noJitter}
+				g := grant(t, l, Claim{})
+				if got, want := g.Lasts(), test.quota != "1 unanswered"; got != want {
+					t.Errorf("Lasts is %v, want %v", got, want)
+				}
+				_, w := join(t, l, Claim{})
+				if w.Forecast.Cause != CauseInFlight {
+					t.Errorf("waits for %+v", w.Forecast)
+				}
+				test.end(g)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if gone(w) != test.free {
+					t.Errorf("the next one goes: %v, want %v", gone(w), test.free)
+				}
+				w.Leave()
+			})
+		})
+	}
+}
+
+func TestInFlightClosedTwiceFreesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "2 in flight")}
+		g, _ := grant(t, l, Claim{}), grant(t, l, Claim{})
+		g.Done(Answer{Reading: true})
+		for range 3 {
+			g.Close()
+		}
+		grant(t, l, Claim{})
+		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); !errors.Is(err, ErrWait) {
+			t.Errorf("a third one: %v, want ErrWait", err)
+		}
+	})
+}
+
+func TestInFlightNotAfterWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "1 in flight, 1 unanswered, 1/s")}
+		c := newCrowd()
+		for _, name := range []string{"a", "b", "c"} {
+			c.wait(t.Context(), &l, name, 1)
+		}
+		c.check(t, "a 0s", "b 1s", "c 2s")
+		if s := l.State(); s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestInFlightIdleAndState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "5 in flight")}
+		l := &Limiter{Parent: host}
+		g := grant(t, l, Claim{})
+		time.Sleep(time.Hour)
+		if s := l.State(); s.InFlight != 1 || l.Idle() || host.Idle() {
+			t.Errorf("%+v; idle %v, the host %v: one is under way", s, l.Idle(), host.Idle())
+		}
+		g.Done(Answer{Reading: true})
+		if s := l.State(); s.InFlight != 0 || l.Idle() || host.Idle() {
+			t.Errorf("%+v; idle %v, the host %v: one is read", s, l.Idle(), host.Idle())
+		}
+		g.Close()
+		if !l.Idle() || !host.Idle() {
+			t.Error("not idle")
+		}
+		_, _ = grant(t, l, Claim{}), grant(t, host, Claim{})
+		host.SetQuotas(quotas(t, "2 in flight"))
+		if s := host.State(); s.Next != (Forecast{Cause: CauseInFlight, Quota: "2 in flight"}) {
+			t.Errorf("next %+v, want that it waits for an answer, and nobody knows for how long", s.Next)
+		}
+	})
+}
+
+func TestInFlightMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Name: "api", Quotas: quotas(t, "1 in flight"), MaxWait: time.Second}
+		c := newCrowd()
+		c.claim(t.Context(), &l, "a", Claim{}, 1500*time.Millisecond)
+		c.claim(t.Context(), &l, "b", Claim{}, 0)
+		time.Sleep(700 * time.Millisecond)
+		c.claim(t.Context(), &l, "c", Claim{}, 0)
+		c.check(t, "a 0s", "b refused 1s", "c 1.5s")
+		var e *Error
+		if err := c.errs[0]; !errors.Is(err, ErrMaxWait) || !errors.As(err, &e) || e.Cause != CauseInFlight || e.Quota != "1 in flight" || e.Bucket != "api" {
+			t.Errorf("got %+v", c.errs[0])
+		}
+	})
+}
+
+func TestInFlightDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limiter{Quotas: quotas(t, "1 in flight")}
+		c := newCrowd()
+		c.claim(t.Context(), &l, "a", Claim{}, 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c.claim(ctx, &l, "b", Claim{}, 0) // may come in time, for all that is known
+		c.claim(t.Context(), &l, "c", Claim{}, 0)
+		c.check(t, "a 0s", "b refused 1s", "c 2s")
+		if err := c.errs[0]; !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+// Nobody's timer fires while all that can happen is an answer.
+func TestInFlightNoTimerFires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "1 in flight")}
+		l := &Limiter{Parent: host, Quotas: quotas(t, "1 unanswered, 1000/s burst 1000")}
+		g := grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		_, v := join(t, host, Claim{})
+		host.mu.Lock() // a timer that fires waits here, and then time does not go on
+		time.Sleep(10 * 365 * 24 * time.Hour)
+		host.mu.Unlock()
+		g.Cancel()
+		if !gone(w) || gone(v) {
+			t.Errorf("gone %v and %v, want the first", gone(w), gone(v))
+		}
+		v.Leave()
+	})
+}
+
+func TestInFlightSetQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "2 in flight")}
+		var grants []Grant
+		var ws []*Waiter
+		for range 2 {
+			grants = append(grants, grant(t, l, Claim{}))
+		}
+		for range 6 {
+			_, w := join(t, l, Claim{})
+			ws = append(ws, w)
+		}
+		want := func(n int) {
+			t.Helper()
+			got := 0
+			for _, w := range ws {
+				if gone(w) {
+					got++
+				}
+			}
+			if got != n {
+				t.Errorf("%d of the waiters went, want %d", got, n)
+			}
+		}
+		set := func(text string) {
+			t.Helper()
+			if err := l.SetQuotas(quotas(t, text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set("3 in flight")
+		want(1)
+		set("1 in flight")
+		grants[0].Done(Answer{})
+		want(1) // 2 are under way
+		grants[1].Done(Answer{})
+		want(1)
+		ws[0].grant.Done(Answer{})
+		want(2)
+		set("1 in flight, 100/s burst 100") // at the same place: it remembers
+		want(2)
+		set("")
+		want(6)
+		set("1 in flight") // starts anew
+		grant(t, l, Claim{})
+		for _, w := range ws[1:] {
+			w.grant.Done(Answer{}) // frees nothing of what is new
+		}
+		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); !errors.Is(err, ErrWait) {
+			t.Errorf("got %v, want ErrWait", err)
+		}
+	})
+}
+
+// TestInFlightAgainstModel runs random histories through a host that bounds what is in
+// flight, and in another unit what is unanswered, and two routes below it with bounds of
+// their own. At each moment exactly those are under way who are by definition: the first
+// of each bucket in the order in which they asked, as long as there is room.
+func TestInFlightAgainstModel(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { inFlightAgainstModel(t, rand.New(rand.NewPCG(seed, 7))) })
+		})
+	}
+}
+
+func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	type claim struct {
+		in, n  int // the bucket, and the cost in units
+		state  int // 0 waits, 1 is unanswered, 2 is read, 3 is over
+		waiter *Waiter
+		grant  Grant
+	}
+	var ns [3]int // in flight, of the host and of the routes
+	units := 4 + r.IntN(4)
+	var ls [3]*Limiter
+	quota := func(i int) Quotas {
+		if i > 0 {
+			return Quotas{{Kind: InFlight, N: ns[i]}}
+		}
+		return Quotas{{Kind: InFlight, N: ns[i]}, {Kind: Unanswered, N: units, Unit: "units"}}
+	}
+	for i := range ls {
+		ns[i] = 1 + r.IntN(4)
+		ls[i] = &Limiter{Quotas: quota(i)}
+		if i > 0 {
+			ls[i].Parent = ls[0]
+		}
+	}
+	var claims []*claim // in the order in which they asked
+	fits := func(c *claim, i int) bool {
+		used, unanswered := 0, 0
+		for _, o := range claims {
+			if (o.state == 1 || o.state == 2) && (i == 0 || o.in == i) {
+				used++
+			}
+			if o.state == 1 {
+				unanswered += o.n
+			}
+		}
+		return used < ns[i] && (i > 0 || unanswered+c.n <= units)
+	}
+	serve := func() {
+		for again := true; again; {
+			again = false
+			var seen [3]bool
+			for _, c := range claims {
+				if c.state != 0 || seen[c.in] {
+					continue
+				}
+				seen[c.in] = true
+				if c.in > 0 && !fits(c, c.in) {
+					continue // waits below
+				}
+				if again = fits(c, 0); again {
+					c.state = 1
+				}
+				break // nobody passes it
+			}
+		}
+	}
+	check := func(what string) {
+		t.Helper()
+		serve()
+		for i, c := range claims {
+			went := c.waiter == nil || gone(c.waiter)
+			if went != (c.state > 0) {
+				t.Fatalf("after %s, claim %d of %d in %d went: %v; in the model: %v", what, i, c.n, c.in, went, !went)
+			}
+			if went && c.waiter != nil && c.grant.l == nil {
+				c.grant = c.waiter.grant
+			}
+		}
+	}
+	pick := func(state int) *claim {
+		var of []*claim
+		for _, c := range claims {
+			if c.state == state {
+				of = append(of, c)
+			}
+		}
+		if len(of) == 0 {
+			return nil
+		}
+		return of[r.IntN(len(of))]
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 300 {
+		switch k := r.IntN(14); k {
+		case 0, 1, 2, 3, 4:
+			c := &claim{in: r.IntN(3), n: r.IntN(5)}
+			claims = append(claims, c)
+			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: Costs{"units": c.n}})
+			check("a claim")
+		case 5, 6, 7:
+			if c := pick(1); c != nil {
+				c.state = 2 + k%2
+				c.grant.Done(Answer{Reading: c.state == 2})
+				check("an answer")
+			}
+		case 8, 9:
+			if c := pick(2); c != nil {
+				c.state = 3
+				c.grant.Close()
+				check("what was read")
+				c.grant.Close()
+				check("that it was closed twice")
+			}
+		case 10:
+			if c := pick(1); c != nil {
+				c.state = 3
+				c.grant.Cancel()
+				check("a cancel")
+			}
+		case 11, 12:
+			if c := pick(0); c != nil {
+				claims = slices.DeleteFunc(claims, func(o *claim) bool { return o == c })
+				if k == 11 {
+					c.waiter.Wait(canceled)
+				} else {
+					c.waiter.Leave()
+				}
+				check("one that left")
+			}
+		case 13:
+			i := r.IntN(3)
+			ns[i] = 1 + r.IntN(5)
+			ls[i].SetQuotas(quota(i))
+			check("SetQuotas")
+		}
+	}
+	for _, c := range claims {
+		switch c.state {
+		case 0:
+			c.state = 3
+			c.waiter.Leave()
+		case 1:
+			c.state = 3
+			c.grant.Done(Answer{})
+		case 2:
+			c.state = 3
+			c.grant.Close()
+		}
+		serve()
+		for _, c := range claims {
+			if c.state == 1 && c.grant.l == nil {
+				c.grant = c.waiter.grant
+			}
+		}
+	}
+	for i, l := range ls {
+		if s := l.State(); !l.Idle() || s.InFlight != 0 || s.Waiting != 0 {
+			t.Errorf("bucket %d in the end: idle %v, %+v", i, l.Idle(), s)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSpend asks without end for a limit of 10 in a minute, which is known from the
+// answer to the first, and looks at when each goes.
+func TestSpend(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		spend   Spend
+		maxWait time.Duration
+		want    [9]time.Duration
+	}{
+		{Auto, 0, [9]time.Duration{}},
+		{Auto, time.Minute, [9]time.Duration{}},
+		{Auto, 59 * s, [9]time.Duration{7: 0, 8: 30 * s}}, // of the last two, one goes now, and one in the middle of the minute
+		{Eager, 59 * s, [9]time.Duration{}},
+		{Balanced, 0, [9]time.Duration{8: 30 * s}},
+		{Balanced, 20 * s, [9]time.Duration{8: 20 * s}}, // nobody waits for longer for what is there
+		{Even, 0, [9]time.Duration{6 * s, 12 * s, 18 * s, 24 * s, 30 * s, 36 * s, 42 * s, 48 * s, 54 * s}},
+		{Even, 5 * s, [9]time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 30 * s, 35 * s, 40 * s, 45 * s}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := asker{t, &Limiter{Spend: test.spend, MaxWait: test.maxWait, Rand: noJitter}}
+			start := time.Now()
+			left := 9
+			answer := func() Answer {
+				return Answer{Statements: []Statement{{Limit: 10, Remaining: left, Reset: time.Minute - time.Since(start), ResetKnown: true}}}
+			}
+			a.get().Done(answer())
+			var got [9]time.Duration
+			for i := range got {
+				g := a.get()
+				got[i] = time.Since(start)
+				left--
+				g.Done(answer())
+			}
+			if got != test.want {
+				t.Errorf("%v, MaxWait %v: went at %v, want %v", test.spend, test.maxWait, got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestStackMeansWhatProvidersMean: of several quotas without a burst, only the one of the
+// shortest span spaces requests; of the others N go in any span.
+func TestStackMeansWhatProvidersMean(t *testing.T) {
+	const s = time.Second
+	for text, want := range map[string][]time.Duration{ // when each of 7 goes that come at once
+		"2/s":                              {0, s / 2, s, 3 * s / 2, 2 * s, 5 * s / 2, 3 * s},
+		"2/s, 4/m":                         {0, s / 2, s, 3 * s / 2, 61500 * s / 1000, 62 * s, 62500 * s / 1000},
+		"4/m, 2/s burst 3":                 {0, 0, 0, s / 2, 60500 * s / 1000, 60500 * s / 1000, 60500 * s / 1000},
+		"2/s burst 9, 4/m burst 2":         {0, 0, 15 * s, 30 * s, 45 * s, 60 * s, 75 * s},
+		"2/s, 4/m window":                  {0, s / 2, s, 3 * s / 2, 60 * s, 60*s + s/2, 61 * s},
+		"2/s, 4/m, 5/h":                    {0, s / 2, s, 3 * s / 2, 61500 * s / 1000, 3661500 * s / 1000, 3662 * s},
+		"2/s, 4 tokens/m":                  {0, s / 2, s, 3 * s / 2, 2 * s, 5 * s / 2, 3 * s},
+		"2/s, 4/m, 10 in flight, no limit": {0, s / 2, s, 3 * s / 2, 61500 * s / 1000, 62 * s, 62500 * s / 1000},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			qs, err := ParseQuotas(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, start := &Limiter{Quotas: qs}, time.Now()
+			for i, at := range want {
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(start); got != at {
+					t.Errorf("%s: number %d went at %v, want %v", text, i, got, at)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,309 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWaiterReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s")}
+		grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		start := time.Now()
+		<-w.Ready()
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("ready after %v, want 1s", took)
+		}
+		if w.Leave() {
+			t.Error("left after it was granted")
+		}
+		g, err := w.Wait(t.Context())
+		if err != nil || time.Since(start) != time.Second {
+			t.Fatalf("Wait: %v, after %v", err, time.Since(start))
+		}
+		g.Cancel() // and the token was kept for it all the time
+		grant(t, l, Claim{})
+	})
+}
+
+func TestWaiterReadyWhenItIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/m"), MaxWait: time.Minute}
+		grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		l.Pause(2 * time.Minute)
+		<-w.Ready()
+		if _, err := w.Wait(t.Context()); w.Leave() || !errors.Is(err, ErrMaxWait) {
+			t.Errorf("got %v, want ErrMaxWait", err)
+		}
+	})
+}
+
+func TestWaiterLeaveMovesOthersUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s burst 3")}
+		grant(t, l, Claim{N: 3})
+		_, heavy := join(t, l, Claim{N: 3})
+		c := newCrowd()
+		c.wait(t.Context(), l, "a", 1)
+		c.wait(t.Context(), l, "b", 1)
+		time.Sleep(1500 * time.Millisecond)
+		if !heavy.Leave() || gone(heavy) {
+			t.Error("did not leave")
+		}
+		c.check(t, "a 1.5s", "b 2s")
+		if s := l.State(); s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestWaiterPlaceIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s"), MaxWait: 10 * time.Second, MaxQueue: 3}
+		grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		c := newCrowd()
+		c.wait(t.Context(), l, "a", 1)
+		c.wait(t.Context(), l, "b", 1)
+		w.Leave()
+		c.wait(t.Context(), l, "d", 1)
+		time.Sleep(500 * time.Millisecond)
+		if _, err := l.Acquire(t.Context(), Claim{Place: w.Place()}); err != nil { // although the queue is full
+			t.Fatal(err)
+		}
+		if took := time.Since(c.start); took != time.Second {
+			t.Errorf("went at %v, want 1s: before all who came later", took)
+		}
+		c.check(t, "a 2s", "b 3s", "d 4s")
+	})
+}
+
+func TestWaiterMaxWaitCountsFromThePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1 in flight"), MaxWait: 3 * time.Second}
+		grant(t, l, Claim{})
+		start := time.Now()
+		_, w := join(t, l, Claim{})
+		time.Sleep(time.Second)
+		w.Leave()
+		time.Sleep(time.Second)
+		_, err := l.Acquire(t.Context(), Claim{Place: w.Place()})
+		if took := time.Since(start); !errors.Is(err, ErrMaxWait) || took != 3*time.Second {
+			t.Errorf("%v after %v, want ErrMaxWait after 3s", err, took)
+		}
+	})
+}
+
+func TestObserveChargesAndDelaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 in flight")}
+		c := Claim{Costs: Costs{"tokens": 10}, Priority: Background}
+		g, f := l.Observe(c)
+		if f != (Forecast{}) {
+			t.Errorf("the first: %+v, want no wait", f)
+		}
+		h, f := l.Observe(c)
+		if want := (Forecast{Wait: time.Second, Cause: CausePace, Quota: "10 tokens/s burst 10"}); f != want {
+			t.Errorf("the second: %+v, want %+v", f, want)
+		}
+		if got := l.State().InFlight; got != 2 {
+			t.Errorf("%d in flight", got)
+		}
+		_, w := join(t, l, tokens(0))
+		g.Done(Answer{})
+		if gone(w) {
+			t.Error("went while one is under way")
+		}
+		h.Settle(Costs{"tokens": 0})
+		h.Done(Answer{})
+		if !gone(w) {
+			t.Error("waits for nothing")
+		}
+	})
+}
+
+// TestForecastIsNotLater makes random histories of claims with priorities and units, in a
+// bucket and below it, asks for a forecast, claims the same, and lets time pass: nobody
+// goes before it was said, and whoever is alone goes exactly then.
+func TestForecastIsNotLater(t *testing.T) {
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 8))
+				forecastIsNotLater(t, r, forecastHistory{tree: seed%2 == 1})
+			})
+		})
+	}
+}
+
+// forecastHistory is what such a history consists of.
+type forecastHistory struct {
+	tree     bool // with buckets below that have quotas of their own
+	reserve  float64
+	anywhere bool // forecasts are asked for everywhere, and not only below
+}
+
+func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
+	t.Helper()
+	text := func() string {
+		return []string{
+			"10/s burst 5", "20/s burst 4, 100 tokens/s burst 20", "5/s log", "40/2s window, 30 tokens/s log",
+			"50 tokens/s burst 10 debt", "30/s sliding", "40/s burst 20, 50/m burst 20",
+		}[r.IntN(7)]
+	}
+	ls := []*Limiter{{Quotas: quotas(t, text()), Reserve: h.reserve, Ageing: time.Second}}
+	if h.tree {
+		for range 2 {
+			ls = append(ls, &Limiter{Parent: ls[0], Ageing: time.Second})
+			if h.anywhere {
+				ls[len(ls)-1].Quotas = quotas(t, text())
+			}
+		}
+	}
+	ask := func() (*Limiter, Claim) {
+		return ls[r.IntN(len(ls))], Claim{Costs: Costs{Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: Priority(r.IntN(3) - 1)}
+	}
+	var ws []*Waiter
+	for range 5 + r.IntN(40) {
+		l, c := ask()
+		if g, w := join(t, l, c); w != nil {
+			ws = append(ws, w)
+		} else if r.IntN(6) == 0 {
+			g.Cancel()
+		}
+		if r.IntN(3) == 0 {
+			time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond)
+			synctest.Wait()
+		}
+	}
+	l, c := ask()
+	f := l.Forecast(c)
+	start := time.Now()
+	if _, w := join(t, l, c); w != nil {
+		if w.Forecast != f {
+			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.Forecast)
+		}
+		<-w.Ready()
+	}
+	if took := time.Since(start); f.Wait > took || len(ws) == 0 && f.Wait != took {
+		t.Errorf("%+v: forecast %+v, but it went after %v", c, f, took)
+	}
+	for _, w := range ws {
+		w.Leave()
+	}
+}
+
+// TestEverythingAtOnce is for the race detector: priorities, units, slots, a reserve,
+// settlements, changes of quotas and holds, in a bucket and two below it, from many
+// goroutines. In the end nothing is left of it.
+func TestEverythingAtOnce(t *testing.T) {
+	const text = "20000/s burst 50, 100000 tokens/s burst 500, 6 in flight"
+	host := &Limiter{Quotas: quotas(t, text), Reserve: 0.2, MaxQueue: 50, Ageing: time.Millisecond, MaxWait: time.Second}
+	a := &Limiter{Parent: host, Quotas: quotas(t, "4 unanswered, 400 tokens in flight"), Reserve: 0.1, Ageing: time.Millisecond}
+	b := &Limiter{Parent: host, SlowStart: true, MaxQueue: 5, Ageing: time.Millisecond}
+	var wg sync.WaitGroup
+	for i := range 12 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 9))
+			for range 100 {
+				l := []*Limiter{host, a, b}[r.IntN(3)]
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
+				c := Claim{Costs: Costs{"tokens": r.IntN(100)}, Priority: Priority(r.IntN(3) - 1), NoWait: r.IntN(4) == 0}
+				everything(ctx, r, l, c)
+				cancel()
+				switch r.IntN(20) {
+				case 0:
+					l.Pause(time.Millisecond / 10)
+				case 1:
+					l.Resume()
+				case 2:
+					host.SetQuotas(Quotas{
+						{N: 20000, Burst: 40 + r.IntN(20)},
+						{N: 100_000, Burst: 500, Unit: "tokens"},
+						{N: 4 + r.IntN(4), Kind: InFlight},
+					})
+				case 3:
+					l.State()
+					l.Idle()
+					l.Forecast(c)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	time.Sleep(time.Millisecond)
+	for i, l := range []*Limiter{host, a, b} {
+		if s := l.State(); s.Waiting != 0 || s.InFlight != 0 || l.line.waiting != 0 || l.reading != 0 {
+			t.Errorf("bucket %d: %+v, %d wait, %d are read; want nobody left", i, s, l.line.waiting, l.reading)
+		}
+		for _, lim := range append(l.limits, l.spare...) {
+			if s, ok := lim.(*slots); ok && s.used != 0 {
+				t.Errorf("bucket %d: %d of %d are in flight", i, s.used, s.n)
+			}
+		}
+	}
+}
+
+// everything makes a claim in one of all ways, and ends it in one of all ways.
+func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
+	var g Grant
+	var err error
+	switch r.IntN(5) {
+	case 0:
+		l.Wait(ctx, 1)
+		return
+	case 1:
+		g, _ = l.Observe(c)
+	case 2:
+		var w *Waiter
+		if g, w, err = l.Join(ctx, c); w != nil {
+			select {
+			case <-w.Ready():
+			case <-time.After(time.Millisecond):
+				if w.Leave() {
+					c.Place = w.Place()
+					g, err = l.Acquire(ctx, c)
+					break
+				}
+			}
+			if c.Place == (Place{}) {
+				g, err = w.Wait(ctx)
+			}
+		}
+	default:
+		g, err = l.Acquire(ctx, c)
+	}
+	if err != nil {
+		return
+	}
+	spent := Costs{"tokens": r.IntN(120)}
+	if r.IntN(3) == 0 {
+		g.Settle(spent)
+	}
+	switch r.IntN(6) {
+	case 0:
+		g.Cancel()
+		return
+	case 1:
+		g.Done(Answer{Refused: true, Hold: time.Microsecond, HoldKnown: true})
+	case 2:
+		g.Done(Answer{Statements: []Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
+	case 3:
+		g.Done(Answer{Spent: spent, Reading: g.Lasts()})
+	default:
+		g.Done(Answer{Reading: g.Lasts()})
+	}
+	if r.IntN(2) == 0 {
+		g.Settle(spent)
+	}
+	g.Close()
+	g.Close()
+}
