@@ -51,3 +51,64 @@ func ExampleRetryAfter() {
 	// 2m0s true
 	// 0s false
 }
+
+// An API that counts tokens, under names of its own and in milliseconds.
+func ExampleReader() {
+	reader := &headers.Reader{Dialects: []headers.Dialect{{
+		Name: "acme", Unit: "tokens", Step: time.Millisecond,
+		Limit: "X-Acme-Quota", Remaining: "X-Acme-Quota-Left", Reset: "X-Acme-Quota-Reset",
+	}}}
+	if err := reader.Validate(); err != nil {
+		fmt.Println(err)
+	}
+
+	h := http.Header{}
+	h.Set("X-Acme-Quota", "1000")
+	h.Set("X-Acme-Quota-Left", "250")
+	h.Set("X-Acme-Quota-Reset", "1500")
+
+	l := reader.Parse(h, time.Time{}).Limits[0]
+	fmt.Println(l.Name, l.Remaining.N, "of", l.Limit.N, l.Unit, "until", l.Reset.In)
+	// Output: acme 250 of 1000 tokens until 1.5s
+}
+
+// Binance states what was used, and its documentation how much there is.
+func ExampleDialect() {
+	reader := &headers.Reader{Dialects: []headers.Dialect{{
+		Name: "weight", Unit: "weight", Total: 6000, Window: time.Minute, Used: "X-Mbx-Used-Weight-1m",
+	}}}
+	h := http.Header{}
+	h.Set("X-Mbx-Used-Weight-1m", "45")
+
+	l := reader.Parse(h, time.Time{}).Limits[0]
+	fmt.Println(l.Remaining.N, "of", l.Limit.N, "per", l.Window)
+	// Output: 5955 of 6000 per 1m0s
+}
+
+// What is wrong with a dialect is said before it is used.
+func ExampleReader_Validate() {
+	reader := &headers.Reader{Dialects: []headers.Dialect{
+		{Name: "minute", Remaining: "X-Acme-Left"},
+		{Name: "hour", Remaining: "X-Acme-Left"},
+	}}
+	fmt.Println(reader.Validate())
+	// Output: headers: Dialects[1] ("hour").Remaining: X-Acme-Left is Dialects[0] ("minute").Remaining already
+}
+
+// A 429 that no waiting helps: the quota of the day is used up, whatever RetryInfo says.
+func ExampleParseBody() {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json; charset=UTF-8")
+	body := []byte(`{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
+		{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [
+			{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "250"}]},
+		{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "22s"}]}}`)
+
+	facts := headers.ParseBody(h, body, time.Time{})
+	l := facts.Limits[0]
+	fmt.Println(l.Remaining.N, "of", l.Limit.N, l.Unit, "per", l.Window)
+	fmt.Println(facts.Retry.After, facts.Retry.Cause)
+	// Output:
+	// 0 of 250 requests per 24h0m0s
+	// 22s Spent
+}

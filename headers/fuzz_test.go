@@ -37,6 +37,7 @@ func FuzzParse(f *testing.F) {
 		}
 		facts := Parse(h, time.Unix(received, 0))
 		checkBounds(t, facts)
+		checkQuick(t, h, time.Unix(received, 0))
 		for range 3 { // the order of the map is another one each time
 			if again := Parse(h, time.Unix(received, 0)); summary(again) != summary(facts) {
 				t.Fatalf("two readings of the same headers\n%s\n%s", summary(facts), summary(again))
@@ -63,6 +64,29 @@ func FuzzRetryAfter(f *testing.F) {
 		d, ok := RetryAfter(value, time.Unix(date, 0))
 		if d < 0 || d > MaxRetryAfter || !ok && d != 0 {
 			t.Errorf("RetryAfter(%q) = %v, %v", value, d, ok)
+		}
+	})
+}
+
+// FuzzReader reads headers that a dialect names, whatever it is.
+func FuzzReader(f *testing.F) {
+	f.Add("acme", "tokens", int64(1000), int64(time.Minute), int64(time.Millisecond), "X-Acme-Left", "7", "X-Acme-Reset", "1500")
+	f.Add("", "", int64(0), int64(0), int64(time.Hour), "Retry-After", "1, 2", "retry-after", "99999999999999999999")
+	f.Add("\x00", "\n", int64(-1), int64(-1), int64(1), "Date", "-1", "", "0.000000001")
+	f.Fuzz(func(t *testing.T, name, unit string, total, window, step int64, left, leftValue, reset, resetValue string) {
+		d := Dialect{
+			Name: name, Unit: unit, Total: total, Window: time.Duration(window), Step: time.Duration(step),
+			Remaining: left, Reset: reset, RetryAfter: resetValue, Used: leftValue,
+		}
+		r := &Reader{Dialects: []Dialect{d, {Limit: left}}, Ignore: []string{reset}}
+		h := http.Header{left: {leftValue}, reset: {resetValue}, leftValue: {resetValue, "5"}, resetValue: {left}}
+		facts := r.Parse(h, noon)
+		checkBounds(t, facts)
+		if r.Validate() == nil && left != "" && reset != "" {
+			t.Errorf("Validate says nothing about %+v", r.Dialects) // Limit and Remaining are one header, at least
+		}
+		if again := r.Parse(h, noon); summary(again) != summary(facts) {
+			t.Errorf("two readings of the same headers\n%s\n%s", summary(facts), summary(again))
 		}
 	})
 }

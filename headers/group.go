@@ -21,7 +21,7 @@ const maxLimits = 64
 
 // appendLimits appends the limits that headers state: those of one group make one
 // limit, or several where values are lists.
-func appendLimits(limits []Limit, fields []found, c *clock, h *hints) []Limit {
+func appendLimits(limits []Limit, fields []found, c *clock, h *hints, b *bodyFacts) []Limit {
 	sortFields(fields)
 	start := len(limits)
 	var buf [12]*field
@@ -39,6 +39,12 @@ func appendLimits(limits []Limit, fields []found, c *clock, h *hints) []Limit {
 			from = append(from, fields[0].field)
 		}
 		fields = fields[n:]
+	}
+	if b != nil {
+		for _, l := range b.limits[:min(len(b.limits), maxLimits-(len(limits)-start))] {
+			limits = append(limits, l.Limit)
+			from = append(from, &field{family: bodyFamily, group: l.Name, rank: lastRank, long: l.long})
+		}
 	}
 	return limits[:start+settle(limits[start:], from, h)]
 }
@@ -90,6 +96,7 @@ func appendPlain(limits []Limit, g []found, n int, c *clock) []Limit {
 // reports whether that is anything.
 func plain(l *Limit, g []found, i int, c *clock) bool {
 	l.Name, l.Unit = g[0].name, requests
+	total := g[0].total
 	var (
 		gone  Count
 		share int64 // billionths, of a limit below one
@@ -115,14 +122,15 @@ func plain(l *Limit, g []found, i int, c *clock) bool {
 		switch f.role {
 		case limit:
 			l.Limit, share = parseLimit(item(f, i), &l.Window)
+			total = 0
 		case remaining:
 			l.Remaining = parseCount(item(f, i))
 		case used:
 			gone = parseCount(item(f, i))
 		case reset:
-			l.Reset = better(l.Reset, parseReset(item(f, i), f.form, c))
+			l.Reset = better(l.Reset, parseReset(item(f, i), f.field, c))
 		case window:
-			l.Window = cmp.Or(parseWindow(item(f, 0), unitOfForm(f.form)), l.Window)
+			l.Window = cmp.Or(parseWindow(item(f, 0), cmp.Or(f.step, time.Second)), l.Window)
 		case label:
 			l.Name = cmp.Or(l.Name, cleanName(trim(f.values[0])))
 		case kind:
@@ -134,6 +142,9 @@ func plain(l *Limit, g []found, i int, c *clock) bool {
 	if share > 0 && !l.Limit.Known && l.Window > 0 {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(share), float64(maxWindow)))
+	}
+	if total > 0 && !l.Limit.Known {
+		l.Limit = Count{total, true}
 	}
 	return complete(l, gone) && (!g[0].weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
 }
@@ -151,7 +162,7 @@ func (l *Limit) number(f *found, c *clock) bool {
 	case f.role == remaining:
 		l.Remaining = Count{min(n.whole, maxCount), true}
 	case f.role == reset && !l.Reset.Known:
-		l.Reset.number(n, f.form, c)
+		l.Reset.number(n, f.field, c)
 	default:
 		return false
 	}
@@ -208,13 +219,6 @@ func parseLimit(s string, window *time.Duration) (n Count, share int64) {
 		}
 	}
 	return n, 0
-}
-
-func unitOfForm(f form) time.Duration {
-	if f == millis {
-		return time.Millisecond
-	}
-	return time.Second
 }
 
 // members returns the number of members in the lines of a list.

@@ -28,6 +28,26 @@
 // a vendor's own names, X-RateLimit-*, X-Rate-Limit-*. Limits that differ are all
 // reported, those first whose Remaining is known. The order does not depend on
 // the order of the map.
+//
+// # Dialects
+//
+// What an API says in words of its own is told to a [Reader], as data:
+//
+//	reader := &headers.Reader{Dialects: []headers.Dialect{{
+//		Name: "acme", Unit: "tokens", Step: time.Millisecond,
+//		Remaining: "X-Acme-Quota-Left", Reset: "X-Acme-Quota-Reset",
+//	}}}
+//
+// # Bodies
+//
+// Some services say in the body of an error what others say in headers. Nothing reads
+// bodies unasked: [ParseBody] is given the beginning of one.
+//
+// # Refusals
+//
+// A status of 429 does not tell "not yet" from "not before you pay". Where a response
+// does, in a header, in a body, or by a daily limit of which nothing remains,
+// Retry.Cause is [Spent]. It is never concluded from a status, nor from prose.
 package headers
 
 import (
@@ -110,6 +130,7 @@ type Retry struct {
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
 	Resolution time.Duration // the step in which After was stated, as in Reset
 	Word       Word          // what the server says outright
+	Cause      Cause         // why the request is refused
 }
 
 // Word is what a server says outright about trying again.
@@ -149,15 +170,27 @@ const (
 // against received, the local time at which the response arrived, if h has none
 // that is usable. If received is zero, such instants are not known.
 func Parse(h http.Header, received time.Time) Facts {
-	limits, retry := Append(nil, h, received)
+	limits, retry := read(nil, h, received, nil, nil)
 	return Facts{Limits: limits, Retry: retry}
 }
 
 // Append is Parse for callers that count allocations: it appends to limits, and
 // for the common dialects it allocates nothing if the capacity suffices.
-func Append(limits []Limit, h http.Header, received time.Time) (_ []Limit, hint Retry) {
+func Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
+	return read(limits, h, received, nil, nil)
+}
+
+// read appends what h says to a reader with dialects of its own, and what a body says. Both
+// may be nil.
+func read(limits []Limit, h http.Header, received time.Time, own *table, b *bodyFacts) ([]Limit, Retry) {
 	var a answer
 	for key, values := range h {
+		if own != nil {
+			if f := own.lookup(key); f != nil {
+				a.add(f, values)
+				continue
+			}
+		}
 		if len(key) > 8 && key[:8] == "Content-" {
 			continue // the most frequent are told at a glance
 		}
@@ -169,11 +202,10 @@ func Append(limits []Limit, h http.Header, received time.Time) (_ []Limit, hint 
 			a.add(f, values)
 		}
 	}
-	if a.roles == 0 {
-		return limits, hint
+	if a.roles == 0 && b == nil {
+		return limits, Retry{}
 	}
-	limits = a.append(limits, received, &hint)
-	return limits, hint
+	return a.append(limits, received, b)
 }
 
 // answer is what a response has about limits. Most have nothing, so that it is small
@@ -200,9 +232,9 @@ func (a *answer) add(f *field, values []string) {
 	a.n++
 }
 
-// append appends the limits that the headers state, and fills in what they say about
+// append appends the limits that the headers state, and returns what they say about
 // trying again.
-func (a *answer) append(limits []Limit, received time.Time, r *Retry) []Limit {
+func (a *answer) append(limits []Limit, received time.Time, b *bodyFacts) ([]Limit, Retry) {
 	c := &clock{dates: a.dates, received: received}
 	fields := append(a.buf[:a.n], a.more...)
 	var hint hints
@@ -221,15 +253,27 @@ func (a *answer) append(limits []Limit, received time.Time, r *Retry) []Limit {
 		}
 		fields = fields[:n]
 	}
-	if n := len(fields); n > 0 && n <= maxFields && !a.roles.has(cache) && !c.aged {
-		limits = appendLimits(limits, fields, c, &hint)
+	if b != nil {
+		hint.cause = max(hint.cause, b.cause)
+		hint.body = b.delay
 	}
-	hint.fill(r)
-	return limits
+	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.has(cache) && !c.aged {
+		quick := b == nil && a.roles&^(quickRoles|unlimited) == 0
+		if quick {
+			limits, quick = appendQuick(limits, fields, c, &hint)
+		}
+		if !quick {
+			limits = appendLimits(limits, fields, c, &hint, b)
+		}
+	}
+	if a.roles&(unlimited|1<<pairs) == 0 && b == nil {
+		return limits, Retry{Cause: hint.cause} // no header has a hint
+	}
+	return limits, hint.retry()
 }
 
 // unlimited are the roles of headers that state no limit.
-const unlimited roleSet = 1<<retry | 1<<should | 1<<pushback | 1<<age | 1<<cache
+const unlimited roleSet = 1<<retry | 1<<should | 1<<pushback | 1<<reason | 1<<age | 1<<cache
 
 // aged reports whether Age says that a cache answered: it counts the seconds since
 // the origin did (RFC 9111, 5.1).

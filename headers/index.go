@@ -3,56 +3,91 @@ package headers
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
-// table finds what is known about a header by its name, in a few nanoseconds where a
-// map takes twenty; there is a look-up for each header of each response. It is an
-// open hash table that is half empty, so that what is not in it is told quickly.
-type table [512]struct {
-	name string
-	f    *field
+// Lengths of names of headers that are looked at.
+const (
+	minKey = 3
+	maxKey = 2 * maxName
+)
+
+// table finds what is known about a header by its name, however it is spelled, in a few
+// nanoseconds where a map takes twenty; there is a look-up for each header of each
+// response. It is an open hash table, at most half full, so that what is not in it is
+// told quickly.
+type table struct {
+	slots [2 * maxTable]struct {
+		hash uint32
+		name string
+		f    *field
+	}
+	n int // how many are used
 }
 
-// slot hashes a name of three bytes or more by its length and some of its bytes.
-func slot(name string) uint32 {
+// maxTable is how many names a table holds.
+const maxTable = 256
+
+// hash hashes a name of minKey bytes or more by its length and some of its bytes.
+func hash(name string) uint32 {
 	n := len(name)
 	h := uint32(name[n-1]) | uint32(name[n-3])<<8 | uint32(name[n/2])<<16 | uint32(name[0])<<24
-	return (h ^ uint32(n)*0x85EBCA6B) * 0x9E3779B1 >> 23 // the top 9 bits: Fibonacci hashing
+	h |= 0x20202020 // lower case
+	return (h ^ uint32(n)*0x85EBCA6B) * 0x9E3779B1
 }
 
+// slot is the top 9 bits of a hash (Fibonacci hashing).
+func slot(hash uint32) uint32 { return hash >> 23 }
+
 func (t *table) find(name string) *field {
-	for i := slot(name); ; i++ {
-		s := &t[i%uint32(len(t))]
+	h := hash(name)
+	for i := slot(h); ; i++ {
+		s := &t.slots[i%uint32(len(t.slots))]
 		if s.f == nil {
 			return nil
 		}
-		if s.name == name {
+		if s.hash == h && (s.name == name || strings.EqualFold(s.name, name)) {
 			return s.f
 		}
 	}
 }
 
-// add adds a name unless it is known.
-func (t *table) add(name string, f *field) {
-	for i := slot(name); ; i++ {
-		s := &t[i%uint32(len(t))]
-		if s.name == name {
-			return
-		}
-		if s.f == nil {
-			s.name, s.f = name, f
-			return
+// lookup is find for names of any length.
+func (t *table) lookup(name string) *field {
+	if len(name) < minKey || len(name) > maxKey {
+		return nil
+	}
+	return t.find(name)
+}
+
+// add adds a name unless it is known, and reports whether there is room for it.
+func (t *table) add(name string, f *field) bool {
+	if t.find(name) != nil {
+		return true
+	}
+	if t.n == maxTable {
+		return false
+	}
+	t.n++
+	h := hash(name)
+	for i := slot(h); ; i++ {
+		if s := &t.slots[i%uint32(len(t.slots))]; s.f == nil {
+			s.hash, s.name, s.f = h, name, f
+			return true
 		}
 	}
 }
 
 // known is what is known about headers beforehand.
-var known = newTable()
+var known = newKnown()
 
-func newTable() *table {
+func newKnown() *table {
 	t := &table{}
 	for i := range dialects {
-		dialects[i].add(t, uint8(i)+3)
+		d := &dialects[i]
+		for _, p := range d.parts() {
+			t.add(p.name, d.describe(p, i+3))
+		}
 	}
 	for name, f := range map[string]*field{
 		"Age":          {role: age},
@@ -60,12 +95,15 @@ func newTable() *table {
 		"Retry-After":  standardRetry,
 
 		// The SDKs of Azure and of OpenAI read these.
-		"Retry-After-Ms":      {role: retry, form: millis},
-		"X-Ms-Retry-After-Ms": {role: retry, form: millis},
+		"Retry-After-Ms":      {role: retry, step: time.Millisecond},
+		"X-Ms-Retry-After-Ms": {role: retry, step: time.Millisecond},
 
 		// The SDKs of OpenAI, Anthropic and Stripe obey these.
 		"X-Should-Retry":      {role: should},
 		"Stripe-Should-Retry": {role: should},
+
+		"Stripe-Rate-Limited-Reason": {role: reason},
+		"X-Amzn-Errortype":           {role: reason},
 
 		// https://github.com/grpc/proposal/blob/master/A6-client-retries.md
 		"Grpc-Retry-Pushback-Ms": {role: pushback},
@@ -88,8 +126,8 @@ func newTable() *table {
 // comparing numbers.
 func (t *table) number() {
 	var all []found
-	for i := range t {
-		if f := t[i].f; f != nil && f.role != ignored {
+	for i := range t.slots {
+		if f := t.slots[i].f; f != nil && f.role != ignored {
 			all = append(all, found{field: f})
 		}
 	}
@@ -102,31 +140,6 @@ func (t *table) number() {
 		if i == 0 || !sameGroup(all[i-1].field, all[i].field) {
 			set++
 		}
-		all[i].sorted, all[i].set = sorted, set
-	}
-}
-
-// add adds the headers of a dialect to a table. place is where the limit comes among
-// those of its family.
-func (d *dialect) add(t *table, place uint8) {
-	for name, role := range map[string]role{
-		d.limit: limit, d.remaining: remaining, d.used: used, d.reset: reset, d.per: window,
-		d.policy: policy, d.state: state, d.label: label, d.text: pairs, d.retry: retry,
-	} {
-		if name == "" {
-			continue
-		}
-		f := &field{
-			role: role, form: d.form, order: uint8(len(labels)), rank: rankOf(d.family), place: place,
-			family: d.family, group: d.name, name: d.name, unit: d.unit, window: d.window, series: d.series,
-			advisory: strings.HasPrefix(d.family, "beta-"),
-		}
-		if last := strings.ToLower(name[strings.LastIndexByte(name, '-')+1:]); f.form == auto {
-			f.form = forms[last]
-		}
-		if d.bare || d.name == "" {
-			f.group, f.place = "", 0
-		}
-		t.add(name, f)
+		all[i].sorted, all[i].set, all[i].quick = sorted, set, all[i].isQuick()
 	}
 }

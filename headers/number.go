@@ -65,6 +65,9 @@ func (n number) duration(unit, most time.Duration) (d, step time.Duration) {
 	return min(d, most), step
 }
 
+// float returns n as a float64.
+func (n number) float() float64 { return float64(n.whole) + float64(n.nanos)/1e9 }
+
 // parseDuration reads what time.Duration prints, and days: "6m0s", "120ms",
 // "1.5h", "1d". The step is that of the last part.
 func parseDuration(s string, most time.Duration) (d, step time.Duration, ok bool) {
@@ -121,17 +124,6 @@ func cutUnit(s string) (time.Duration, string) {
 	return 0, s
 }
 
-// periods are the words that name a window, in names of headers and in values.
-// A month and a year are names of windows without a fixed length.
-var periods = map[string]time.Duration{
-	"second": time.Second, "secondly": time.Second, "sec": time.Second, "persecond": time.Second, "qps": time.Second,
-	"minute": time.Minute, "minutely": time.Minute, "min": time.Minute, "perminute": time.Minute,
-	"hour": time.Hour, "hourly": time.Hour, "perhour": time.Hour,
-	"day": 24 * time.Hour, "daily": 24 * time.Hour, "perday": 24 * time.Hour,
-	"week": 7 * 24 * time.Hour, "weekly": 7 * 24 * time.Hour,
-	"month": 0, "monthly": 0, "permonth": 0, "year": 0, "yearly": 0,
-}
-
 // parseWindow reads a window: a number of units, a duration, or a word.
 func parseWindow(s string, unit time.Duration) time.Duration {
 	s = trim(s)
@@ -143,14 +135,6 @@ func parseWindow(s string, unit time.Duration) time.Duration {
 		return d
 	}
 	return parsePeriod(s)
-}
-
-// parsePeriod reads a window that is a word: "minute", "per_hour", "QPS".
-func parsePeriod(s string) time.Duration {
-	if len(s) > maxNumber {
-		return 0
-	}
-	return periods[strings.TrimPrefix(strings.ToLower(trim(s)), "per_")]
 }
 
 // maxWindow bounds Window: a leap year.

@@ -38,7 +38,7 @@ func epoch(n number) (t time.Time, step time.Duration, ok bool) {
 
 // parseReset reads when a limit is restored. In is negative if that is past: only
 // the whole limit tells what to make of it.
-func parseReset(s string, f form, c *clock) (r Reset) {
+func parseReset(s string, f *field, c *clock) (r Reset) {
 	s = trim(s)
 	if s == "" {
 		return r
@@ -58,12 +58,13 @@ func parseReset(s string, f form, c *clock) (r Reset) {
 }
 
 // number fills in a reset that is stated as a number.
-func (r *Reset) number(n number, f form, c *clock) {
-	unit := time.Second
+func (r *Reset) number(n number, f *field, c *clock) {
+	unit, most := time.Second, int64(maxDelay)
+	if f.step > 0 {
+		unit, most = f.step, int64(longest/f.step)
+	}
 	switch {
-	case f == millis && n.whole < minEpochMilli:
-		unit = time.Millisecond
-	case f != seconds && n.whole >= maxDelay:
+	case f.form != seconds && n.whole >= most:
 		if t, step, ok := epoch(n); ok {
 			r.instant(t, step, c)
 		}

@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -15,7 +16,7 @@ import (
 // The delay is at least zero and at most MaxRetryAfter. It is false if the value
 // makes no sense, or if it is an instant and date is zero.
 func RetryAfter(value string, date time.Time) (time.Duration, bool) {
-	h := parseDelay(value, auto, &clock{received: date})
+	h := parseDelay(value, standardRetry, &clock{received: date})
 	return h.after, h.known
 }
 
@@ -34,7 +35,7 @@ func (d delay) longer(e delay) delay {
 }
 
 // parseDelay reads one field line.
-func parseDelay(value string, f form, c *clock) delay {
+func parseDelay(value string, f *field, c *clock) delay {
 	s := trim(value)
 	if len(s) > 4*maxNumber || s == "" {
 		return delay{}
@@ -61,12 +62,10 @@ func parseDelay(value string, f form, c *clock) delay {
 	return longest
 }
 
-func numericDelay(n number, f form, c *clock) delay {
-	unit := time.Second
-	switch {
-	case f == millis && n.whole < minEpochMilli:
-		unit = time.Millisecond
-	case n.whole >= 1e9 && n.whole < maxEpochNano: // an instant by mistake, and those are of today
+func numericDelay(n number, f *field, c *clock) delay {
+	unit := cmp.Or(f.step, time.Second)
+	// An instant by mistake, and those are of today.
+	if n.whole >= max(1e9, int64(longest/unit)) && n.whole < maxEpochNano {
 		if t, step, ok := epoch(n); ok {
 			return delayUntil(t, step, c)
 		}
@@ -88,7 +87,9 @@ type hints struct {
 	millis        delay // Retry-After-Ms and the like
 	standard      delay // Retry-After
 	other         delay // names of single vendors
+	body          delay
 	never, should bool
+	cause         Cause
 }
 
 // standardRetry is the entry of Retry-After.
@@ -109,6 +110,8 @@ func (h *hints) add(f *field, values []string, c *clock) {
 			case "true":
 				h.should = true
 			}
+		case reason:
+			h.cause = max(h.cause, causeOf(v))
 		case pushback:
 			// Negative or unreadable means not to retry (gRPC proposal A6).
 			n, ok := parseNumber(trim(v))
@@ -119,17 +122,17 @@ func (h *hints) add(f *field, values []string, c *clock) {
 			d, step := n.duration(time.Millisecond, MaxRetryAfter)
 			h.millis = h.millis.longer(delay{d, step, true})
 		default:
-			h.addDelay(f, parseDelay(v, f.form, c))
+			h.addDelay(f, parseDelay(v, f, c))
 		}
 	}
 }
 
 func (h *hints) addDelay(f *field, d delay) {
 	switch {
-	case f == standardRetry:
-		h.standard = h.standard.longer(d)
-	case f.form == millis:
+	case f.step == time.Millisecond:
 		h.millis = h.millis.longer(d)
+	case f.rank == ownRank: // Retry-After, and what a user says is like it
+		h.standard = h.standard.longer(d)
 	default:
 		h.other = h.other.longer(d)
 	}
@@ -140,20 +143,30 @@ const disagreement = 2 * time.Second
 
 // delay returns the hint that counts: the one in milliseconds, unless Retry-After
 // is clearly longer; then Retry-After; then what single vendors send, also where it
-// is Retry-After before it was rounded.
+// is Retry-After before it was rounded. That of a body counts where it is the finer one
+// of two that agree, and where it is clearly longer.
 func (h *hints) delay() delay {
 	d := h.millis
 	if !d.known || h.standard.known && h.standard.after > d.after+disagreement {
 		d = h.standard
 	}
-	if o := h.other; !d.known || o.known && o.step < d.step && (o.after-d.after).Abs() <= d.step {
-		d = o
+	if !d.known || h.other.finer(d) {
+		d = h.other
+	}
+	if b := h.body; !d.known || b.finer(d) || b.known && b.after > d.after+disagreement {
+		d = b
 	}
 	return d
 }
 
-// fill fills in what all of it comes to.
-func (h *hints) fill(r *Retry) {
+// finer reports whether d is e before it was rounded.
+func (d delay) finer(e delay) bool {
+	return d.known && d.step < e.step && (d.after-e.after).Abs() <= e.step
+}
+
+// retry returns what all of it comes to.
+func (h *hints) retry() Retry {
+	r := Retry{Cause: h.cause}
 	if d := h.delay(); d.known {
 		r.Known, r.After, r.Resolution = true, d.after, d.step
 	}
@@ -163,4 +176,5 @@ func (h *hints) fill(r *Retry) {
 	case h.should:
 		r.Word = ShouldRetry
 	}
+	return r
 }

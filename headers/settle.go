@@ -10,13 +10,25 @@ func settle(limits []Limit, from []*field, h *hints) int {
 	if n > 1 {
 		n = shareReset(limits, from)
 		n = mergeAll(limits[:n], from)
-		order(limits[:n])
 	}
 	for i := range limits[:n] {
-		checkUnit(&limits[i], h)
-		limits[i].Reset.In = min(limits[i].Reset.In, MaxReset)
+		limits[i].settle(from[i], h)
+	}
+	if n > 1 {
+		order(limits[:n])
 	}
 	return n
+}
+
+// settle settles what one limit says by itself.
+func (l *Limit) settle(from *field, h *hints) {
+	if from.step == 0 {
+		checkUnit(l, h)
+	}
+	l.Reset.In = min(l.Reset.In, MaxReset)
+	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.long) {
+		h.cause = Spent
+	}
 }
 
 // shareReset gives a reset that stands alone to the named limits of its family

@@ -21,7 +21,7 @@ func appendStructured(limits []Limit, g []found, c *clock) []Limit {
 	for i := range g {
 		switch f := &g[i]; {
 		case f.role == state:
-			limits = appendStates(limits, f)
+			limits = appendStates(limits, f, c)
 		case f.role == policy || f.role == limit && strings.IndexByte(f.values[0], ';') >= 0:
 			policies = appendPolicies(policies, f)
 		}
@@ -61,8 +61,8 @@ func join(l *Limit, policies []Limit) []Limit {
 	return policies
 }
 
-// appendStates appends what RateLimit says.
-func appendStates(limits []Limit, f *found) []Limit {
+// appendStates appends what RateLimit says. Some write draft 07 with semicolons.
+func appendStates(limits []Limit, f *found, c *clock) []Limit {
 	var buf [fewMembers]entry
 	list, ok := scanList(buf[:0], f.values)
 	if !ok {
@@ -71,6 +71,9 @@ func appendStates(limits []Limit, f *found) []Limit {
 			return limits
 		}
 		if i := strings.IndexAny(lines[0], "=;,\""); i >= 0 && lines[0][i] == '=' {
+			if strings.IndexByte(lines[0], ',') < 0 && strings.IndexByte(lines[0], ';') >= 0 {
+				return appendKeys(limits, f, lines[0], c)
+			}
 			return appendCombined(limits, f, lines)
 		}
 		if list, ok = parseList(lines); !ok {

@@ -80,7 +80,7 @@ func appendKeys(limits []Limit, f *found, value string, c *clock) []Limit {
 			case remaining:
 				l.Remaining = parseCount(v)
 			case reset:
-				l.Reset = better(l.Reset, parseReset(v, auto, c))
+				l.Reset = better(l.Reset, parseReset(v, f.field, c))
 			case window:
 				l.Window = parseWindow(v, time.Second)
 			case label:

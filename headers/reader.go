@@ -1,0 +1,129 @@
+package headers
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Reader reads responses with dialects of the user's own beside those that the package
+// knows. The zero Reader, and a nil one, read what the functions of the package do.
+//
+// Its fields must not be changed, nor the Reader copied, after its first use. It is safe
+// for concurrent use.
+type Reader struct {
+	// Dialects are the user's own. A header that one of them names says what it says
+	// there and nothing else, and a limit that it states takes precedence over the same
+	// limit in other words. If empty, there are none.
+	Dialects []Dialect
+
+	// Ignore names headers that are not to be believed, whatever they seem to say. If
+	// empty, there are none.
+	Ignore []string
+
+	once    sync.Once
+	own     *table // what Dialects and Ignore say; nil if that is nothing
+	invalid error
+}
+
+// Validate reports what is wrong with the Dialects and with Ignore: a name that no header
+// can have, one that has two meanings, a dialect that says nothing, or a number out of
+// bounds. What it complains of is not read; all the rest is.
+func (r *Reader) Validate() error {
+	if r == nil {
+		return nil
+	}
+	r.once.Do(r.compile)
+	return r.invalid
+}
+
+// Parse is the function Parse with the Reader's dialects.
+func (r *Reader) Parse(h http.Header, received time.Time) Facts {
+	limits, retry := r.Append(nil, h, received)
+	return Facts{Limits: limits, Retry: retry}
+}
+
+// Append is the function Append with the Reader's dialects.
+func (r *Reader) Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
+	return read(limits, h, received, r.compiled(), nil)
+}
+
+// ParseBody is the function ParseBody with the Reader's dialects.
+func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
+	return parseBody(h, prefix, received, r.compiled())
+}
+
+// compiled returns what the Reader knows beside the package.
+func (r *Reader) compiled() *table {
+	if r == nil {
+		return nil
+	}
+	r.once.Do(r.compile)
+	return r.own
+}
+
+// Families of the limits of a Reader's dialects, and of those that bodies state. No name
+// of a header is like them.
+const (
+	ownFamily  = "(own)"
+	bodyFamily = "(body)"
+)
+
+// compile makes a table of what the fields say.
+func (r *Reader) compile() {
+	c := compiler{Reader: r, meanings: map[string]string{}}
+	for i := range r.Dialects {
+		d := r.Dialects[i]
+		where := fmt.Sprintf("Dialects[%d]", i)
+		if d.Name != "" {
+			where += fmt.Sprintf(" (%.64q)", d.Name)
+		}
+		if err := d.check(); err != nil {
+			c.complain(where, err)
+			continue
+		}
+		d.family = ownFamily
+		for _, p := range d.parts() {
+			f := d.describe(p, i)
+			f.group, f.place = strconv.Itoa(i), uint8(min(i, 255))
+			c.add(where+"."+p.field, p.name, f)
+		}
+	}
+	for i, name := range r.Ignore {
+		c.add(fmt.Sprintf("Ignore[%d]", i), http.CanonicalHeaderKey(name), &field{role: ignored})
+	}
+}
+
+// compiler fills in what a Reader keeps to itself.
+type compiler struct {
+	*Reader
+	meanings map[string]string // of the names so far, for error messages
+}
+
+// add adds what a header says.
+func (c *compiler) add(where, name string, f *field) {
+	err := checkKey(name)
+	if before := c.meanings[name]; err == nil && before != "" {
+		err = fmt.Errorf("%s is %s already", name, before)
+	}
+	if c.own == nil {
+		c.own = &table{}
+	}
+	if err == nil && !c.own.add(name, f) {
+		err = fmt.Errorf("there are over %d headers", maxTable)
+	}
+	if err != nil {
+		c.complain(where, err)
+		return
+	}
+	c.meanings[name] = where
+}
+
+// complain keeps the first mistake.
+func (c *compiler) complain(where string, err error) {
+	if c.invalid == nil {
+		c.invalid = fmt.Errorf("headers: %s: %w", where, err)
+	}
+}
