@@ -248,7 +248,7 @@ func TestContractBodyClosedOnEveryPath(t *testing.T) {
 		"rejected":         {&Transport{Base: ok, Quotas: quota, Mode: Reject}, nil},
 		"over MaxWait":     {&Transport{Base: ok, Quotas: quota}, nil},
 		"queue full":       {&Transport{Base: ok, Quotas: quota, MaxWait: 2 * time.Hour, MaxQueue: -1}, nil},
-		"cost above burst": {&Transport{Base: ok, Quotas: quota, Cost: func(*http.Request) int { return 2 }}, nil},
+		"cost above burst": {&Transport{Base: ok, Quotas: quota, Cost: func(*http.Request) throttle.Costs { return throttle.Costs{throttle.Requests: 2} }}, nil},
 		"past its deadline": {&Transport{Base: ok, Quotas: quota, MaxWait: 2 * time.Hour}, func(r *http.Request) *http.Request {
 			ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 			t.Cleanup(cancel)
@@ -302,7 +302,7 @@ func TestContractGetBodyFails(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || read(t, resp) != "why" || len(base.got) != 1 {
 			t.Errorf("got %v, %v", resp, err)
 		}
-		if s := tr.router.bucket(tr, req).State(); s.InFlight != 0 {
+		if s := lookup(tr, req).State(); s.InFlight != 0 {
 			t.Errorf("%d in flight", s.InFlight)
 		}
 	})

@@ -1,46 +1,63 @@
 package pacer
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/throttle"
 )
 
-// learn ends the grant with what became of the request, and returns whether it is
-// to be sent again.
-func (t *Transport) learn(req *http.Request, b *bucket, g *throttle.Grant, resp *http.Response, err error) verdict {
+// learn ends the grant with what became of the request, and returns whether it is to be
+// sent again. Sent is how much of its body was sent; nil if its length is known.
+func (t *Transport) learn(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, err error, sent *atomic.Int64) verdict {
 	if err != nil {
 		if neverSent(err) {
 			g.Cancel() // nothing reached the server, so nothing was used up
 		} else {
 			g.Done(throttle.Answer{Lost: true})
 		}
-		return t.judgeError(req, err)
+		return t.judgeError(req, tm, err)
 	}
 	if resp.Request != req {
 		resp.Request = req
 	}
 	var buf [2]headers.Limit
-	limits, hint := headers.Append(buf[:0], resp.Header, g.Time())
-	if len(limits) == 0 && resp.StatusCode < 400 {
+	at := tm.paid
+	if at.IsZero() {
+		at = g.Time()
+	}
+	limits, hint := headers.Append(buf[:0], resp.Header, at)
+	if len(limits) == 0 && resp.StatusCode < 400 && t.Spent == nil && !tm.counts && !g.Lasts() {
 		g.Done(throttle.Answer{})
 		b.budget.Deposit()
 		return verdict{}
 	}
-	return t.learnFrom(req, b, g, resp, limits, hint)
+	return t.learnFrom(req, tm, b, g, resp, limits, hint, sent)
 }
 
 // learnFrom is learn for an answer that says something.
-func (t *Transport) learnFrom(req *http.Request, b *bucket, g *throttle.Grant, resp *http.Response, limits []headers.Limit, hint headers.Retry) (v verdict) {
+func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, limits []headers.Limit, hint headers.Retry, sent *atomic.Int64) (v verdict) {
 	var buf [2]throttle.Statement
 	a := throttle.Answer{Statements: statements(buf[:0], limits)}
 	if resp.StatusCode >= 400 && refusal(resp.StatusCode, a.Statements, hint) {
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
 	}
+	if resp.StatusCode >= 400 {
+		v = t.judge(req, tm, resp, a.Refused, hint)
+	}
+	counts := false
+	if t.Spent != nil || tm.counts || g.Lasts() {
+		a.Spent, counts = t.spent(tm, resp, v, sent)
+		a.Reading = (counts || g.Lasts()) && v.kind == final && hasBody(req, resp)
+	}
 	held := g.Done(a)
+	if a.Reading {
+		resp.Body = t.watch(req, resp, g, counts, sent)
+	}
 	if resp.StatusCode < 500 && !a.Refused {
 		b.budget.Deposit()
 	}
@@ -48,10 +65,27 @@ func (t *Transport) learnFrom(req *http.Request, b *bucket, g *throttle.Grant, r
 	if a.Refused && held > 0 {
 		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: resp.StatusCode, For: held})
 	}
-	if resp.StatusCode >= 400 {
-		v = t.judge(req, resp, a.Refused, hint)
-	}
 	return v
+}
+
+// spent returns what the request has cost, as far as it is known now, and whether that is
+// for its bytes to tell. Of an answer that is not final nobody will read the body.
+func (t *Transport) spent(tm *terms, resp *http.Response, v verdict, sent *atomic.Int64) (spent throttle.Costs, counts bool) {
+	if t.Spent != nil {
+		spent = t.Spent(resp)
+	}
+	if _, known := spent[throttle.Bytes]; known || !tm.counts {
+		return spent, false
+	}
+	if spent = maps.Clone(spent); spent == nil {
+		spent = throttle.Costs{}
+	}
+	n := bytesOf(resp.Request, sent)
+	if v.kind == final && hasBody(resp.Request, resp) {
+		n += max(resp.ContentLength, 0)
+	}
+	spent[throttle.Bytes] = int(n)
+	return spent, true
 }
 
 // statements translates what headers say into what throttle learns from. A limit
@@ -64,25 +98,28 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 			continue
 		}
 		s := throttle.Statement{
-			Name: l.Name, Remaining: count(l.Remaining),
+			Name: l.Name, Unit: unit(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
-		}
-		if l.Unit == "" || l.Unit == "requests" {
-			// Costs are counted in requests. Of another unit it is known when it is
-			// used up, not how fast requests use it.
-			s.Limit = count(l.Limit)
 		}
 		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
 			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
-		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name }); i < 0 {
+		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name && o.Unit == s.Unit }); i < 0 {
 			to = append(to, s)
 		} else if s.Remaining < to[i].Remaining {
 			to[i] = s // a name that is given twice is one limit, and the tighter word counts
 		}
 	}
 	return to
+}
+
+// unit returns the name of a unit as users write it.
+func unit(name string) string {
+	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
+		return throttle.Bytes
+	}
+	return name
 }
 
 // count returns a number that the server stated, zero if it stated none.

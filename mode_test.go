@@ -242,7 +242,7 @@ func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cost := 0
 		base := ok()
-		tr := &Transport{Base: base, Quotas: all(throttle.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) int { return cost }}
+		tr := &Transport{Base: base, Quotas: all(throttle.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) throttle.Costs { return throttle.Costs{throttle.Requests: cost} }}
 		var got []time.Duration
 		start := time.Now()
 		for _, cost = range []int{20, 10, 5, 1, 0, -7} {

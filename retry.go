@@ -35,13 +35,13 @@ const (
 
 // judge says what an answer of 400 and above means. The server's own word on
 // retrying comes first.
-func (t *Transport) judge(req *http.Request, resp *http.Response, refusal bool, hint headers.Retry) verdict {
+func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, refusal bool, hint headers.Retry) verdict {
 	v := verdict{}
 	if hint.Known {
 		v.after = hint.After
 	}
 	switch {
-	case hint.Word == headers.NeverRetry || !replayable(req) || t.Mode == Observe:
+	case hint.Word == headers.NeverRetry || !replayable(req) || tm.mode == Observe:
 	case refusal:
 		v.kind = refused
 	case hint.Word == headers.ShouldRetry:
@@ -53,11 +53,11 @@ func (t *Transport) judge(req *http.Request, resp *http.Response, refusal bool, 
 }
 
 // judgeError says what it means that there was no answer.
-func (t *Transport) judgeError(req *http.Request, err error) verdict {
+func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict {
 	var local *throttle.Error
 	switch {
 	case req.Context().Err() != nil || errors.As(err, &local): // the caller, or a pacer below, gave up
-	case t.Mode == Observe || !replayable(req):
+	case tm.mode == Observe || !replayable(req):
 	case (idempotent(req) || neverSent(err)) && t.retryable(req, nil, err):
 		return verdict{kind: failed}
 	}
@@ -117,7 +117,7 @@ type exchange struct {
 	t      *Transport
 	req    *http.Request // the caller's
 	bucket *bucket
-	claim  throttle.Claim // for the next attempt
+	terms  terms          // of the next attempt
 	place  throttle.Place // of the latest
 
 	resp *http.Response // of the latest attempt, kept until the next is on its way
@@ -148,9 +148,8 @@ func (x *exchange) again(ctx context.Context, v verdict) (*http.Response, error)
 			return x.giveUp(ctx, err)
 		}
 		discard(x.resp)
-		x.resp, x.err = send(x.t.base(), next)
+		x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, x.bucket, &g)
 		x.place = g.Place()
-		v = x.t.learn(x.req, x.bucket, &g, x.resp, x.err)
 	}
 	return x.resp, x.err
 }
@@ -183,7 +182,7 @@ func (x *exchange) refused() error {
 	if x.refusals > x.t.maxRefusals() {
 		return ErrRefusals
 	}
-	x.claim.Place = x.place
+	x.terms.claim.Place = x.place
 	x.trace(true, 0)
 	return nil
 }
@@ -211,7 +210,7 @@ func (x *exchange) failed(ctx context.Context, after time.Duration) error {
 	}
 	x.delay = delay
 	// It is a new claim: it pays and waits like everybody.
-	x.claim.Place = throttle.Place{}
+	x.terms.claim.Place = throttle.Place{}
 	x.trace(false, delay)
 	err := x.sleep(ctx, delay)
 	if err != nil {
@@ -237,20 +236,13 @@ func (x *exchange) next() (time.Duration, bool) {
 }
 
 // acquire waits for the next turn. The answer at hand is kept meanwhile.
-func (x *exchange) acquire(ctx context.Context) (throttle.Grant, error) {
-	for {
-		g, w, err := x.bucket.Join(ctx, x.claim)
-		if w != nil {
-			x.t.Trace.queued(queued(x.req, w.Forecast))
-			x.keep()
-			return w.Wait(ctx)
-		}
-		if err != nil || !x.bucket.gone.Load() {
-			return g, err
-		}
-		g.Cancel()
-		x.bucket = x.t.router.bucket(x.t, x.req)
+func (x *exchange) acquire(ctx context.Context) (g throttle.Grant, err error) {
+	x.terms.paid = time.Time{}
+	b, err := x.t.acquire(ctx, x.req, &x.terms, &g, x.keep)
+	if err == nil {
+		x.bucket = b
 	}
+	return g, err
 }
 
 // giveUp returns the answer at hand rather than the reason why there will be no
@@ -306,7 +298,7 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-x.claim.Cancel:
+	case <-x.terms.claim.Cancel:
 		return throttle.ErrCanceled
 	}
 }

@@ -410,7 +410,7 @@ func TestRetryGaveUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range test.budget {
-					test.tr.router.bucket(test.tr, req).budget.Withdraw()
+					lookup(test.tr, req).budget.Withdraw()
 				}
 				sent := attempts(t, test.tr, req, test.answer)
 				if len(got) != 1 || !errors.Is(got[0].Why, test.want) || got[0].Attempts != sent {
@@ -428,7 +428,7 @@ func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
 		tr := &Transport{}
 		req := request(t, "GET", "http://a.example/", "").WithContext(ctx)
 		attempts(t, tr, req, status(503, ""))
-		if got := tr.router.bucket(tr, req).budget.Balance(); got != 10 {
+		if got := lookup(tr, req).budget.Balance(); got != 10 {
 			t.Errorf("balance %v, want 10: the retry was not made", got)
 		}
 	})

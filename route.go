@@ -1,7 +1,6 @@
 package pacer
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,14 +16,22 @@ import (
 
 // router finds the bucket of a request.
 type router struct {
-	hosts map[string]throttle.Quotas // of patterns that are a host and nothing else; "" for "/"
-	mux   *http.ServeMux             // of all patterns; nil if there are only hosts
+	table atomic.Pointer[routes]
 
 	mu      sync.Mutex // protects the fields below
 	buckets map[string]*bucket
 	sweepAt int // how many buckets there may be before idle ones are forgotten
+	// What was loaded, of buckets that there are not yet.
+	memories map[string]throttle.Memory
 
-	era    atomic.Int32           // counts sweeps
+	era atomic.Int32 // counts sweeps
+}
+
+// routes are what a Table amounts to.
+type routes struct {
+	*patterns[throttle.Quotas]
+	bytes bool // some quota is of bytes
+
 	recent atomic.Pointer[recent] // what was looked up last; only hosts, where there is no Key
 }
 
@@ -56,13 +63,18 @@ type bucket struct {
 	throttle.Limiter
 	budget backoff.Budget // retries of failures
 
+	hostname string // in lower case, without port
+	pattern  string // empty for the bucket of a host
+	key      string // in the map of buckets
+
 	era  atomic.Int32 // when it was looked up last
 	gone atomic.Bool  // it was forgotten: look it up again
 
 	spelled atomic.Pointer[recent] // as the latest request spelled its host
 
 	parent   *bucket
-	children int // protected by router.mu
+	children int             // protected by router.mu
+	quotas   throttle.Quotas // that it has now; protected by router.mu
 }
 
 // fewBuckets is how many buckets are kept without looking whether they are still
@@ -70,94 +82,101 @@ type bucket struct {
 // forgotten whenever their number has doubled.
 const fewBuckets = 1024
 
+// newRoutes checks the patterns and quotas of a table. It copies what it keeps.
+func newRoutes(quotas Table) (*routes, error) {
+	copied := make(map[string]throttle.Quotas, len(quotas))
+	rs := &routes{}
+	if err := quotas.check(); err != nil {
+		return nil, err
+	}
+	for pattern, qs := range quotas {
+		copied[pattern] = slices.Clone(qs)
+		rs.bytes = rs.bytes || slices.ContainsFunc(qs, func(q throttle.Quota) bool { return q.Unit == throttle.Bytes })
+	}
+	var err error
+	if rs.patterns, err = newPatterns(copied); err != nil {
+		return nil, fmt.Errorf("pacer: Quotas%w", err)
+	}
+	return rs, nil
+}
+
+// of returns the quotas of a bucket.
+func (rs *routes) of(b *bucket) throttle.Quotas {
+	if b.pattern == "" {
+		return rs.host(b.hostname)
+	}
+	if target := rs.all[bare(b.pattern)]; target != nil {
+		return target.value
+	}
+	return nil
+}
+
 // init checks the patterns and quotas of t.
 func (r *router) init(t *Transport) error {
-	r.hosts, r.buckets, r.sweepAt = map[string]throttle.Quotas{}, map[string]*bucket{}, fewBuckets
-	mux := http.NewServeMux()
-	for _, pattern := range slices.Sorted(maps.Keys(t.Quotas)) {
-		quotas := t.Quotas[pattern]
-		if err := quotas.Validate(); err != nil {
-			return fmt.Errorf("pacer: Quotas[%q]: %w", pattern, err)
+	rs, err := newRoutes(t.Quotas)
+	if err != nil {
+		return err
+	}
+	r.buckets, r.sweepAt = map[string]*bucket{}, fewBuckets
+	r.table.Store(rs)
+	return nil
+}
+
+// replace puts a table in the place of the one in force, and gives all buckets the quotas
+// that they have in it. If patterns have come or gone, all who wait look up their bucket
+// again, and line up there in the order of their places, before anybody goes.
+func (r *router) replace(rs *routes) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.buckets {
+		if b.parent == nil {
+			defer b.Freeze()()
 		}
-		if err := matchable(pattern); err != nil {
-			return fmt.Errorf("pacer: Quotas[%q]: %w", pattern, err)
+	}
+	old := r.table.Swap(rs)
+	if !maps.EqualFunc(old.all, rs.all, func(a, b *target[throttle.Quotas]) bool { return a.pattern == b.pattern }) {
+		for _, b := range r.buckets {
+			b.Dismiss()
 		}
-		if err := register(mux, pattern, &route{pattern, wildcards(pattern), quotas}); err != nil {
-			return fmt.Errorf("pacer: Quotas[%q]: want a pattern of http.ServeMux: %w", pattern, err)
-		}
-		if host, ok := hostOf(pattern); ok {
-			r.hosts[host] = quotas
-		} else {
-			r.mux = mux
+	}
+	for _, b := range r.buckets {
+		if qs := rs.of(b); !slices.Equal(qs, b.quotas) {
+			b.quotas = qs
+			if err := b.SetQuotas(qs); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// matchable finds mistakes that ServeMux lets pass, and with which no request would
-// ever match.
-func matchable(pattern string) error {
-	host, _, _ := strings.Cut(pattern[strings.LastIndexAny(pattern, " \t")+1:], "/")
-	switch {
-	case strings.Contains(pattern, "://"):
-		return errors.New(`want a pattern without a scheme, as "api.example.com/"`)
-	case host != strings.ToLower(host):
-		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
-	case strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":"):
-		return errors.New("want the host without a port: a pattern is for all ports of a host")
-	}
-	return nil
-}
-
-// register turns the panics of ServeMux, which name the mistake, into errors.
-func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
+// bucket returns the most specific bucket of the request, the others are its
+// parents, and the routes by which it was found.
+func (r *router) bucket(t *Transport, req *http.Request) (*bucket, *routes) {
+	for {
+		rs := r.table.Load()
+		simple := t.Key == nil && rs.mux == nil
+		if simple {
+			c := rs.recent.Load()
+			if c != nil && c.host == req.URL.Host && c.scheme == req.URL.Scheme && !c.bucket.gone.Load() {
+				c.bucket.use(r.era.Load())
+				return c.bucket, rs
+			}
 		}
-	}()
-	mux.Handle(pattern, h)
-	return nil
-}
-
-// hostOf returns the host of a pattern that is a host and nothing else: "host/".
-// That of "/" is empty.
-func hostOf(pattern string) (host string, ok bool) {
-	host, path, _ := strings.Cut(pattern, "/")
-	return host, path == "" && !strings.ContainsAny(host, " \t")
-}
-
-// wildcards returns the names in a pattern: those of "/{a}/{b...}" are a and b.
-func wildcards(pattern string) (names []string) {
-	for _, part := range strings.Split(pattern, "{")[1:] {
-		name, _, _ := strings.Cut(part, "}")
-		if name != "$" {
-			names = append(names, strings.TrimSuffix(name, "..."))
+		b := r.find(t, rs, req)
+		if b == nil {
+			continue // the table was replaced meanwhile
 		}
-	}
-	return names
-}
-
-// bucket returns the most specific bucket of the request; the others are its
-// parents.
-func (r *router) bucket(t *Transport, req *http.Request) *bucket {
-	simple := t.Key == nil && r.mux == nil
-	if simple {
-		if c := r.recent.Load(); c != nil && c.host == req.URL.Host && c.scheme == req.URL.Scheme {
-			c.bucket.use(r.era.Load())
-			return c.bucket
+		if simple {
+			c := b.spelled.Load()
+			if c == nil || c.host != req.URL.Host || c.scheme != req.URL.Scheme {
+				c = &recent{req.URL.Scheme, req.URL.Host, b}
+				b.spelled.Store(c)
+			}
+			rs.recent.Store(c)
 		}
+		return b, rs
 	}
-	b := r.find(t, req)
-	if simple {
-		c := b.spelled.Load()
-		if c == nil || c.host != req.URL.Host || c.scheme != req.URL.Scheme {
-			c = &recent{req.URL.Scheme, req.URL.Host, b}
-			b.spelled.Store(c)
-		}
-		r.recent.Store(c)
-	}
-	return b
 }
 
 // use notes that the bucket was looked up.
@@ -167,40 +186,37 @@ func (b *bucket) use(era int32) {
 	}
 }
 
-func (r *router) find(t *Transport, req *http.Request) *bucket {
+// find looks the bucket up, and makes it if there is none. It returns nil if rs is not
+// in force any more.
+func (r *router) find(t *Transport, rs *routes, req *http.Request) *bucket {
 	k := key{host: authority(req.URL)}
 	if t.Key != nil {
 		k.tenant = t.Key(req)
 	}
-	var m match
-	if r.mux != nil {
-		m = r.match(req)
+	var m match[throttle.Quotas]
+	if rs.mux != nil {
+		m = rs.match(req)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.table.Load() != rs {
+		return nil
+	}
 	b := r.buckets[k.String()]
 	if b == nil {
-		b = r.add(t, k, r.quotas(req.URL), nil)
+		b = r.add(t, k, rs, &bucket{hostname: hostname(req.URL)})
 	}
-	if m.route != nil {
-		k.pattern, k.values = m.route.pattern, m.values
+	b.use(r.era.Load()) // before another is added, for which idle ones may be forgotten
+	if m.target != nil {
+		k.pattern, k.values = m.target.pattern, m.values
 		host := b
 		if b = r.buckets[k.String()]; b == nil {
-			b = r.add(t, k, m.route.quotas, host)
+			b = r.add(t, k, rs, &bucket{hostname: host.hostname, pattern: k.pattern, parent: host})
 			host.children++
 		}
-		host.use(r.era.Load())
+		b.use(r.era.Load())
 	}
-	b.use(r.era.Load())
 	return b
-}
-
-// quotas returns those of the host's own pattern.
-func (r *router) quotas(u *url.URL) throttle.Quotas {
-	if qs, ok := r.hosts[strings.ToLower(u.Hostname())]; ok {
-		return qs
-	}
-	return r.hosts[""]
 }
 
 // name is what errors and hooks call the bucket: the host, or the pattern with
@@ -223,16 +239,19 @@ func (k key) name() string {
 	return name
 }
 
-// add makes a bucket, and forgets idle ones if there are too many.
-func (r *router) add(t *Transport, k key, quotas throttle.Quotas, parent *bucket) *bucket {
-	b := &bucket{parent: parent}
-	b.Name, b.Quotas, b.SlowStart, b.Rand = k.name(), quotas, true, t.Rand
+// add adds a bucket, and forgets idle ones if there are too many.
+func (r *router) add(t *Transport, k key, rs *routes, b *bucket) *bucket {
+	b.quotas = rs.of(b)
+	b.Name, b.Quotas, b.SlowStart, b.Rand = k.name(), b.quotas, true, t.Rand
 	b.MaxWait, b.MaxQueue, b.MaxHold, b.IdleAfter = t.maxWait(), t.MaxQueue, t.MaxHold, t.IdleAfter
+	b.Ageing, b.Reserve, b.Spend = t.Ageing, t.Reserve, t.Spend
 	b.budget.Ratio = t.BudgetRatio
-	if parent != nil {
-		b.Parent = &parent.Limiter
+	if b.parent != nil {
+		b.Parent = &b.parent.Limiter
 	}
-	r.buckets[k.String()] = b
+	b.key = k.String()
+	r.buckets[b.key] = b
+	r.remind(b)
 	b.use(r.era.Load())
 	if len(r.buckets) > r.sweepAt {
 		r.sweep()
@@ -258,76 +277,38 @@ func (t *Transport) State() []throttle.State {
 // limit is in force. Twice as many as remain are then allowed, so that a look-up
 // costs a constant number of steps on average.
 func (r *router) sweep() {
-	era := r.era.Load()
-	for k, b := range r.buckets {
-		if b.era.Load() == era || b.children > 0 {
-			continue
-		}
-		// Whoever has looked it up and not joined yet will see, after joining, that
-		// it is gone; whoever has joined before keeps it from being idle.
-		b.gone.Store(true)
-		if !b.Idle() {
-			b.gone.Store(false)
-			continue
-		}
-		delete(r.buckets, k)
-		if b.parent != nil {
-			b.parent.children--
+	for _, hosts := range [...]bool{false, true} { // after their children, which keep them
+		for k, b := range r.buckets {
+			if (b.parent == nil) == hosts && r.forget(b) {
+				delete(r.buckets, k)
+			}
 		}
 	}
-	r.recent.Store(nil)
+	r.table.Load().recent.Store(nil)
 	r.era.Add(1)
 	r.sweepAt = max(fewBuckets, 2*len(r.buckets))
 }
 
-// route is the handler of a pattern: it tells which pattern matched, and the
-// values of its wildcards.
-type route struct {
-	pattern string
-	names   []string
-	quotas  throttle.Quotas
+// forget reports whether b may be forgotten, and marks it as gone then.
+func (r *router) forget(b *bucket) bool {
+	if b.era.Load() == r.era.Load() || b.children > 0 {
+		return false
+	}
+	// Whoever has looked it up and not joined yet will see, after joining, that
+	// it is gone; whoever has joined before keeps it from being idle.
+	b.gone.Store(true)
+	if !b.Idle() {
+		b.gone.Store(false)
+		return false
+	}
+	if b.parent != nil {
+		b.parent.children--
+	}
+	return true
 }
 
-// match receives what a route tells. It is a ResponseWriter so that ServeMux can
-// pass it on; nothing is ever written.
-type match struct {
-	http.ResponseWriter
-	route  *route
-	values string
-}
-
-func (m *match) Header() http.Header         { return http.Header{} }
-func (m *match) Write(p []byte) (int, error) { return len(p), nil }
-func (m *match) WriteHeader(int)             {}
-
-// ServeHTTP implements http.Handler.
-func (p *route) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	m := w.(*match)
-	if _, ok := hostOf(p.pattern); ok {
-		return
-	}
-	values := make([]string, len(p.names))
-	for i, name := range p.names {
-		values[i] = req.PathValue(name)
-	}
-	m.route, m.values = p, strings.Join(values, "\x00")
-}
-
-// match asks the ServeMux. It is given a request of its own, since it writes to
-// what it is given.
-func (r *router) match(req *http.Request) match {
-	var m match
-	method := req.Method
-	if method == "" {
-		method = http.MethodGet
-	}
-	u := *req.URL
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	r.mux.ServeHTTP(&m, &http.Request{Method: method, Host: strings.ToLower(u.Hostname()), URL: &u})
-	return m
-}
+// hostname returns that of u in lower case.
+func hostname(u *url.URL) string { return strings.ToLower(u.Hostname()) }
 
 // authority returns the host and port of u in lower case, without the port that
 // its scheme implies.

@@ -18,7 +18,7 @@ func draws(t *testing.T, tr *Transport, method, url string) []string {
 		t.Fatal(err)
 	}
 	var names []string
-	for b := tr.router.bucket(tr, request(t, method, url, "")); b != nil; b = b.parent {
+	for b := lookup(tr, request(t, method, url, "")); b != nil; b = b.parent {
 		names = append(names, b.Name+" "+b.Quotas.String())
 	}
 	return names
@@ -84,7 +84,6 @@ func TestRouteValidate(t *testing.T) {
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]throttle.Quotas{"GET A.example/": nil}},
 		`Mode is 9, want Wait`:                      {Mode: 9},
 		`Fallback is nil, want a RoundTripper`:      {Mode: Degrade},
-		`Fallback is set, want it nil`:              {Fallback: http.DefaultTransport},
 		`ColdFactor is 0.5, want at least 1, or 0`:  {Quotas: map[string]throttle.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
 		`Burst is 5, want 0 beside a WarmUp`:        {Quotas: map[string]throttle.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
 		`N is 0, want a positive number beside a B`: {Quotas: map[string]throttle.Quotas{"/": {{Burst: 5}}}},
@@ -147,8 +146,8 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 			t.Errorf("%d buckets after 50 000 hosts", n)
 		}
 		for _, url := range []string{"http://held.example/", "http://short.example/", "http://child.example/x"} {
-			b := tr.router.bucket(tr, request(t, "GET", url, ""))
-			if f := b.Forecast(1); f.Wait < 10*time.Minute {
+			b := lookup(tr, request(t, "GET", url, ""))
+			if f := b.Forecast(throttle.Claim{}); f.Wait < 10*time.Minute {
 				t.Errorf("%s was forgotten: next may go in %v", b.Name, f.Wait)
 			}
 		}
@@ -162,7 +161,7 @@ func TestRouteForgottenWhileLookedUp(t *testing.T) {
 		if err := tr.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		old := tr.router.bucket(tr, req)
+		old := lookup(tr, req)
 		tr.router.mu.Lock()
 		tr.router.sweep()
 		tr.router.sweep()
@@ -173,7 +172,7 @@ func TestRouteForgottenWhileLookedUp(t *testing.T) {
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
-		if b := tr.router.bucket(tr, req); b == old {
+		if b := lookup(tr, req); b == old {
 			t.Error("the forgotten bucket is used again")
 		}
 	})
@@ -186,9 +185,9 @@ func TestRouteAllocatesNothing(t *testing.T) {
 	}
 	a, b := request(t, "GET", "http://a.example/", ""), request(t, "GET", "http://b.example/", "")
 	if n := testing.AllocsPerRun(100, func() {
-		tr.router.bucket(tr, a)
-		tr.router.bucket(tr, b)
-		tr.router.bucket(tr, b)
+		lookup(tr, a)
+		lookup(tr, b)
+		lookup(tr, b)
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
@@ -231,11 +230,11 @@ func TestRouteForgottenBetweenAttempts(t *testing.T) {
 		if err := tr.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		old = tr.router.bucket(tr, req)
+		old = lookup(tr, req)
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
-		if b := tr.router.bucket(tr, req); !old.gone.Load() || b == old || b.State().InFlight != 0 {
+		if b := lookup(tr, req); !old.gone.Load() || b == old || b.State().InFlight != 0 {
 			t.Errorf("bucket %p, was %p; state %+v", b, old, b.State())
 		}
 	})

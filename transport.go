@@ -11,9 +11,13 @@
 //
 // A request draws on buckets: that of its host, and, where Quotas name a pattern
 // for it, that of the most specific one. It goes when all of them grant it at the
-// same instant. If it cannot go now, Mode says what happens; by default it waits
-// in line, first come, first served, for at most MaxWait and never towards a
-// deadline of its context that it would miss.
+// same instant: as a request, in flight, and in the units of its Cost. If it cannot
+// go now, Mode says what happens; by default it waits in line, the urgent before
+// others and of equals the first who came, for at most MaxWait and never towards a
+// deadline of its context that it would miss. Acquire does this part alone.
+//
+// A [Call] in the context of a request says what is different for that one, and how
+// it went.
 //
 // The answer is learned from. What headers say about limits bounds what may go
 // until the reset; a Retry-After holds the whole bucket, not only the call that
@@ -46,12 +50,13 @@
 package pacer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cenkalti "github.com/cenkalti/backoff/v4"
@@ -74,24 +79,53 @@ type Transport struct {
 	// that is not named, each for itself. A request draws on its host's pattern
 	// and on the most specific other one; each value of a wildcard is a bucket of
 	// its own. What the server says may only lower them. None are needed: what is
-	// not configured is learned.
-	Quotas map[string]throttle.Quotas
+	// not configured is learned. SetQuotas replaces them while requests wait.
+	Quotas Table
 
 	// Key splits buckets further, by tenant or credential. If nil, all requests
 	// to a host draw on the same.
 	Key func(*http.Request) string
 
-	// Cost is what a request costs in tokens. If nil, and where it returns less
-	// than 1, a request costs 1.
-	Cost func(*http.Request) int
+	// Cost is what a request is thought to cost, in the units of Quotas:
+	// {"tokens": 1200}. Of throttle.Requests it costs 1 if that is not among them or
+	// less than 1. Of throttle.Bytes, where a quota is of bytes, it costs as many as
+	// the bodies of request and response have, if they are not among them. If nil,
+	// each request costs nothing else. What it returns must not be changed later.
+	Cost func(*http.Request) throttle.Costs
+
+	// Spent is what a request has cost as its answer tells: what differs from Cost
+	// is given back, or charged to those who come next. It must not read the body; see
+	// Call.Settle for what is in there. If nil, answers say nothing of costs.
+	Spent func(*http.Response) throttle.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is Wait.
 	Mode Mode
 
+	// Modes says so for some requests, under patterns as those of Quotas: the most
+	// specific one counts. Zero is the Mode of the Transport.
+	Modes map[string]Mode
+
 	// Fallback answers, in mode Degrade, what pacer would otherwise not send; what
-	// the server refuses is returned as it came. It must be set there and only
-	// there.
+	// the server refuses is returned as it came. It must be set if Mode or one of
+	// Modes is Degrade.
 	Fallback http.RoundTripper
+
+	// Priority is how urgent a request is, unless its Call says so. If nil, all are
+	// Normal.
+	Priority func(*http.Request) throttle.Priority
+
+	// Ageing is after how long of waiting a request is as good as a more urgent one that
+	// comes then; see throttle.Priority. Zero means 10 seconds. If negative, never.
+	Ageing time.Duration
+
+	// Reserve is the share of every quota and limit, from 0 to less than 1, that only
+	// Urgent requests may use. Zero means none.
+	Reserve float64
+
+	// MaxUnread bounds for how long an answer that nobody reads or closes counts as in
+	// flight, where Quotas say how many may be. Zero means 5 minutes. If negative,
+	// it counts for as long as its context lasts.
+	MaxUnread time.Duration
 
 	// MaxWait bounds how long a request waits for its turn, and how long one that
 	// the server refuses is tried again. Zero means two minutes, so that limits per
@@ -101,6 +135,10 @@ type Transport struct {
 	// MaxQueue bounds how many requests wait in a bucket. Zero means no bound. If
 	// negative, none waits.
 	MaxQueue int
+
+	// Spend says how what remains of a limit that the server speaks of is spent until
+	// its reset. Zero is throttle.Auto.
+	Spend throttle.Spend
 
 	// MaxHold bounds for how long a bucket is held on a server's word; after it,
 	// one request probes. Zero means 15 minutes. If negative, nothing that a
@@ -151,14 +189,16 @@ type Transport struct {
 	once    sync.Once
 	invalid error
 	router  router
+	modes   *patterns[Mode]
 }
 
-// Mode says what happens to a request that cannot go now.
+// Mode says what happens to a request that cannot go now. Zero leaves that to
+// whatever is less specific: to Modes in a Call, to Mode in Modes, and there it is Wait.
 type Mode int
 
 const (
 	// Wait lets it wait in line.
-	Wait Mode = iota
+	Wait Mode = iota + 1
 	// Reject returns a *throttle.Error at once.
 	Reject
 	// Degrade hands it to Fallback: a cached copy, a default, another host.
@@ -169,12 +209,45 @@ const (
 	Observe
 )
 
+var modes = [...]string{"default", "Wait", "Reject", "Degrade", "Observe"}
+
 // String returns the name of the constant.
 func (m Mode) String() string {
-	if names := [...]string{"Wait", "Reject", "Degrade", "Observe"}; m >= 0 && int(m) < len(names) {
-		return names[m]
+	if m >= 0 && int(m) < len(modes) {
+		return modes[m]
 	}
 	return "Mode(" + strconv.Itoa(int(m)) + ")"
+}
+
+// UnmarshalText reads the name of a constant, in any case: modes can be strings in JSON
+// and YAML, and flags. The empty text is zero.
+func (m *Mode) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*m = 0
+		return nil
+	}
+	for i, name := range modes {
+		if strings.EqualFold(name, string(text)) {
+			*m = Mode(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (m Mode) MarshalText() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return []byte(strings.ToLower(m.String())), nil
+}
+
+func (m Mode) check() error {
+	if m < 0 || int(m) >= len(modes) {
+		return fmt.Errorf("pacer: Mode is %d, want Wait, Reject, Degrade or Observe", int(m))
+	}
+	return nil
 }
 
 // Validate reports what is wrong with the configuration: which field or pattern,
@@ -186,15 +259,48 @@ func (t *Transport) Validate() error {
 }
 
 func (t *Transport) init() error {
+	degrade := t.Mode == Degrade
+	for pattern, mode := range t.Modes {
+		degrade = degrade || mode == Degrade
+		if err := mode.check(); err != nil {
+			return fmt.Errorf("%w in Modes[%q]", err, pattern)
+		}
+		if err := matchable(pattern); err != nil {
+			return fmt.Errorf("pacer: Modes[%q]: %w", pattern, err)
+		}
+	}
 	switch {
-	case t.Mode < Wait || t.Mode > Observe:
-		return fmt.Errorf("pacer: Mode is %d, want Wait, Reject, Degrade or Observe", t.Mode)
-	case t.Mode == Degrade && t.Fallback == nil:
+	case t.Mode.check() != nil:
+		return t.Mode.check()
+	case degrade && t.Fallback == nil:
 		return errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
-	case t.Mode != Degrade && t.Fallback != nil:
-		return errors.New("pacer: Fallback is set, want it nil in modes other than Degrade")
+	case t.Spend < throttle.Auto || t.Spend > throttle.Even:
+		return fmt.Errorf("pacer: Spend is %d, want Auto, Eager, Balanced or Even", int(t.Spend))
+	case !(t.Reserve >= 0 && t.Reserve < 1):
+		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
+	}
+	if len(t.Modes) > 0 {
+		var err error
+		if t.modes, err = newPatterns(t.Modes); err != nil {
+			return fmt.Errorf("pacer: Modes%w", err)
+		}
 	}
 	return t.router.init(t)
+}
+
+// SetQuotas replaces Quotas while requests are on their way. Those who wait are timed
+// anew, and go to the line of the pattern that is theirs now, to the place that is
+// theirs. A pattern that stays keeps what was charged to it. If something is wrong with the
+// table, nothing is changed.
+func (t *Transport) SetQuotas(quotas Table) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	rs, err := newRoutes(quotas)
+	if err != nil {
+		return err
+	}
+	return t.router.replace(rs)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -204,23 +310,64 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := req.Context()
-	c := throttle.Claim{N: t.cost(req), Cancel: req.Cancel, NoWait: t.Mode != Wait} //nolint:staticcheck // old callers still use Cancel, and http.Client does
+	called := callOf(ctx)
+	tm := t.terms(req, called)
 	var g throttle.Grant
-	b, err := t.acquire(ctx, req, &c, &g)
-	if err != nil {
-		if t.Mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
-			return t.Fallback.RoundTrip(req)
+	b := t.paid(req, called, &g)
+	if b != nil {
+		tm.paid = time.Now()
+	} else {
+		var err error
+		if b, err = t.acquire(ctx, req, &tm, &g, nil); err != nil {
+			t.Trace.refused(Refused{Request: req, Bucket: b.Name, Err: err})
+			if tm.mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
+				return t.fallback(req)
+			}
+			closeBody(req)
+			return nil, err
 		}
-		closeBody(req)
-		return nil, err
 	}
-	resp, err := send(t.base(), req)
-	v := t.learn(req, b, &g, resp, err)
+	resp, v, err := t.attempt(req, req, &tm, b, &g)
 	if v.kind == final {
 		return resp, err
 	}
-	x := exchange{t: t, req: req, bucket: b, claim: c, place: g.Place(), resp: resp, err: err}
+	x := exchange{t: t, req: req, bucket: b, terms: tm, place: g.Place(), resp: resp, err: err}
 	return x.again(ctx, v)
+}
+
+// attempt sends next, which is req or a copy of it, and learns from what comes back.
+func (t *Transport) attempt(req, next *http.Request, tm *terms, b *bucket, g *throttle.Grant) (*http.Response, verdict, error) {
+	tm.call.sent(t, g)
+	var sent *atomic.Int64
+	if tm.counts && req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody { // 0 means that it is not known, too
+		sent = new(atomic.Int64)
+		next = next.WithContext(next.Context())
+		next.Body = countedBody{next.Body, sent}
+	}
+	resp, err := t.send(next, g)
+	return resp, t.learn(req, tm, b, g, resp, err, sent), err
+}
+
+// send hands the request to Base. If that panics, the grant ends all the same: a slot
+// would be lost for ever.
+func (t *Transport) send(req *http.Request, g *throttle.Grant) (*http.Response, error) {
+	came := false
+	defer func() {
+		if !came {
+			g.Done(throttle.Answer{Lost: true})
+		}
+	}()
+	resp, err := send(t.base(), req)
+	came = true
+	return resp, err
+}
+
+func (t *Transport) fallback(req *http.Request) (*http.Response, error) {
+	if t.Fallback == nil { // the Call asks for it
+		closeBody(req)
+		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
+	}
+	return t.Fallback.RoundTrip(req)
 }
 
 // CloseIdleConnections forwards to Base, as http.Client expects of its Transport.
@@ -241,62 +388,11 @@ func (t *Transport) check(req *http.Request) error {
 	return t.Validate()
 }
 
-// acquire finds the bucket of the request, and waits until it and those above it
-// grant the claim, in the way that Mode says. Claim and grant are passed by pointer
-// on the way of every request, where copies of them would be much of the cost.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, c *throttle.Claim, g *throttle.Grant) (*bucket, error) {
-	for {
-		b := t.router.bucket(t, req)
-		if t.Mode == Observe {
-			*g = t.observe(req, b, c)
-			return b, nil
-		}
-		var w *throttle.Waiter
-		var err error
-		if *g, w, err = b.Join(ctx, *c); w != nil || err != nil {
-			*g, err = t.wait(ctx, req, b, w, err)
-			return b, err
-		}
-		if !b.gone.Load() {
-			return b, nil
-		}
-		g.Cancel()
-	}
-}
-
-// wait waits in line.
-func (t *Transport) wait(ctx context.Context, req *http.Request, b *bucket, w *throttle.Waiter, err error) (g throttle.Grant, _ error) {
-	if w != nil {
-		t.Trace.queued(queued(req, w.Forecast))
-		g, err = w.Wait(ctx)
-	}
-	if err != nil {
-		t.Trace.refused(Refused{Request: req, Bucket: b.Name, Err: err})
-	}
-	return g, err
-}
-
-// observe lets the request go, and tells how long it should have waited.
-func (t *Transport) observe(req *http.Request, b *bucket, c *throttle.Claim) throttle.Grant {
-	g, f := b.Observe(c.N)
-	if f.Wait > 0 {
-		t.Trace.queued(queued(req, f))
-	}
-	return g
-}
-
 func (t *Transport) base() http.RoundTripper {
 	if t.Base != nil {
 		return t.Base
 	}
 	return http.DefaultTransport
-}
-
-func (t *Transport) cost(req *http.Request) int {
-	if t.Cost == nil {
-		return 1
-	}
-	return max(t.Cost(req), 1)
 }
 
 func (t *Transport) maxWait() time.Duration {

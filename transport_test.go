@@ -125,3 +125,9 @@ func read(t *testing.T, resp *http.Response) string {
 	}
 	return string(b)
 }
+
+// lookup returns the bucket of a request.
+func lookup(tr *Transport, req *http.Request) *bucket {
+	b, _ := tr.router.bucket(tr, req)
+	return b
+}

@@ -1,0 +1,201 @@
+package pacer
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// Call is one call of an API: what it asks of the Transports that carry it, where that
+// differs from their fields, and how it went. Redirects and retries belong to it. The
+// zero Call asks for nothing. It belongs to one call at a time.
+//
+//	call := &pacer.Call{Costs: throttle.Costs{"tokens": 1200}, Priority: throttle.Urgent}
+//	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
+type Call struct {
+	// Mode says what happens if it cannot go now. Zero is what the Transport says.
+	Mode Mode
+
+	// Priority is how urgent it is. Zero is what Transport.Priority says.
+	Priority throttle.Priority
+
+	// Costs is what it is thought to cost. What is not among it costs what
+	// Transport.Cost says.
+	Costs throttle.Costs
+
+	mu     sync.Mutex // protects the fields below
+	sends  []sends
+	waited time.Duration
+}
+
+// sends is what one Transport has sent for a call, of which there may be one below the other.
+type sends struct {
+	by       *Transport
+	grant    throttle.Grant // of the latest
+	attempts int
+}
+
+// WithCall returns a context with which a request belongs to c.
+func WithCall(ctx context.Context, c *Call) context.Context {
+	next := &called{call: c}
+	if last := callOf(ctx); last != nil {
+		next.paid = last.paid
+	}
+	return context.WithValue(ctx, callKey{}, next)
+}
+
+// Attempts returns how often a request was sent for the call.
+func (c *Call) Attempts() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sends {
+		n = max(n, s.attempts) // what one sends passes through the others
+	}
+	return n
+}
+
+// Waited returns for how long the call waited in line.
+func (c *Call) Waited() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waited
+}
+
+// Settle tells what the request that was sent last has really cost, in the units that
+// are among spent; see throttle.Grant.Settle. It is for costs that stand in the body
+// of an answer, and may be called when that has been read. Before anything was sent it
+// does nothing.
+func (c *Call) Settle(spent throttle.Costs) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.sends {
+		c.sends[i].grant.Settle(spent)
+	}
+}
+
+// sent notes that t sends a request.
+func (c *Call) sent(t *Transport, g *throttle.Grant) {
+	if c == nil {
+		return
+	}
+	g.Share()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.sends {
+		if s := &c.sends[i]; s.by == t {
+			s.grant = *g
+			s.attempts++
+			return
+		}
+	}
+	c.sends = append(c.sends, sends{t, *g, 1})
+}
+
+// wait notes that a request waited.
+func (c *Call) wait(d time.Duration) {
+	if c != nil {
+		c.mu.Lock()
+		c.waited += d
+		c.mu.Unlock()
+	}
+}
+
+type callKey struct{}
+
+// called is what the context of a request knows.
+type called struct {
+	call *Call    // nil if there is none
+	paid *payment // nil if nothing was paid
+}
+
+func callOf(ctx context.Context) *called {
+	c, _ := ctx.Value(callKey{}).(*called)
+	return c
+}
+
+// terms are those on which a request goes.
+type terms struct {
+	call   *Call
+	mode   Mode
+	claim  throttle.Claim
+	counts bool      // the bytes of its bodies
+	paid   time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
+}
+
+// terms returns those of a request: what its Call says, and else the Transport.
+func (t *Transport) terms(req *http.Request, c *called) (tm terms) {
+	tm.mode = t.Mode
+	if t.modes != nil {
+		tm.mode = t.modeOf(req)
+	}
+	tm.claim.Cancel = req.Cancel //nolint:staticcheck // old callers still use it, and http.Client does
+	if t.Cost != nil {
+		tm.claim.Costs = t.Cost(req)
+	}
+	if t.Priority != nil {
+		tm.claim.Priority = t.Priority(req)
+	}
+	if c != nil && c.call != nil {
+		tm.obey(c.call)
+	}
+	if t.router.table.Load().bytes {
+		tm.countBytes(req)
+	}
+	if tm.mode == 0 {
+		tm.mode = Wait
+	}
+	tm.claim.NoWait = tm.mode != Wait
+	return tm
+}
+
+// obey takes over what the call says.
+func (tm *terms) obey(call *Call) {
+	tm.call = call
+	if call.Mode != 0 {
+		tm.mode = call.Mode
+	}
+	if call.Priority != throttle.Normal {
+		tm.claim.Priority = call.Priority
+	}
+	if len(call.Costs) > 0 {
+		costs := maps.Clone(call.Costs)
+		for unit, n := range tm.claim.Costs {
+			if _, ok := costs[unit]; !ok {
+				costs[unit] = n
+			}
+		}
+		tm.claim.Costs = costs
+	}
+}
+
+// countBytes has the bytes of request and response count, unless somebody knows better.
+// Before it is sent, the length of the request's body is known at most.
+func (tm *terms) countBytes(req *http.Request) {
+	if _, ok := tm.claim.Costs[throttle.Bytes]; ok {
+		return
+	}
+	costs := maps.Clone(tm.claim.Costs)
+	if costs == nil {
+		costs = throttle.Costs{}
+	}
+	costs[throttle.Bytes] = int(max(req.ContentLength, 0))
+	tm.claim.Costs, tm.counts = costs, true
+}
+
+// modeOf returns the mode that Modes has for the request.
+func (t *Transport) modeOf(req *http.Request) Mode {
+	mode := t.modes.host(hostname(req.URL))
+	if t.modes.mux != nil {
+		if m := t.modes.match(req); m.target != nil {
+			mode = m.target.value
+		}
+	}
+	if mode == 0 {
+		return t.Mode
+	}
+	return mode
+}

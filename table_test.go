@@ -1,0 +1,241 @@
+package pacer
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// lines are the errors that are joined in err.
+func lines(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestTableValidate(t *testing.T) {
+	q := func(text string) throttle.Quotas {
+		qs, err := throttle.ParseQuotas(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return qs
+	}
+	const p = "pacer: Quotas"
+	for _, test := range []struct {
+		table     Table
+		want      []string // of check
+		pointless []string // what Validate says besides
+	}{
+		{table: nil},
+		{table: Table{}},
+		{table: Table{"/": q("5/s"), "a.example/": nil, "GET a.example/x/{y}": q("1/s"), "GET /x": q("9/s")}},
+		{
+			table: Table{"b.example/": {{N: -1}, {N: 5}, {N: 5, Burst: -1}}, "a.example/": {{N: 1, Cells: 3}}, "c.example/": q("5/s")},
+			want: []string{
+				p + `["a.example/"]: throttle: quota "1/s 3": Cells is 3, want 0 for what is no SlidingWindow`,
+				p + `["b.example/"]: throttle: quota "-1/s": N is -1, want at least 0 (0 is no limit)`,
+				p + `["b.example/"]: throttle: quota "5/s": Burst is -1, want at least 0 (0 is a burst of 1)`,
+			},
+		},
+		{
+			table: Table{"A.example/": {{N: -1}}, "": nil, "a.example": nil, "GET  a.example/{x": nil, "a.example/{x}/b": nil, "a.example/a/{y}": nil},
+			want: []string{
+				p + `[""]: want a pattern of http.ServeMux: http: invalid pattern`,
+				p + `["A.example/"]: throttle: quota "-1/s": N is -1, want at least 0 (0 is no limit)`,
+				p + `["A.example/"]: want the host in lower case: "a.example"`,
+				p + `["GET  a.example/{x"]: want a pattern of http.ServeMux: parsing "GET  a.example/{x": at offset 15: bad wildcard segment (must end with '}')`,
+				p + `["a.example"]: want a pattern of http.ServeMux: parsing "a.example": at offset 0: host/path missing /`,
+				p + `["a.example/{x}/b"]: want a pattern of http.ServeMux: pattern "a.example/{x}/b" conflicts with pattern "a.example/a/{y}": ` +
+					`a.example/{x}/b and a.example/a/{y} both match some paths, like "/a/b". But neither is more specific than the other. ` +
+					`a.example/{x}/b matches "/x/b", but a.example/a/{y} doesn't. a.example/a/{y} matches "/a/y", but a.example/{x}/b doesn't.`,
+			},
+		},
+		{
+			table: Table{"h/a/": q("5/s"), "h/a/{x}/": q("1/s"), "h/a/{x}": q("1/s"), "h/a/{$}": q("1/s")},
+			want:  []string{p + `["h/a/"]: want a pattern that some request matches: for each there is a more specific one`},
+		},
+		{
+			table: Table{
+				"h/": q("5/s burst 10 as calls"), "GET h/x": q("100000/h window, 20000/h window"), "/x": q("100000/h window"), "g/x": q("9/s"),
+				"/": q("7/s"), "POST h/y": q("5/s, 9/s burst 10"),
+			},
+			pointless: []string{
+				p + `["GET h/x"]: pointless limit: 100000/h window never binds: 5/s burst 10 as calls of "h/" admits at most 18010 in 1h0m0s`,
+				p + `["GET h/x"]: pointless limit: 20000/h window never binds: 5/s burst 10 as calls of "h/" admits at most 18010 in 1h0m0s`,
+				p + `["POST h/y"]: pointless limit: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
+				p + `["g/x"]: pointless limit: 9/s never binds: 7/s of "/" admits at most 1 at once, and no more than 7/s from then on`,
+			},
+		},
+		{
+			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
+			want:      []string{p + `["https://h/"]: want a pattern without a scheme, as "api.example.com/"`},
+			pointless: []string{p + `["h/"]: pointless limit: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
+		},
+	} {
+		if diff := cmp.Diff(strings.Join(test.want, "\n"), lines(test.table.check())); diff != "" {
+			t.Errorf("check of %v (-want +got):\n%s", test.table, diff)
+		}
+		want := append(append([]string{}, test.pointless...), test.want...)
+		err := test.table.Validate()
+		if diff := cmp.Diff(strings.Join(want, "\n"), lines(err)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.table, diff)
+		}
+		if got := errors.Is(err, ErrPointless); got != (len(test.pointless) > 0) {
+			t.Errorf("%v: is ErrPointless: %v", err, got)
+		}
+		if errors.Is(test.table.check(), ErrPointless) {
+			t.Errorf("%v: a Transport would refuse what is only pointless", test.table)
+		}
+	}
+}
+
+// TestTablePointlessIsTolerated, by a Transport.
+func TestTablePointlessIsTolerated(t *testing.T) {
+	tr := &Transport{Quotas: Table{"a.example/": {{N: 5}, {N: 10}}}}
+	if err := tr.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTableJSON(t *testing.T) {
+	const text = `{"/":"5/s","GET api.example/search/":"30/m window, 5 in flight","api.example/":"","b.example/":"1MiB/s burst 8MiB debt"}`
+	table := Table{"old/": nil}
+	before := table
+	if err := json.Unmarshal([]byte(text), &table); err != nil {
+		t.Fatal(err)
+	}
+	want := Table{
+		"/":                       {{N: 5, Per: time.Second}},
+		"GET api.example/search/": {{N: 30, Per: time.Minute, Kind: throttle.FixedWindow}, {N: 5, Kind: throttle.InFlight}},
+		"api.example/":            nil,
+		"b.example/":              {{N: 1 << 20, Unit: throttle.Bytes, Per: time.Second, Burst: 8 << 20, Debt: true}},
+	}
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Table{"old/": nil}, before); diff != "" {
+		t.Errorf("a table in use was changed (-want +got):\n%s", diff)
+	}
+	if back, err := json.Marshal(table); err != nil || string(back) != text {
+		t.Errorf("got %s, %v, want %s", back, err, text)
+	}
+	if back, err := json.Marshal(Table{"/": {{N: -1}}}); err == nil {
+		t.Errorf("invalid quotas were written as %s", back)
+	}
+
+	var conf struct{ Quotas Table }
+	if err := json.Unmarshal([]byte(`{"Quotas": {"a/": ["5/s", "1/m, 9/h", ""], "b/": []}}`), &conf); err != nil {
+		t.Fatal(err)
+	}
+	if got := conf.Quotas["a/"].String(); got != "5/s, 1/m, 9/h" || conf.Quotas["b/"] != nil || len(conf.Quotas) != 2 {
+		t.Errorf("got %v", conf.Quotas)
+	}
+	if err := json.Unmarshal([]byte(`{"Quotas": null}`), &conf); err != nil || len(conf.Quotas) != 2 {
+		t.Errorf("null: got %v, %v, want nothing to change", conf.Quotas, err)
+	}
+}
+
+func TestTableJSONErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a/": "5/s brust 3"}`:                   `pacer: Quotas["a/"]: throttle: quotas: column 5: "brust", want a comma`,
+		`{"a/": "5/s", "b/": "6/s", "a/": "7/s"}`: `pacer: Quotas["a/"]: there twice`,
+		`{"a/": "5/s", "\u0061/": "7/s"}`:         `pacer: Quotas["a/"]: there twice`,
+		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,
+		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: throttle: quotas: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
+			`pacer: Quotas["a/"][1]: throttle: quotas: column 10: nothing, want a whole number from 1`,
+		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
+		`{"a/": null}`:         `pacer: Quotas["a/"]: <nil>, want a text`,
+		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: map[N:5], want a text`,
+		`{"a/": ["5/s", [5]]}`: `pacer: Quotas["a/"][1]: [5], want a text`,
+		`["5/s"]`:              `pacer: Quotas: want an object of patterns`,
+		`"5/s"`:                `pacer: Quotas: want an object of patterns`,
+		``:                     `pacer: Quotas: EOF`,
+		`{"a/": "5/s"`:         `pacer: Quotas: EOF`,
+		`{"a/": "5/s",}`:       `pacer: Quotas: `,
+		`{"a/" "5/s"}`:         `pacer: Quotas: `,
+		`{a: "5/s"}`:           `pacer: Quotas: `,
+		`{"a/": "5/s"} {}`:     `pacer: Quotas: want nothing after the object`,
+	} {
+		table := Table{"old/": nil}
+		err := table.UnmarshalJSON([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", text, err, want)
+		}
+		if diff := cmp.Diff(Table{"old/": nil}, table); diff != "" {
+			t.Errorf("%s changed the table (-want +got):\n%s", text, diff)
+		}
+		if json.Valid([]byte(text)) {
+			if err := json.Unmarshal([]byte(text), &table); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v of package json, want %q in it", text, err, want)
+			}
+		}
+	}
+}
+
+// TestTableYAML is given what YAML libraries make of a mapping. That they do so is tested
+// where they are.
+func TestTableYAML(t *testing.T) {
+	library := func(values map[string]any, err error) func(any) error {
+		return func(into any) error {
+			*into.(*map[string]any) = values
+			return err
+		}
+	}
+	table := Table{"old/": nil}
+	err := table.UnmarshalYAML(library(map[string]any{"a/": "5/s", "b/": []any{"1/m", "9/h"}}, nil))
+	if err != nil || len(table) != 2 || table["a/"].String() != "5/s" || table["b/"].String() != "1/m, 9/h" {
+		t.Errorf("got %v, %v", table, err)
+	}
+	old := errors.New(`line 3: key "a/" already defined`)
+	for want, f := range map[string]func(any) error{
+		`pacer: Quotas: line 3: key "a/" already defined`: library(map[string]any{"a/": "5/s"}, old),
+		"pacer: Quotas[\"a/\"]: throttle: quotas: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
+			"pacer: Quotas[\"b/\"]: 5, want a text such as \"5/s burst 10\", or an array of such texts": library(map[string]any{"b/": 5, "a/": "5/x", "c/": "1/s"}, nil),
+	} {
+		if err := table.UnmarshalYAML(f); lines(err) != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if len(table) != 2 {
+			t.Errorf("an error changed the table to %v", table)
+		}
+	}
+	if err := table.UnmarshalYAML(library(nil, old)); !errors.Is(err, old) {
+		t.Errorf("got %v, want the error of the library in it", err)
+	}
+}
+
+// FuzzTableJSON reads tables: nothing panics, and what is read is written and read as it
+// was. What check accepts, a Transport takes.
+func FuzzTableJSON(f *testing.F) {
+	f.Add(`{"/": "5/s", "GET a/b": ["1/m", "3 in flight"]}`)
+	f.Add(`{"[::1]/": "", "h/{x...}": "5 tokens/s burst 9 as \"a b\""}`)
+	f.Add(`{"h/%2F/..%2f/{$}": "1MiB/s debt", "M-SEARCH /": []}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var table, back Table
+		if table.UnmarshalJSON([]byte(text)) != nil || table == nil {
+			return
+		}
+		written, err := json.Marshal(table)
+		if err == nil {
+			err = json.Unmarshal(written, &back)
+		}
+		if diff := cmp.Diff(table, back); err != nil || diff != "" {
+			t.Errorf("%v was written as %s, %v (-want +got):\n%s", table, written, err, diff)
+		}
+		if table.check() != nil {
+			return
+		}
+		if err := (&Transport{Quotas: table, Base: http.DefaultTransport}).Validate(); err != nil {
+			t.Error(err)
+		}
+	})
+}
