@@ -31,7 +31,8 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 		return nil, nil, err
 	}
 	c := callOf(req.Context())
-	tm := t.terms(req, c)
+	var tm terms
+	t.terms(req, c, &tm)
 	p := &payment{t: t}
 	if c != nil {
 		p.next = c.paid

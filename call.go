@@ -126,8 +126,8 @@ type terms struct {
 	paid   time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
 }
 
-// terms returns those of a request: what its Call says, and else the Transport.
-func (t *Transport) terms(req *http.Request, c *called) (tm terms) {
+// terms fills in those of a request: what its Call says, and else the Transport.
+func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
 	tm.mode = t.Mode
 	if t.modes != nil {
 		tm.mode = t.modeOf(req)
@@ -149,7 +149,6 @@ func (t *Transport) terms(req *http.Request, c *called) (tm terms) {
 		tm.mode = Wait
 	}
 	tm.claim.NoWait = tm.mode != Wait
-	return tm
 }
 
 // obey takes over what the call says.

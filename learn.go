@@ -25,22 +25,22 @@ func (t *Transport) learn(req *http.Request, tm *terms, b *bucket, g *throttle.G
 	if resp.Request != req {
 		resp.Request = req
 	}
-	var buf [2]headers.Limit
-	at := tm.paid
-	if at.IsZero() {
-		at = g.Time()
-	}
-	limits, hint := headers.Append(buf[:0], resp.Header, at)
-	if len(limits) == 0 && resp.StatusCode < 400 && t.Spent == nil && !tm.counts && !g.Lasts() {
+	if resp.StatusCode < 400 && t.Spent == nil && !tm.counts && !g.Lasts() && !t.Headers.Tells(resp.Header) {
 		g.Done(throttle.Answer{})
 		b.budget.Deposit()
 		return verdict{}
 	}
-	return t.learnFrom(req, tm, b, g, resp, limits, hint, sent)
+	return t.learnFrom(req, tm, b, g, resp, sent)
 }
 
 // learnFrom is learn for an answer that says something.
-func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, limits []headers.Limit, hint headers.Retry, sent *atomic.Int64) (v verdict) {
+func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict) {
+	at := tm.paid
+	if at.IsZero() {
+		at = g.Time()
+	}
+	var few [2]headers.Limit
+	limits, hint := t.Headers.Append(few[:0], resp.Header, at)
 	var buf [2]throttle.Statement
 	a := throttle.Answer{Statements: statements(buf[:0], limits)}
 	if resp.StatusCode >= 400 && refusal(resp.StatusCode, a.Statements, hint) {

@@ -63,6 +63,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -179,6 +180,10 @@ type Transport struct {
 	// only the first 10 retries, which are free, are made.
 	BudgetRatio float64
 
+	// Headers reads what answers say of limits. If nil, it knows the dialects of
+	// package headers, and no others.
+	Headers *headers.Reader
+
 	// Trace is told what happens. If nil, nobody is.
 	Trace *Trace
 
@@ -279,6 +284,9 @@ func (t *Transport) init() error {
 	case !(t.Reserve >= 0 && t.Reserve < 1):
 		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
 	}
+	if err := t.Headers.Validate(); err != nil {
+		return fmt.Errorf("pacer: Headers: %w", err)
+	}
 	if len(t.Modes) > 0 {
 		var err error
 		if t.modes, err = newPatterns(t.Modes); err != nil {
@@ -311,7 +319,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	called := callOf(ctx)
-	tm := t.terms(req, called)
+	var tm terms
+	t.terms(req, called, &tm)
 	var g throttle.Grant
 	b := t.paid(req, called, &g)
 	if b != nil {

@@ -180,6 +180,25 @@ func Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) 
 	return read(limits, h, received, nil, nil)
 }
 
+// Tells reports whether h has a header that may say something of limits or of when to
+// retry. It costs a fraction of Append, for answers that have none, which most are.
+func Tells(h http.Header) bool { return tells(h, nil) }
+
+func tells(h http.Header, own *table) bool {
+	for key := range h {
+		if own != nil && own.lookup(key) != nil {
+			return true
+		}
+		if len(key) > 8 && key[:8] == "Content-" || key == "Date" {
+			continue // the most frequent are told at a glance
+		}
+		if lookup(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // read appends what h says to a reader with dialects of its own, and what a body says. Both
 // may be nil.
 func read(limits []Limit, h http.Header, received time.Time, own *table, b *bodyFacts) ([]Limit, Retry) {

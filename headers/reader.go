@@ -50,6 +50,9 @@ func (r *Reader) Append(limits []Limit, h http.Header, received time.Time) ([]Li
 	return read(limits, h, received, r.compiled(), nil)
 }
 
+// Tells is the function Tells with the Reader's dialects.
+func (r *Reader) Tells(h http.Header) bool { return tells(h, r.compiled()) }
+
 // ParseBody is the function ParseBody with the Reader's dialects.
 func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
 	return parseBody(h, prefix, received, r.compiled())

@@ -14,6 +14,10 @@ type bucket struct {
 	ledger *rate.Limiter
 	debt   bool // a cost above the burst needs no more than the burst
 	peaks  []peak
+
+	// What when has seen, for the take that follows: to ask the ledger costs much of a grant.
+	asked  instant // zero if something changed since
+	tokens float64
 }
 
 func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
@@ -23,7 +27,8 @@ func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
 		}
 		n = b.ledger.Burst()
 	}
-	missing := float64(ahead) + float64(n) - b.ledger.TokensAt(t.time())
+	b.asked, b.tokens = t, b.ledger.TokensAt(t.time())
+	missing := float64(ahead) + float64(n) - b.tokens
 	if missing <= 0 {
 		return t, true
 	}
@@ -35,7 +40,11 @@ func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
 // more than the burst: so that is raised for as long as it takes.
 func (b *bucket) take(due, now instant, n int) {
 	burst := b.ledger.Burst()
-	b.peak(now, float64(burst)-b.ledger.TokensAt(due.time()))
+	if b.asked != due {
+		b.tokens = b.ledger.TokensAt(due.time())
+	}
+	b.asked = 0
+	b.peak(now, float64(burst)-b.tokens)
 	if n > burst {
 		b.ledger.SetBurstAt(due.time(), n)
 		defer b.ledger.SetBurstAt(due.time(), burst)
@@ -46,6 +55,7 @@ func (b *bucket) take(due, now instant, n int) {
 // give credits what of n would not have spilled over since it went. ReserveN of a negative
 // number does so (AllowN would not, to a bucket that stays in debt).
 func (b *bucket) give(t, went instant, n int) {
+	b.asked = 0
 	burst := b.ledger.Burst()
 	left := min(float64(n), float64(burst)-b.ledger.TokensAt(t.time()))
 	first := len(b.peaks)
@@ -125,6 +135,7 @@ func (b *bucket) set(t instant, q Quota) bool {
 	if q.N == 0 || q.Kind != TokenBucket || q.WarmUp > 0 {
 		return false
 	}
+	b.asked = 0
 	b.peak(t, float64(b.ledger.Burst())-b.ledger.TokensAt(t.time()))
 	b.ledger.SetLimitAt(t.time(), rate.Limit(q.perSecond()))
 	b.ledger.SetBurstAt(t.time(), q.burst())
