@@ -1,0 +1,74 @@
+package interop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/throttle"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func after(ms ...int) (ts []time.Time) {
+	for _, m := range ms {
+		ts = append(ts, noon.Add(time.Duration(m)*time.Millisecond))
+	}
+	return ts
+}
+
+func TestTruthLeast(t *testing.T) {
+	fixed := Truth{Quota: throttle.Quota{N: 2, Per: 2 * time.Second, Kind: throttle.FixedWindow}}
+	bucket := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Burst: 3}}
+	queue := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Burst: 3}, Queue: true}
+	estimate := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Kind: throttle.EstimatedWindow}, Phase: 300 * time.Millisecond}
+	for _, tt := range []struct {
+		name   string
+		truth  Truth
+		before []time.Time
+		start  int // ms after noon
+		n      int
+		want   time.Duration
+	}{
+		{"window, all at once", fixed, nil, 0, 2, 0},
+		{"window, three of them", fixed, nil, 0, 6, 4 * time.Second},
+		{"window, one used up", fixed, after(0, 10), 500, 3, 1500*time.Millisecond + 2*time.Second},
+		{"window, one half used", fixed, after(0), 500, 2, 1500 * time.Millisecond},
+		{"window, one over", fixed, after(0, 10), 2500, 2, 0},
+		{"bucket", bucket, nil, 0, 5, 200 * time.Millisecond},
+		{"bucket, half a token left", bucket, after(0, 0, 0), 50, 2, 150 * time.Millisecond},
+		{"bucket, idle since", bucket, after(0, 0, 0), 1000, 3, 0},
+		{"queue, served one by one", queue, nil, 0, 3, 200 * time.Millisecond},
+		// 10 went in the window that began at -0.7 s and ends at 0.3 s. The eleventh goes when the
+		// share of them that still counts has fallen to 9.5, rounded to 9 below that.
+		{"estimate, with a phase", estimate, nil, 0, 11, 350*time.Millisecond + 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.truth.least(tt.before, noon.Add(time.Duration(tt.start)*time.Millisecond), tt.n)
+			if got != tt.want {
+				t.Errorf("least is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Without a history it is the least that package pacertest computes.
+func TestTruthLeastIsLeastAt(t *testing.T) {
+	for _, q := range []throttle.Quota{
+		{N: 50, Per: 2 * time.Second, Kind: throttle.FixedWindow},
+		{N: 50, Per: 2 * time.Second, Kind: throttle.EstimatedWindow},
+		{N: 20, Per: time.Second, Burst: 10},
+	} {
+		truth := Truth{Quota: q}
+		start := noon.Add(700 * time.Millisecond)
+		if got, want := truth.least(nil, start, 300), pacertest.LeastAt(truth.algorithm(), start, 300); got != want {
+			t.Errorf("%s: least is %v, want %v", q, got, want)
+		}
+	}
+}
+
+func TestTruthLeastNever(t *testing.T) {
+	if got := (Truth{Quota: throttle.Quota{Per: time.Second, Burst: 2}}).least(nil, noon, 3); got != pacertest.Never {
+		t.Errorf("least is %v, want never", got)
+	}
+}
