@@ -162,7 +162,7 @@ func ExampleTransport_Save() {
 	if err := second.Load(&file); err != nil {
 		fmt.Println(err)
 	}
-	_, err = (&http.Client{Transport: second}).Get("https://api.example.com/") //nolint:bodyclose // there is none
+	_, err = (&http.Client{Transport: second}).Get("https://api.example.com/")
 	fmt.Println(errors.Is(err, throttle.ErrWait), server.Stats().Refused)
 	// Output:
 	// 200 <nil>

@@ -22,8 +22,8 @@ func TestTableYAML(t *testing.T) {
 		"gopkg.in/yaml.v3":   {oldyaml3.Unmarshal, oldyaml3.Marshal},
 		"gopkg.in/yaml.v2":   {yaml2.UnmarshalStrict, yaml2.Marshal},
 		"github.com/goccy/go-yaml": {
-			func(b []byte, v any) error { return goccy.Unmarshal(b, v) },
-			func(v any) ([]byte, error) { return goccy.Marshal(v) },
+			goccy.Unmarshal,
+			goccy.Marshal,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
