@@ -25,7 +25,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, b *bucket, g *throttle.G
 	if resp.Request != req {
 		resp.Request = req
 	}
-	if resp.StatusCode < 400 && t.Spent == nil && !tm.counts && !g.Lasts() && !t.Headers.Tells(resp.Header) {
+	if resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts && !g.Lasts() && !t.Headers.Tells(resp.Header) {
 		g.Done(throttle.Answer{})
 		b.budget.Deposit()
 		return verdict{}
@@ -41,12 +41,18 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 	}
 	var few [2]headers.Limit
 	limits, hint := t.Headers.Append(few[:0], resp.Header, at)
+	if t.Bodies != nil && t.Bodies(resp) {
+		limits, hint = t.readBody(req, resp, at, limits, hint)
+	}
 	var buf [2]throttle.Statement
 	a := throttle.Answer{Statements: statements(buf[:0], limits)}
-	if resp.StatusCode >= 400 && refusal(resp.StatusCode, a.Statements, hint) {
+	if refusal(resp.StatusCode, a.Statements, hint) {
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
+		if hint.Cause == headers.Spent {
+			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
+		}
 	}
-	if resp.StatusCode >= 400 {
+	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused, hint)
 	}
 	counts := false
@@ -128,25 +134,4 @@ func count(c headers.Count) int {
 		return 0
 	}
 	return int(min(c.N, math.MaxInt32))
-}
-
-// refusal reports whether an answer says "not yet": the server did nothing because
-// a limit is used up. A 429 always does. Others do when they say when to come back
-// (Retry-After), and a 403, which GitHub sends, also when it says that nothing
-// remains.
-func refusal(status int, limits []throttle.Statement, hint headers.Retry) bool {
-	switch status {
-	case http.StatusTooManyRequests:
-		return true
-	case http.StatusServiceUnavailable, 420, 509, 529, http.StatusTeapot:
-		return hint.Known
-	case http.StatusForbidden:
-		for _, l := range limits {
-			if l.Remaining <= 0 {
-				return true
-			}
-		}
-		return hint.Known
-	}
-	return false
 }

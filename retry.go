@@ -33,17 +33,19 @@ const (
 	failed                     // retry, within attempts and budget
 )
 
-// judge says what an answer of 400 and above means. The server's own word on
-// retrying comes first.
+// judge says what a refusal, or another answer of 400 and above, means. The server's own
+// word on retrying comes first. A quota that is spent for the day is not waited for.
 func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, refusal bool, hint headers.Retry) verdict {
 	v := verdict{}
 	if hint.Known {
 		v.after = hint.After
 	}
 	switch {
-	case hint.Word == headers.NeverRetry || !replayable(req) || tm.mode == Observe:
+	case hint.Word == headers.NeverRetry || hint.Cause == headers.Spent || !replayable(req) || tm.mode == Observe:
 	case refusal:
 		v.kind = refused
+	case hint.Cause == headers.Busy && idempotent(req):
+		v.kind = failed
 	case hint.Word == headers.ShouldRetry:
 		v.kind = failed
 	case idempotent(req) && t.retryable(req, resp, nil):

@@ -184,6 +184,11 @@ type Transport struct {
 	// package headers, and no others.
 	Headers *headers.Reader
 
+	// Bodies says into which answers' bodies to look for what some services say nowhere
+	// else; see headers.ParseBody. Up to 64 kB are read before RoundTrip returns, and the
+	// body is handed on as it came. ErrorBodies is for all errors. If nil, into none.
+	Bodies func(*http.Response) bool
+
 	// Trace is told what happens. If nil, nobody is.
 	Trace *Trace
 
