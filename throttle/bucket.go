@@ -12,6 +12,7 @@ import (
 // for all others when Burst is 1. x/time keeps the books; it never waits.
 type bucket struct {
 	ledger *rate.Limiter
+	burst  int  // of the ledger, which would lock to tell it
 	debt   bool // a cost above the burst needs no more than the burst
 	peaks  []peak
 
@@ -21,11 +22,11 @@ type bucket struct {
 }
 
 func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
-	if n > b.ledger.Burst() {
+	if n > b.burst {
 		if !b.debt {
 			return t, false
 		}
-		n = b.ledger.Burst()
+		n = b.burst
 	}
 	b.asked, b.tokens = t, b.ledger.TokensAt(t.time())
 	missing := float64(ahead) + float64(n) - b.tokens
@@ -39,15 +40,14 @@ func (b *bucket) when(t instant, ahead, n int) (instant, bool) {
 // billionth of a token short of what when promised, and more than is there, but not
 // more than the burst: so that is raised for as long as it takes.
 func (b *bucket) take(due, now instant, n int) {
-	burst := b.ledger.Burst()
 	if b.asked != due {
 		b.tokens = b.ledger.TokensAt(due.time())
 	}
 	b.asked = 0
-	b.peak(now, float64(burst)-b.tokens)
-	if n > burst {
+	b.peak(now, float64(b.burst)-b.tokens)
+	if n > b.burst {
 		b.ledger.SetBurstAt(due.time(), n)
-		defer b.ledger.SetBurstAt(due.time(), burst)
+		defer b.ledger.SetBurstAt(due.time(), b.burst)
 	}
 	b.ledger.ReserveN(due.time(), n)
 }
@@ -56,8 +56,7 @@ func (b *bucket) take(due, now instant, n int) {
 // number does so (AllowN would not, to a bucket that stays in debt).
 func (b *bucket) give(t, went instant, n int) {
 	b.asked = 0
-	burst := b.ledger.Burst()
-	left := min(float64(n), float64(burst)-b.ledger.TokensAt(t.time()))
+	left := min(float64(n), float64(b.burst)-b.ledger.TokensAt(t.time()))
 	first := len(b.peaks)
 	for first > 0 && b.peaks[first-1].at > went {
 		first--
@@ -74,7 +73,7 @@ func (b *bucket) give(t, went instant, n int) {
 	if part := left - whole; part > 0 {
 		// The ledger takes whole tokens only: for the rest, its time is put back by as long
 		// as that takes to come in.
-		b.ledger.SetBurstAt(t.add(-seconds(part/float64(b.ledger.Limit()))).time(), burst)
+		b.ledger.SetBurstAt(t.add(-seconds(part/float64(b.ledger.Limit()))).time(), b.burst)
 	}
 }
 
@@ -128,7 +127,7 @@ func (b *bucket) lower(i int, n float64) {
 }
 
 func (b *bucket) idle(t instant) bool {
-	return b.ledger.TokensAt(t.time()) >= float64(b.ledger.Burst())
+	return b.ledger.TokensAt(t.time()) >= float64(b.burst)
 }
 
 func (b *bucket) set(t instant, q Quota) bool {
@@ -136,10 +135,11 @@ func (b *bucket) set(t instant, q Quota) bool {
 		return false
 	}
 	b.asked = 0
-	b.peak(t, float64(b.ledger.Burst())-b.ledger.TokensAt(t.time()))
+	b.peak(t, float64(b.burst)-b.ledger.TokensAt(t.time()))
 	b.ledger.SetLimitAt(t.time(), rate.Limit(q.perSecond()))
-	b.ledger.SetBurstAt(t.time(), q.burst())
-	b.peak(t, float64(q.burst())-b.ledger.TokensAt(t.time())) // what it can no longer hold is gone
+	b.burst = q.burst()
+	b.ledger.SetBurstAt(t.time(), b.burst)
+	b.peak(t, float64(b.burst)-b.ledger.TokensAt(t.time())) // what it can no longer hold is gone
 	b.debt = q.Debt
 	return true
 }

@@ -42,11 +42,11 @@ func (w *want) costs(c *Claim) {
 	}
 }
 
-// in returns what is asked for of a quota.
+// in returns what is asked for of a quota, whose Unit is canonical.
 func (d *demand) in(q *Quota) int {
-	switch unit := q.unit(); {
-	case unit != "":
-		return d.of[unit]
+	switch {
+	case q.Unit != "":
+		return d.of[q.Unit]
 	case q.Kind.slots():
 		return d.claims
 	}

@@ -50,7 +50,7 @@ func newLimit(q Quota, wall int64) limit {
 	case q.WarmUp > 0:
 		return &warm{ramp: warmup.Ramp{Rate: q.perSecond(), WarmUp: q.WarmUp, ColdFactor: q.ColdFactor}, quota: q}
 	default:
-		return &bucket{ledger: rate.NewLimiter(rate.Limit(q.perSecond()), q.burst()), debt: q.Debt}
+		return &bucket{ledger: rate.NewLimiter(rate.Limit(q.perSecond()), q.burst()), burst: q.burst(), debt: q.Debt}
 	}
 }
 

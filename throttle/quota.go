@@ -78,6 +78,15 @@ type Quota struct {
 // the same instant, or none is charged.
 type Quotas []Quota
 
+// canonical returns a copy in which the unit of requests is empty.
+func (qs Quotas) canonical() Quotas {
+	qs = slices.Clone(qs)
+	for i := range qs {
+		qs[i].Unit = qs[i].unit()
+	}
+	return qs
+}
+
 // meant returns the quotas as they are enforced together; see Quota.Burst.
 func (qs Quotas) meant() Quotas {
 	meant := qs

@@ -157,7 +157,7 @@ type Limiter struct {
 	wall    int64     // start in nanoseconds since 1970
 	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
 	spare   []limit   // what they leave to those that are not urgent; nil if all
-	quotas  Quotas    // of limits
+	quotas  Quotas    // of limits; their units are canonical
 	booked  instant   // the latest instant that limits were told of: they never see an older one
 	hold    instant   // nothing goes before
 	server  server    // what the server allows, as far as it is known
@@ -336,6 +336,7 @@ func (l *Limiter) SetQuotas(qs Quotas) error {
 	if err := qs.Validate(); err != nil {
 		return err
 	}
+	qs = qs.canonical()
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
@@ -433,15 +434,14 @@ func (l *Limiter) init() {
 		l.start = time.Now()
 	}
 	l.wall = l.start.UnixNano()
-	l.ready = true
+	l.ready, l.quotas = true, l.Quotas.canonical()
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve))
 	if l.invalid == nil {
-		l.limits = l.remake(nil, 0, l.Quotas)
+		l.limits = l.remake(nil, 0, l.quotas)
 		if l.Reserve > 0 {
-			l.spare = l.remake(nil, 0, l.rest(l.Quotas))
+			l.spare = l.remake(nil, 0, l.rest(l.quotas))
 		}
 	}
-	l.quotas = l.Quotas
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older
