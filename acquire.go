@@ -34,15 +34,16 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	var tm terms
 	t.terms(req, c, &tm)
 	p := &payment{t: t}
+	paidFor := &called{call: tm.call, paid: p}
 	if c != nil {
-		p.next = c.paid
+		p.next, paidFor.above = c.paid, c.above
 	}
 	if p.bucket, err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
 		t.Trace.refused(Refused{Request: req, Bucket: p.bucket.Name, Err: err})
 		return nil, nil, err
 	}
 	p.stop = context.AfterFunc(req.Context(), p.giveBack)
-	return req.WithContext(context.WithValue(req.Context(), callKey{}, &called{call: tm.call, paid: p})), p.cancel, nil
+	return req.WithContext(context.WithValue(req.Context(), callKey{}, paidFor)), p.cancel, nil
 }
 
 // payment is what a request has been granted before it is sent.

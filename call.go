@@ -43,7 +43,7 @@ type sends struct {
 func WithCall(ctx context.Context, c *Call) context.Context {
 	next := &called{call: c}
 	if last := callOf(ctx); last != nil {
-		next.paid = last.paid
+		next.paid, next.above = last.paid, last.above
 	}
 	return context.WithValue(ctx, callKey{}, next)
 }
@@ -108,8 +108,9 @@ type callKey struct{}
 
 // called is what the context of a request knows.
 type called struct {
-	call *Call    // nil if there is none
-	paid *payment // nil if nothing was paid
+	call  *Call      // nil if there is none
+	paid  *payment   // nil if nothing was paid
+	above *Transport // that retries; nil if none does
 }
 
 func callOf(ctx context.Context) *called {
@@ -123,6 +124,7 @@ type terms struct {
 	mode   Mode
 	claim  throttle.Claim
 	counts bool      // the bytes of its bodies
+	nested bool      // a Transport above retries
 	paid   time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
 }
 
@@ -139,8 +141,11 @@ func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
 	if t.Priority != nil {
 		tm.claim.Priority = t.Priority(req)
 	}
-	if c != nil && c.call != nil {
-		tm.obey(c.call)
+	if c != nil {
+		tm.nested = c.above != nil
+		if c.call != nil {
+			tm.obey(c.call)
+		}
 	}
 	if t.router.table.Load().bytes {
 		tm.countBytes(req)

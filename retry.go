@@ -279,14 +279,19 @@ func (x *exchange) status() int {
 // still read what that was given.
 func (x *exchange) copy(ctx context.Context) (*http.Request, error) {
 	next := x.req.Clone(ctx)
-	if x.req.Body == nil || x.req.Body == http.NoBody {
-		return next, nil
+	if x.req.Body != nil && x.req.Body != http.NoBody {
+		body, err := x.req.GetBody()
+		if err != nil {
+			return nil, fmt.Errorf("pacer: GetBody for another attempt: %w", err)
+		}
+		next.Body = body
 	}
-	body, err := x.req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("pacer: GetBody for another attempt: %w", err)
+	if x.t.PrepareRetry != nil {
+		if err := x.t.PrepareRetry(next); err != nil {
+			closeBody(next)
+			return nil, fmt.Errorf("pacer: PrepareRetry: %w", err)
+		}
 	}
-	next.Body = body
 	return next, nil
 }
 

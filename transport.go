@@ -175,6 +175,10 @@ type Transport struct {
 	// ends the retrying.
 	CheckRetry retryablehttp.CheckRetry
 
+	// PrepareRetry, if not nil, is called with the request of each attempt but the first,
+	// after its body was renewed: to sign it anew, say. An error ends the retrying.
+	PrepareRetry retryablehttp.PrepareRetry
+
 	// BudgetRatio is how many retries of failures each success of a bucket pays
 	// for. Zero means 0.1: an outage is met with 1.1 times the load. If negative,
 	// only the first 10 retries, which are free, are made.
@@ -200,6 +204,7 @@ type Transport struct {
 	invalid error
 	router  router
 	modes   *patterns[Mode]
+	marks   bool // requests say that t retries
 }
 
 // Mode says what happens to a request that cannot go now. Zero leaves that to
@@ -298,6 +303,7 @@ func (t *Transport) init() error {
 			return fmt.Errorf("pacer: Modes%w", err)
 		}
 	}
+	t.marks = nests(t.Base) && (t.maxAttempts() > 1 || t.maxRefusals() > 0)
 	return t.router.init(t)
 }
 
@@ -346,12 +352,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	x := exchange{t: t, req: req, bucket: b, terms: tm, place: g.Place(), resp: resp, err: err}
+	if tm.nested {
+		return x.giveUp(ctx, ErrNested)
+	}
 	return x.again(ctx, v)
 }
 
 // attempt sends next, which is req or a copy of it, and learns from what comes back.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, b *bucket, g *throttle.Grant) (*http.Response, verdict, error) {
 	tm.call.sent(t, g)
+	if t.marks && tm.mode != Observe {
+		next = t.marked(next)
+	}
 	var sent *atomic.Int64
 	if tm.counts && req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody { // 0 means that it is not known, too
 		sent = new(atomic.Int64)
