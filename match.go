@@ -104,18 +104,21 @@ func (ps *patterns[T]) match(req *http.Request) (m match[T]) {
 	if method == "" {
 		method = http.MethodGet
 	}
-	u := cleanURL(req.URL)
-	u.Host = hostname(u) // a CONNECT is looked up under it, and others under Host
+	u, host := req.URL, hostname(req.URL)
+	if method == http.MethodConnect || !isClean(u) {
+		u = cleanURL(u)
+		u.Host = host // a CONNECT is looked up under it, and others under Host
+	}
 	var skipped []string
 	for mux := ps.mux; ; mux = ps.lessOf(skipped) {
 		m = match[T]{}
-		mux.ServeHTTP(&m, &http.Request{Method: method, Host: u.Host, URL: u})
+		mux.ServeHTTP(&m, &http.Request{Method: method, Host: host, URL: u})
 		if !m.redirected {
 			return m
 		}
 		// Of a CONNECT the ServeMux does not say which pattern it is that redirects; it is
 		// that of what it redirects to.
-		_, pattern := mux.Handler(&http.Request{Method: method, Host: u.Host, URL: u.JoinPath("/")})
+		_, pattern := mux.Handler(&http.Request{Method: method, Host: host, URL: u.JoinPath("/")})
 		if ps.all[pattern] == nil || slices.Contains(skipped, pattern) {
 			return match[T]{}
 		}
@@ -138,6 +141,14 @@ func (ps *patterns[T]) lessOf(some []string) *http.ServeMux {
 		ps.less[key] = mux
 	}
 	return mux
+}
+
+// isClean reports whether cleanURL would surely change nothing.
+func isClean(u *url.URL) bool {
+	clean := func(p string) bool {
+		return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
+	}
+	return clean(u.Path) && (u.RawPath == "" || clean(u.RawPath))
 }
 
 // cleanURL returns u with its path as a ServeMux wants it: rooted, and without "//",
