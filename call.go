@@ -189,17 +189,3 @@ func (tm *terms) countBytes(req *http.Request) {
 	costs[throttle.Bytes] = int(max(req.ContentLength, 0))
 	tm.claim.Costs, tm.counts = costs, true
 }
-
-// modeOf returns the mode that Modes has for the request.
-func (t *Transport) modeOf(req *http.Request) Mode {
-	mode := t.modes.host(hostname(req.URL))
-	if t.modes.mux != nil {
-		if m := t.modes.match(req); m.target != nil {
-			mode = m.target.value
-		}
-	}
-	if mode == 0 {
-		return t.Mode
-	}
-	return mode
-}
