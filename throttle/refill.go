@@ -47,6 +47,7 @@ type outcome struct {
 	refused     bool
 	probe       bool // it went although nothing remained
 	newer       bool // it was written after all others
+	floored     bool
 	moved       bool // the reset moved on before it came
 	remaining   int
 	before      int     // least Remaining before

@@ -41,7 +41,8 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 	if w.late == 0 || passed || early > w.late || late < w.early {
 		// By less than half of what one token amounts to, clocks drift apart.
 		moved = now < w.late && float64(early-w.late)*2*float64(w.limit) > float64(w.late-now)
-		w.early, w.late, w.opened = early, late, now
+		w.early, w.late, w.unsure = early, late, now.sub(g.sent)/2
+		w.opened = now.add(-w.unsure)
 		return moved
 	}
 	w.early = max(w.early, early)
@@ -65,6 +66,7 @@ func (w *window) missed(o outcome) {
 	case w.trying == tryWhole:
 		w.whole = wrong
 	case o.sent < o.late:
+	case o.floored:
 	case !w.floors && w.step > 0 && w.late <= o.now:
 		w.floor()
 	case w.late > o.now && !w.suspect:
@@ -79,6 +81,7 @@ func (w *window) missed(o outcome) {
 // floor notes that resets are rounded down.
 func (w *window) floor() {
 	w.floors = true
+	w.whole = open // what was tried was meant for a reset that is rounded up
 	if w.late != 0 {
 		w.early, w.late = w.early.add(w.step), w.late.add(w.step)
 	}

@@ -38,7 +38,7 @@ func (w *window) try() (at instant, on trial) {
 	if w.whole != wrong && w.step > 0 && w.opened > 0 {
 		part := w.late.sub(w.opened) % w.step // of a step is left after the last whole one
 		if at := w.late.add(-part); at > max(w.early, w.spent) {
-			return at, tryWhole
+			return min(at.add(w.unsure), w.late), tryWhole
 		}
 	}
 	return w.late, noTrial

@@ -73,7 +73,8 @@ type window struct {
 
 	step        time.Duration // in which the reset was stated
 	floors      bool          // it is rounded down
-	opened      instant       // when the first answer that spoke of this reset came
+	opened      instant       // when the first answer that spoke of this reset was written, but for half of its round trip
+	unsure      time.Duration // that half
 	early, late instant       // the reset is not before early and not after late; zero if nothing is known
 	heard       instant       // when an answer spoke of it last
 	spent       instant       // when nothing remained first; zero while something does
@@ -160,7 +161,9 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	w.went, w.heard = max(w.went, g.sent), now
 	o.newer = w.tally(g, o.remaining, l.server.order)
 	w.stated = l.server.order
+	floors := w.floors
 	o.moved = w.restate(g, now, st)
+	o.floored = w.floors && !floors
 	w.observe(o, w, l.maxHold())
 
 	switch {
