@@ -512,3 +512,26 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 		})
 	}
 }
+
+// Others used as much as we did in the window before, and so may have as much in flight,
+// and send as much again before they hear of it.
+func TestWindowIsSharedAsBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server10(t)
+		for _, remaining := range []int{9, 7, 5, 3, 0} {
+			a.get().Done(says(remaining, time.Minute))
+		}
+		a.get().Done(says(9, time.Minute))
+		a.wantOpen(3) // each may cost 3 of 9
+		for remaining := range 9 {
+			a.get().Done(says(8-remaining, time.Minute))
+		}
+		a.get().Done(says(9, time.Minute))
+		a.wantOpen(4) // nobody else was there: half of what was thought
+		for remaining := range 9 {
+			a.get().Done(says(8-remaining, time.Minute))
+		}
+		a.get().Done(says(9, time.Minute))
+		a.wantOpen(6)
+	})
+}

@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,11 +40,33 @@ var (
 type simulation struct {
 	algorithm pacertest.Algorithm
 	says      rounding
-	silent    bool // no limits are stated, only Retry-After on refusals
-	nohint    bool // nor that
+	silent    bool   // no limits are stated, only Retry-After on refusals
+	nohint    bool   // nor that
+	speech    speech // what is stated, if it is not that
 	requests  int
-	callers   int
+	callers   int // of each process
+	processes int // that do not know of each other; zero means one
+	phase     time.Duration
 	latency   time.Duration
+}
+
+// speech is what a server says of a verdict, written at an instant, in answer to a
+// request that was sent at another.
+type speech func(v pacertest.Verdict, written, sent time.Time) throttle.Answer
+
+// plain is what a server says that states what it knows, rounded.
+func (s simulation) plain(v pacertest.Verdict, _, _ time.Time) (a throttle.Answer) {
+	if !v.OK && !s.nohint {
+		a.Hold, a.HoldKnown = s.says.of(v.RetryAfter), true
+	}
+	if !s.silent {
+		reset := s.says.of(v.Reset)
+		a.Statements = []throttle.Statement{{
+			Limit: v.Limit, Remaining: v.Remaining,
+			Reset: reset, ResetKnown: reset > 0 || v.Remaining == 0, Resolution: s.says.step,
+		}}
+	}
+	return a
 }
 
 // result is how it went.
@@ -61,60 +84,58 @@ func (r result) String() string {
 // run does the batch in a bubble.
 func (s simulation) run(t *testing.T) result {
 	t.Helper()
+	speech, processes := s.speech, max(s.processes, 1)
+	if speech == nil {
+		speech = s.plain
+	}
 	var res result
 	synctest.Test(t, func(t *testing.T) {
-		l := &throttle.Limiter{SlowStart: true, Rand: func() float64 { return 0 }}
+		time.Sleep(s.phase)
 		alg := s.algorithm.Fresh()
 		start := time.Now()
 		var mu sync.Mutex
-		left := s.requests
-		var wg sync.WaitGroup
-		for range s.callers {
-			wg.Go(func() {
-				for {
-					mu.Lock()
-					left--
-					done := left < 0
-					mu.Unlock()
-					if done {
-						return
-					}
-					var place throttle.Place
-					for again := true; again; {
-						g, err := l.Acquire(t.Context(), throttle.Claim{Place: place})
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						time.Sleep(s.latency / 2)
-						mu.Lock()
-						v := alg.Take(time.Now(), 1)
-						if !v.OK {
-							res.refused++
-						}
-						mu.Unlock()
-						time.Sleep(s.latency / 2)
-						a := throttle.Answer{Refused: !v.OK}
-						if !v.OK && !s.nohint {
-							a.Hold, a.HoldKnown = s.says.of(v.RetryAfter), true
-						}
-						if !s.silent {
-							reset := s.says.of(v.Reset)
-							a.Statements = []throttle.Statement{{
-								Limit: v.Limit, Remaining: v.Remaining,
-								Reset: reset, ResetKnown: reset > 0 || v.Remaining == 0, Resolution: s.says.step,
-							}}
-						}
-						g.Done(a)
-						place, again = g.Place(), !v.OK
-					}
+		// ask sends one request, and another until it is admitted.
+		ask := func(l *throttle.Limiter) {
+			var place throttle.Place
+			for again := true; again; {
+				g, err := l.Acquire(t.Context(), throttle.Claim{Place: place})
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
+				sent := time.Now()
+				time.Sleep(s.latency / 2)
+				mu.Lock()
+				now := time.Now()
+				v := alg.Take(now, 1)
+				if !v.OK {
+					res.refused++
+				}
+				mu.Unlock()
+				time.Sleep(s.latency - s.latency/2)
+				a := speech(v, now, sent)
+				a.Refused = !v.OK
+				g.Done(a)
+				place, again = g.Place(), !v.OK
+			}
+		}
+		var wg sync.WaitGroup
+		for i := range processes {
+			l := &throttle.Limiter{SlowStart: true, Rand: func() float64 { return float64(i) / float64(processes) }}
+			var left atomic.Int64
+			left.Store(int64((s.requests + i) / processes))
+			for range s.callers {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						ask(l)
+					}
+				})
+			}
 		}
 		wg.Wait()
 		res.makespan = time.Since(start)
 		// A few callers may be slower than the server.
-		res.least = max(pacertest.LeastAt(s.algorithm, start, s.requests), time.Duration(s.requests/s.callers)*s.latency)
+		res.least = max(pacertest.LeastAt(s.algorithm, start, s.requests), time.Duration(s.requests/(s.callers*processes))*s.latency)
 	})
 	return res
 }

@@ -45,7 +45,9 @@
 //   - What may go is the least Remaining that was stated, less what is in flight.
 //     The least is taken over the answers of the last two round trips; that admits
 //     never too much, in whatever order answers arrive, and follows other users of
-//     the limit, windows that roll over, and quota that trickles back.
+//     the limit, windows that roll over, and quota that trickles back. Where others used
+//     the limit too, what they may have under way is left to them, as much for each of
+//     ours as in the window before.
 //   - When nothing remains, everybody waits until the reset, and then one request
 //     goes first. A reset is stated in steps, so it is known as an interval: all
 //     statements are intersected. Where what is left open is much of the wait, one

@@ -88,6 +88,7 @@ type window struct {
 	misses      int           // requests in a row that went to look after the reset and were refused
 
 	refill
+	share
 }
 
 // due returns when n may go, not before t, if ahead tokens go before, with
@@ -95,7 +96,9 @@ type window struct {
 func (w *window) due(t instant, ahead, n, keep, inflight int, optimist bool) (at instant, open bool) {
 	left := w.least - inflight - keep
 	missing := ahead + n - left
-	if missing <= 0 {
+	// Others may have as much under way, for each of ours, as they had before.
+	short := missing <= 0 && inflight+ahead > 0 && w.all(inflight+ahead+n) > w.least-keep
+	if missing <= 0 && !short {
 		if w.least < w.spread.from && !w.refills {
 			gap := min(max(w.early.sub(t), 0)/time.Duration(max(w.least-keep, 0)+1), w.spread.gap)
 			return max(t, w.went.add(gap*time.Duration(ahead+n))), false
@@ -109,7 +112,8 @@ func (w *window) due(t instant, ahead, n, keep, inflight int, optimist bool) (at
 		if left+keep > 0 {
 			since = w.heard // some is left, but not enough
 		}
-		at = max(t, since.add(w.refillIn(ahead+n-max(left, -keep))))
+		at = max(t, since.add(w.refillIn(max(ahead+n-max(left, -keep), 1))))
+	case short && optimist:
 	case w.probing && t >= w.until:
 		if !optimist {
 			at = max(t, w.probed.add(patience))
@@ -172,6 +176,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	case w.spent == 0:
 		w.spent = now
 	}
+	w.count(o, w.limit, l.server.under(w.unit), w.least <= 0)
 	w.spread = l.plan(w.limit, w.late.sub(now))
 	w.missed(o)
 	w.look(now, l)
