@@ -25,7 +25,8 @@ func (t *Transport) learn(req *http.Request, tm *terms, b *bucket, g *throttle.G
 	if resp.Request != req {
 		resp.Request = req
 	}
-	if resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts && !g.Lasts() && !t.Headers.Tells(resp.Header) {
+	if resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts && !g.Lasts() &&
+		!b.told.Load() && !t.Headers.Tells(resp.Header) {
 		g.Done(throttle.Answer{})
 		b.budget.Deposit()
 		return verdict{}
@@ -41,6 +42,9 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 	}
 	var few [2]headers.Limit
 	limits, hint := t.Headers.Append(few[:0], resp.Header, at)
+	if told := len(limits) > 0; b.told.Load() != told {
+		b.told.Store(told)
+	}
 	if t.Bodies != nil && t.Bodies(resp) {
 		limits, hint = t.readBody(req, resp, at, limits, hint)
 	}

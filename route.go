@@ -69,6 +69,7 @@ type bucket struct {
 
 	era  atomic.Int32 // when it was looked up last
 	gone atomic.Bool  // it was forgotten: look it up again
+	told atomic.Bool  // the latest answer spoke of limits, and so will the next
 
 	spelled atomic.Pointer[recent] // as the latest request spelled its host
 
