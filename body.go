@@ -18,6 +18,7 @@ import (
 // was not read for a while.
 type answerBody struct {
 	io.ReadCloser
+	of     *bucket // which is not forgotten until the end
 	grant  throttle.Grant
 	counts bool         // bytes
 	read   atomic.Int64 // as far as it was read
@@ -33,8 +34,9 @@ type answerBody struct {
 }
 
 // watch returns the body of resp with g ending as it does.
-func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
-	b := &answerBody{ReadCloser: resp.Body, grant: *g, counts: counts, req: req, sent: sent, unread: t.maxUnread()}
+func (t *Transport) watch(req *http.Request, of *bucket, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
+	of.open.Add(1)
+	b := &answerBody{ReadCloser: resp.Body, of: of, grant: *g, counts: counts, req: req, sent: sent, unread: t.maxUnread()}
 	b.mu.Lock() // end runs in goroutines of their own, at once if ctx has ended
 	defer b.mu.Unlock()
 	b.stop = context.AfterFunc(req.Context(), b.end)
@@ -99,6 +101,7 @@ func (b *answerBody) end() {
 		b.grant.Settle(throttle.Costs{throttle.Bytes: int(bytesOf(b.req, b.sent) + b.read.Load())})
 	}
 	b.grant.Close()
+	b.of.open.Add(-1)
 }
 
 // bytesOf returns how much of a request's body was sent.

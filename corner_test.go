@@ -665,3 +665,39 @@ func TestSetQuotasOfAThousandWaiters(t *testing.T) {
 		}
 	})
 }
+
+// A bucket is not forgotten while the bytes of an answer are being counted, though all that
+// was charged for it has come back.
+func TestBytesOfAnOpenAnswerKeepTheBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Quotas: all(hoard()), MaxUnread: -1, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 200, strings.Repeat("x", 500))
+			resp.ContentLength = -1
+			return resp, nil
+		})}
+		req := request(t, "GET", "http://a.example/", "")
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := lookup(tr, req)
+		time.Sleep(time.Hour)
+		sweep := func() {
+			tr.router.mu.Lock()
+			defer tr.router.mu.Unlock()
+			tr.router.sweep()
+			tr.router.sweep()
+		}
+		if sweep(); b.gone.Load() {
+			t.Fatal("forgotten while the answer is open")
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if used(tr, req) != 500 {
+			t.Errorf("%d are charged, want 500", used(tr, req))
+		}
+		if n := b.open.Load(); n != 0 {
+			t.Errorf("%d answers are open", n)
+		}
+	})
+}

@@ -66,7 +66,7 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 	}
 	held := g.Done(a)
 	if a.Reading {
-		resp.Body = t.watch(req, resp, g, counts, sent)
+		resp.Body = t.watch(req, b, resp, g, counts, sent)
 	}
 	if resp.StatusCode < 500 && !a.Refused {
 		b.budget.Deposit()

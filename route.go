@@ -69,6 +69,7 @@ type bucket struct {
 
 	era  atomic.Int32 // when it was looked up last
 	gone atomic.Bool  // it was forgotten: look it up again
+	open atomic.Int32 // answers of which the end matters and has not come
 	told atomic.Bool  // the latest answer spoke of limits, and so will the next
 
 	spelled atomic.Pointer[recent] // as the latest request spelled its host
@@ -292,7 +293,7 @@ func (r *router) sweep() {
 
 // forget reports whether b may be forgotten, and marks it as gone then.
 func (r *router) forget(b *bucket) bool {
-	if b.era.Load() == r.era.Load() || b.children > 0 {
+	if b.era.Load() == r.era.Load() || b.children > 0 || b.open.Load() > 0 {
 		return false
 	}
 	// Whoever has looked it up and not joined yet will see, after joining, that
