@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"encoding/base64"
 	"strings"
 
 	"github.com/dunglas/httpsfv"
@@ -15,6 +16,7 @@ type entry struct {
 	q, r, t, w Count
 	qu         string
 	label      string // the parameter name of policies without one
+	pk         string // the partition key, in base64
 }
 
 // set sets a parameter. The last of several of one name counts (RFC 9651, 4.2.3.2).
@@ -32,6 +34,8 @@ func (m *entry) set(key string, number Count, text string) {
 		m.qu = text
 	case "name":
 		m.label = text
+	case "pk":
+		m.pk = text
 	}
 }
 
@@ -70,6 +74,8 @@ func bare(v any) (number Count, text string, isText bool) {
 		text, isText = cleanName(v), true
 	case httpsfv.Token:
 		text, isText = cleanName(string(v)), true
+	case []byte:
+		text = cleanName(base64.StdEncoding.EncodeToString(v))
 	}
 	return Count{N: -1}, text, isText
 }
@@ -127,7 +133,7 @@ func (m *entry) scan(s string) (string, bool) {
 		case '"':
 			text, s, ok = scanString(s)
 		case ':':
-			s, ok = scanBytes(s)
+			text, s, ok = scanBytes(s)
 		default:
 			number, s = scanInteger(s)
 			ok = number.Known
@@ -178,18 +184,18 @@ func scanString(s string) (text, rest string, ok bool) {
 }
 
 // scanBytes reads a byte sequence, whose padding is complete.
-func scanBytes(s string) (rest string, ok bool) {
-	text, rest, ok := strings.Cut(s[1:], ":")
+func scanBytes(s string) (text, rest string, ok bool) {
+	text, rest, ok = strings.Cut(s[1:], ":")
 	if !ok || len(text)%4 != 0 {
-		return s, false
+		return "", s, false
 	}
-	text = strings.TrimSuffix(strings.TrimSuffix(text, "="), "=")
-	for i := range len(text) {
-		if c := text[i]; !isDigit(c) && c-'a' >= 26 && c-'A' >= 26 && c != '+' && c != '/' {
-			return s, false
+	digits := strings.TrimSuffix(strings.TrimSuffix(text, "="), "=")
+	for i := range len(digits) {
+		if c := digits[i]; !isDigit(c) && c-'a' >= 26 && c-'A' >= 26 && c != '+' && c != '/' {
+			return "", s, false
 		}
 	}
-	return rest, true
+	return text, rest, true
 }
 
 // scanCombined reads the combined form of draft 07 where all of it is numbers.

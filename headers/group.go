@@ -132,7 +132,7 @@ func plain(l *Limit, g []found, i int, c *clock) bool {
 		case window:
 			l.Window = cmp.Or(parseWindow(item(f, 0), cmp.Or(f.step, time.Second)), l.Window)
 		case label:
-			l.Name = cmp.Or(l.Name, cleanName(trim(f.values[0])))
+			l.label(f)
 		case kind:
 			if w := parsePeriod(f.values[0]); w > 0 {
 				l.Name, l.Window = cmp.Or(l.Name, cleanName(trim(f.values[0]))), w
@@ -147,6 +147,15 @@ func plain(l *Limit, g []found, i int, c *clock) bool {
 		l.Limit = Count{total, true}
 	}
 	return complete(l, gone) && (!g[0].weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
+}
+
+// label reads the name of a limit.
+func (l *Limit) label(f *found) {
+	name := cleanName(trim(f.values[0]))
+	l.Name = cmp.Or(l.Name, name)
+	if f.tellsBucket() {
+		l.Bucket = cmp.Or(l.Bucket, name)
+	}
 }
 
 // number reads a header that is nothing but a number, as nearly all are, and reports

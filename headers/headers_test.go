@@ -190,3 +190,30 @@ func TestAppendAllocs(t *testing.T) {
 		}
 	}
 }
+
+// TestParseBucket reads which counter an answer is about, as a service writes it.
+func TestParseBucket(t *testing.T) {
+	trio := []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "3", "X-RateLimit-Reset", "1772452845"}
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		want    string
+	}{
+		{"GitHub", append([]string{"X-RateLimit-Resource", "search"}, trio...), "search"},
+		{"Discord", append([]string{"X-RateLimit-Bucket", "abcd1234", "X-RateLimit-Scope", "user"}, trio...), "abcd1234"},
+		{"GitLab", []string{"RateLimit-Limit", "60", "RateLimit-Name", "throttle_api", "RateLimit-Remaining", "0"}, "throttle_api"},
+		{"a scope says for whom", append([]string{"X-RateLimit-Scope", "global"}, trio...), ""},
+		{"none", trio, ""},
+		{"partition", []string{"RateLimit", `"a";r=3;t=60;pk=:dXNlcjE=:`}, "dXNlcjE="},
+		{"partition of the policy", []string{"RateLimit", `"a";r=3;t=60`, "RateLimit-Policy", `"a";q=10;w=60;pk=:dXNlcjI=:`}, "dXNlcjI="},
+		{"partition in a list that the short way does not read", []string{"RateLimit", `"a\"b";r=3;t=60;pk=:dXNlcjE=:`}, "dXNlcjE="},
+		{"policy", []string{"RateLimit", `"a";r=3;t=60`}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			limits := Parse(fields(tt.headers...), noon).Limits
+			if len(limits) != 1 || limits[0].Bucket != tt.want {
+				t.Errorf("Limits = %+v, want one of the bucket %q", limits, tt.want)
+			}
+		})
+	}
+}

@@ -27,7 +27,7 @@ func appendQuick(limits []Limit, fields []found, c *clock, h *hints) ([]Limit, b
 		}
 		seen |= 1 << f.role
 		if f.role == label {
-			l.Name = cleanName(trim(f.values[0]))
+			l.label(f)
 			continue
 		}
 		n, ok := parseNumber(f.values[0])

@@ -97,6 +97,9 @@ func merge(a, b *Limit) {
 	if a.Name == "" {
 		a.Name = b.Name
 	}
+	if a.Bucket == "" {
+		a.Bucket = b.Bucket
+	}
 	if !a.Limit.Known {
 		a.Limit = b.Limit
 	}

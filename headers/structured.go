@@ -54,7 +54,7 @@ func join(l *Limit, policies []Limit) []Limit {
 		if !l.Limit.Known {
 			l.Limit = p.Limit
 		}
-		l.Window, l.Unit = p.Window, p.Unit
+		l.Window, l.Unit, l.Bucket = p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
 		complete(l, Count{})
 		return append(policies[:i], policies[i+1:]...)
 	}
@@ -85,7 +85,7 @@ func appendStates(limits []Limit, f *found, c *clock) []Limit {
 		if m.name == "" || m.r.N < 0 || m.t.N < 0 {
 			continue
 		}
-		l := Limit{Name: m.name, Unit: unitOr(f.unit), Advisory: f.advisory, Remaining: m.r}
+		l := Limit{Name: m.name, Bucket: m.pk, Unit: unitOr(f.unit), Advisory: f.advisory, Remaining: m.r}
 		l.Reset.seconds(m.t)
 		if complete(&l, Count{}) {
 			limits = append(limits, l)
@@ -144,7 +144,7 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 	}
 	for i := range list {
 		m := &list[i]
-		p := Limit{Name: m.label, Unit: unitOr(cmp.Or(m.qu, f.unit)), Advisory: f.advisory, Limit: m.number}
+		p := Limit{Name: m.label, Bucket: m.pk, Unit: unitOr(cmp.Or(m.qu, f.unit)), Advisory: f.advisory, Limit: m.number}
 		if m.qu == "bytes" { // as draft 08 spelled it
 			p.Unit = unitOf["bytes"]
 		}

@@ -17,8 +17,13 @@ var roles = map[string]role{
 	"resource": label, "bucket": label, "name": label, "group": label, "action": label, "zone": label, "scope": label,
 }
 
-// labels ranks the words whose values name a limit: the more specific comes first.
+// labels ranks the words whose values name a limit: the more specific comes first. All but
+// the last say which counter a request drew on; a scope says whom else it counts for
+// (Discord's are user, shared and global).
 var labels = [...]string{"resource", "bucket", "name", "group", "action", "zone", "scope"}
+
+// tellsBucket reports whether the value of a label is a Limit.Bucket.
+func (f *field) tellsBucket() bool { return int(f.order) < len(labels)-1 }
 
 // forms are the words that say how a value is written.
 var forms = map[string]form{

@@ -12,7 +12,14 @@ func (l *Limiter) Freeze() (thaw func()) {
 func (l *Limiter) thaw() {
 	root := l.lock()
 	defer l.unlock(root)
-	l.change(root.now(), func() { root.frozen-- })
+	now := root.now()
+	l.change(now, func() { root.frozen-- })
+	if root.frozen == 0 {
+		for _, b := range root.stalled {
+			b.run(now)
+		}
+		root.stalled = nil
+	}
 }
 
 // Dismiss ends the waits of all who asked l with ErrDismissed: for a caller who finds out

@@ -1,6 +1,9 @@
 package throttle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // lagCredit is how far back a late grant may count. Timers fire about half a
 // millisecond late; a waiter that is released late is charged at the instant at
@@ -17,6 +20,16 @@ func (l *Limiter) run(now instant) {
 	for b := l; b != nil; b = b.Parent {
 		b.rise(now)
 		root = b
+	}
+	if root.frozen > 0 && !slices.Contains(root.stalled, l) {
+		root.stalled = append(root.stalled, l)
+	}
+	for _, w := range l.server.windows {
+		for _, u := range w.users { // who waits there may wait for what l has learned
+			for b := u; b != nil && u != l && u.line.waiting > 0; b = b.Parent {
+				b.rise(now)
+			}
+		}
 	}
 	for root.release(now) {
 	}
@@ -61,10 +74,7 @@ func (l *Limiter) release(now instant) bool {
 // due returns the instant at which w is granted in every bucket of its path, if
 // it may go by now; else the first bucket that blocks it, and until when.
 func (w *Waiter) due(now instant) (at instant, blocks *Limiter, d due) {
-	at = w.earliest(now)
-	for b := w.l; b != nil; b = b.Parent {
-		at = max(at, b.booked)
-	}
+	at = w.from(now)
 	for b := w.l; b != nil; b = b.Parent {
 		d = b.due(at, others{}, &w.want, b == w.l, false)
 		if d.never || d.at > now {
@@ -75,9 +85,11 @@ func (w *Waiter) due(now instant) (at instant, blocks *Limiter, d due) {
 	return at, nil, d
 }
 
-// earliest is the instant from which the release of w may count.
-func (w *Waiter) earliest(now instant) instant {
-	return max(max(now.add(-lagCredit), w.joined), w.l.root().changed)
+// from is the instant from which the release of w may count: not before the latest grant
+// of the tree, of which the limits of other buckets may know, too.
+func (w *Waiter) from(now instant) instant {
+	root := w.l.root()
+	return max(now.add(-lagCredit), w.joined, root.changed, root.booked)
 }
 
 // change makes a change that may let somebody go, or keep somebody from it, at
@@ -108,7 +120,7 @@ func (l *Limiter) rise(now instant) {
 	for _, w := range l.line.heads(&buf) {
 		ok := !blocked && (!kept || w.urgent())
 		if ok {
-			d := l.due(max(w.earliest(now), l.booked), others{}, &w.want, w.l == l, false)
+			d := l.due(w.from(now), others{}, &w.want, w.l == l, false)
 			ok = d.never || d.at <= now
 			blocked, kept = !ok && d.shared > now, kept || !ok
 		}
@@ -142,7 +154,7 @@ func (l *Limiter) arm(now instant) {
 		if blocked || kept && !w.urgent() || l.Parent != nil && w.top() != l {
 			continue
 		}
-		d := l.due(max(w.earliest(now), l.booked), others{}, &w.want, w.l == l, false)
+		d := l.due(w.from(now), others{}, &w.want, w.l == l, false)
 		if blocked = d.shared > now; blocked {
 			sooner(d.shared)
 		} else {
