@@ -154,8 +154,13 @@ func (g *Grant) free(kind Kind) {
 
 // learn takes in what became of a request.
 func (l *Limiter) learn(g Grant, now instant, a *Answer) {
+	l.server.end(g)
+	l.hear(g, now, a)
+}
+
+// hear takes in what the answer says.
+func (l *Limiter) hear(g Grant, now instant, a *Answer) {
 	s := &l.server
-	s.end(g)
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
 	}

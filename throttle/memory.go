@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -26,6 +27,7 @@ type Memory struct {
 // WindowMemory is what is known of one limit of the server.
 type WindowMemory struct {
 	Name      string `json:"name,omitempty"`
+	Bucket    string `json:"bucket,omitempty"`
 	Unit      string `json:"unit,omitempty"`
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
@@ -52,10 +54,9 @@ func (l *Limiter) Memory() (m Memory) {
 	if l.hold > now {
 		m.Held = l.time(l.hold)
 	}
-	for i := range l.server.windows {
-		w := &l.server.windows[i]
+	for _, w := range l.server.windows {
 		kept := WindowMemory{
-			Name: w.name, Unit: w.unit, Limit: w.limit, Remaining: max(w.least-l.server.under(w.unit), 0),
+			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.least-l.server.under(w), 0),
 			Early: l.time(w.early), Late: l.time(w.late), Resolution: w.step, Floors: w.floors, Span: w.span,
 		}
 		if w.refills {
@@ -99,11 +100,11 @@ func (l *Limiter) remember(now instant, m *WindowMemory) {
 	if late <= now {
 		return
 	}
-	w := l.server.window(m.Name, canonical(m.Unit))
-	l.server.order++
+	w := l.server.window(l, m.Name, m.Bucket, canonical(m.Unit))
+	l.server.next()
 	w.stated, w.since = l.server.order, l.server.order
 	w.limit, w.least, w.fresh = max(m.Limit, 0), max(m.Remaining, 0), math.MaxInt
-	w.text = label(w.name, w.limit, w.unit)
+	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
 	w.step, w.floors, w.span = min(max(m.Resolution, 0), ages), m.Floors, min(max(m.Span, 0), ages)
 	w.early, w.late, w.opened, w.went, w.heard = min(l.instant(m.Early), late), late, now, now, now
 	if w.least == 0 {

@@ -20,29 +20,19 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 		}
 		return false
 	}
-	in := min(max(st.Reset, 0), ages)
 	w.step = min(max(st.Resolution, 0), ages)
-	if !w.floors && in == 0 && st.Remaining <= 0 && w.step > 0 {
+	if !w.floors && st.Reset <= 0 && st.Remaining <= 0 && w.step > 0 {
 		w.floor()
 	}
-	early, late := g.sent.add(in-w.step), now.add(in)
-	switch {
-	case !st.Absolute:
-	case -now.sub(g.sent) <= st.Skew && st.Skew <= time.Second:
-		late = g.sent.add(in - st.Skew)
-		early = late.add(-w.step)
-	default:
-		early = early.add(-time.Second)
-	}
-	if w.floors {
-		early, late = early.add(w.step), late.add(w.step)
-	}
-	passed := in > 0 && g.sent >= w.late
+	early, late := w.interval(g, now, st)
+	passed := st.Reset > 0 && g.sent >= w.late
 	if w.late == 0 || passed || early > w.late || late < w.early {
 		// By less than half of what one token amounts to, clocks drift apart.
 		moved = now < w.late && float64(early-w.late)*2*float64(w.limit) > float64(w.late-now)
 		w.early, w.late, w.unsure = early, late, now.sub(g.sent)/2
 		w.opened = now.add(-w.unsure)
+		w.spans++
+		w.saidTo = nil
 		return moved
 	}
 	w.early = max(w.early, early)
@@ -50,6 +40,24 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 		w.late = late
 	}
 	return false
+}
+
+// interval returns before and after which the reset is not that a statement speaks of.
+func (w *window) interval(g Grant, now instant, st *Statement) (early, late instant) {
+	in, step := min(max(st.Reset, 0), ages), min(max(st.Resolution, 0), ages)
+	early, late = g.sent.add(in-step), now.add(in)
+	switch {
+	case !st.Absolute:
+	case -now.sub(g.sent) <= st.Skew && st.Skew <= time.Second:
+		late = g.sent.add(in - st.Skew)
+		early = late.add(-step)
+	default:
+		early = early.add(-time.Second)
+	}
+	if w.floors {
+		early, late = early.add(step), late.add(step)
+	}
+	return early, late
 }
 
 // missed notes whether a request that went to look after the reset came too

@@ -12,9 +12,10 @@ type server struct {
 	inflight atomic.Int64      // cost of the grants that are not ended
 	flying   map[string]flight // of that, what is known in other units
 
-	// Grants and answers are counted, since what comes before what is also asked of
-	// those of one instant.
-	order uint64
+	// Grants and answers are counted, in the whole tree, since what comes before what is
+	// also asked of those of one instant.
+	order  uint64 // of the latest here
+	orders *uint64
 
 	// While ramp is positive at most that many requests are in flight that went
 	// since the restart.
@@ -27,7 +28,7 @@ type server struct {
 	refusals  int    // in a row
 	refusedAt uint64 // when the latest of them came back, in order
 
-	windows   []window
+	windows   []*window
 	delivered delivered // while there are no windows
 }
 
@@ -51,10 +52,27 @@ type flight struct {
 	requests int // of those for which that is known, in requests
 }
 
-// under returns what is under way in a unit.
-func (s *server) under(unit string) int {
+// flies returns what is under way in a unit.
+func (s *server) flies(unit string) int {
 	f := s.flying[unit]
 	return f.n + int(s.inflight.Load()) - f.requests
+}
+
+// under returns what is under way that draws on a window, in its unit.
+func (s *server) under(w *window) (n int) {
+	if w.users == nil {
+		return s.flies(w.unit)
+	}
+	for _, l := range w.users {
+		n += l.server.flies(w.unit)
+	}
+	return n
+}
+
+// next counts a grant or an answer.
+func (s *server) next() {
+	*s.orders++
+	s.order = *s.orders
 }
 
 // fly counts what is under way in units other than requests, sign times.
@@ -78,7 +96,7 @@ func (s *server) fly(d *demand, sign int) {
 
 // restart begins a slow start.
 func (s *server) restart() {
-	s.order++
+	s.next()
 	s.ramp, s.restarted, s.climbing, s.climbed = 1, s.order, 0, 0
 }
 
@@ -90,10 +108,9 @@ func (s *server) open(now instant, w *want, share float64) bool {
 	if len(s.windows) == 0 && s.delivered.due(now, 0, w.n) > now {
 		return false
 	}
-	for i := range s.windows {
-		win := &s.windows[i]
+	for _, win := range s.windows {
 		n := w.learned(win.unit)
-		if at, _ := win.due(now, 0, n, keeps(win.limit, n, share), s.under(win.unit), false); at > now {
+		if at, _ := win.due(now, 0, n, keeps(win.limit, n, share), s.under(win), false); at > now {
 			return false
 		}
 	}
@@ -116,10 +133,9 @@ func (s *server) due(d due, ahead *demand, w *want, share float64, optimist bool
 			d = due{at: at, shared: d.shared, cause: CausePace, quota: "what the server was seen to allow"}
 		}
 	}
-	for i := range s.windows {
-		win := &s.windows[i]
+	for _, win := range s.windows {
 		n := w.learned(win.unit)
-		at, open := win.due(d.at, ahead.learned(win.unit), n, keeps(win.limit, n, share), s.under(win.unit), optimist)
+		at, open := win.due(d.at, ahead.learned(win.unit), n, keeps(win.limit, n, share), s.under(win), optimist)
 		if at > d.at || !open && d.cause == "" {
 			d = due{at: at, shared: d.shared, cause: CauseWindow, quota: win.text}
 		}
@@ -129,7 +145,7 @@ func (s *server) due(d due, ahead *demand, w *want, share float64, optimist bool
 
 // take counts a grant, and reports whether it goes to find something out.
 func (s *server) take(now instant, w *want, share float64) (order uint64, probe bool) {
-	s.order++
+	s.next()
 	s.inflight.Add(int64(w.n))
 	if w.of != nil {
 		s.fly(&w.demand, 1)
@@ -139,9 +155,8 @@ func (s *server) take(now instant, w *want, share float64) (order uint64, probe 
 		s.lastClimb = now
 	}
 	s.delivered.take(now, w.n)
-	for i := range s.windows {
-		win := &s.windows[i]
-		if win.take(now, s.under(win.unit)+keeps(win.limit, w.learned(win.unit), share)) {
+	for _, win := range s.windows {
+		if win.take(now, s.under(win)+keeps(win.limit, w.learned(win.unit), share)) {
 			probe = true
 		}
 	}
@@ -162,8 +177,8 @@ func (s *server) end(g Grant) {
 // seen counts the answer to a request that went to see whether there is quota.
 func (s *server) seen(g Grant) {
 	if g.probe {
-		for i := range s.windows {
-			s.windows[i].probing = false
+		for _, w := range s.windows {
+			w.probing = false
 		}
 	}
 }
@@ -179,10 +194,11 @@ func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Stateme
 
 // learn takes in what an answer says.
 func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
-	s.order++
+	s.next()
 	for i := range a.Statements {
 		st := &a.Statements[i]
-		s.window(st.Name, canonical(st.Unit)).learn(g, now, st, a, l)
+		s.window(l, st.Name, st.Bucket, canonical(st.Unit)).learn(g, now, st, a, l)
+		l.compare(g, now, st)
 	}
 	if len(a.Statements) == 0 {
 		s.unsaid(g, now, a)
@@ -213,35 +229,39 @@ func (s *server) unsaid(g Grant, now instant, a *Answer) {
 		}
 		if a.Refused || a.Lost || !g.probe || now < w.until {
 			kept = append(kept, w)
+		} else {
+			w.leave(g.l)
 		}
 	}
 	clear(s.windows[len(kept):])
 	s.windows = kept
 }
 
-// window returns the window of that name and unit, a new one if there is none.
-func (s *server) window(name, unit string) *window {
+// window returns that of which the statement speaks, a new one if there is none.
+func (s *server) window(of *Limiter, name, bucket, unit string) *window {
 	oldest := 0
-	for i := range s.windows {
-		if s.windows[i].name == name && s.windows[i].unit == unit {
-			return &s.windows[i]
+	for i, w := range s.windows {
+		if w.name == name && w.bucket == bucket && w.unit == unit {
+			return w
 		}
-		if s.windows[i].stated < s.windows[oldest].stated {
+		if w.stated < s.windows[oldest].stated {
 			oldest = i
 		}
 	}
+	w := &window{name: name, bucket: bucket, unit: unit}
 	if len(s.windows) < maxWindows {
-		s.windows = append(s.windows, window{name: name, unit: unit})
-		return &s.windows[len(s.windows)-1]
+		s.windows = append(s.windows, w)
+	} else {
+		s.windows[oldest].leave(of)
+		s.windows[oldest] = w
 	}
-	s.windows[oldest] = window{name: name, unit: unit}
-	return &s.windows[oldest]
+	return w
 }
 
 // used reports whether some window is used up until a reset that is known.
 func (s *server) used(now instant) bool {
-	for i := range s.windows {
-		if w := &s.windows[i]; w.least <= 0 && w.until > now {
+	for _, w := range s.windows {
+		if w.least <= 0 && w.until > now {
 			return true
 		}
 	}
@@ -253,8 +273,8 @@ func (s *server) idle(now instant) bool {
 	if s.inflight.Load() > 0 {
 		return false
 	}
-	for i := range s.windows {
-		if w := &s.windows[i]; w.least <= 0 && w.until > now {
+	for _, w := range s.windows {
+		if w.least <= 0 && w.until > now {
 			return false
 		}
 	}

@@ -16,6 +16,7 @@ type State struct {
 // WindowState is what is known of one limit of the server.
 type WindowState struct {
 	Name      string
+	Bucket    string        // which of several of that name; empty if the server does not say
 	Unit      string        // empty for requests
 	Limit     int           // zero if the server does not say
 	Available int           // what may go now: the least Remaining less what is in flight
@@ -32,9 +33,8 @@ func (l *Limiter) State() State {
 		Bucket: l.Name, Waiting: l.line.len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
 		Held: max(l.hold.sub(now), 0), Next: l.project(now, want{demand: demand{claims: 1, n: 1}}).forecast(now),
 	}
-	for i := range l.server.windows {
-		w := &l.server.windows[i]
-		ws := WindowState{Name: w.name, Unit: w.unit, Limit: w.limit, Available: max(w.least-l.server.under(w.unit), 0)}
+	for _, w := range l.server.windows {
+		ws := WindowState{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Available: max(w.least-l.server.under(w), 0)}
 		if w.late != 0 {
 			ws.Reset = max(w.late.sub(now), 0)
 		}

@@ -48,6 +48,8 @@
 //     the limit, windows that roll over, and quota that trickles back. Where others used
 //     the limit too, what they may have under way is left to them, as much for each of
 //     ours as in the window before.
+//   - Buckets of one tree that hear of a limit of one name, size and reset draw on the
+//     same, until their numbers contradict that: what one has in flight counts for all.
 //   - When nothing remains, everybody waits until the reset, and then one request
 //     goes first. A reset is stated in steps, so it is known as an interval: all
 //     statements are intersected. Where what is left open is much of the wait, one
@@ -168,9 +170,12 @@ type Limiter struct {
 	reading int       // answers that are being read
 
 	// Of the root, for all of its tree.
-	frozen  int     // nobody goes while it is positive
-	asked   uint64  // how many have asked
-	changed instant // when something changed last that may let somebody go
+	frozen   int        // nobody goes while it is positive
+	stalled  []*Limiter // where something changed meanwhile
+	asked    uint64     // how many have asked
+	speakers []*Limiter // to which answers spoke of limits
+	orders   uint64     // how many grants and answers there were, in so far as they count
+	changed  instant    // when something changed last that may let somebody go
 }
 
 // Claim is what a caller asks of a Limiter.
@@ -436,6 +441,7 @@ func (l *Limiter) init() {
 		l.start = time.Now()
 	}
 	l.wall = l.start.UnixNano()
+	l.server.orders = &l.root().orders
 	l.ready, l.quotas = true, l.Quotas.canonical()
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve))
 	if l.invalid == nil {

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -11,6 +12,10 @@ type Statement struct {
 	// Name is what the server calls the limit: a policy, a resource, a bucket.
 	// Empty if it gives no name. Each name has a window of its own.
 	Name string
+
+	// Bucket is which of several counters of that name the request drew on, if the
+	// server says so. Each has a window of its own, too; see Limiter.Part.
+	Bucket string
 
 	// Unit is what is counted. Empty means Requests. Of another unit, the claims
 	// whose Costs name it take as much as they say; of the others it is known when
@@ -61,6 +66,7 @@ type Statement struct {
 // reset nobody would wait for is spread out before that, see Spend.
 type window struct {
 	name   string
+	bucket string
 	unit   string // canonical
 	text   string // name and limit
 	limit  int
@@ -89,6 +95,14 @@ type window struct {
 
 	refill
 	share
+
+	// What other buckets have to do with it, see pair.
+	said   int        // Remaining that was stated last
+	users  []*Limiter // that draw on it, if they are several
+	saidTo *Limiter   // of them
+	points int        // for their being several
+	spans  int        // how many resets there were
+	twins  []pair
 }
 
 // due returns when n may go, not before t, if ahead tokens go before, with
@@ -157,7 +171,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 		limit = 0 // how fast requests use it up is not known
 	}
 	if w.text == "" || limit != w.limit {
-		w.limit, w.text = limit, label(w.name, limit, w.unit)
+		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
 	if st.Window > 0 {
 		w.span = st.Window
@@ -176,7 +190,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	case w.spent == 0:
 		w.spent = now
 	}
-	w.count(o, w.limit, l.server.under(w.unit), w.least <= 0)
+	w.count(o, w.limit, l.server.under(w), w.least <= 0)
 	w.spread = l.plan(w.limit, w.late.sub(now))
 	w.missed(o)
 	w.look(now, l)

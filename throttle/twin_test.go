@@ -1,0 +1,156 @@
+package throttle
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pairOf returns two buckets of one tree.
+func pairOf() (a, b *Limiter) {
+	root := &Limiter{Name: "root"}
+	return &Limiter{Name: "a", Parent: root}, &Limiter{Name: "b", Parent: root}
+}
+
+// hear has a request of l answered with a statement, and returns what may go after it.
+func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
+	t.Helper()
+	g, err := l.Acquire(context.Background(), Claim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Answer{Statements: []Statement{{
+		Name: "n", Limit: 100, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second,
+	}}})
+	return l.State().Windows[0].Available
+}
+
+// TestTwinsShare has two buckets hear of one window: what one has in flight, and what it
+// hears, counts for the other.
+func TestTwinsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pairOf()
+		hear(t, a, 50, time.Minute)
+		hear(t, b, 49, time.Minute)
+		if got := hear(t, a, 48, time.Minute); got != 48 {
+			t.Errorf("a has %d, want 48", got)
+		}
+		for range 8 {
+			if _, err := b.Acquire(t.Context(), Claim{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := a.State().Windows[0].Available; got != 40 {
+			t.Errorf("with 8 of b in flight, a has %d, want 40", got)
+		}
+		hear(t, a, 0, time.Minute) // others used it up
+		if wait := b.Forecast(Claim{}).Wait; wait < 59*time.Second {
+			t.Errorf("b waits %v for what a heard to be used up, want a minute", wait)
+		}
+		if got := a.State().Windows[0]; got != b.State().Windows[0] {
+			t.Errorf("a knows %v, and b %v", got, b.State().Windows[0])
+		}
+	})
+}
+
+// TestTwinsWakeEachOther has one who waits in a bucket go on what another hears.
+func TestTwinsWakeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pairOf()
+		start := time.Now()
+		hear(t, a, 3, time.Minute)
+		hear(t, b, 2, time.Minute)
+		g1, _ := a.Acquire(t.Context(), Claim{})
+		g2, _ := a.Acquire(t.Context(), Claim{})
+		done := make(chan time.Duration)
+		go func() {
+			if err := b.Wait(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+			done <- time.Since(start)
+		}()
+		time.Sleep(time.Second)
+		g1.Cancel() // what it did not use is b's
+		if got := <-done; got != time.Second {
+			t.Errorf("b went after %v, want 1s", got)
+		}
+		g2.Cancel()
+	})
+}
+
+// TestTwinsApart has two buckets hear of windows that happen to have one name, size and
+// reset: each goes on with its own.
+func TestTwinsApart(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		said     [][2]int // to a and b, in turns
+		left     [2]int
+		together bool
+	}{
+		{"the same from the first", [][2]int{{50, 50}, {49, 49}}, [2]int{49, 49}, false},
+		{"the same later", [][2]int{{50, 40}, {49, 39}, {48, 38}}, [2]int{48, 38}, false},
+		{"in turns", [][2]int{{50, 49}, {48, 47}, {46, 45}}, [2]int{45, 45}, true},
+		{"one was free", [][2]int{{50, 49}, {48, 47}, {47, 46}, {45, 44}}, [2]int{44, 44}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := pairOf()
+				for _, said := range test.said {
+					hear(t, a, said[0], time.Minute)
+					hear(t, b, said[1], time.Minute)
+				}
+				got := [2]int{a.State().Windows[0].Available, b.State().Windows[0].Available}
+				if got != test.left {
+					t.Errorf("a and b have %v, want %v", got, test.left)
+				}
+				if got := a.server.windows[0] == b.server.windows[0]; got != test.together {
+					t.Errorf("taken for one: %v, want %v", got, test.together)
+				}
+			})
+		})
+	}
+}
+
+// TestTwinsRelease has a bucket forgotten: nothing keeps it.
+func TestTwinsRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pairOf()
+		hear(t, a, 50, time.Minute)
+		hear(t, b, 49, time.Minute)
+		w := a.server.windows[0]
+		b.Release()
+		if w.users != nil || len(a.root().speakers) != 1 || len(b.State().Windows) != 0 {
+			t.Errorf("users %v, speakers %v, want none of b", w.users, a.root().speakers)
+		}
+		if got := hear(t, a, 48, time.Minute); got != 48 {
+			t.Errorf("a has %d, want 48", got)
+		}
+	})
+}
+
+// TestThawRunsAll has one line up in a bucket while the tree is frozen: it goes when it is
+// due, whichever bucket thaws the tree.
+func TestThawRunsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pairOf()
+		b.Quotas = Quotas{{N: 1}}
+		if err := b.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		thaw := a.Freeze()
+		done := make(chan time.Duration)
+		go func() {
+			if err := b.Wait(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+			done <- time.Since(start)
+		}()
+		synctest.Wait()
+		thaw()
+		if got := <-done; got != time.Second {
+			t.Errorf("went after %v, want 1s", got)
+		}
+	})
+}
