@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/throttle"
@@ -64,7 +65,7 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 		a.Spent, counts = t.spent(tm, resp, v, sent)
 		a.Reading = (counts || g.Lasts()) && v.kind == final && hasBody(req, resp)
 	}
-	held := g.Done(a)
+	held := t.teach(req, b, g, a, limits)
 	if a.Reading {
 		resp.Body = t.watch(req, b, resp, g, counts, sent)
 	}
@@ -76,6 +77,27 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: resp.StatusCode, For: held})
 	}
 	return v
+}
+
+// teach ends the grant, and has the bucket learn to which the request belonged. It returns
+// for how long that is held.
+func (t *Transport) teach(req *http.Request, b *bucket, g *throttle.Grant, a throttle.Answer, limits []headers.Limit) (held time.Duration) {
+	own := b
+	if name := drewOn(limits); name != "" {
+		spent := slices.ContainsFunc(a.Statements, func(s throttle.Statement) bool { return s.Remaining <= 0 })
+		own = t.router.sort(t, b, req, name, spent)
+		if a.Refused && a.HoldKnown && !spent && own.key.name != "" {
+			// It was not refused because of what is named: GitHub's secondary limits are for all.
+			held = own.host().Told(*g, throttle.Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
+		}
+	}
+	if own == b {
+		held = max(held, g.Done(a))
+	} else {
+		held = max(held, own.Told(*g, a))
+		g.Done(throttle.Answer{Lost: true, Reading: a.Reading, Spent: a.Spent})
+	}
+	return held
 }
 
 // spent returns what the request has cost, as far as it is known now, and whether that is
@@ -108,14 +130,14 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 			continue
 		}
 		s := throttle.Statement{
-			Name: l.Name, Unit: unit(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
+			Name: l.Name, Bucket: l.Bucket, Unit: unit(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
 		}
 		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
 			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
-		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name && o.Unit == s.Unit }); i < 0 {
+		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit }); i < 0 {
 			to = append(to, s)
 		} else if s.Remaining < to[i].Remaining {
 			to[i] = s // a name that is given twice is one limit, and the tighter word counts

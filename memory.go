@@ -46,7 +46,7 @@ func (t *Transport) Save(w io.Writer) error {
 	}
 	for _, b := range buckets {
 		if m := b.Memory(); len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() {
-			saved.Buckets[digest(b.key)] = m
+			saved.Buckets[digest(b.key.String())] = m
 		}
 	}
 	if err := json.NewEncoder(w).Encode(saved); err != nil {
@@ -96,7 +96,7 @@ func (r *router) remind(b *bucket) {
 	if len(r.memories) == 0 {
 		return
 	}
-	d := digest(b.key)
+	d := digest(b.key.String())
 	if m, ok := r.memories[d]; ok {
 		delete(r.memories, d)
 		b.Remember(m)

@@ -47,15 +47,16 @@ type key struct {
 	tenant  string // what Transport.Key returned
 	pattern string // empty for the bucket of a host
 	values  string // of the pattern's wildcards
+	name    string // what the server calls what it draws on, if it is one of several
 }
 
 // String is the key in the map of buckets. That of a host alone, which most are,
 // is the host as it stands.
 func (k key) String() string {
-	if k.tenant == "" && k.pattern == "" {
+	if k.tenant == "" && k.pattern == "" && k.name == "" {
 		return k.host
 	}
-	return strings.Join([]string{k.host, k.tenant, k.pattern, k.values}, "\x00")
+	return strings.Join([]string{k.host, k.tenant, k.pattern, k.values, k.name}, "\x00")
 }
 
 // bucket is what requests draw on together.
@@ -64,8 +65,7 @@ type bucket struct {
 	budget backoff.Budget // retries of failures
 
 	hostname string // in lower case, without port
-	pattern  string // empty for the bucket of a host
-	key      string // in the map of buckets
+	key      key
 
 	era  atomic.Int32 // when it was looked up last
 	gone atomic.Bool  // it was forgotten: look it up again
@@ -73,6 +73,8 @@ type bucket struct {
 	told atomic.Bool  // the latest answer spoke of limits, and so will the next
 
 	spelled atomic.Pointer[recent] // as the latest request spelled its host
+
+	names atomic.Pointer[names] // that answers gave to what its requests drew on; nil if none did
 
 	parent   *bucket
 	children int             // protected by router.mu
@@ -104,10 +106,13 @@ func newRoutes(quotas Table) (*routes, error) {
 
 // of returns the quotas of a bucket.
 func (rs *routes) of(b *bucket) throttle.Quotas {
-	if b.pattern == "" {
+	switch {
+	case b.key.name != "":
+		return nil // its parent has them
+	case b.key.pattern == "":
 		return rs.host(b.hostname)
 	}
-	if target := rs.all[bare(b.pattern)]; target != nil {
+	if target := rs.all[bare(b.key.pattern)]; target != nil {
 		return target.value
 	}
 	return nil
@@ -157,28 +162,41 @@ func (r *router) replace(rs *routes) error {
 func (r *router) bucket(t *Transport, req *http.Request) (*bucket, *routes) {
 	for {
 		rs := r.table.Load()
-		simple := t.Key == nil && rs.mux == nil
-		if simple {
-			c := rs.recent.Load()
-			if c != nil && c.host == req.URL.Host && c.scheme == req.URL.Scheme && !c.bucket.gone.Load() {
-				c.bucket.use(r.era.Load())
-				return c.bucket, rs
-			}
-		}
-		b := r.find(t, rs, req)
+		b := r.lookup(t, rs, req)
 		if b == nil {
 			continue // the table was replaced meanwhile
 		}
-		if simple {
-			c := b.spelled.Load()
-			if c == nil || c.host != req.URL.Host || c.scheme != req.URL.Scheme {
-				c = &recent{req.URL.Scheme, req.URL.Host, b}
-				b.spelled.Store(c)
+		if ns := b.names.Load(); ns != nil && ns.split.Load() {
+			if b = r.named(t, b, ns.of(req)); b == nil {
+				continue // it was forgotten
 			}
-			rs.recent.Store(c)
 		}
 		return b, rs
 	}
+}
+
+// lookup returns the bucket of the request's host or pattern, nil if rs is not in force
+// any more.
+func (r *router) lookup(t *Transport, rs *routes, req *http.Request) *bucket {
+	if t.Key != nil || rs.mux != nil {
+		return r.find(t, rs, req)
+	}
+	c := rs.recent.Load()
+	if c != nil && c.host == req.URL.Host && c.scheme == req.URL.Scheme && !c.bucket.gone.Load() {
+		c.bucket.use(r.era.Load())
+		return c.bucket
+	}
+	b := r.find(t, rs, req)
+	if b == nil {
+		return nil
+	}
+	c = b.spelled.Load()
+	if c == nil || c.host != req.URL.Host || c.scheme != req.URL.Scheme {
+		c = &recent{req.URL.Scheme, req.URL.Host, b}
+		b.spelled.Store(c)
+	}
+	rs.recent.Store(c)
+	return b
 }
 
 // use notes that the bucket was looked up.
@@ -206,24 +224,23 @@ func (r *router) find(t *Transport, rs *routes, req *http.Request) *bucket {
 	}
 	b := r.buckets[k.String()]
 	if b == nil {
-		b = r.add(t, k, rs, &bucket{hostname: hostname(req.URL)})
+		b = r.add(t, k, rs, hostname(req.URL), nil)
 	}
 	b.use(r.era.Load()) // before another is added, for which idle ones may be forgotten
 	if m.target != nil {
 		k.pattern, k.values = m.target.pattern, m.values
 		host := b
 		if b = r.buckets[k.String()]; b == nil {
-			b = r.add(t, k, rs, &bucket{hostname: host.hostname, pattern: k.pattern, parent: host})
-			host.children++
+			b = r.add(t, k, rs, host.hostname, host)
 		}
 		b.use(r.era.Load())
 	}
 	return b
 }
 
-// name is what errors and hooks call the bucket: the host, or the pattern with
+// label is what errors and hooks call the bucket: the host, or the pattern with
 // the values of its wildcards.
-func (k key) name() string {
+func (k key) label() string {
 	name := k.host
 	if k.pattern != "" {
 		name = k.pattern
@@ -235,6 +252,9 @@ func (k key) name() string {
 			name += " at " + k.host
 		}
 	}
+	if k.name != "" {
+		name += " (" + k.name + ")"
+	}
 	if k.tenant != "" {
 		name += " for " + k.tenant
 	}
@@ -242,17 +262,18 @@ func (k key) name() string {
 }
 
 // add adds a bucket, and forgets idle ones if there are too many.
-func (r *router) add(t *Transport, k key, rs *routes, b *bucket) *bucket {
+func (r *router) add(t *Transport, k key, rs *routes, hostname string, parent *bucket) *bucket {
+	b := &bucket{key: k, hostname: hostname, parent: parent}
 	b.quotas = rs.of(b)
-	b.Name, b.Quotas, b.SlowStart, b.Rand = k.name(), b.quotas, true, t.Rand
+	b.Name, b.Quotas, b.SlowStart, b.Rand = k.label(), b.quotas, true, t.Rand
 	b.MaxWait, b.MaxQueue, b.MaxHold, b.IdleAfter = t.maxWait(), t.MaxQueue, t.MaxHold, t.IdleAfter
 	b.Ageing, b.Reserve, b.Spend = t.Ageing, t.Reserve, t.Spend
 	b.budget.Ratio = t.BudgetRatio
-	if b.parent != nil {
-		b.Parent = &b.parent.Limiter
+	if parent != nil {
+		b.Parent = &parent.Limiter
+		parent.children++
 	}
-	b.key = k.String()
-	r.buckets[b.key] = b
+	r.buckets[k.String()] = b
 	r.remind(b)
 	b.use(r.era.Load())
 	if len(r.buckets) > r.sweepAt {
@@ -279,9 +300,9 @@ func (t *Transport) State() []throttle.State {
 // limit is in force. Twice as many as remain are then allowed, so that a look-up
 // costs a constant number of steps on average.
 func (r *router) sweep() {
-	for _, hosts := range [...]bool{false, true} { // after their children, which keep them
+	for depth := range 3 { // children first, which keep their parents
 		for k, b := range r.buckets {
-			if (b.parent == nil) == hosts && r.forget(b) {
+			if b.depth() == 2-depth && r.forget(b) {
 				delete(r.buckets, k)
 			}
 		}
@@ -303,10 +324,20 @@ func (r *router) forget(b *bucket) bool {
 		b.gone.Store(false)
 		return false
 	}
+	b.Release()
 	if b.parent != nil {
 		b.parent.children--
 	}
 	return true
+}
+
+// depth is how many buckets b lies in: a host none, its patterns one, and what the server
+// names one more.
+func (b *bucket) depth() (n int) {
+	for p := b.parent; p != nil; p = p.parent {
+		n++
+	}
+	return n
 }
 
 // hostname returns that of u in lower case.
