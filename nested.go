@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+
+	"github.com/hashicorp/go-retryablehttp"
 )
 
 // ErrNested is why a Transport does not send a request again that came from another
@@ -16,6 +18,7 @@ var (
 	transportType    = reflect.TypeFor[*Transport]()
 	roundTripperType = reflect.TypeFor[http.RoundTripper]()
 	clientType       = reflect.TypeFor[*http.Client]()
+	retryableType    = reflect.TypeFor[*retryablehttp.Client]()
 	leafType         = reflect.TypeFor[*http.Transport]()
 )
 
@@ -40,7 +43,7 @@ func wraps(v reflect.Value, depth int) bool {
 	}
 	for i := range v.NumField() {
 		f := v.Field(i)
-		if (f.Type().Implements(roundTripperType) || f.Type() == clientType) && wraps(f, depth-1) {
+		if (f.Type().Implements(roundTripperType) || f.Type() == clientType || f.Type() == retryableType) && wraps(f, depth-1) {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	cenkalti "github.com/cenkalti/backoff/v4"
 
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -247,13 +248,13 @@ func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
 			return len(base.got) - before
 		}
 		send(1000)
-		base.answers = []func(*http.Request) (*http.Response, error){status(503, "")}
+		base.answers = []func(*http.Request) (*http.Response, error){status(500, "")}
 		if got := send(1000); got != 1010 {
 			t.Errorf("1000 requests in an outage were sent %d times, want 1010: the reserve and no more", got)
 		}
 		base.answers = []func(*http.Request) (*http.Response, error){status(200, "")}
 		send(50)
-		base.answers = []func(*http.Request) (*http.Response, error){status(503, "")}
+		base.answers = []func(*http.Request) (*http.Response, error){status(500, "")}
 		if got := send(100); got != 105 {
 			t.Errorf("sent %d times, want 105: 50 successes pay for 5 retries", got)
 		}
@@ -430,6 +431,61 @@ func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
 		attempts(t, tr, req, status(503, ""))
 		if got := lookup(tr, req).budget.Balance(); got != 10 {
 			t.Errorf("balance %v, want 10: the retry was not made", got)
+		}
+	})
+}
+
+// A short body that does not come does not hold the next attempt up for ever. What has come
+// is kept.
+func TestRetryKeepIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pr, pw := io.Pipe()
+		go io.WriteString(pw, "wh")
+		tr := &Transport{MaxAttempts: 2, Backoff: steady{}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 503, "")
+			resp.Body, resp.ContentLength = pr, 3
+			return resp, nil
+		})}
+		start := time.Now()
+		resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
+		if err != nil || time.Since(start) != keepTime+time.Second {
+			t.Fatalf("%v, %v after %v, want 2s", resp, err, time.Since(start))
+		}
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != "wh" || !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("read %q, %v", text, err)
+		}
+	})
+}
+
+// The factory of BackOffs may leave it to Backoff, and what it returns begins anew.
+func TestRetryNewBackOffNilAndReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{NewBackOff: func() cenkalti.BackOff { return nil }}
+		start := time.Now()
+		if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(503, "")); got != 3 || time.Since(start) != 3*time.Second {
+			t.Errorf("sent %d times in %v, want 3 in 3s", got, time.Since(start))
+		}
+		used := cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 1)
+		used.NextBackOff()
+		tr = &Transport{NewBackOff: func() cenkalti.BackOff { return used }}
+		if got := attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(503, "")); got != 2 {
+			t.Errorf("sent %d times, want 2", got)
+		}
+	})
+}
+
+// The delay that follows one which the server asked for is that of the backoff.
+func TestRetryDelayAfterAHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: list(status(500, "", "Retry-After", "5"), status(500, ""), status(200, ""))}
+		tr := &Transport{Base: base, Backoff: backoff.Decorrelated{Rand: func() float64 { return 1 }}}
+		start := time.Now()
+		if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := base.times(start), []time.Duration{0, 5 * time.Second, 5900 * time.Millisecond}; !slices.Equal(got, want) {
+			t.Errorf("sent at %v, want %v: 3 times 300 ms after the hint", got, want)
 		}
 	})
 }

@@ -30,14 +30,15 @@
 // (403, 503 and their like with a Retry-After), did nothing: the request goes back
 // to the front of its line, whatever its method, until MaxWait has passed.
 //
-// A failure, which is a transport error or a 408, 425 or 5xx, is retried with
+// A failure, which is a transport error or a 408, 425 or 5xx but 501, is retried with
 // jittered exponential backoff if the method is idempotent, the request carries an
-// Idempotency-Key or it provably never reached the server, for MaxAttempts at
-// most, and within a retry budget, so that an outage is not met with a multiple
-// of the load.
+// Idempotency-Key or it provably was not processed, for MaxAttempts at most, and within
+// a retry budget, so that an outage is not met with a multiple of the load.
+// docs/retrying.md has the tables.
 //
-// A body is sent again only if the request has GetBody (as those of
-// http.NewRequest from bytes and strings have). Bodies are never buffered.
+// A body is sent again only if the request has GetBody (as those of http.NewRequest
+// from bytes and strings have), or is no longer than BufferBody. Unless that is set,
+// bodies are not buffered.
 //
 // # What is returned
 //
@@ -159,23 +160,55 @@ type Transport struct {
 	MaxRefusals int
 
 	// Backoff is the delay before a retry of a failure, unless the server asks for
-	// a longer one. If nil, backoff.Exponential{} with full jitter is used.
+	// a longer one. If nil, backoff.Exponential{} with full jitter is used. One of
+	// go-retryablehttp becomes one by RetryableBackoff.
 	Backoff backoff.Backoff
 
 	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh
 	// BackOff of github.com/cenkalti/backoff for each request that fails, whose
-	// Stop ends the retrying.
+	// Stop ends the retrying. If it returns nil, Backoff is used.
 	NewBackOff func() cenkalti.BackOff
 
-	// CheckRetry, if not nil, says which failures may be retried, in place of
-	// pacer's own table (that of go-retryablehttp, and 408 and 425). What is not
-	// safe to repeat is not retried all the same. If it returns an error, that
-	// ends the retrying.
+	// CheckRetry, if not nil, says which answers of 400 and above, and which errors, may be
+	// followed by another attempt, in place of pacer's own table (docs/retrying.md), which
+	// it can ask in turn: ShouldRetry. What is not safe to repeat is not sent again all the
+	// same. The body of the answer must not be read. If it returns an error, that ends the
+	// retrying, and what RoundTrip returns is still the answer or the error at hand.
 	CheckRetry retryablehttp.CheckRetry
 
 	// PrepareRetry, if not nil, is called with the request of each attempt but the first,
 	// after its body was renewed: to sign it anew, say. An error ends the retrying.
 	PrepareRetry retryablehttp.PrepareRetry
+
+	// MaxElapsed is how long after a request was sent for the first time it may be sent
+	// again. A delay or a place in line that would end later is not begun. If zero or
+	// negative, there is no bound but MaxAttempts, MaxRefusals and the context.
+	MaxElapsed time.Duration
+
+	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins,
+	// without the wait for its turn. An attempt that takes longer has failed, and is
+	// retried as one whose connection broke; the error of the last one is an
+	// ErrAttemptTimeout. Reading the answer's body is bounded by the context of the
+	// request alone, since what the caller has begun to read cannot be had again. If zero or
+	// negative, there is no bound. In mode Observe there is none.
+	AttemptTimeout time.Duration
+
+	// BufferBody is up to how many bytes of a body without GetBody are kept while it is
+	// sent, so that it can be sent again. A longer one is sent once. If zero or negative,
+	// nothing is kept. In mode Observe nothing is.
+	BufferBody int64
+
+	// IdempotencyKey, if not nil, returns the Idempotency-Key of a request whose method is
+	// not idempotent and that has no such header: all its attempts are sent with the same
+	// one, and it is retried as an idempotent one is. It is for servers that know the header;
+	// for other requests it returns "", and they get none. RandomKey makes keys. A redirect
+	// is a request of its own. In mode Observe it is not called.
+	IdempotencyKey func(*http.Request) string
+
+	// ResendHeader is the name of a header that says how often a request was sent
+	// before: none in the first attempt, 1 in the second (http.request.resend_count in
+	// the semantic conventions of OpenTelemetry). If empty, there is none.
+	ResendHeader string
 
 	// BudgetRatio is how many retries of failures each success of a bucket pays
 	// for. Zero means 0.1: an outage is met with 1.1 times the load. If negative,
@@ -233,6 +266,8 @@ func (t *Transport) init() error {
 		return fmt.Errorf("pacer: Spend is %d, want Auto, Eager, Balanced or Even", int(t.Spend))
 	case !(t.Reserve >= 0 && t.Reserve < 1):
 		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
+	case !validName(t.ResendHeader):
+		return fmt.Errorf("pacer: ResendHeader is %q, want the name of a header", t.ResendHeader)
 	}
 	if err := t.Headers.Validate(); err != nil {
 		return fmt.Errorf("pacer: Headers: %w", err)
@@ -268,17 +303,33 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	ctx := req.Context()
-	called := callOf(ctx)
+	called := callOf(req.Context())
 	var tm terms
 	t.terms(req, called, &tm)
+	if !t.alters() || tm.mode == Observe {
+		return t.roundTrip(req, called, &tm)
+	}
+	out := t.altered(req)
+	resp, err := t.roundTrip(out, called, &tm)
+	if body, ok := out.Body.(*replayReader); ok {
+		body.of.finish()
+	}
+	if resp != nil {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+// roundTrip is RoundTrip for a request whose terms are known.
+func (t *Transport) roundTrip(req *http.Request, called *called, tm *terms) (*http.Response, error) {
+	ctx := req.Context()
 	var g throttle.Grant
 	b := t.paid(req, called, &g)
 	if b != nil {
 		tm.paid = time.Now()
 	} else {
 		var err error
-		if b, err = t.acquire(ctx, req, &tm, &g, nil); err != nil {
+		if b, err = t.acquire(ctx, req, tm, &g, nil); err != nil {
 			t.Trace.refused(Refused{Request: req, Bucket: b.Name, Err: err})
 			if tm.mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
 				return t.fallback(req)
@@ -287,11 +338,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, v, err := t.attempt(req, req, &tm, b, &g)
+	resp, v, err := t.attempt(req, req, tm, b, &g)
 	if v.kind == final {
 		return resp, err
 	}
-	x := exchange{t: t, req: req, bucket: b, terms: tm, place: g.Place(), resp: resp, err: err}
+	x := exchange{t: t, req: req, bucket: b, terms: *tm, place: g.Place(), resp: resp, err: err}
+	if x.first = tm.paid; x.first.IsZero() {
+		x.first = g.Time()
+	}
 	if tm.nested {
 		return x.giveUp(ctx, ErrNested)
 	}
@@ -310,7 +364,13 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, b *bucket, g *th
 		next = next.WithContext(next.Context())
 		next.Body = countedBody{next.Body, sent}
 	}
-	resp, err := t.send(next, g)
+	var resp *http.Response
+	var err error
+	if t.AttemptTimeout > 0 && tm.mode != Observe {
+		resp, err = t.sendWithin(t.AttemptTimeout, next, g)
+	} else {
+		resp, err = t.send(next, g)
+	}
 	return resp, t.learn(req, tm, b, g, resp, err, sent), err
 }
 

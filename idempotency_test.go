@@ -1,0 +1,109 @@
+package pacer
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+)
+
+// keys is a Base that notes the Idempotency-Key of each request, and answers as a script does.
+func keys(answers ...func(*http.Request) (*http.Response, error)) (base roundTripper, sent *[]string) {
+	sent = new([]string)
+	s := &script{answers: answers}
+	return func(r *http.Request) (*http.Response, error) {
+		*sent = append(*sent, r.Header.Get("Idempotency-Key"))
+		return s.RoundTrip(r)
+	}, sent
+}
+
+// All attempts of a POST have one key, whatever they are for, and it is repeated as a GET is.
+func TestIdempotencyKeyIsOneForAllAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base, sent := keys(status(429, ""), fails(errBroken), status(503, ""), status(200, ""))
+		n := 0
+		tr := &Transport{Base: base, Rand: zero, IdempotencyKey: func(*http.Request) string {
+			n++
+			return "key " + strconv.Itoa(n)
+		}}
+		for range 2 {
+			req := request(t, "POST", "http://a.example/", "text")
+			before := maps.Clone(req.Header)
+			resp, err := tr.RoundTrip(req)
+			if err != nil || resp.StatusCode != http.StatusOK || resp.Request != req {
+				t.Fatal(resp, err)
+			}
+			if !maps.EqualFunc(before, req.Header, slices.Equal) {
+				t.Errorf("the caller's request has %v", req.Header)
+			}
+		}
+		if want := []string{"key 1", "key 1", "key 1", "key 1", "key 2"}; !slices.Equal(*sent, want) {
+			t.Errorf("sent with %q, want %q", *sent, want)
+		}
+	})
+}
+
+// Who needs no key gets none.
+func TestIdempotencyKeyOnlyWhereNeeded(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, header string
+		mode           Mode
+		key            string
+		want           []string
+	}{
+		"POST":               {"POST", "", Wait, "key", []string{"key", "key", "key"}},
+		"PATCH":              {"PATCH", "", Wait, "key", []string{"key", "key", "key"}},
+		"GET":                {"GET", "", Wait, "key", []string{"", "", ""}},
+		"PUT":                {"PUT", "", Wait, "key", []string{"", "", ""}},
+		"the caller has one": {"POST", "Idempotency-Key", Wait, "key", []string{"mine", "mine", "mine"}},
+		"of another name":    {"POST", "X-Idempotency-Key", Wait, "key", []string{"", "", ""}},
+		"no key":             {"POST", "", Wait, "", []string{""}},
+		"Observe":            {"POST", "", Observe, "key", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base, sent := keys(status(503, ""))
+				tr := &Transport{Base: base, Rand: zero, Mode: test.mode, IdempotencyKey: func(*http.Request) string { return test.key }}
+				req := request(t, test.method, "http://a.example/", "text")
+				if test.header != "" {
+					req.Header.Set(test.header, "mine")
+				}
+				if _, err := tr.RoundTrip(req); err != nil || !slices.Equal(*sent, test.want) {
+					t.Errorf("%v, sent with %q, want %q", err, *sent, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A redirect is another request, at another host perhaps.
+func TestIdempotencyKeyOfARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base, sent := keys(status(307, "", "Location", "http://b.example/"), status(503, ""), status(200, ""))
+		client := &http.Client{Transport: &Transport{Base: base, Rand: zero, IdempotencyKey: RandomKey}}
+		resp, err := client.Do(request(t, "POST", "http://a.example/", "text"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if k := *sent; len(k) != 3 || k[0] == k[1] || k[1] != k[2] {
+			t.Errorf("sent with %q", k)
+		}
+	})
+}
+
+// RFC 9562 section 5.4.
+func TestRandomKey(t *testing.T) {
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := map[string]bool{}
+	for range 1000 {
+		key := RandomKey(nil)
+		if !form.MatchString(key) || seen[key] {
+			t.Fatalf("%q is no UUID of version 4, or not a new one", key)
+		}
+		seen[key] = true
+	}
+}

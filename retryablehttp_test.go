@@ -1,0 +1,331 @@
+package pacer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// A CheckRetry gets errors as http.Client has them: the policies of go-retryablehttp take a bare
+// error of a certificate for one that passes.
+func TestCheckRetryGetsURLErrors(t *testing.T) {
+	bare := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
+	if again, _ := retryablehttp.DefaultRetryPolicy(t.Context(), nil, bare); !again {
+		t.Error("go-retryablehttp has learned to read bare errors: there is no need to wrap them any more")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var got *url.Error
+		tr := &Transport{CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
+			got = err.(*url.Error) //nolint:errorlint // as they do
+			return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+		}}
+		if n := attempts(t, tr, request(t, "DELETE", "http://me:secret@a.example/", ""), fails(bare)); n != 1 {
+			t.Errorf("sent %d times, want once", n)
+		}
+		if got.Op != "Delete" || got.URL != "http://me:xxxxx@a.example/" || !errors.Is(got.Err, bare) {
+			t.Errorf("got %#v", got)
+		}
+	})
+}
+
+// What CheckRetry says of an answer counts, within what is safe and what the server says.
+func TestCheckRetryDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		yes := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
+		no := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
+		stop := func(context.Context, *http.Response, error) (bool, error) { return true, io.ErrNoProgress }
+		dial := &net.OpError{Op: "dial", Err: errBroken}
+		for _, test := range []struct {
+			method string
+			check  retryablehttp.CheckRetry
+			answer func(*http.Request) (*http.Response, error)
+			want   int
+		}{
+			{"GET", yes, status(404, ""), 3},
+			{"POST", yes, status(404, ""), 1},
+			{"GET", yes, status(429, ""), 4},
+			{"GET", yes, status(404, "", "X-Should-Retry", "false"), 1},
+			{"GET", yes, fails(errBroken), 3},
+			{"POST", yes, fails(errBroken), 1},
+			{"POST", yes, fails(dial), 3},
+			{"GET", yes, fails(backoff.Permanent(errBroken)), 1},
+			{"GET", yes, fails(&throttle.Error{Err: throttle.ErrQueueFull}), 1},
+			{"GET", no, status(503, ""), 1},
+			{"GET", no, status(429, ""), 1},
+			{"POST", no, status(409, "", "X-Should-Retry", "true"), 1},
+			{"POST", yes, status(409, "", "X-Should-Retry", "true"), 3},
+			{"GET", no, fails(errBroken), 1},
+			{"GET", stop, status(503, ""), 1},
+			{"GET", stop, fails(errBroken), 1},
+		} {
+			tr := &Transport{CheckRetry: test.check, MaxRefusals: 3}
+			if got := attempts(t, tr, request(t, test.method, "http://a.example/", "text"), test.answer); got != test.want {
+				t.Errorf("%+v: sent %d times", test, got)
+			}
+		}
+	})
+}
+
+// One's own CheckRetry may leave the rest to ShouldRetry, which knows the request then.
+func TestCheckRetryFallsBackOnShouldRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{MaxRefusals: 2}
+		tr.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
+			if resp != nil && resp.StatusCode == http.StatusNotFound {
+				return true, nil // it will be there soon
+			}
+			return tr.ShouldRetry(ctx, resp, err)
+		}
+		for _, test := range []struct {
+			method, key string
+			answer      func(*http.Request) (*http.Response, error)
+			want        int
+		}{
+			{"GET", "", status(404, ""), 3},
+			{"GET", "", status(503, ""), 3},
+			{"GET", "", status(400, ""), 1},
+			{"GET", "", status(403, "", "Retry-After", "1"), 3},
+			{"GET", "", fails(errBroken), 3},
+			{"POST", "", fails(errBroken), 1},
+			{"POST", "key", fails(errBroken), 3},
+			{"POST", "key", status(503, ""), 3},
+		} {
+			req := request(t, test.method, "http://a.example/", "text")
+			if test.key != "" {
+				req.Header.Set("Idempotency-Key", test.key)
+			}
+			if got := attempts(t, tr, req, test.answer); got != test.want {
+				t.Errorf("%+v: sent %d times", test, got)
+			}
+		}
+	})
+}
+
+func TestRetryableBackoff(t *testing.T) {
+	constant := func(d time.Duration) retryablehttp.Backoff {
+		return func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return d }
+	}
+	for name, test := range map[string]struct {
+		backoff backoff.Backoff
+		answer  func(*http.Request) (*http.Response, error)
+		want    []time.Duration
+	}{
+		"theirs":             {RetryableBackoff(nil, 0, 0), status(500, ""), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}},
+		"theirs, faster":     {RetryableBackoff(nil, time.Millisecond, 3*time.Millisecond), status(500, ""), []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 6 * time.Millisecond}},
+		"linear":             {RetryableBackoff(retryablehttp.LinearJitterBackoff, time.Second, time.Second), fails(errBroken), []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second}},
+		"negative":           {RetryableBackoff(constant(-1), 0, 0), status(500, ""), []time.Duration{0, 0, 0, 0}},
+		"the server is slow": {RetryableBackoff(constant(time.Second), 0, 0), status(500, "", "Retry-After", "5"), []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second}},
+		"over MaxWait":       {RetryableBackoff(constant(2*time.Minute+1), 0, 0), status(500, ""), []time.Duration{0}},
+		"as MaxWait":         {RetryableBackoff(constant(2*time.Minute), 0, 0), status(500, ""), []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &script{answers: list(test.answer)}
+				start := time.Now()
+				(&Transport{Base: base, Backoff: test.backoff, MaxAttempts: 4, Rand: zero}).RoundTrip(request(t, "GET", "http://a.example/", ""))
+				if got := base.times(start); !slices.Equal(got, test.want) {
+					t.Errorf("sent at %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// Their Backoff is given the answer, and min and max.
+func TestRetryableBackoffGetsTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		tr := &Transport{Backoff: RetryableBackoff(func(low, high time.Duration, n int, resp *http.Response) time.Duration {
+			got = append(got, fmt.Sprint(low, high, n, resp != nil))
+			return 0
+		}, 2*time.Second, 3*time.Second)}
+		attempts(t, tr, request(t, "GET", "http://a.example/", ""), status(503, ""), fails(errBroken), status(200, ""))
+		if want := []string{"2s 3s 0 true", "2s 3s 1 false"}; !slices.Equal(got, want) {
+			t.Errorf("called with %q, want %q", got, want)
+		}
+	})
+}
+
+// theirClient is a Client of go-retryablehttp with rules of pacer, above a script.
+func theirClient(tr *Transport, rt http.RoundTripper) *retryablehttp.Client {
+	c := retryablehttp.NewClient()
+	c.Logger, c.HTTPClient = nil, &http.Client{Transport: rt}
+	c.CheckRetry, c.Backoff, c.RetryMax = tr.ShouldRetry, tr.RetryDelay, 2
+	return c
+}
+
+// The rules of pacer in their Client: delays that begin at RetryWaitMin, hints as lower bounds,
+// and what is safe to repeat.
+func TestRulesInTheirClient(t *testing.T) {
+	delays := []time.Duration{0, time.Second, 2 * time.Second}
+	for name, test := range map[string]struct {
+		method string
+		answer func(*http.Request) (*http.Response, error)
+		want   []time.Duration
+		ok     bool // the answer is returned
+	}{
+		"GET, 503":               {"GET", status(503, ""), delays, false},
+		"POST, 503":              {"POST", status(503, ""), []time.Duration{0}, true},
+		"POST, 503, Retry-After": {"POST", status(503, "", "Retry-After", "7"), []time.Duration{0, 7 * time.Second, 14 * time.Second}, false},
+		"POST, 429":              {"POST", status(429, ""), delays, false},
+		"POST, 429, in ms":       {"POST", status(429, "", "Retry-After-Ms", "2500"), []time.Duration{0, 2500 * time.Millisecond, 5 * time.Second}, false},
+		"POST, 425":              {"POST", status(425, ""), delays, false},
+		"GET, 429, a short hint": {"GET", status(429, "", "Retry-After-Ms", "10"), delays, false},
+		"GET, 429, a long hint":  {"GET", status(429, "", "Retry-After", "121"), []time.Duration{0}, true},
+		"GET, 403, remaining 0":  {"GET", status(403, "", "X-RateLimit-Remaining", "0"), delays, false},
+		"GET, 404":               {"GET", status(404, ""), []time.Duration{0}, true},
+		"GET, 500, never":        {"GET", status(500, "", "X-Should-Retry", "false"), []time.Duration{0}, true},
+		"GET, broken":            {"GET", fails(errBroken), delays, false},
+		"POST, broken":           {"POST", fails(errBroken), []time.Duration{0}, false},
+		"POST, never sent":       {"POST", fails(errDial), delays, false},
+		"GET, certificate":       {"GET", fails(fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})), []time.Duration{0}, false},
+		"GET, a pacer below":     {"GET", fails(&throttle.Error{Err: throttle.ErrQueueFull}), []time.Duration{0}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &script{answers: list(test.answer)}
+				req, err := retryablehttp.FromRequest(request(t, test.method, "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				resp, err := theirClient(&Transport{Rand: zero}, base).Do(req)
+				if got := base.times(start); !slices.Equal(got, test.want) || (err == nil) != test.ok {
+					t.Errorf("sent at %v, want %v; %v, %v", got, test.want, resp, err)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryDelay(t *testing.T) {
+	half := func() float64 { return 0.5 }
+	for _, test := range []struct {
+		tr       *Transport
+		min, max time.Duration
+		n        int
+		header   string
+		want     time.Duration
+	}{
+		{&Transport{Rand: half}, time.Second, 30 * time.Second, 0, "", 1500 * time.Millisecond},
+		{&Transport{Rand: half}, time.Second, 30 * time.Second, 2, "", 3 * time.Second},
+		{&Transport{Rand: half}, time.Second, 30 * time.Second, 1000, "", 15500 * time.Millisecond},
+		{&Transport{Rand: half}, time.Second, time.Second, 3, "", time.Second},
+		{&Transport{Rand: half}, time.Second, 30 * time.Second, 0, "1.4", 1500 * time.Millisecond},
+		{&Transport{Rand: half}, time.Second, 30 * time.Second, 0, "1.6", 1600 * time.Millisecond},
+		{&Transport{Backoff: steady{}}, time.Minute, time.Hour, 2, "", 4 * time.Second},
+	} {
+		resp := &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}}
+		if test.header != "" {
+			resp.Header.Set("Retry-After", test.header)
+		}
+		if got := test.tr.RetryDelay(test.min, test.max, test.n, resp); got != test.want {
+			t.Errorf("%+v: got %v", test, got)
+		}
+	}
+}
+
+// Their Client around a Transport: only one of the two should send again, and either can.
+func TestTransportInTheirClient(t *testing.T) {
+	for name, test := range map[string]struct {
+		tr       *Transport
+		retryMax int
+		want     int
+	}{
+		"they send again":      {&Transport{MaxAttempts: -1, MaxRefusals: -1}, 2, 3},
+		"pacer sends again":    {&Transport{}, 0, 3},
+		"both, which is a lot": {&Transport{}, 2, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &script{answers: list(status(503, ""))}
+				test.tr.Base, test.tr.Rand = base, zero
+				c := theirClient(test.tr, test.tr)
+				c.RetryMax = test.retryMax
+				resp, err := c.Get("http://a.example/")
+				if err == nil {
+					resp.Body.Close()
+				}
+				if len(base.got) != test.want {
+					t.Errorf("sent %d times, want %d", len(base.got), test.want)
+				}
+			})
+		})
+	}
+}
+
+// In their Client a Transport paces all the same: what the server says holds everybody.
+func TestTransportInTheirClientHoldsTheBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &script{answers: list(status(429, "", "Retry-After", "10"), status(200, ""))}
+		tr := &Transport{Base: base, Rand: zero, MaxAttempts: -1, MaxRefusals: -1}
+		start := time.Now()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, err := theirClient(tr, tr).Get("http://a.example/"); err != nil {
+				t.Error(err)
+			}
+		}()
+		time.Sleep(time.Second)
+		if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/other", "")); err != nil {
+			t.Error(err)
+		}
+		<-done
+		if got := base.times(start); len(got) != 3 || got[0] != 0 || got[1] != 10*time.Second || got[2] != 10*time.Second {
+			t.Errorf("sent at %v, want nothing before 10s", got)
+		}
+	})
+}
+
+// A Transport is found below their RoundTripper, too.
+func TestNestsBelowTheirRoundTripper(t *testing.T) {
+	inner := &Transport{}
+	c := theirClient(inner, inner)
+	if !nests(c.StandardClient().Transport) {
+		t.Error("not found")
+	}
+	if nests(retryablehttp.NewClient().StandardClient().Transport) {
+		t.Error("found where there is none")
+	}
+}
+
+// Headers of one's own are read for their Client, too.
+func TestShouldRetryReadsOwnHeaders(t *testing.T) {
+	tr := &Transport{Headers: &headers.Reader{Dialects: []headers.Dialect{{RetryAfter: "X-Come-Back"}}}}
+	resp := answer(request(t, "POST", "http://a.example/", ""), 503, "", "X-Come-Back", "3")
+	if again, err := tr.ShouldRetry(t.Context(), resp, nil); !again || err != nil {
+		t.Errorf("%v, %v", again, err)
+	}
+	if got := tr.RetryDelay(time.Second, time.Minute, 0, resp); got != 3*time.Second {
+		t.Errorf("delay %v, want 3s", got)
+	}
+}
+
+// They are told when the context has ended, as by their own policies.
+func TestShouldRetryContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if again, err := (&Transport{}).ShouldRetry(ctx, nil, errBroken); again || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", again, err)
+	}
+	if again, err := (&Transport{}).ShouldRetry(t.Context(), nil, nil); again || err != nil {
+		t.Errorf("%v, %v", again, err)
+	}
+}
