@@ -21,6 +21,11 @@ type Fault struct {
 
 	// Delay comes on top of the Server's Latency.
 	Delay time.Duration
+
+	// Skew is by how much the clock is ahead of the client's with which the
+	// answer is written: its Date, and the resets that are stated as an
+	// instant. It is behind if Skew is negative.
+	Skew time.Duration
 }
 
 // Drop is when a connection is dropped. The client sees an error either way,
@@ -60,8 +65,11 @@ func (s *Server) count(f Fault) {
 }
 
 // setHeader puts the fault's fields over those of h. net/http adds no Date
-// where the field is present without a value.
+// where the field is present, with or without a value.
 func (f Fault) setHeader(h http.Header) {
+	if f.Skew != 0 {
+		h.Set("Date", time.Now().Add(f.Skew).UTC().Format(http.TimeFormat))
+	}
 	for name, values := range f.Header {
 		h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}

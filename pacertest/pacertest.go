@@ -136,7 +136,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w = discard{http.Header{}}
 	}
 	if limited {
-		s.Dialect.Set(w.Header(), v, now)
+		s.Dialect.Set(w.Header(), v, now.Add(fault.Skew))
 	}
 	fault.setHeader(w.Header())
 	switch {

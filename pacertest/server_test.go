@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -422,4 +423,30 @@ func TestServerConcurrent(t *testing.T) {
 	if got := server.Stats(); got.Accepted != 100 || got.Refused != 220 {
 		t.Errorf("%d accepted and %d refused, want 100 and 220", got.Accepted, got.Refused)
 	}
+}
+
+// A clock that is an hour ahead shows in the Date and in resets that are instants, and
+// nowhere else.
+func TestServerSkew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now() // midnight
+		server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1, Window: time.Minute}, pacertest.XRateLimit)
+		server.Dialect.RetryAfter = pacertest.RetryAfterSeconds
+		server.Latency = 3 * time.Second
+		server.Faults = func(int, *http.Request) pacertest.Fault { return pacertest.Fault{Skew: time.Hour} }
+		defer server.Close()
+		tr := server.Transport()
+		for i, want := range []fields{
+			{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "Date": "Sat, 01 Jan 2000 01:00:03 GMT"},
+			{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "Retry-After": "57", "Date": "Sat, 01 Jan 2000 01:00:06 GMT"},
+		} {
+			resp, _ := get(t, tr, "https://api.example.com/")
+			want["X-Ratelimit-Reset"] = strconv.FormatInt(start.Add(time.Hour+time.Minute).Unix(), 10)
+			for name, value := range want {
+				if got := resp.Header.Get(name); got != value {
+					t.Errorf("answer %d: %s = %q, want %q", i, name, got, value)
+				}
+			}
+		}
+	})
 }
