@@ -1,8 +1,8 @@
 package pacer
 
 import (
-	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"time"
 )
@@ -14,46 +14,40 @@ const (
 	// drainTime is how long that may take: a body that trickles does not hold the
 	// next attempt up.
 	drainTime = 100 * time.Millisecond
-	// keepTime is the same for one that may still be wanted. It is longer, since what
-	// has not come by then is lost.
-	keepTime = time.Second
+	// keepLimit is how much is read ahead of an answer that may still be wanted. Pages that
+	// say what is wrong are shorter.
+	keepLimit = 64 << 10
 )
 
-// keep reads a short body into memory, so that the answer can still be returned
-// but does not hold a connection while the request waits. Longer ones, and those
-// whose length is not known, stay as they are.
+// keep reads a body ahead while the request waits, so that the answer can still be returned
+// but does not hold a connection: who waits in line may wait for another request of ours, and
+// that for the connection. What is longer than keepLimit stays where it is from there on.
 func (x *exchange) keep() {
-	if x.resp == nil || x.resp.ContentLength < 0 || x.resp.ContentLength > drainLimit {
+	if x.resp == nil {
 		return
 	}
 	if _, kept := x.resp.Body.(*keptBody); kept {
 		return
 	}
-	body := x.resp.Body
-	timer := time.AfterFunc(keepTime, func() { body.Close() })
-	read, err := io.ReadAll(io.LimitReader(body, drainLimit))
-	timer.Stop()
-	body.Close()
-	x.resp.Body = &keptBody{bytes.NewReader(read), err}
+	b := &keptBody{readBody{rest: x.resp.Body}, make(chan struct{})}
+	x.resp.Body = b
+	go func() { // which ends when the body does, or is closed
+		defer close(b.done)
+		b.read(keepLimit, math.MaxInt64)
+	}()
 }
 
-// keptBody is a body that was read already, and the error with which it ended.
+// keptBody is a body that is being read ahead.
 type keptBody struct {
-	*bytes.Reader
-	err error
+	readBody
+	done chan struct{} // closed when as much was read as will be
 }
 
 // Read implements io.Reader.
 func (b *keptBody) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err == io.EOF && b.err != nil {
-		err = b.err
-	}
-	return n, err
+	<-b.done
+	return b.readBody.Read(p)
 }
-
-// Close implements io.Closer.
-func (b *keptBody) Close() error { return nil }
 
 // discard reads a bounded part of an answer that is not wanted, and closes it.
 func discard(resp *http.Response) {

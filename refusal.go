@@ -3,6 +3,7 @@ package pacer
 import (
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -60,6 +61,8 @@ type readBody struct {
 	begin []byte
 	err   error // with which that ended; nil if more may follow
 	rest  io.ReadCloser
+
+	closed atomic.Bool // perhaps by one while another reads, as net/http's bodies allow
 }
 
 // read reads up to n bytes. It does not begin another Read after d.
@@ -77,6 +80,9 @@ func (b *readBody) read(n int, d time.Duration) {
 
 // Read implements io.Reader.
 func (b *readBody) Read(p []byte) (n int, err error) {
+	if b.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	if len(b.begin) > 0 {
 		n = copy(p, b.begin)
 		b.begin = b.begin[n:]
@@ -90,6 +96,6 @@ func (b *readBody) Read(p []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (b *readBody) Close() error {
-	b.begin, b.err = nil, http.ErrBodyReadAfterClose
+	b.closed.Store(true)
 	return b.rest.Close()
 }

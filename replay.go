@@ -7,12 +7,14 @@ import (
 	"sync"
 )
 
-// replayable reports whether the body can be sent again, as far as is known now.
+// replayable reports whether the body can be sent again, as far as is known now. One with
+// trailers cannot: their values come into the caller's map while it is read, by a reader that
+// may still be at it.
 func replayable(req *http.Request) bool {
 	if r, ok := req.Body.(*replayReader); ok {
-		return r.of.lost() == nil
+		return r.of.lost() == nil && req.Trailer == nil
 	}
-	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil && req.Trailer == nil
 }
 
 // ErrBodyTooLong is why a request is not sent again whose body is longer than

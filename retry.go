@@ -71,10 +71,9 @@ func (x *exchange) prepare(ctx context.Context, v verdict) (g throttle.Grant, ne
 		return g, nil, err
 	}
 	if g, err = x.acquire(ctx); err == nil {
-		if next, err = x.copy(ctx); err == nil {
+		if next, err = x.copy(ctx, &g); err == nil {
 			return g, next, nil
 		}
-		g.Cancel()
 	}
 	if v.kind == failed {
 		from.budget.Refund()
@@ -204,8 +203,15 @@ func (x *exchange) status() int {
 }
 
 // copy returns a request for the next attempt: a late writer of the last one may
-// still read what that was given.
-func (x *exchange) copy(ctx context.Context) (*http.Request, error) {
+// still read what that was given. If those who prepare it return an error, or panic, the
+// grant goes back.
+func (x *exchange) copy(ctx context.Context, g *throttle.Grant) (*http.Request, error) {
+	prepared := false
+	defer func() {
+		if !prepared {
+			g.Cancel()
+		}
+	}()
 	next := x.req.Clone(ctx)
 	if x.req.Body != nil && x.req.Body != http.NoBody {
 		body, err := x.req.GetBody()
@@ -223,6 +229,7 @@ func (x *exchange) copy(ctx context.Context) (*http.Request, error) {
 			return nil, fmt.Errorf("pacer: PrepareRetry: %w", err)
 		}
 	}
+	prepared = true
 	return next, nil
 }
 

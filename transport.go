@@ -393,7 +393,7 @@ func (t *Transport) fallback(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
 	}
-	return t.Fallback.RoundTrip(req)
+	return send(t.Fallback, req)
 }
 
 // CloseIdleConnections forwards to Base, as http.Client expects of its Transport.
@@ -439,7 +439,7 @@ func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	case err == nil && resp == nil:
-		return nil, fmt.Errorf("pacer: Base (%T) returned neither a response nor an error", base)
+		return nil, fmt.Errorf("pacer: %T returned neither a response nor an error", base)
 	case err == nil && resp.Body == nil:
 		resp.Body = http.NoBody
 	}

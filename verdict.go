@@ -142,13 +142,27 @@ func permanent(err error) bool {
 	case errors.As(err, &dns) && dns.IsNotFound:
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &host), errors.As(err, &invalid):
 	case errors.Is(err, http.ErrSchemeMismatch):
-	case strings.Contains(err.Error(), "net/http: invalid method"), strings.Contains(err.Error(), "net/http: invalid trailer"),
-		strings.Contains(err.Error(), "http: no Host in request URL"):
+	case unsendable(err):
 	default:
 		again, _ := retryablehttp.ErrorPropagatedRetryPolicy(context.Background(), nil, &url.Error{Err: err})
 		return !again
 	}
 	return true
+}
+
+// unsendable reports whether net/http says that a request cannot be sent as it is. It has
+// no errors to compare with.
+func unsendable(err error) bool {
+	text := err.Error()
+	for _, why := range [...]string{
+		"net/http: invalid method", "net/http: invalid trailer", "invalid Trailer key", "http: no Host in request URL",
+		"http2: request body larger than specified content length",
+	} {
+		if strings.Contains(text, why) {
+			return true
+		}
+	}
+	return false
 }
 
 // neverSent reports whether an error proves that nothing reached the server: no
