@@ -58,7 +58,8 @@ func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *thrott
 		}
 	}
 	if resp.StatusCode >= 400 || a.Refused {
-		v = t.judge(req, tm, resp, a.Refused, hint)
+		a.Shed = !a.Refused && sheds(resp.StatusCode, hint)
+		v = t.judge(req, tm, resp, a.Refused || a.Shed && b.Sheds() && idempotent(req), hint)
 	}
 	counts := false
 	if t.Spent != nil || tm.counts || g.Lasts() {

@@ -263,3 +263,18 @@ func TestPromiseOthersShowUp(t *testing.T) {
 		g.wantMay(58)
 	})
 }
+
+// Never over-admits: a request counts against a limit that its answer does not mention, too.
+func TestPromiseUnmentionedLimitIsUsedUpToo(t *testing.T) {
+	visit(t, func(n int) *http.Response {
+		if n == 0 {
+			return reply(200, "RateLimit", `"second";r=9;t=1, "day";r=3;t=60`)
+		}
+		return reply(200, "RateLimit", `"second";r=8;t=1`)
+	}, func(g *guest) {
+		g.get()
+		g.wantMay(3)
+		g.get()
+		g.wantMay(2)
+	})
+}

@@ -56,7 +56,7 @@ func TestPromiseSilentServerIsPacedJustUnder(t *testing.T) {
 	visitSilent(t, 10*time.Minute, func(g *guest) {
 		all := g.measured()
 		for _, m := range all {
-			if rate := 1 / m.pause.Seconds(); rate >= m.delivered {
+			if rate := 1 / m.pause.Seconds(); rate >= max(m.delivered, 10) {
 				t.Errorf("paced at %.3f/s after %.3f/s were delivered, want less", rate, m.delivered)
 			}
 		}
@@ -85,17 +85,17 @@ func TestPromiseSilentServerIsNotSlowedBelow(t *testing.T) {
 	})
 }
 
-// Probe upward ever more rarely when probes are refused: in the end every 19 seconds.
+// Probe upward ever more rarely when probes are refused: in the end every two minutes.
 func TestPromiseSilentServerIsProbedEverMoreRarely(t *testing.T) {
 	visitSilent(t, 10*time.Minute, func(g *guest) {
 		between := pauses(g.refused())
 		for i := 1; i < len(between); i++ {
-			if between[i] < min(between[i-1], 19*time.Second) {
-				t.Errorf("refused after pauses of %v, want ever longer ones, up to 19 s", between)
+			if between[i] < min(between[i-1]*85/100, 2*time.Minute) {
+				t.Errorf("refused after pauses of %v, want ever longer ones, up to 2 min", between)
 				break
 			}
 		}
-		if last := len(between) - 1; last < 10 || between[last] < 19*time.Second {
+		if last := len(between) - 1; last < 10 || between[last] < 2*time.Minute {
 			t.Errorf("refused after pauses of %v", between)
 		}
 	})

@@ -1,10 +1,12 @@
 package pacer
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer/throttle"
@@ -237,4 +239,24 @@ func TestPromiseServerLowersAndNeverRaises(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Below a fifth the rest is spread over the time to the earliest possible reset: also if
+// somebody else comes and goes meanwhile.
+func TestPromiseSpreadIsKept(t *testing.T) {
+	visitWindow(t, 200, time.Hour, func(g *guest) {
+		for range 161 {
+			g.get() // 39 are left, for 40 equal pauses of 90 s
+		}
+		wg := g.crowd(1)
+		time.Sleep(80 * time.Second)
+		ctx, cancel := context.WithCancel(g.t.Context())
+		go g.Acquire(ctx, request(g.t, "GET", "http://a.example/", ""))
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if got := g.went[161].Round(time.Second); got != 90*time.Second {
+			t.Errorf("went after %v, want 1m30s", got)
+		}
+	})
 }

@@ -141,3 +141,19 @@ func TestPromiseSaveAndLoad(t *testing.T) {
 		})
 	}
 }
+
+// A Warmup begins after idling and after being pushed back, not after an orderly wait for a reset.
+func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
+	visitWindow(t, 30, 20*time.Second, func(g *guest) {
+		g.Quotas = Table{"/": {{N: 10, WarmUp: 2 * time.Second}}}
+		for range 35 {
+			g.get() // without a break: the 31st waits for the reset
+		}
+		for _, pause := range pauses(g.went[30:]) {
+			if pause != 100*time.Millisecond {
+				t.Errorf("after the reset, requests went after pauses of %v, want 100ms", pauses(g.went[30:]))
+				break
+			}
+		}
+	})
+}

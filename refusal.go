@@ -37,6 +37,12 @@ func refusal(status int, limits []throttle.Statement, hint headers.Retry) bool {
 	return false
 }
 
+// sheds reports whether an answer that is no refusal by what it says may be one: nginx's
+// limit_req and limit_conn answer 503 unless told otherwise, without a Retry-After.
+func sheds(status int, hint headers.Retry) bool {
+	return status == http.StatusServiceUnavailable && !hint.Known && hint.Cause == headers.NoCause && hint.Word == headers.NoWord
+}
+
 // spentHold is for how long a bucket is held, within MaxHold, when a quota is spent which
 // is granted by the day or longer, or for money: until one request looks again.
 const spentHold = time.Hour

@@ -157,7 +157,7 @@ func (l *Limiter) charge(at, now instant, w *want, p Place) Grant {
 			b.take(b.spare, &g, at, w)
 		}
 	}
-	g.order, g.probe = l.server.take(now, w, l.share(w))
+	g.order, g.probe = l.server.take(now, max(p.since, 1), w, l.share(w))
 	return g
 }
 

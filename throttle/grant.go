@@ -60,6 +60,11 @@ type Answer struct {
 	// did nothing.
 	Refused bool
 
+	// Shed says that the request failed in a way in which some servers refuse, such as a
+	// 503 without a Retry-After. Where that is seen to depend on how fast requests
+	// go, it is taken for Refused; see Limiter.Sheds.
+	Shed bool
+
 	// Lost says that no answer came: it may have reached the server or not.
 	Lost bool
 
@@ -161,6 +166,10 @@ func (l *Limiter) learn(g Grant, now instant, a *Answer) {
 // hear takes in what the answer says.
 func (l *Limiter) hear(g Grant, now instant, a *Answer) {
 	s := &l.server
+	if !a.Lost && !a.Refused && len(s.windows) == 0 {
+		a.Refused = s.shed.tell(g, now, a.Shed, l)
+		set(&l.sheds, s.shed.trial != failures)
+	}
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
 	}
@@ -182,8 +191,8 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 	if a.Refused && news {
 		s.refusals++
 		s.refusedAt = s.order
-		if len(s.windows) == 0 {
-			s.delivered.refused(now)
+		if s.mute || !s.used(now) {
+			s.delivered.refused(now, a.HoldKnown)
 		}
 		l.cool(now)
 		if l.SlowStart {
@@ -214,6 +223,10 @@ func (l *Limiter) cool(now instant) {
 // firstHold is how long the bucket is held after a refusal for which the server
 // gave neither a hint nor a reset. It doubles with each further refusal.
 const firstHold = 100 * time.Millisecond
+
+// Sheds reports whether failures (Answer.Shed) are taken for refusals: since a good part of
+// the answers were failures, and as long as fewer are where requests go slower.
+func (l *Limiter) Sheds() bool { return l.sheds.Load() }
 
 // Cancel ends the grant of a request that was not sent: what was charged goes
 // back, exactly, and everybody behind moves up.

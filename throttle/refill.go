@@ -22,9 +22,9 @@ import "time"
 // such server.
 type refill struct {
 	refills bool
-	doubt   time.Duration // if positive, it may not be one, after all: then most comes back in less than half of this
-	wrong   int           // how often it was taken for one that refills, and was not
-	tried   bool          // a request went to look early
+	halved  time.Duration // if positive, it may not be one, after all: then most comes back in less than half of this
+	wrong   doubt         // that it is one
+	tried   doubt         // that a look before the reset finds anything
 	suspect bool          // a reset brought nothing
 	rate    float64       // tokens per second
 	paced   instant       // when the last token that was left went
@@ -36,6 +36,7 @@ type refill struct {
 	had   int
 	got   int
 
+	creep   float64 // by what the rate is raised with each token that is back; 1 or less if not
 	strikes int     // refusals in a row
 	slowest float64 // the least rate that is believed: a token per MaxHold
 }
@@ -66,14 +67,20 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 		return
 	}
 	if o.probe && w.trying == tryRefill {
-		r.tried = true
+		if o.refused {
+			r.tried.grow(0)
+		}
 	}
 	switch {
-	case o.refused || r.wrong > mistakes || w.limit == 0 || o.late == 0:
+	case o.refused || r.wrong.left > 0 || w.limit == 0 || o.late == 0:
 	case o.moved && o.remaining <= o.before:
 		missing := max(w.limit-o.remaining, 1)
 		full := (w.late.sub(o.now) + w.step).Seconds() * float64(w.limit) / float64(missing)
 		r.start(o, w.limit, o.now, seconds(full))
+	case w.limit < fewTokens && o.probe && o.spent != 0 && o.sent < o.late && w.trying == tryRefill && o.remaining+o.n >= w.limit:
+		// All is back, and all is so little that one never hears of more.
+		r.start(o, w.limit, o.spent, o.sent.sub(o.spent))
+		r.creep = creep
 	case !o.probe || o.spent == 0 || 10*(o.remaining+o.n) >= 9*w.limit: // all is back, but for what others took
 	case o.sent < o.late && w.trying != tryWhole:
 		// A part was back before the reset: where it was looked for on a guess, as
@@ -91,13 +98,13 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 			full = o.late.sub(o.spent)
 		}
 		r.start(o, w.limit, min(o.late, o.sent), full+full/20) // it may be a little more
-		r.doubt = max(full-slack, full/8)
+		r.halved = max(full-slack, full/8)
 	}
 }
 
 // start takes the server for one that refills, all of limit in full.
 func (r *refill) start(o outcome, limit int, since instant, full time.Duration) {
-	r.refills, r.doubt, r.strikes, r.full = true, 0, 0, max(full, time.Millisecond)
+	r.refills, r.halved, r.strikes, r.full = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest), o.now
 	r.since, r.had, r.got = since, 0, o.n
 	if since == o.now {
@@ -114,14 +121,17 @@ func (r *refill) measure(o outcome, limit int) {
 		// Slower than thought; and twice in a row, it is no such server.
 		if r.strikes++; r.strikes >= 2 {
 			r.refills = false
-			r.wrong++
+			r.wrong.grow(1)
 		}
-		r.rate, r.paced = max(r.rate*slower, r.slowest), o.now
+		r.rate, r.paced = max(r.rate*r.slow(), r.slowest), o.now
 		r.since, r.had, r.got = o.now, o.remaining, 0
 		return
 	}
 	r.strikes = 0
 	r.got += o.n
+	if r.creep > 1 {
+		r.rate *= r.creep
+	}
 	if !o.newer {
 		return
 	}
@@ -129,13 +139,26 @@ func (r *refill) measure(o outcome, limit int) {
 	// before.
 	back, took := r.got+o.remaining-r.had-1, o.now.sub(r.since)
 	switch {
-	case took < r.doubt/2 && 4*back > 3*limit:
+	case took < r.halved/2 && 4*back > 3*limit:
 		r.refills = false
-		r.wrong++
+		r.wrong.grow(1)
 	case took >= r.full/2:
 		// What this leaves over shows in Remaining, and is spent.
 		r.rate = max(r.rate, nearly*float64(back)/took.Seconds())
 	}
+}
+
+// slow returns what a refusal leaves of the rate.
+func (r *refill) slow() float64 {
+	if r.creep <= 1 {
+		return slower
+	}
+	// Back to what was kept, and on in smaller steps.
+	left := 1 / (r.creep * r.creep)
+	if r.creep = 1 + (r.creep-1)/4; r.creep < 1.01 {
+		r.creep = 1
+	}
+	return left
 }
 
 // slower is what a refusal leaves of the rate at which a server was thought to
@@ -147,6 +170,24 @@ const slower = 0.8
 // costs more than what is left over.
 const nearly = 0.97
 
-// mistakes is how often a server may be taken for one that refills in error. After
-// that, it is not looked at any more.
-const mistakes = 1
+// doubt is what was tried in vain: it is not tried again before it would have been of use
+// for a number of times, which doubles. Others who use the limit too may have been the
+// reason, and they may have gone.
+type doubt struct {
+	vain uint // how often
+	left int  // times before it is tried again
+}
+
+// grow notes that it was in vain. So many times are free.
+func (d *doubt) grow(free uint) {
+	if d.vain++; d.vain > free {
+		d.left = 1 << min(d.vain-free, 16)
+	}
+}
+
+// use notes that it would have been of use now.
+func (d *doubt) use() { d.left = max(d.left-1, 0) }
+
+// creep is by what the rate of a limit of few tokens is raised with each that is back, at
+// first.
+const creep = 1.25

@@ -80,7 +80,7 @@ func (w *window) missed(o outcome) {
 	case w.late > o.now && !w.suspect:
 		// The reset came and brought nothing, and the next one is announced: either
 		// somebody else took all of it, or it comes back bit by bit from now on.
-		w.suspect, w.tried, w.spent = true, false, o.now
+		w.suspect, w.tried.left, w.spent = true, 0, o.now
 	default:
 		w.misses++
 	}

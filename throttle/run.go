@@ -54,6 +54,7 @@ func (l *Limiter) release(now instant) bool {
 			d.by = b
 			w.end(Grant{}, w.refusal(now, d, ErrTooLarge))
 		case d.at <= now:
+			w.busy(at)
 			w.end(w.l.charge(at, now, &w.want, w.place), nil)
 		case b != l:
 			w.sink(b)
@@ -69,6 +70,20 @@ func (l *Limiter) release(now instant) bool {
 		return true
 	}
 	return false
+}
+
+// busy tells limits that warm up that w did not idle while it waited, for what else stood
+// in its way.
+func (w *Waiter) busy(until instant) {
+	for b := w.l; b != nil; b = b.Parent {
+		for _, limits := range [...][]limit{b.limits, b.spare} {
+			for _, lim := range limits {
+				if warm, ok := lim.(*warm); ok {
+					warm.ramp.Busy(w.joined.time(), until.time())
+				}
+			}
+		}
+	}
 }
 
 // due returns the instant at which w is granted in every bucket of its path, if

@@ -29,7 +29,9 @@ type server struct {
 	refusedAt uint64 // when the latest of them came back, in order
 
 	windows   []*window
-	delivered delivered // while there are no windows
+	mute      bool      // of what it serves, the server says nothing
+	delivered delivered // where refusals are not explained by windows
+	shed      shed
 }
 
 const (
@@ -105,7 +107,7 @@ func (s *server) open(now instant, w *want, share float64) bool {
 	if s.ramp > 0 && s.climbing >= s.ramp && now < s.lastClimb.add(patience) {
 		return false
 	}
-	if len(s.windows) == 0 && s.delivered.due(now, 0, w.n) > now {
+	if s.delivered.due(now, 0, w.n) > now {
 		return false
 	}
 	for _, win := range s.windows {
@@ -128,7 +130,7 @@ func (s *server) due(d due, ahead *demand, w *want, share float64, optimist bool
 			d = due{at: at, shared: d.shared, cause: CauseSlowStart}
 		}
 	}
-	if len(s.windows) == 0 {
+	if s.delivered.rate > 0 {
 		if at := s.delivered.due(d.at, ahead.n, w.n); at > d.at {
 			d = due{at: at, shared: d.shared, cause: CausePace, quota: "what the server was seen to allow"}
 		}
@@ -144,7 +146,7 @@ func (s *server) due(d due, ahead *demand, w *want, share float64, optimist bool
 }
 
 // take counts a grant, and reports whether it goes to find something out.
-func (s *server) take(now instant, w *want, share float64) (order uint64, probe bool) {
+func (s *server) take(now, asked instant, w *want, share float64) (order uint64, probe bool) {
 	s.next()
 	s.inflight.Add(int64(w.n))
 	if w.of != nil {
@@ -154,7 +156,7 @@ func (s *server) take(now instant, w *want, share float64) (order uint64, probe 
 		s.climbing++
 		s.lastClimb = now
 	}
-	s.delivered.take(now, w.n)
+	s.delivered.take(now, asked, w.n)
 	for _, win := range s.windows {
 		if win.take(now, s.under(win)+keeps(win.limit, w.learned(win.unit), share)) {
 			probe = true
@@ -186,11 +188,11 @@ func (s *server) seen(g Grant) {
 // unknown reports whether nothing is known that an answer could confirm or that
 // could stand in the way of a request.
 func (s *server) unknown() bool {
-	return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 && s.delivered.since == 0
+	return s.ramp == 0 && s.refusals == 0 && len(s.windows) == 0 && s.delivered.since == 0 && s.shed.failed == 0
 }
 
 // tells reports whether there is anything to learn from the answer.
-func (a *Answer) tells() bool { return a.Refused || a.HoldKnown || len(a.Statements) > 0 }
+func (a *Answer) tells() bool { return a.Refused || a.Shed || a.HoldKnown || len(a.Statements) > 0 }
 
 // learn takes in what an answer says.
 func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
@@ -200,13 +202,10 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 		s.window(l, st.Name, st.Bucket, canonical(st.Unit)).learn(g, now, st, a, l)
 		l.compare(g, now, st)
 	}
-	if len(a.Statements) == 0 {
-		s.unsaid(g, now, a)
-	} else {
-		s.delivered = delivered{}
-	}
+	s.unsaid(g, now, a)
 	if !a.Refused && !a.Lost {
-		s.delivered.got += g.n
+		s.mute = len(a.Statements) == 0
+		s.delivered.serve(now, g.n)
 	}
 	s.seen(g)
 	if s.ramp > 0 && g.order >= s.restarted && !a.Refused && !a.Lost {
@@ -218,16 +217,23 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 	}
 }
 
-// unsaid accounts for an answer without statements: the windows that are known
-// are a request nearer to their end, and one whose reset has passed and of which
-// the server no longer speaks is forgotten.
+// unsaid accounts for what an answer does not speak of: the windows that are known are a
+// request nearer to their end, unless the server names others that it drew on. One
+// whose reset has passed is forgotten when the server speaks of none at all.
 func (s *server) unsaid(g Grant, now instant, a *Answer) {
 	kept, cost := s.windows[:0], g.cost()
 	for _, w := range s.windows {
-		if !a.Refused {
-			w.least -= cost.learned(w.unit)
+		if w.stated == s.order {
+			kept = append(kept, w)
+			continue
 		}
-		if a.Refused || a.Lost || !g.probe || now < w.until {
+		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
+			w.least = max(w.least-cost.learned(w.unit), 0)
+		}
+		if a.Refused && w.creep > 1 {
+			w.rate = max(w.rate*w.slow(), w.slowest) // whoever refused it, this was too fast
+		}
+		if a.Refused || a.Lost || !g.probe || now < w.until || len(a.Statements) > 0 {
 			kept = append(kept, w)
 		} else {
 			w.leave(g.l)

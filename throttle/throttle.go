@@ -151,6 +151,7 @@ type Limiter struct {
 	// known that an answer could confirm. A calm one grants without it too: nothing
 	// at all could stand in the way. Both are set when the lock is released.
 	quiet, calm atomic.Bool
+	sheds       atomic.Bool  // failures are taken for refusals
 	last        atomic.Int64 // the instant at which something was granted last
 
 	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree

@@ -32,8 +32,14 @@ const (
 func (w *window) try() (at instant, on trial) {
 	wait := w.late.sub(w.spent)
 	unknown := w.late.sub(max(w.early, w.spent)) // how much of it is not known
-	if !w.refills && !w.tried && w.limit >= 2 && (w.suspect || 2*unknown > wait) {
-		return w.spent.add((wait + w.step) / time.Duration(w.limit)), tryRefill
+	if !w.refills && w.tried.left == 0 && w.limit >= 1 && (w.suspect || 2*unknown > wait) {
+		after := (wait + w.step) / time.Duration(w.limit)
+		if w.limit < fewTokens {
+			after = max(wait, w.step) / 2
+		}
+		if after < wait {
+			return w.spent.add(after), tryRefill
+		}
 	}
 	if w.whole != wrong && w.step > 0 && w.opened > 0 {
 		part := w.late.sub(w.opened) % w.step // of a step is left after the last whole one
@@ -43,3 +49,7 @@ func (w *window) try() (at instant, on trial) {
 	}
 	return w.late, noTrial
 }
+
+// fewTokens come back so late, were the reset the time to full and rounded up, that it
+// would not be early to look then.
+const fewTokens = 4

@@ -114,7 +114,7 @@ func (w *window) due(t instant, ahead, n, keep, inflight int, optimist bool) (at
 	short := missing <= 0 && inflight+ahead > 0 && w.all(inflight+ahead+n) > w.least-keep
 	if missing <= 0 && !short {
 		if w.least < w.spread.from && !w.refills {
-			gap := min(max(w.early.sub(t), 0)/time.Duration(max(w.least-keep, 0)+1), w.spread.gap)
+			gap := min(max(w.early.sub(w.went), 0)/time.Duration(max(w.least-keep, 0)+1), w.spread.gap)
 			return max(t, w.went.add(gap*time.Duration(ahead+n))), false
 		}
 		return t, true
@@ -136,7 +136,7 @@ func (w *window) due(t instant, ahead, n, keep, inflight int, optimist bool) (at
 		// The answers to what is in flight may leave something over.
 	default:
 		at = max(t, w.until)
-		if more := missing - max(w.limit-keep, n); more > 0 && w.limit > 0 && w.span > 0 {
+		if more := ahead + n - max(w.limit-keep, n); more > 0 && w.limit > 0 && w.span > 0 {
 			windows := math.Ceil(float64(more) / float64(w.limit))
 			at = at.add(seconds(windows * w.span.Seconds()))
 		}
@@ -189,6 +189,8 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 		w.spent = 0
 	case w.spent == 0:
 		w.spent = now
+		w.tried.use()
+		w.wrong.use()
 	}
 	w.count(o, w.limit, l.server.under(w), w.least <= 0)
 	w.spread = l.plan(w.limit, w.late.sub(now))

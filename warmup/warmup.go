@@ -209,6 +209,18 @@ func (r *Ramp) Chill(now time.Time) {
 	r.fill, r.owed.fill = r.initial(), 0
 }
 
+// Busy says that from an instant on until now somebody waited, for something else: that is
+// no idle time, and nothing is stored in it.
+func (r *Ramp) Busy(from, now time.Time) {
+	if !r.used {
+		return
+	}
+	if next := r.sync(from); now.After(next) {
+		c := r.curve()
+		r.since, r.fill, r.taken, r.owed = now, r.left(&c), 0, debt{}
+	}
+}
+
 // Stored returns how many tokens are stored at now: how cold it is, or how many
 // may go at once. It is zero if there is no limit.
 func (r *Ramp) Stored(now time.Time) float64 {

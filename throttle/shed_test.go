@@ -1,0 +1,111 @@
+package throttle
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// besiege has callers send n requests, and returns how many answers were failures that were not
+// taken for refusals, and how long it took.
+func besiege(t *testing.T, l *Limiter, callers, n int, serve func() bool) (failed int, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	var wg sync.WaitGroup
+	var mu sync.Mutex // protects n and failed
+	for range callers {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				n--
+				done := n < 0
+				mu.Unlock()
+				if done {
+					return
+				}
+				g, err := l.Acquire(context.Background(), Claim{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+				mu.Lock()
+				ok := serve()
+				if !ok && !l.Sheds() {
+					failed++
+				}
+				mu.Unlock()
+				g.Done(Answer{Shed: !ok})
+			}
+		})
+	}
+	wg.Wait()
+	return failed, time.Since(start)
+}
+
+// TestShedByALimiter has a server fail what is over its limit: it is found out, and then
+// few fail.
+func TestShedByALimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &pacertest.GCRA{Rate: 25, Burst: 5}
+		served := 0
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		start := time.Now()
+		failed, _ := besiege(t, l, 16, 600, func() bool {
+			ok := server.Take(time.Now(), 1).OK
+			if ok {
+				served++
+			}
+			return ok
+		})
+		if !l.Sheds() || failed > 20 || served < 540 {
+			t.Errorf("sheds %v, %d served, %d failed; want it found out after 20 at most", l.Sheds(), served, failed)
+		}
+		if rate := float64(served) / time.Since(start).Seconds(); rate < 0.8*25 {
+			t.Errorf("%.1f a second, want about 25", rate)
+		}
+	})
+}
+
+// TestShedAtRandom has a server fail one in three, however fast it is asked: failures stay
+// failures, and nothing slows down for long.
+func TestShedAtRandom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 })
+		if l.Sheds() {
+			t.Error("failures at random are taken for refusals")
+		}
+		if _, took := besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 }); took > 2*2000/16*5*time.Millisecond {
+			t.Errorf("took %v: it is slowed down", took)
+		}
+	})
+}
+
+// TestShedInAnOutage has a server that worked fail all: failures are failures within
+// seconds.
+func TestShedInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		besiege(t, l, 16, 200, func() bool { return true })
+		start := time.Now()
+		for time.Since(start) < 2*patience {
+			g, err := l.Acquire(t.Context(), Claim{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Millisecond)
+			g.Done(Answer{Shed: true})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if l.Sheds() {
+			t.Error("an outage is taken for refusals")
+		}
+	})
+}
