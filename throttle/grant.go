@@ -206,7 +206,12 @@ func (l *Limiter) refused(g Grant, now instant, a *Answer) {
 		}
 	}
 	hold = min(hold, l.maxHold())
-	l.holdUntil(now.add(hold+l.jitter(hold)), now)
+	spread := l.jitter(hold)
+	if s.refusals > 1 {
+		// Whoever took what was back may have done so in step with us, and would again.
+		spread *= 50
+	}
+	l.holdUntil(now.add(hold+min(spread, time.Second)), now)
 }
 
 // cool tells the limits that the server pushed back.
