@@ -12,7 +12,10 @@ func (l *Limiter) open(now instant, w *want, home bool) bool {
 	if !l.opens(l.limits, now, w) {
 		return false
 	}
-	return l.spare == nil || w.urgent() || l.opens(l.spare, now, w)
+	if l.spare != nil && !w.urgent() && !l.opens(l.spare, now, w) {
+		return false
+	}
+	return l.lease == nil || l.lease.open(now, w)
 }
 
 func (l *Limiter) opens(limits []limit, now instant, w *want) bool {
@@ -82,6 +85,9 @@ func (l *Limiter) due(t instant, ahead others, w *want, home, optimist bool) due
 		d = l.server.due(d, &ahead.all, w, 0, optimist)
 	}
 	d = l.dueOf(l.limits, d, &ahead.all, w, optimist)
+	if l.lease != nil && !d.never {
+		d = l.lease.due(d, &ahead.all, w, false, optimist)
+	}
 	d.shared = d.at
 	if l.Reserve == 0 || w.urgent() || d.never {
 		return d
@@ -92,6 +98,9 @@ func (l *Limiter) due(t instant, ahead others, w *want, home, optimist bool) due
 		left = l.server.due(left, &ahead.kept, w, l.Reserve, optimist)
 	}
 	left = l.dueOf(l.spare, left, &ahead.kept, w, optimist)
+	if l.lease != nil && !left.never {
+		left = l.lease.due(left, &ahead.kept, w, true, optimist)
+	}
 	switch {
 	case left.never, left.at > d.at:
 		left.shared = from.at // until then it would have to wait for what is left to it
@@ -156,6 +165,9 @@ func (l *Limiter) charge(at, now instant, w *want, p Place) Grant {
 		if !g.urgent {
 			b.take(b.spare, &g, at, w)
 		}
+		if b.lease != nil {
+			b.lease.take(&g, at, now, w)
+		}
 	}
 	g.order, g.probe = l.server.take(now, max(p.since, 1), w, l.share(w))
 	return g
@@ -185,6 +197,9 @@ func (l *Limiter) holdUntil(at, now instant) {
 		return
 	}
 	l.hold = at
+	if l.lease != nil {
+		l.lease.later(now, 0) // others are told, if they do not know
+	}
 	if l.SlowStart {
 		l.server.restart()
 	}

@@ -21,6 +21,7 @@ type more struct {
 	asked   demand
 	parts   []part // what was charged; nil if that is what was asked for
 	slots   []slot // that it holds
+	uses    []use  // of slots of a Store
 	reading bool   // Close will be called
 
 	canceled bool // nothing is left to settle
@@ -174,6 +175,9 @@ func (l *Limiter) hear(g Grant, now instant, a *Answer) {
 		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
 	}
 	s.learn(g, now, a, l)
+	if l.lease != nil {
+		l.lease.said(now, a.Statements)
+	}
 	if a.Refused || a.HoldKnown {
 		l.refused(g, now, a)
 	} else if !a.Lost {
@@ -255,6 +259,7 @@ func (g *Grant) give(now instant) {
 			b.settle(b.spare, now, nil, parts)
 		}
 	}
+	g.giveUses(now)
 	g.end()
 }
 

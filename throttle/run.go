@@ -187,6 +187,9 @@ func (l *Limiter) arm(now instant) {
 	default:
 		l.line.timer.Reset(at.sub(now))
 	}
+	if l.lease != nil {
+		l.lease.ask(now)
+	}
 }
 
 // tick runs when the timer fires.

@@ -57,6 +57,9 @@ func (g *Grant) settle(now instant, spent Costs) {
 		if !g.urgent {
 			b.settle(b.spare, now, more, less)
 		}
+		if b.lease != nil {
+			b.lease.settle(now, g, more, less)
+		}
 	}
 	if len(more) > 0 {
 		m.parts = append(m.parts, part{now, more})

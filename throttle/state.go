@@ -11,6 +11,7 @@ type State struct {
 	SlowStart int           // most requests in flight while starting slowly; zero if it is not
 	Next      Forecast      // of a claim of 1
 	Windows   []WindowState // the limits that the server speaks of
+	Store     *StoreState   // nil without a Store
 }
 
 // WindowState is what is known of one limit of the server.
@@ -43,6 +44,9 @@ func (l *Limiter) State() State {
 		}
 		s.Windows = append(s.Windows, ws)
 	}
+	if l.lease != nil {
+		s.Store = l.lease.state(now)
+	}
 	return s
 }
 
@@ -63,5 +67,5 @@ func (l *Limiter) Idle() bool {
 			}
 		}
 	}
-	return true
+	return l.lease == nil || l.lease.idle(now)
 }

@@ -38,6 +38,16 @@
 // the parent, so that who waits for a narrow bucket's quota does not keep others
 // from the wide one's.
 //
+// # Several processes
+//
+// With a [Store], processes share a bucket: the quotas live in the store, and the line stays
+// here. All who wait are asked for in one call; the store answers with slots, instants of one
+// schedule for all processes, and each sleeps until its own. Where there is always somebody
+// waiting, slots are got ahead, each process as many as the others. What is not used
+// goes back, a process that dies loses what it had ahead, and one that is told to
+// wait by the server tells all. What happens when the store cannot be reached is a choice,
+// [Outage].
+//
 // # Learning from answers
 //
 // A caller that tells what became of a request ([Grant.Done]) lets the bucket learn:
@@ -147,6 +157,30 @@ type Limiter struct {
 	// minutes. If negative, nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
+	// Store, if not nil, is where the Quotas live: all processes that have a Limiter of this
+	// Name with the same Store share them, and what a server says to one, all are told. Quotas
+	// of what is in flight, and a Quota's Queue, are for each process. There can be no WarmUp. Who
+	// does not want to wait (NoWait) waits for the store's answer. A Parent that holds
+	// requests up for longer than Late wastes slots; one with a Store too must not be a bucket
+	// whose tokens come back more slowly than within Late. See Close.
+	Store Store
+
+	// Late is for how long after its instant in the Store's schedule a request may still go. It
+	// must be longer than a round trip to the store, and the same in all processes. The longer it
+	// is, the fewer round trips; each window is so much longer, and each Burst so much
+	// less. Zero or negative means the least of all quotas: of a window a hundredth
+	// of its Per, from 10 ms to a second, and a quarter at most; of a bucket the longer of a
+	// hundredth of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second.
+	Late time.Duration
+
+	// Outage is what to do while the Store cannot be reached. Zero is Share.
+	Outage Outage
+
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, can be
+	// reached again, or has lost the bucket: in a goroutine of its own, one call after the
+	// other, with no lock held.
+	StoreEvent func(StoreEvent)
+
 	// A quiet bucket ends grants without the lock: nobody waits, and nothing is
 	// known that an answer could confirm. A calm one grants without it too: nothing
 	// at all could stand in the way. Both are set when the lock is released.
@@ -169,6 +203,7 @@ type Limiter struct {
 	line    line      // who waits
 	branch  bool      // it is the parent of others
 	reading int       // answers that are being read
+	lease   *lease    // of what lives in the Store; nil if there is none
 
 	// Of the root, for all of its tree.
 	frozen   int        // nobody goes while it is positive
@@ -280,7 +315,9 @@ func (l *Limiter) join(ctx context.Context, c *Claim) (Grant, *Waiter, error) {
 		c.Place = Place{now, root.asked}
 	}
 	if b == nil {
-		return l.charge(now, now, &w, c.Place), nil, nil
+		g := l.charge(now, now, &w, c.Place)
+		l.restock(now)
+		return g, nil, nil
 	}
 	if w.of != nil {
 		w.of = maps.Clone(w.of) // it is looked at for as long as it waits
@@ -309,7 +346,9 @@ func (l *Limiter) Observe(c Claim) (Grant, Forecast) {
 	now := root.now()
 	l.wake(now)
 	d := l.project(now, w)
-	return l.charge(now, now, &w, Place{}), d.forecast(now)
+	g := l.charge(now, now, &w, Place{})
+	l.restock(now)
+	return g, d.forecast(now)
 }
 
 // project returns when a claim that was made now would go.
@@ -329,7 +368,8 @@ func (l *Limiter) Pause(d time.Duration) {
 	l.change(now, func() { l.holdUntil(now.add(min(d, ages)), now) })
 }
 
-// Resume ends a hold: whoever waits for it goes, as far as quotas allow.
+// Resume ends a hold: whoever waits for it goes, as far as quotas allow. A hold that a
+// Store knows of begins again with the store's next word.
 func (l *Limiter) Resume() {
 	root := l.lock()
 	defer l.unlock(root)
@@ -341,7 +381,7 @@ func (l *Limiter) Resume() {
 // the same kind at the same place keeps what was charged to it; others start
 // anew. If one is invalid nothing is changed.
 func (l *Limiter) SetQuotas(qs Quotas) error {
-	if err := qs.Validate(); err != nil {
+	if err := errors.Join(qs.Validate(), l.checkStore(qs)); err != nil {
 		return err
 	}
 	qs = qs.canonical()
@@ -354,6 +394,9 @@ func (l *Limiter) SetQuotas(qs Quotas) error {
 			l.spare = l.remake(l.spare, now, l.rest(qs))
 		}
 		l.quotas, l.invalid, l.booked = qs, checkReserve(l.Reserve), now
+		if l.lease != nil {
+			l.lease.adopt()
+		}
 		l.refuseLate(now)
 	})
 	return nil
@@ -412,7 +455,7 @@ func (l *Limiter) lock() *Limiter {
 func (l *Limiter) unlock(root *Limiter) {
 	quiet := l.line.waiting == 0 && l.server.unknown()
 	set(&l.quiet, quiet)
-	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.hold == 0 && l.invalid == nil && l.frozen == 0)
+	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.lease == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
 	root.mu.Unlock()
 }
 
@@ -444,11 +487,15 @@ func (l *Limiter) init() {
 	l.wall = l.start.UnixNano()
 	l.server.orders = &l.root().orders
 	l.ready, l.quotas = true, l.Quotas.canonical()
-	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve))
+	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
 		l.limits = l.remake(nil, 0, l.quotas)
 		if l.Reserve > 0 {
 			l.spare = l.remake(nil, 0, l.rest(l.quotas))
+		}
+		if l.Store != nil {
+			l.lease = newLease(l)
+			l.lease.adopt()
 		}
 	}
 }

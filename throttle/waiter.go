@@ -20,6 +20,7 @@ type Waiter struct {
 	expires  instant         // MaxWait after since; zero if there is no bound
 	deadline instant         // of the context; zero if there is none
 	cancel   <-chan struct{} // of the Claim
+	quick    bool            // it waits for a store's word, and no longer
 
 	places []*list.Element // in the lines of l, its parent, …: as far up as it has come
 	ready  chan struct{}   // closed when grant and err are set
@@ -80,6 +81,7 @@ func (w *Waiter) drop(granted bool) (waited bool) {
 		default:
 			if waited = w.places != nil; waited {
 				w.leave()
+				w.l.shrunk()
 			}
 		}
 	})
@@ -91,6 +93,9 @@ func (w *Waiter) end(g Grant, err error) {
 	w.leave()
 	w.grant, w.err = g, err
 	close(w.ready)
+	if err != nil {
+		w.l.shrunk()
+	}
 }
 
 // queue puts a claim in line after checking its bounds. It requires that mu is
@@ -114,7 +119,9 @@ func (l *Limiter) queue(ctx context.Context, now instant, c *Claim, wanted want,
 	case d.at <= now && l.line.waiting > 0 && w.goes(again):
 		return w, nil
 	case c.NoWait || l.MaxWait < 0 || l.MaxQueue < 0:
-		return nil, w.refusal(now, d, ErrWait)
+		if w.quick = l.mayAsk(now, d); !w.quick {
+			return nil, w.refusal(now, d, ErrWait)
+		}
 	}
 	why := w.late(d.at)
 	if why == nil && !again {

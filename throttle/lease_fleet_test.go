@@ -1,0 +1,143 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fleet is several processes on one store, and what they did.
+type fleet struct {
+	t     *testing.T
+	store *slowStore
+	start time.Time
+
+	mu    sync.Mutex
+	sends []sent
+	each  []int // of each process
+	wait  sync.WaitGroup
+}
+
+// sent is one request that was sent.
+type sent struct {
+	at   time.Duration
+	cost []int // of each quota
+	by   int
+}
+
+// worker sends one request after the other, with a pause between, until ctx ends.
+func (f *fleet) worker(ctx context.Context, by int, l *Limiter, pause func() time.Duration) {
+	f.wait.Go(func() {
+		for {
+			if d := pause(); d > 0 {
+				select {
+				case <-time.After(d):
+				case <-ctx.Done():
+					return
+				}
+			}
+			if l.Wait(ctx, 1) != nil {
+				return
+			}
+			f.mu.Lock()
+			f.each[by]++
+			f.sends = append(f.sends, sent{time.Since(f.start), []int{1}, by})
+			f.mu.Unlock()
+		}
+	})
+}
+
+// jain is Jain's index of fairness: 1 if all are equal, 1/n if one has all.
+func jain(each []int) float64 {
+	var sum, squares float64
+	for _, n := range each {
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	return sum * sum / (float64(len(each)) * squares)
+}
+
+func TestLeaseFleetSaturated(t *testing.T) {
+	for _, c := range []struct {
+		n, members int
+		roundTrips float64 // at most, per request
+	}{
+		{n: 10, members: 2, roundTrips: 1.1},
+		{n: 10, members: 10, roundTrips: 1.1},
+		{n: 100, members: 2, roundTrips: 0.1},
+		{n: 100, members: 10, roundTrips: 0.4},
+		{n: 100, members: 50, roundTrips: 1.1},
+		{n: 1000, members: 2, roundTrips: 0.05},
+		{n: 1000, members: 10, roundTrips: 0.05},
+	} {
+		t.Run(fmt.Sprintf("%d/s by %d", c.n, c.members), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
+				f.store = &slowStore{Store: new(MemoryStore), there: 400 * time.Microsecond, back: 600 * time.Microsecond}
+				const span = 60 * time.Second
+				ctx, cancel := context.WithTimeout(t.Context(), span)
+				defer cancel()
+				r := rand.New(rand.NewPCG(1, 2))
+				var limiters []*Limiter
+				for i := range c.members {
+					l := &Limiter{Name: "api", Quotas: Quotas{{N: c.n}}, Store: f.store}
+					limiters = append(limiters, l)
+					for range 4 {
+						first := time.Duration(r.IntN(int(100 * time.Millisecond)))
+						f.worker(ctx, i, l, func() time.Duration { d := first; first = 0; return d })
+					}
+				}
+				f.wait.Wait()
+				calls := 0
+				wasted := 0
+				for _, l := range limiters {
+					if err := l.Close(); err != nil {
+						t.Error(err)
+					}
+					s := l.State().Store
+					calls += s.Calls
+					wasted += s.Wasted
+				}
+				sent := len(f.sends)
+				used := float64(sent) / (float64(c.n) * span.Seconds())
+				trips := float64(calls) / float64(sent)
+				t.Logf("utilisation %.4f, round trips per request %.3f, Jain %.4f, wasted %.4f", used, trips, jain(f.each), float64(wasted)/float64(sent))
+				if used < 0.989 || used > 1.001 {
+					t.Errorf("utilisation %.4f", used)
+				}
+				if trips > c.roundTrips {
+					t.Errorf("%.3f round trips per request, want at most %v", trips, c.roundTrips)
+				}
+				if j := jain(f.each); j < 0.99 && c.n*20/c.members > 100 {
+					t.Errorf("Jain %.4f, want 0.99", j)
+				}
+			})
+		})
+	}
+}
+
+// until returns a context that ends at at, and does not say so before.
+func until(t *testing.T, at time.Time) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Until(at), cancel)
+	return ctx
+}
+
+// once has one request sent, at an instant.
+func (f *fleet) once(ctx context.Context, by int, l *Limiter, at time.Duration) {
+	f.wait.Go(func() {
+		time.Sleep(at)
+		if l.Wait(ctx, 1) != nil {
+			return
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.each[by]++
+		f.sends = append(f.sends, sent{time.Since(f.start), []int{1}, by})
+	})
+}

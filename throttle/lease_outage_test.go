@@ -1,0 +1,177 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errDown = errors.New("no route to host")
+
+// TestLeaseOutage: what goes while the store cannot be reached, of 100/s shared by two.
+func TestLeaseOutage(t *testing.T) {
+	for _, c := range []struct {
+		outage   Outage
+		min, max int // sent by both in the five seconds of an outage that begin when it is known
+	}{
+		{Share, 440, 452}, // nine tenths of 500
+		{Closed, 0, 0},
+		{Open, 20_000, 1 << 30},
+	} {
+		t.Run(fmt.Sprint(c.outage), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				store := nearStore()
+				store.fail = func(int) error {
+					if d := time.Since(start); d >= 2*time.Second && d < 8*time.Second {
+						return errDown
+					}
+					return nil
+				}
+				var events [2][]StoreEvent
+				f := &fleet{t: t, start: start, each: make([]int, 2)}
+				var limiters []*Limiter
+				for i := range 2 {
+					l := member(t, store, "100/s")
+					l.Outage, l.StoreEvent = c.outage, func(e StoreEvent) { events[i] = append(events[i], e) }
+					limiters = append(limiters, l)
+				}
+				for i, l := range limiters {
+					for range 3 {
+						f.worker(until(t, start.Add(12*time.Second)), i, l, func() time.Duration { return time.Millisecond / 2 })
+					}
+				}
+				f.wait.Wait()
+				time.Sleep(time.Second) // the last calls
+				synctest.Wait()
+				var before, during, after int
+				for _, s := range f.sends {
+					switch {
+					case s.at < 2*time.Second:
+						before++
+					case s.at >= 2600*time.Millisecond && s.at < 7600*time.Millisecond:
+						during++
+					case s.at >= 9*time.Second:
+						after++
+					}
+				}
+				if before < 195 || after < 290 {
+					t.Errorf("%d went before the outage, want 198; %d in three seconds after it, want 297", before, after)
+				}
+				if during < c.min || during > c.max {
+					t.Errorf("%d went in five seconds of the outage, want %d to %d", during, c.min, c.max)
+				}
+				for i, e := range events {
+					if len(e) != 2 || !errors.Is(e[0].Err, errDown) || e[1].Err != nil || e[1].After < 5500*time.Millisecond {
+						t.Errorf("events of %d: %+v", i, e)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseNeverReached: nobody knows how many share a store that was never reached.
+func TestLeaseNeverReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		store.fail = func(int) error { return errDown }
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s"), Store: store, MaxWait: time.Second}
+		start := time.Now()
+		err := l.Wait(t.Context(), 1)
+		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStore || time.Since(start) != time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if s := l.State().Store; s.Down == 0 || !errors.Is(s.Err, errDown) || store.calls.Load() > 6 {
+			t.Errorf("%d calls, state %+v", store.calls.Load(), s)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLeaseFarStore: a store that is too far away says so, and is not asked all the time.
+func TestLeaseFarStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{Store: new(MemoryStore), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
+		l := member(t, store, "100/s")
+		var events []StoreEvent
+		l.StoreEvent = func(e StoreEvent) { events = append(events, e) }
+		err := l.Wait(until(t, time.Now().Add(time.Second)), 1)
+		if !errors.Is(err, ErrCanceled) && !errors.Is(err, ErrDeadline) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if len(events) != 1 || events[0].Err == nil || l.State().Store.Err == nil || store.calls.Load() > 100 {
+			t.Errorf("%d calls, events %v", store.calls.Load(), events)
+		}
+		// It is not too far if Late is longer.
+		far := &Limiter{Name: "b", Quotas: quotas(t, "100/s"), Store: store, Late: 20 * time.Millisecond}
+		start := time.Now()
+		if err := far.Wait(t.Context(), 1); err != nil || time.Since(start) != 12*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		far.Close()
+	})
+}
+
+// TestLeaseLost: a store that lost its data hands out no burst.
+func TestLeaseLost(t *testing.T) {
+	for _, text := range []string{"100/s", "100/s burst 50", "100/s log", "100/s window grid", "100/s estimate"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := nearStore()
+				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
+				ctx := until(t, f.start.Add(10*time.Second))
+				var lost atomic.Int64
+				for i := range 4 {
+					l := member(t, store, text)
+					l.StoreEvent = func(e StoreEvent) {
+						if e.Lost {
+							lost.Add(1)
+						}
+					}
+					for range 4 {
+						f.worker(ctx, i, l, func() time.Duration { return 0 })
+					}
+				}
+				time.Sleep(4330 * time.Millisecond)
+				store.Store.(*MemoryStore).Lose()
+				f.wait.Wait()
+				if lost.Load() != 4 {
+					t.Errorf("%d of 4 were told", lost.Load())
+				}
+				most, after := 0, 0
+				for j := range f.sends {
+					n := 0
+					for k := j; k < len(f.sends) && f.sends[k].at < f.sends[j].at+time.Second; k++ {
+						n++
+					}
+					if at := f.sends[j].at; at > 3330*time.Millisecond && at < 6*time.Second {
+						most = max(most, n)
+					}
+					if f.sends[j].at > 4330*time.Millisecond {
+						after++
+					}
+				}
+				q := quotas(t, text)[0]
+				bound := 100
+				if q.Kind == TokenBucket {
+					bound += q.burst()
+				} else if q.onClock() {
+					bound *= 2
+				}
+				if most > bound {
+					t.Errorf("%d in a second, want at most %d", most, bound)
+				}
+				if after < 440 {
+					t.Errorf("%d in what remained, want 440 at least", after)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,444 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLeaseNewcomers: those who come later have their share soon, and those who leave leave theirs.
+func TestLeaseNewcomers(t *testing.T) {
+	for _, n := range []int{100, 1000} {
+		t.Run(fmt.Sprintf("%d/s", n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{t: t, start: time.Now(), each: make([]int, 10)}
+				store := nearStore()
+				for i := range 10 {
+					first := time.Duration(i/5) * 5 * time.Second
+					l := member(t, store, fmt.Sprintf("%d/s", n))
+					for range 100 {
+						pause := first
+						f.worker(until(t, f.start.Add(15*time.Second)), i, l, func() time.Duration { d := pause; pause = 0; return d })
+					}
+				}
+				f.wait.Wait()
+				var soon, late [10]int
+				for _, s := range f.sends {
+					switch {
+					case s.at > 5500*time.Millisecond && s.at <= 6500*time.Millisecond:
+						soon[s.by]++
+					case s.at > 7*time.Second:
+						late[s.by]++
+					}
+				}
+				if j := jain(soon[:]); j < 0.95 {
+					t.Errorf("a second after half a second: Jain %.4f: %v", j, soon)
+				}
+				if j := jain(late[:]); j < 0.99 {
+					t.Errorf("from two seconds on: Jain %.4f: %v", j, late)
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseLight: who asks seldom waits for no more than a horizon beside those who always ask.
+func TestLeaseLight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{t: t, start: time.Now(), each: make([]int, 6)}
+		store := nearStore()
+		end := f.start.Add(20 * time.Second)
+		for i := range 5 {
+			l := member(t, store, "100/s")
+			for range 20 {
+				f.worker(until(t, end), i, l, func() time.Duration { return 0 })
+			}
+		}
+		l := member(t, store, "100/s")
+		most := time.Duration(0)
+		for range 19 {
+			time.Sleep(time.Second)
+			start := time.Now()
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, time.Since(start))
+		}
+		f.wait.Wait()
+		if most > horizon+20*time.Millisecond {
+			t.Errorf("waited for %v, want %v at most", most, horizon)
+		}
+	})
+}
+
+// TestLeaseLoad: processes that together ask for less than there is, at random, pay one round trip at
+// most, and lose nothing.
+func TestLeaseLoad(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		perSecond  float64 // of each process
+		members    int
+		roundTrips float64
+		wasted     float64
+	}{
+		{"100/s", 8, 10, 1.1, 0.1},
+		{"1000/s", 80, 10, 1.1, 0.1},
+		{"1000/s", 400, 2, 1.0, 0.1},
+		{"60000/m log", 80, 10, 0.1, 0.1},
+		{"6000/m log", 8, 10, 0.6, 0.1},
+	} {
+		t.Run(fmt.Sprintf("%s by %d", c.text, c.members), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(3, 4))
+				store := nearStore()
+				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
+				const span = 30 * time.Second
+				want := 0
+				var limiters []*Limiter
+				for i := range c.members {
+					l := member(t, store, c.text)
+					limiters = append(limiters, l)
+					for at := time.Duration(0); at < span; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {
+						want++
+						f.once(t.Context(), i, l, at)
+					}
+				}
+				f.wait.Wait()
+				calls, wasted := 0, 0
+				for _, l := range limiters {
+					s := l.State().Store
+					calls += s.Calls
+					wasted += s.Wasted
+				}
+				trips, waste := float64(calls)/float64(want), float64(wasted)/float64(want)
+				t.Logf("round trips per request %.3f, wasted %.3f, took %v", trips, waste, time.Since(f.start))
+				if len(f.sends) != want || time.Since(f.start) > span+time.Second {
+					t.Errorf("%d of %d went, in %v", len(f.sends), want, time.Since(f.start))
+				}
+				if trips > c.roundTrips || waste > c.wasted {
+					t.Errorf("%.3f round trips per request, want at most %v; %.3f of it wasted, want at most %v", trips, c.roundTrips, waste, c.wasted)
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseCrash: what a process had in hand that is no more is all that is lost.
+func TestLeaseCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
+		store := nearStore()
+		for i := range 4 {
+			l := member(t, store, "200/s")
+			end := f.start.Add(10 * time.Second)
+			if i == 0 {
+				end = f.start.Add(5 * time.Second)
+			}
+			ctx := until(t, end)
+			for range 8 {
+				f.worker(ctx, i, l, func() time.Duration { return 0 })
+			}
+			if i == 0 {
+				time.AfterFunc(4999*time.Millisecond, func() {
+					root := l.lock()
+					l.lease.closed = true // it says no more
+					l.unlock(root)
+				})
+			}
+		}
+		f.wait.Wait()
+		after, last, silence := 0, time.Duration(0), time.Duration(0)
+		for _, s := range f.sends {
+			if s.at > 5*time.Second {
+				after++
+				silence = max(silence, s.at-last)
+			}
+			last = s.at
+		}
+		// 1000 in 5 s, less 1 % for Late, less its share of what is ahead: 200·H/4 = 25.
+		if after < 965 {
+			t.Errorf("%d went after it, want 965", after)
+		}
+		if silence > 150*time.Millisecond {
+			t.Errorf("nothing went for %v", silence)
+		}
+	})
+}
+
+// TestLeaseRemaining: what the server says to one remains, is known to all.
+func TestLeaseRemaining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "100/s burst 10"), member(t, store, "100/s burst 10")
+		a.Rand, b.Rand = func() float64 { return 0 }, func() float64 { return 0 }
+		g, err := a.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Answer{Statements: []Statement{{Limit: 60, Remaining: 0, Reset: 10 * time.Second, ResetKnown: true, Resolution: time.Second}}})
+		time.Sleep(time.Second)
+		start := time.Now()
+		g, err = b.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Answer{})
+		if d := time.Since(start); d < 8*time.Second || d > 9*time.Second+time.Millisecond {
+			t.Errorf("went after %v, want 9s", d)
+		}
+	})
+}
+
+// TestLeaseUrgent: what is reserved is reserved in the whole fleet, and who is urgent takes the next
+// slot.
+func TestLeaseUrgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		var limiters [2]*Limiter
+		for i := range limiters {
+			limiters[i] = &Limiter{Name: "api", Quotas: quotas(t, "10/s log"), Store: store, Reserve: 0.3}
+			defer limiters[i].Close()
+		}
+		start := time.Now()
+		went := func() (n int) {
+			for i := range 20 {
+				if _, err := limiters[i%2].Acquire(t.Context(), Claim{NoWait: true}); err == nil {
+					n++
+				}
+			}
+			return n
+		}
+		if n := went(); n != 7 {
+			t.Errorf("%d of 10 went, want 7", n)
+		}
+		for i := range 4 {
+			_, err := limiters[i%2].Acquire(t.Context(), Claim{Priority: Urgent, NoWait: true})
+			if (err == nil) != (i < 3) {
+				t.Errorf("urgent %d: %v", i, err)
+			}
+		}
+		if d := time.Since(start); d > 20*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
+// TestLeaseParent: a path may have its store at either end.
+func TestLeaseParent(t *testing.T) {
+	for _, above := range []bool{false, true} {
+		t.Run(fmt.Sprint("above ", above), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := nearStore()
+				var leaves, all []*Limiter
+				for range 2 {
+					root := &Limiter{Name: "host", Quotas: quotas(t, "20/s burst 10")}
+					all = append(all, root)
+					for i := range 2 {
+						leaf := &Limiter{Name: fmt.Sprint("leaf", i), Quotas: quotas(t, "15/s"), Parent: root}
+						leaves, all = append(leaves, leaf), append(all, leaf)
+					}
+				}
+				for _, l := range all {
+					if (l.Parent == nil) == above {
+						l.Store = store
+						defer l.Close()
+					}
+				}
+				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
+				for i, l := range leaves {
+					for range 3 {
+						f.worker(until(t, f.start.Add(20*time.Second)), i, l, func() time.Duration { return 0 })
+					}
+				}
+				f.wait.Wait()
+				want := 400 // 20 in a second of both hosts
+				if !above {
+					want = 600 // 15 in a second of each kind of leaf: less than 20 of each host
+				}
+				if n := len(f.sends); n < want*98/100 || n > want+20 {
+					t.Errorf("%d went in 20s, want %d: %v", n, want, f.each)
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseParents: a path may have two, whose slots must meet.
+func TestLeaseParents(t *testing.T) {
+	for _, c := range []struct {
+		host, leaf string
+		want       int // in three minutes, of two leaves of each of two hosts
+	}{
+		{"5000/h log", "30/m log", 180},
+		{"600/m log", "300/m log", 1800},
+		{"600/m log", "500/m log", 1800},
+		{"600/m", "500/m", 1800},
+		{"20/s burst 20", "15/s", 3600},
+	} {
+		t.Run(c.host+" above "+c.leaf, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := nearStore()
+				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
+				for i := range 2 {
+					root := &Limiter{Name: "host", Quotas: quotas(t, c.host), Store: store}
+					defer root.Close()
+					for j := range 2 {
+						leaf := &Limiter{Name: fmt.Sprint("leaf", j), Quotas: quotas(t, c.leaf), Store: store, Parent: root}
+						defer leaf.Close()
+						for range 3 {
+							f.worker(until(t, f.start.Add(3*time.Minute)), 2*i+j, leaf, func() time.Duration { return 0 })
+						}
+					}
+				}
+				f.wait.Wait()
+				if n := len(f.sends); n < c.want*97/100 || n > c.want*103/100 {
+					t.Errorf("%d went, want %d", n, c.want)
+				}
+				if n := store.calls.Load(); n > int64(3*c.want) {
+					t.Errorf("%d calls for %d", n, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseScarce: while there is nothing to be had, it is not asked for all the time.
+func TestLeaseScarce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		l := member(t, store, "600/m log")
+		f := &fleet{t: t, start: time.Now(), each: make([]int, 1)}
+		for range 2 {
+			f.worker(until(t, f.start.Add(90*time.Second)), 0, l, func() time.Duration { return 0 })
+		}
+		f.wait.Wait()
+		if n := store.calls.Load(); len(f.sends) != 1200 || n > 400 {
+			t.Errorf("%d calls for %d, want 1200", n, len(f.sends))
+		}
+	})
+}
+
+// TestLeaseClose gives back what is in hand, and ends waits.
+func TestLeaseClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		tl := &timeline{start: time.Now()}
+		tl.ask(t.Context(), "a1", a, 1)
+		tl.ask(t.Context(), "a2", a, 1)
+		time.Sleep(10 * time.Millisecond)
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		tl.ask(t.Context(), "b1", b, 1)
+		time.Sleep(time.Second)
+		tl.check(t, "a1 500µs", "a2 10ms: pacer/throttle: api: not sent: closed", "b1 101.5ms")
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := a.Wait(t.Context(), 1); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		if n := len(store.Store.(*MemoryStore).buckets["api"].members); n != 1 {
+			t.Errorf("%d members", n)
+		}
+		if err := new(Limiter).Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged.
+func TestLeaseSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "1000 tokens/m log"), member(t, store, "1000 tokens/m log")
+		g, err := a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 900}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		g.Settle(Costs{"tokens": 400})
+		g.Done(Answer{})
+		time.Sleep(time.Second)
+		start := time.Now()
+		g, err = b.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 600}})
+		if err != nil || time.Since(start) != 500*time.Microsecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		g.Done(Answer{Spent: Costs{"tokens": 700}})
+		time.Sleep(57 * time.Second) // 400 leave a minute after they went
+		start = time.Now()
+		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 300}}); err != nil || time.Since(start) > time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+			t.Error(err)
+		}
+		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLeaseValidate: what cannot live in a store.
+func TestLeaseValidate(t *testing.T) {
+	for _, c := range []struct {
+		name, quotas string
+		late         time.Duration
+		ok           bool
+	}{
+		{"api", "5/s", 0, true},
+		{"api", "5/s, 3 in flight", 0, true},
+		{"", "5/s", 0, false},
+		{"api", "5/s warm-up 3s", 0, false},
+		{"api", "5/s log", time.Second, false},
+		{"api", "5/s log", time.Second / 2, true},
+	} {
+		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Late: c.late, Store: new(MemoryStore), MaxWait: time.Minute}
+		if err := l.Wait(t.Context(), 1); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		}
+		l.Close()
+	}
+	for text, ok := range map[string]bool{"10/s": false, "10/s burst 3": false, "10/s burst 20": true, "600/m log": true} {
+		root := &Limiter{Name: "root", Quotas: quotas(t, text), Store: new(MemoryStore)}
+		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s"), Store: new(MemoryStore), Parent: root}
+		if err := l.Wait(t.Context(), 1); (err == nil) != ok {
+			t.Errorf("%s above a store: %v", text, err)
+		}
+		l.Close()
+		root.Close()
+	}
+}
+
+// TestLeaseSetQuotas: quotas that change keep what was charged to them.
+func TestLeaseSetQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s log"), member(t, store, "10/s log")
+		for range 10 {
+			if err := a.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.SetQuotas(quotas(t, "12/s log")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.SetQuotas(quotas(t, "12/s log")); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for i := range 3 {
+			if err := b.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(start); (d < 2*time.Millisecond) != (i < 2) {
+				t.Errorf("%d went after %v", i, d)
+			}
+		}
+	})
+}

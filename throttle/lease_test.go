@@ -1,0 +1,246 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowStore is a Store at a distance.
+type slowStore struct {
+	Store
+	there, back time.Duration
+	fail        func(n int) error // of the n-th call, before it is done
+	silent      bool              // it has no news
+	calls       atomic.Int64
+}
+
+func (s *slowStore) Exchange(ctx context.Context, r *Request) (*Reply, error) {
+	n := int(s.calls.Add(1))
+	time.Sleep(s.there)
+	if s.fail != nil {
+		if err := s.fail(n); err != nil {
+			return nil, err
+		}
+	}
+	reply, err := s.Store.Exchange(ctx, r)
+	time.Sleep(s.back)
+	return reply, err
+}
+
+func (s *slowStore) Listen(bucket string, hear func(News)) (stop func(), err error) {
+	if s.silent {
+		return nil, errors.ErrUnsupported
+	}
+	return s.Store.Listen(bucket, hear)
+}
+
+// nearStore is one half a millisecond away.
+func nearStore() *slowStore {
+	return &slowStore{Store: new(MemoryStore), there: 250 * time.Microsecond, back: 250 * time.Microsecond}
+}
+
+// member is a process of a test.
+func member(t *testing.T, s Store, text string) *Limiter {
+	t.Helper()
+	l := &Limiter{Name: "api", Quotas: quotas(t, text), Store: s}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// timeline notes who went, and when.
+type timeline struct {
+	start time.Time
+	mu    sync.Mutex
+	went  []string
+}
+
+// ask has somebody ask for n.
+func (tl *timeline) ask(ctx context.Context, name string, l *Limiter, n int) {
+	go func() {
+		err := l.Wait(ctx, n)
+		what := fmt.Sprintf("%s %v", name, time.Since(tl.start))
+		if err != nil {
+			what += ": " + err.Error()
+		}
+		tl.mu.Lock()
+		defer tl.mu.Unlock()
+		tl.went = append(tl.went, what)
+	}()
+	synctest.Wait()
+}
+
+func (tl *timeline) check(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.Equal(tl.went, want) {
+		t.Errorf("got %q", tl.went)
+		t.Errorf("want %q", want)
+	}
+}
+
+// TestLeaseTurns: waiters of two processes take turns on one schedule, in the order in which
+// they asked, and each process asks once for all who wait.
+func TestLeaseTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		tl := &timeline{start: time.Now()}
+		tl.ask(t.Context(), "a1", a, 1)
+		tl.ask(t.Context(), "a2", a, 1)
+		tl.ask(t.Context(), "a3", a, 1)
+		time.Sleep(time.Millisecond)
+		tl.ask(t.Context(), "b1", b, 1)
+		tl.ask(t.Context(), "b2", b, 1)
+		time.Sleep(time.Second)
+		// A slot each 101 ms, from when the first call arrived, and a quarter of a millisecond back.
+		tl.check(t, "a1 500µs", "a2 101.5ms", "a3 202.5ms", "b1 303.5ms", "b2 404.5ms")
+		if n := store.calls.Load(); n != 4 { // a1; a2 and a3; b1; b2
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// TestLeaseCancel: the slot of who gives up goes to who asks next, at the same instant.
+func TestLeaseCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		tl := &timeline{start: time.Now()}
+		ctx, cancel := context.WithCancel(t.Context())
+		tl.ask(t.Context(), "a1", a, 1)
+		tl.ask(ctx, "a2", a, 1)
+		time.Sleep(time.Millisecond)
+		tl.ask(t.Context(), "b1", b, 1)
+		time.Sleep(49 * time.Millisecond)
+		cancel()
+		time.Sleep(time.Millisecond)
+		tl.ask(t.Context(), "b2", b, 1)
+		tl.ask(t.Context(), "b3", b, 1)
+		time.Sleep(time.Second)
+		tl.check(t, "a1 500µs", `a2 50ms: pacer/throttle: api: not sent: canceled while waiting: pace "10/s": context canceled`,
+			"b1 101.5ms", "b2 202.5ms", "b3 303.5ms")
+	})
+}
+
+// TestLeaseCancelGranted: what was granted and not sent can go here while its slot is good, and else
+// elsewhere.
+func TestLeaseCancelGranted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s log"), member(t, store, "10/s log")
+		grants := make([]Grant, 10)
+		for i := range grants {
+			var err error
+			if grants[i], err = a.Acquire(t.Context(), Claim{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		grants[3].Cancel()
+		tl := &timeline{start: time.Now()}
+		tl.ask(t.Context(), "a", a, 1)
+		tl.check(t, "a 0s") // by the slot that came back
+		grants[4].Cancel()
+		grants[5].Cancel()
+		time.Sleep(20 * time.Millisecond) // twice Late
+		tl.ask(t.Context(), "b1", b, 1)
+		tl.ask(t.Context(), "b2", b, 1)
+		tl.ask(t.Context(), "b3", b, 1)
+		time.Sleep(2 * time.Second)
+		tl.check(t, "a 0s", "b1 20.5ms", "b2 21ms", "b3 1.01s")
+	})
+}
+
+// TestLeaseDeadline: a claim for which there is no slot in time takes none, and is told so when the
+// store has said that.
+func TestLeaseDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		tl := &timeline{start: time.Now()}
+		for i := range 3 {
+			tl.ask(t.Context(), fmt.Sprint("a", i+1), a, 1)
+		}
+		time.Sleep(time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		tl.ask(ctx, "b1", b, 1)
+		time.Sleep(time.Millisecond)
+		tl.ask(t.Context(), "b2", b, 1)
+		time.Sleep(time.Second)
+		tl.check(t, "a1 500µs",
+			`b1 1.5ms: pacer/throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s", could go in 302ms`,
+			"a2 101.5ms", "a3 202.5ms", "b2 303.5ms")
+	})
+}
+
+// TestLeaseNoWait: who does not want to wait learns within a round trip whether it may go.
+func TestLeaseNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := nearStore()
+		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		start := time.Now()
+		if _, err := a.Acquire(t.Context(), Claim{NoWait: true}); err != nil || time.Since(start) != 500*time.Microsecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		_, err := b.Acquire(t.Context(), Claim{NoWait: true})
+		if !errors.Is(err, ErrWait) || time.Since(start) != time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		// For a while, what the store said is known.
+		_, err = b.Acquire(t.Context(), Claim{NoWait: true})
+		if e := new(Error); !errors.As(err, &e) || time.Since(start) != time.Millisecond || e.Wait != 100500*time.Microsecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		time.Sleep(101 * time.Millisecond)
+		if _, err := b.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLeaseHold: what one process is told holds all, at once if the store has news, with
+// the next call if it has none.
+func TestLeaseHold(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		t.Run(fmt.Sprint("silent ", silent), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := nearStore()
+				store.silent = silent
+				a, b := member(t, store, "10/s"), member(t, store, "10/s")
+				a.Rand = func() float64 { return 0 }
+				tl := &timeline{start: time.Now()}
+				g, err := a.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				tl.ask(t.Context(), "b1", b, 1)
+				tl.ask(t.Context(), "b2", b, 1)
+				time.Sleep(50 * time.Millisecond)
+				g.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+				time.Sleep(2 * time.Second)
+				want := []string{"b1 1.0515s", "b2 1.1525s"}
+				if silent {
+					want = []string{"b1 101.5ms", "b2 202.5ms"} // it has both slots
+				}
+				tl.check(t, want...)
+				tl = &timeline{start: time.Now()}
+				a.Pause(time.Second)
+				time.Sleep(10 * time.Millisecond)
+				tl.ask(t.Context(), "b3", b, 1)
+				time.Sleep(2 * time.Second)
+				if silent {
+					tl.check(t, "b3 1.0005s") // the call has it wait, and another one has it go
+				} else {
+					tl.check(t, "b3 1.00075s")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package throttle_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// Two Limiters of one name share what their store grants. Here they are in one process; with a store
+// that several processes reach they need not be.
+func ExampleMemoryStore() {
+	store := new(throttle.MemoryStore)
+	quotas := throttle.Quotas{{N: 3, Per: 60e9, Kind: throttle.SlidingLog}}
+	a := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: store}
+	b := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: store}
+	defer a.Close()
+	defer b.Close()
+
+	for _, l := range []*throttle.Limiter{a, b, b, a} {
+		_, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true})
+		fmt.Println(err)
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil>
+	// pacer/throttle: api.example.com: not sent: would have to wait: pace "3/m log", could go in 1m1s
+}
