@@ -132,7 +132,7 @@ func (r *router) init(t *Transport) error {
 // replace puts a table in the place of the one in force, and gives all buckets the quotas
 // that they have in it. If patterns have come or gone, all who wait look up their bucket
 // again, and line up there in the order of their places, before anybody goes.
-func (r *router) replace(rs *routes) error {
+func (r *router) replace(t *Transport, rs *routes) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range r.buckets {
@@ -147,14 +147,35 @@ func (r *router) replace(rs *routes) error {
 		}
 	}
 	for _, b := range r.buckets {
-		if qs := rs.of(b); !slices.Equal(qs, b.quotas) {
-			b.quotas = qs
-			if err := b.SetQuotas(qs); err != nil {
-				return err
-			}
+		qs := rs.of(b)
+		switch {
+		case slices.Equal(qs, b.quotas):
+			continue
+		case t.Store != nil && b.Store == nil:
+			r.abandon(b.host()) // it is made anew, with the store
+			continue
+		}
+		b.quotas = qs
+		if err := b.SetQuotas(qs); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// abandon has nobody look up host, and those below it, any more. Who waits looks up its bucket
+// again; who is under way ends there.
+func (r *router) abandon(host *bucket) {
+	for k, b := range r.buckets {
+		if b.host() == host {
+			b.gone.Store(true)
+			delete(r.buckets, k)
+			b.Dismiss()
+			if b.Store != nil {
+				go b.Close() // it takes a round trip; what it cannot give back is lost for a moment
+			}
+		}
+	}
 }
 
 // bucket returns the most specific bucket of the request, the others are its
@@ -261,6 +282,14 @@ func (k key) label() string {
 	return name
 }
 
+// shared is the label by which processes share the bucket, without what may be a credential.
+func (k key) shared() string {
+	if k.tenant != "" {
+		k.tenant = digest(k.tenant)
+	}
+	return k.label()
+}
+
 // add adds a bucket, and forgets idle ones if there are too many.
 func (r *router) add(t *Transport, k key, rs *routes, hostname string, parent *bucket) *bucket {
 	b := &bucket{key: k, hostname: hostname, parent: parent}
@@ -269,6 +298,9 @@ func (r *router) add(t *Transport, k key, rs *routes, hostname string, parent *b
 	b.MaxWait, b.MaxQueue, b.MaxHold, b.IdleAfter = t.maxWait(), t.MaxQueue, t.MaxHold, t.IdleAfter
 	b.Ageing, b.Reserve, b.Spend = t.Ageing, t.Reserve, t.Spend
 	b.budget.Ratio = t.BudgetRatio
+	if t.Store != nil && len(b.quotas) > 0 {
+		b.Store, b.StoreName, b.Outage = t.Store, k.shared(), t.Outage
+	}
 	if parent != nil {
 		b.Parent = &parent.Limiter
 		parent.children++
@@ -285,14 +317,19 @@ func (r *router) add(t *Transport, k key, rs *routes, hostname string, parent *b
 // State returns what the buckets look like now, in no particular order. Idle ones are
 // forgotten sooner or later, and are not among them then.
 func (t *Transport) State() []throttle.State {
-	t.router.mu.Lock()
-	buckets := slices.Collect(maps.Values(t.router.buckets))
-	t.router.mu.Unlock()
+	buckets := t.router.all()
 	states := make([]throttle.State, len(buckets))
 	for i, b := range buckets {
 		states[i] = b.State()
 	}
 	return states
+}
+
+// all returns all buckets.
+func (r *router) all() []*bucket {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.buckets))
 }
 
 // sweep forgets the buckets that were not looked up since the last sweep and that
@@ -325,6 +362,9 @@ func (r *router) forget(b *bucket) bool {
 		return false
 	}
 	b.Release()
+	if b.Store != nil {
+		go b.Close() // it takes a round trip
+	}
 	if b.parent != nil {
 		b.parent.children--
 	}

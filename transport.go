@@ -82,6 +82,15 @@ type Transport struct {
 	// not configured is learned. SetQuotas replaces them while requests wait.
 	Quotas Table
 
+	// Store, if not nil, is where Quotas live: all processes with the same Store, such as one
+	// of package redisquota, share them, and what a server says to one holds all. Patterns
+	// and quotas must be the same in all. What has no Quotas is learned by each process for
+	// itself. See throttle.Store, and Close.
+	Store throttle.Store
+
+	// Outage is what to do while the Store cannot be reached. Zero is throttle.Share.
+	Outage throttle.Outage
+
 	// Key splits buckets further, by tenant or credential. If nil, all requests
 	// to a host draw on the same.
 	Key func(*http.Request) string
@@ -266,6 +275,8 @@ func (t *Transport) init() error {
 		return fmt.Errorf("pacer: Spend is %d, want Auto, Eager, Balanced or Even", int(t.Spend))
 	case !(t.Reserve >= 0 && t.Reserve < 1):
 		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
+	case t.Outage < throttle.Share || t.Outage > throttle.Open:
+		return fmt.Errorf("pacer: Outage is %d, want Share, Closed or Open", int(t.Outage))
 	case !validName(t.ResendHeader):
 		return fmt.Errorf("pacer: ResendHeader is %q, want the name of a header", t.ResendHeader)
 	}
@@ -294,7 +305,21 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	if err != nil {
 		return err
 	}
-	return t.router.replace(rs)
+	return t.router.replace(t, rs)
+}
+
+// Close gives back to the Store what is in hand. Requests to what it kept fail from then on with
+// throttle.ErrClosed. Without a Store there is nothing to close. What a process that ends
+// without it had in hand is lost to the others for half a second.
+func (t *Transport) Close() error {
+	if t.Store == nil || t.Validate() != nil {
+		return nil
+	}
+	var errs []error
+	for _, b := range t.router.all() {
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // RoundTrip implements http.RoundTripper.

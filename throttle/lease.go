@@ -116,12 +116,20 @@ func (l *Limiter) late(qs Quotas) time.Duration {
 	return late
 }
 
+// storeName is what the Store calls the bucket.
+func (l *Limiter) storeName() string {
+	if l.StoreName != "" {
+		return l.StoreName
+	}
+	return l.Name
+}
+
 // checkStore reports what keeps the quotas from a Store.
 func (l *Limiter) checkStore(qs Quotas) error {
 	if l.Store == nil {
 		return nil
 	}
-	if l.Name == "" {
+	if l.storeName() == "" {
 		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
 	}
 	for b := l.Parent; b != nil; b = b.Parent {

@@ -122,7 +122,7 @@ func (s *lease) ask(now instant) {
 	}
 	s.urgent = false
 	r := &Request{
-		Bucket: s.l.Name, Quotas: s.quotas, Late: s.late, Horizon: horizon, Member: s.member, Serial: s.serial,
+		Bucket: s.l.storeName(), Quotas: s.quotas, Late: s.late, Horizon: horizon, Member: s.member, Serial: s.serial,
 		Hand: slices.Clone(s.sum), Asks: asks,
 	}
 	if len(asked) > 0 && !s.ready(now, asked[0].w) {

@@ -77,7 +77,7 @@ func (s *lease) leave() error {
 
 // farewell is a request to leave.
 func (s *lease) farewell(now instant) *Request {
-	r := &Request{Bucket: s.l.Name, Quotas: s.quotas, Late: s.late, Horizon: horizon, Member: s.member, Serial: s.serial, Leave: true}
+	r := &Request{Bucket: s.l.storeName(), Quotas: s.quotas, Late: s.late, Horizon: horizon, Member: s.member, Serial: s.serial, Leave: true}
 	s.pack(r, now)
 	if len(s.back) > 0 || s.more != nil {
 		r.Leave = false // what remains is told before

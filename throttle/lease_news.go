@@ -75,7 +75,7 @@ func (l *Limiter) overhear(now instant, st *Statement) {
 // listen has the store tell what there is to know at once.
 func (s *lease) listen() {
 	l := weak.Make(s.l) // who forgets a Limiter without closing it may
-	stop, err := s.l.Store.Listen(s.l.Name, func(n News) {
+	stop, err := s.l.Store.Listen(s.l.storeName(), func(n News) {
 		l := l.Value()
 		if l == nil || n.Hold <= 0 {
 			return

@@ -158,12 +158,15 @@ type Limiter struct {
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live: all processes that have a Limiter of this
-	// Name with the same Store share them, and what a server says to one, all are told. Quotas
+	// Name, or StoreName, with the same Store share them, and what a server says to one, all are told. Quotas
 	// of what is in flight, and a Quota's Queue, are for each process. There can be no WarmUp. Who
 	// does not want to wait (NoWait) waits for the store's answer. A Parent that holds
 	// requests up for longer than Late wastes slots; one with a Store too must not be a bucket
 	// whose tokens come back more slowly than within Late. See Close.
 	Store Store
+
+	// StoreName is what the Store calls the bucket. If empty, Name.
+	StoreName string
 
 	// Late is for how long after its instant in the Store's schedule a request may still go. It
 	// must be longer than a round trip to the store, and the same in all processes. The longer it
