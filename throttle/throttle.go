@@ -72,9 +72,12 @@
 //   - A server that asks to wait holds the bucket, not only the request that it told.
 //     Holds only get longer, up to MaxHold. Refusals without a word hold it for a
 //     time that doubles.
-//   - A server that refuses and never speaks of limits is paced just under the rate
-//     that it was seen to deliver while it refused. The pace rises slowly to find out
-//     whether more is allowed, and ever more slowly when it is not.
+//   - A server that refuses without speaking of limits, or for other reasons than those of
+//     which it speaks, is paced just under the rate that it was seen to deliver while it
+//     refused. The pace rises slowly to find out whether more is allowed, and ever more
+//     slowly when it is not.
+//   - Failures that may be meant as refusals (Answer.Shed) are, where they come between
+//     answers that are served and pacing ends them.
 //   - After a hold, after idling and at first, one request goes, and then each answer
 //     lets two more go ([Limiter.SlowStart]), until the server has said what it
 //     allows or enough answers have come.
