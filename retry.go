@@ -107,7 +107,9 @@ func (x *exchange) failed(ctx context.Context, after time.Duration) error {
 		return err
 	}
 	x.delay = delay // what follows is as if the server had not asked for more
-	delay = max(delay, after)
+	if delay < after {
+		delay = after + min(delay, after/10) // those who were told the same do not come back together
+	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return ErrDeadline
 	}
@@ -134,11 +136,7 @@ func (x *exchange) next() (time.Duration, error) {
 		}
 	}
 	if x.backOff != nil {
-		d := x.backOff.NextBackOff()
-		if d == cenkalti.Stop {
-			return 0, ErrStopped
-		}
-		return max(d, 0), nil
+		return stops(x.backOff.NextBackOff())
 	}
 	switch policy := x.t.Backoff.(type) {
 	case nil:
@@ -150,8 +148,16 @@ func (x *exchange) next() (time.Duration, error) {
 		}
 		return d, nil
 	default:
-		return max(policy.Delay(x.attempts, x.delay), 0), nil
+		return stops(policy.Delay(x.attempts, x.delay))
 	}
+}
+
+// stops returns why a negative delay is none: cenkalti.Stop, and what overflows.
+func stops(delay time.Duration) (time.Duration, error) {
+	if delay < 0 {
+		return 0, ErrStopped
+	}
+	return delay, nil
 }
 
 // acquire waits for the next turn. The answer at hand is kept meanwhile.

@@ -140,7 +140,7 @@ func TestRetryDelays(t *testing.T) {
 		want   []time.Duration // since the start
 	}{
 		"backoff":                  {status(500, ""), []time.Duration{0, time.Second, 3 * time.Second}},
-		"a hint is a lower bound":  {status(500, "", "Retry-After", "5"), []time.Duration{0, 5 * time.Second, 10 * time.Second}},
+		"a hint is a lower bound":  {status(500, "", "Retry-After", "5"), []time.Duration{0, 5500 * time.Millisecond, 11 * time.Second}}, // and up to a tenth
 		"a short hint is no bound": {status(500, "", "Retry-After-Ms", "10"), []time.Duration{0, time.Second, 3 * time.Second}},
 		"too long a hint":          {status(500, "", "Retry-After", "121"), []time.Duration{0}},
 		"refusal":                  {status(503, "", "Retry-After", "7"), []time.Duration{0, 7 * time.Second, 14 * time.Second, 21 * time.Second}},
@@ -484,8 +484,8 @@ func TestRetryDelayAfterAHint(t *testing.T) {
 		if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := base.times(start), []time.Duration{0, 5 * time.Second, 5900 * time.Millisecond}; !slices.Equal(got, want) {
-			t.Errorf("sent at %v, want %v: 3 times 300 ms after the hint", got, want)
+		if got, want := base.times(start), []time.Duration{0, 5300 * time.Millisecond, 6200 * time.Millisecond}; !slices.Equal(got, want) {
+			t.Errorf("sent at %v, want %v: 300 ms after the hint, and 3 times that after it", got, want)
 		}
 	})
 }

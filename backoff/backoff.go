@@ -3,29 +3,39 @@
 //	v, err := backoff.Retry(ctx, func(ctx context.Context) (Answer, error) {
 //		return ask(ctx)
 //	}, nil)
+//	err = backoff.Do(ctx, write, &backoff.Options{MaxAttempts: 5, MaxElapsed: time.Minute}) // no answer but an error
 //
 // It stands alone: nothing here knows HTTP, and no other package of pacer is needed.
 //
 // # Delays
 //
 // A [Backoff] is a value without state: it computes the delay before retry n from n, so that one value serves any number of goroutines.
-// These are the longest delays of the zero values:
+// These are the delays of the zero values, and of other jitter; a range is what they are drawn from:
 //
-//	retry         1      2      3      4      5      6      7      8      9      10
-//	Exponential   100ms  200ms  400ms  800ms  1.6s   3.2s   6.4s   12.8s  20s    20s
-//	Linear        100ms  200ms  300ms  400ms  500ms  600ms  700ms  800ms  900ms  1s
-//	Constant      1s     1s     1s     1s     1s     1s     1s     1s     1s     1s
-//	Decorrelated  300ms  900ms  2.7s   8.1s   20s    20s    20s    20s    20s    20s
+//	retry                      1           2           3           4           5           6           8           10
+//	Exponential{}              0–100ms     0–200ms     0–400ms     0–800ms     0–1.6s      0–3.2s      0–12.8s     0–20s
+//	  Jitter: EqualJitter      50–100ms    100–200ms   200–400ms   400–800ms   0.8–1.6s    1.6–3.2s    6.4–12.8s   10–20s
+//	  Jitter: NoJitter         100ms       200ms       400ms       800ms       1.6s        3.2s        12.8s       20s
+//	Linear{}                   0–100ms     0–200ms     0–300ms     0–400ms     0–500ms     0–600ms     0–800ms     0–1s
+//	Constant{}                 0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s
+//	Decorrelated{}             100–300ms   100–900ms   0.1–2.7s    0.1–8.1s    0.1–20s     0.1–20s     0.1–20s     0.1–20s
 //
-// [FullJitter], the zero [Jitter], spreads each of them uniformly from zero up; [EqualJitter] leaves one half and spreads the other.
-// Decorrelated, whose jitter is its own, is never below 100ms. For the others the cap is applied before the jitter, so that capped
-// delays stay spread. No delay is negative or above its cap, whatever the fields and n are.
+// [FullJitter], the zero [Jitter], spreads a delay uniformly from zero up; [EqualJitter] leaves one half and spreads the other.
+// The range of Decorrelated, whose jitter is its own, depends on the delay before, and is given as it is after the longest ones. For the others
+// the cap is applied before the jitter, so that capped delays stay spread. No delay is negative or above its cap, whatever the
+// fields and n are. Any other policy is a [Func].
 //
 // # Retrying
 //
-// [Retry] makes 3 attempts unless told otherwise. [Permanent] marks an error that another attempt cannot cure. [After] attaches what a
-// server said about when to come back. A delay that would end too late, for the context's deadline or for [Options].MaxElapsed, is not
-// begun: Retry returns at once. [RetryError] says why it stopped and holds the last error of the operation.
+// [Retry] and [Do] make 3 attempts unless told otherwise. [Permanent] marks an error that another attempt cannot cure, [Options].RetryIf
+// tells such errors of others. [After] attaches what a server said about when to come back. A delay that would end too late, for the
+// context's deadline or for MaxElapsed, is not begun: they return at once. [RetryError] says why, and holds the last error
+// of the operation: those before it are told to Notify, since there may be many.
+//
+// An attempt is bounded by the context that the operation makes for it, since only the operation knows when what it
+// returns, such as an HTTP response, is done with. The deadline of that context does not end the retries.
+//
+// In a bubble of testing/synctest the delays of a test take no time, and are exact.
 //
 // # Budgets
 //
@@ -49,9 +59,15 @@ import (
 type Backoff interface {
 	// Delay returns how long to wait before retry n. Retry 1 follows the first failed attempt; n below 1 counts as 1.
 	// The delay before the previous retry, as Delay returned it, is prev; zero if there was none. Only [Decorrelated] looks at it.
-	// A negative result counts as zero.
+	// A negative result means that there is no retry: nobody can wait for it, and it is what a BackOff of cenkalti/backoff stops with.
 	Delay(n int, prev time.Duration) time.Duration
 }
+
+// Func is a function as a Backoff. It must not be nil, and keeps the promises of [Backoff]: it has no state.
+type Func func(n int, prev time.Duration) time.Duration
+
+// Delay calls f.
+func (f Func) Delay(n int, prev time.Duration) time.Duration { return f(n, prev) }
 
 // Jitter is how a delay is spread, so that callers which failed together do not come back together. Any other value counts as FullJitter.
 //

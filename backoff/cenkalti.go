@@ -8,8 +8,8 @@ import (
 )
 
 // Cenkalti returns a new BackOff of github.com/cenkalti/backoff/v4 with the delays of b, or of the zero Exponential if b is nil.
-// Like all of theirs it counts and is for one operation at a time. It never returns Stop; their WithMaxRetries and WithContext
-// make it end.
+// Like all of theirs it counts and is for one operation at a time. It returns Stop if b returns a negative delay, which those of this
+// package never do; their WithMaxRetries and WithContext make it end.
 func Cenkalti(b Backoff) cenkalti.BackOff {
 	if b == nil {
 		b = Exponential{}
@@ -29,9 +29,12 @@ func (c *counter) NextBackOff() time.Duration {
 	if c.n < math.MaxInt {
 		c.n++
 	}
-	// Not below zero: −1 is Stop.
-	c.prev = max(c.backoff.Delay(c.n, c.prev), 0)
-	return c.prev
+	d := c.backoff.Delay(c.n, c.prev)
+	if d < 0 {
+		return cenkalti.Stop
+	}
+	c.prev = d
+	return d
 }
 
 // Reset begins a new operation.

@@ -32,9 +32,12 @@ func TestCenkaltiDelays(t *testing.T) {
 	b.Reset()
 	equal(t, "decorrelated after Reset", next(), ms(300, 900, 2700, 8100))
 
-	// Below zero would be Stop.
-	b = Cenkalti(always(-1))
-	equal(t, "negative", next(), ms(0, 0, 0, 0))
+	for _, d := range []time.Duration{-1, -2, math.MinInt64} {
+		b = Cenkalti(always(d))
+		if got := b.NextBackOff(); got != cenkalti.Stop {
+			t.Errorf("a delay of %d: %d, want Stop", d, got)
+		}
+	}
 
 	b = Cenkalti(nil)
 	if d := b.NextBackOff(); d < 0 || d > 100*time.Millisecond {
@@ -126,10 +129,10 @@ func TestRetryNewBackOff(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 
-		// Not Stop, so it counts as zero.
-		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.NewConstantBackOff(-2) }
+		// Their ExponentialBackOff may be told to stop with something else.
+		o.NewBackOff = factory(cenkalti.WithMaxElapsedTime(time.Second), cenkalti.WithRetryStopDuration(-2))
+		retry(t.Context(), o, errFailed).stopped(t, 2, 500*time.Millisecond, ErrStopped)
 		o.MaxAttempts = 3
-		retry(t.Context(), o, errFailed).stopped(t, 3, 0, ErrAttempts)
 		// Theirs must be reset before the first use.
 		o.NewBackOff = func() cenkalti.BackOff {
 			used := Cenkalti(exact)

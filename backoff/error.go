@@ -21,8 +21,8 @@ var (
 	ErrHint = errors.New("backoff: hint exceeds MaxHint")
 	// ErrBudget means that Options.Budget had no retry left.
 	ErrBudget = errors.New("backoff: local retry budget is empty")
-	// ErrStopped means that the BackOff of Options.NewBackOff returned Stop.
-	ErrStopped = errors.New("backoff: BackOff returned Stop")
+	// ErrStopped means that the delay was negative, as is the Stop of a BackOff of Options.NewBackOff.
+	ErrStopped = errors.New("backoff: the delays have come to an end")
 )
 
 // RetryError is what [Retry] returns when it stops although another attempt might have helped.
@@ -78,9 +78,10 @@ func (e *RetryError) Timeout() bool {
 
 // After attaches to err a server's hint not to come back before d has passed. It returns nil if err is nil. A negative d counts as zero.
 //
-// The hint is a lower bound: [Retry] waits for d or for the delay of its Backoff, whichever is longer, and the delays that follow are
-// those of the Backoff as if there had been no hint. Any error in the chain with a method RetryAfter() time.Duration is a hint as well;
-// of several the longest holds. Callers that are given the same d come back together: a program with many of them adds a random part.
+// The hint is a lower bound: [Retry] waits for at least d. Callers who were given the same d would come back together, so it waits for the
+// delay of its Backoff on top of d, but no more than a tenth of d for that; and for that delay if it is longer than all this. The delays that
+// follow are those of the Backoff as if there had been no hint. Any error in the chain with a method RetryAfter() time.Duration
+// is a hint as well; of several the longest holds.
 func After(err error, d time.Duration) error {
 	if err == nil {
 		return nil

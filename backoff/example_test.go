@@ -55,6 +55,98 @@ func ExampleRetry_deadline() {
 	// Output: true true true
 }
 
+func ExampleDo() {
+	attempts := 0
+	err := backoff.Do(context.Background(), func(context.Context) error {
+		if attempts++; attempts < 3 {
+			return errBusy
+		}
+		return nil
+	}, &backoff.Options{Backoff: backoff.Constant{Interval: time.Millisecond}})
+	fmt.Println(attempts, "attempts,", err)
+	// Output: 3 attempts, <nil>
+}
+
+// Each attempt has 10 ms. Its deadline is that of the attempt, and not a reason to stop. What reads the answer belongs
+// into the operation, too: the answer ends with its context.
+func ExampleRetry_attemptTimeout() {
+	hangs := true
+	ask := func(ctx context.Context) (string, error) {
+		if hangs {
+			hangs = false
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		return "answer", nil
+	}
+	v, err := backoff.Retry(context.Background(), func(ctx context.Context) (string, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Millisecond, errors.New("no answer in 10ms"))
+		defer cancel()
+		return ask(ctx)
+	}, &backoff.Options{
+		Backoff: backoff.Constant{Interval: time.Millisecond, Jitter: backoff.NoJitter},
+		Notify:  show,
+	})
+	fmt.Println(v, err)
+	// Output:
+	// attempt 1: no answer in 10ms; next in 1ms
+	// answer <nil>
+}
+
+// Only what is known to pass is tried again.
+func ExampleOptions_retryIf() {
+	errUnknown := errors.New("no such user")
+	o := &backoff.Options{
+		Backoff: backoff.Constant{Interval: time.Millisecond, Jitter: backoff.NoJitter},
+		RetryIf: func(err error) bool { return errors.Is(err, errBusy) },
+		Notify:  show,
+	}
+	_, err := backoff.Retry(context.Background(), flaky(errBusy, errUnknown), o)
+	fmt.Println(err)
+	// Output:
+	// attempt 1: server is busy; next in 1ms
+	// no such user
+}
+
+// The errors of all attempts, where they are few.
+func ExampleOptions_notify() {
+	var all []error
+	_, err := backoff.Retry(context.Background(), flaky(errBusy, errors.New("connection reset"), errors.New("disk is full")), &backoff.Options{
+		Backoff: backoff.Constant{Interval: -1},
+		Notify:  func(r backoff.Retrying) { all = append(all, r.Err) },
+	})
+	var last *backoff.RetryError
+	if errors.As(err, &last) {
+		all = append(all, last.Err)
+	}
+	fmt.Println(errors.Join(all...))
+	// Output:
+	// server is busy
+	// connection reset
+	// disk is full
+}
+
+// Delays that grow as the numbers of Fibonacci do, from what is known of the attempt alone.
+func ExampleFunc() {
+	fibonacci := backoff.Func(func(n int, _ time.Duration) time.Duration {
+		a, b := time.Millisecond, time.Millisecond
+		for range min(n, 10) - 1 { // from there on 55 ms
+			a, b = b, a+b
+		}
+		return a
+	})
+	_, err := backoff.Retry(context.Background(), flaky(errBusy, errBusy, errBusy, errBusy), &backoff.Options{
+		Backoff: fibonacci, MaxAttempts: 5, Notify: show,
+	})
+	fmt.Println(err)
+	// Output:
+	// attempt 1: server is busy; next in 1ms
+	// attempt 2: server is busy; next in 1ms
+	// attempt 3: server is busy; next in 2ms
+	// attempt 4: server is busy; next in 3ms
+	// <nil>
+}
+
 func ExamplePermanent() {
 	errUnknown := errors.New("no such user")
 	_, err := backoff.Retry(context.Background(), flaky(fmt.Errorf("looking up: %w", backoff.Permanent(errUnknown))), nil)
@@ -62,15 +154,15 @@ func ExamplePermanent() {
 	// Output: looking up: no such user
 }
 
-// The server asked for 30 ms: the delay of the policy is shorter, and does not count.
+// The server asked for 30 ms. The delay of the policy, up to a tenth of that, is on top: if it has jitter, not all come back at once.
 func ExampleAfter() {
 	v, err := backoff.Retry(context.Background(), flaky(backoff.After(errBusy, 30*time.Millisecond)), &backoff.Options{
-		Backoff: backoff.Exponential{Initial: time.Millisecond},
+		Backoff: backoff.Constant{Interval: time.Millisecond, Jitter: backoff.NoJitter},
 		Notify:  show,
 	})
 	fmt.Println(v, err)
 	// Output:
-	// attempt 1: server is busy; next in 30ms
+	// attempt 1: server is busy; next in 31ms
 	// done <nil>
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 	// Backoff computes the delays. If nil, Exponential{}.
 	Backoff Backoff
 	// NewBackOff makes a BackOff of github.com/cenkalti/backoff/v4 for each call of Retry, to be used in place of Backoff. It must be a
-	// new one each time, since theirs have state. Its Stop ends the retries; another negative delay counts as zero.
+	// new one each time, since theirs have state. Its Stop, as any negative delay, ends the retries.
 	// If nil, or if it returns nil, Backoff is used.
 	NewBackOff func() cenkalti.BackOff
 	// MaxAttempts is the number of attempts, the first included. If zero, 3. If negative, there is no limit.
@@ -33,9 +33,13 @@ type Options struct {
 	// MaxHint is the longest hint that is waited for (see [After]): beyond it Retry stops, since servers were seen to ask for years and
 	// an earlier attempt would be refused. If zero, 2 minutes. If negative, there is no limit.
 	MaxHint time.Duration
+	// RetryIf reports whether another attempt may help after an error; if not, Retry returns that error as it is. It is not asked about
+	// what [Permanent] marks, nor once the context has ended. If nil, another attempt may help after all other errors.
+	RetryIf func(error) bool
 	// Budget pays for the retries, and gets a deposit for a success. If nil, there is no limit.
 	Budget *Budget
-	// Notify is called before each delay, in the caller's goroutine. If nil, it is not called.
+	// Notify is called before each delay, in the caller's goroutine: to log, to count, or to keep the errors of all attempts,
+	// of which Retry returns the last. If nil, it is not called.
 	Notify func(Retrying)
 }
 
@@ -52,13 +56,13 @@ type Retrying struct {
 // Retry calls op until it returns no error, and returns what the last call returned.
 //
 // Between the calls it waits for the delays of o. It stops, with that last value and an error,
-//   - at an error marked by [Permanent], which it returns as it is;
+//   - at an error that is marked by [Permanent], or that RetryIf has no hope for, which it returns as it is;
 //   - when ctx ends, also during a delay;
 //   - when attempts or the budget are used up, or when the delay would end after the deadline of ctx, or later than o allows: at once,
 //     without waiting in vain.
 //
 // The error of all but the first is a *[RetryError], which wraps the cause and the last error of op. If ctx has ended already, op is not
-// called. An error of a context that op derived from ctx is one like any other.
+// called. An error of a context that op derived from ctx, to bound one attempt, is one like any other.
 //
 // It runs in the caller's goroutine and starts no other. It panics if ctx or op is nil.
 func Retry[T any](ctx context.Context, op func(context.Context) (T, error), o *Options) (T, error) {
@@ -88,6 +92,15 @@ func Retry[T any](ctx context.Context, op func(context.Context) (T, error), o *O
 	}
 }
 
+// Do is [Retry] for an operation that returns nothing but an error.
+func Do(ctx context.Context, op func(context.Context) error, o *Options) error {
+	if op == nil {
+		panic("backoff: nil operation")
+	}
+	_, err := Retry(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }, o)
+	return err
+}
+
 // loop is the state of one Retry, apart from its type parameter.
 type loop struct {
 	options  Options
@@ -108,6 +121,9 @@ func (l *loop) next(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return l.stop(ended(ctx), 0, err)
 	}
+	if l.options.RetryIf != nil && !l.options.RetryIf(err) {
+		return err
+	}
 	if most := l.options.maxAttempts(); most > 0 && l.attempts >= most {
 		return l.stop(ErrAttempts, 0, err)
 	}
@@ -118,14 +134,23 @@ func (l *loop) next(ctx context.Context, err error) error {
 	if cause != nil {
 		return l.stop(cause, delay, err)
 	}
-	if l.options.Notify != nil {
-		l.options.Notify(Retrying{Attempt: l.attempts, Err: err, Delay: delay})
-	}
-	if !sleep(ctx, delay) {
-		l.options.Budget.Refund()
+	if !l.wait(ctx, err, delay) {
 		return l.stop(ended(ctx), delay, err)
 	}
 	return nil
+}
+
+// wait waits and reports whether ctx is still alive. A retry that is not made, also because Notify panics, goes back to the budget.
+func (l *loop) wait(ctx context.Context, err error, delay time.Duration) (alive bool) {
+	defer func() {
+		if !alive {
+			l.options.Budget.Refund()
+		}
+	}()
+	if l.options.Notify != nil {
+		l.options.Notify(Retrying{Attempt: l.attempts, Err: err, Delay: delay})
+	}
+	return sleep(ctx, delay)
 }
 
 // delay returns the delay before the next attempt, and the cause if it must not be begun.
@@ -134,11 +159,11 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 		l.backoff = l.options.newBackOff()
 	}
 	delay := l.backoff.NextBackOff()
-	if delay == cenkalti.Stop {
+	if delay < 0 {
 		return 0, ErrStopped
 	}
 	asked := hint(err)
-	delay = max(delay, asked)
+	delay = max(delay, asked+min(delay, asked/10, math.MaxInt64-asked))
 	if most := l.options.maxHint(); most > 0 && asked > most {
 		return delay, ErrHint
 	}

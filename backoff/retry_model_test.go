@@ -39,7 +39,7 @@ func TestRetryModel(t *testing.T) {
 			calls = append(calls, now)
 			a := script[n-1]
 			now += a.work
-			delay := max(o.Backoff.Delay(n, 0), a.hint)
+			delay := max(o.Backoff.Delay(n, 0), a.hint+min(o.Backoff.Delay(n, 0), a.hint/10))
 			if a.ok {
 				budget = min(budget+0.5, float64(o.Budget.Reserve))
 				break

@@ -17,6 +17,9 @@ var errFailed = errors.New("failed")
 // exact has delays of 100, 200, 400 ms and so on.
 var exact = Exponential{Jitter: NoJitter}
 
+// none has no delays.
+var none = Constant{Interval: -1}
+
 // run is one Retry in a bubble: op fails with the errors given, the last of them for ever, and succeeds at a nil one.
 type run struct {
 	calls    []time.Duration // when op was called
@@ -152,15 +155,19 @@ func TestRetryHint(t *testing.T) {
 			err  error
 			want time.Duration // until the second call
 		}{
-			{"longer", after(7 * s), 7 * s},
+			{"longer", after(7 * s), 7100 * time.Millisecond},                             // and the delay of the policy
+			{"a little longer", after(101 * time.Millisecond), 111100 * time.Microsecond}, // and a tenth of it
+			{"as long", after(100 * time.Millisecond), 110 * time.Millisecond},
+			{"a little shorter", after(99 * time.Millisecond), 108900 * time.Microsecond},
+			{"a tenth shorter", after(90 * time.Millisecond), 100 * time.Millisecond},
 			{"shorter", after(time.Millisecond), 100 * time.Millisecond},
 			{"negative", after(-s), 100 * time.Millisecond},
-			{"wrapped", fmt.Errorf("x: %w", after(7*s)), 7 * s},
-			{"two, longer outside", After(after(3*s), 5*s), 5 * s},
-			{"two, longer inside", After(after(5*s), 3*s), 5 * s},
-			{"joined", errors.Join(after(s), nil, fmt.Errorf("x: %w, %w", after(4*s), errFailed), after(2*s)), 4 * s},
-			{"a type of one's own", fmt.Errorf("x: %w", slowDownError(9*s)), 9 * s},
-			{"as long as it may be", after(2 * time.Minute), 2 * time.Minute},
+			{"wrapped", fmt.Errorf("x: %w", after(7*s)), 7100 * time.Millisecond},
+			{"two, longer outside", After(after(3*s), 5*s), 5100 * time.Millisecond},
+			{"two, longer inside", After(after(5*s), 3*s), 5100 * time.Millisecond},
+			{"joined", errors.Join(after(s), nil, fmt.Errorf("x: %w, %w", after(4*s), errFailed), after(2*s)), 4100 * time.Millisecond},
+			{"a type of one's own", fmt.Errorf("x: %w", slowDownError(9*s)), 9100 * time.Millisecond},
+			{"as long as it may be", after(2 * time.Minute), 2*time.Minute + 100*time.Millisecond},
 		} {
 			r := retry(t.Context(), &Options{Backoff: exact}, test.err, nil)
 			if r.err != nil || r.took != test.want {
@@ -169,19 +176,23 @@ func TestRetryHint(t *testing.T) {
 		}
 		// The policy goes on as if there had been no hint.
 		r := retry(t.Context(), &Options{Backoff: Decorrelated{Rand: one}}, after(10*s), errFailed, nil)
-		equal(t, "calls", r.calls, ms(0, 10_000, 10_900))
+		equal(t, "calls", r.calls, ms(0, 10_300, 11_200))
 
 		over := 2*time.Minute + 1
-		if e := retry(t.Context(), nil, after(over)).stopped(t, 1, 0, ErrHint); e.Delay != over || e.Timeout() {
+		if e := retry(t.Context(), nil, after(over)).stopped(t, 1, 0, ErrHint); e.Delay < over || e.Delay > over+100*time.Millisecond || e.Timeout() {
 			t.Errorf("got %+v", e)
 		}
 		retry(t.Context(), nil, after(math.MaxInt64)).stopped(t, 1, 0, ErrHint)
+		forever := &Options{Backoff: exact, MaxHint: -1, MaxElapsed: math.MaxInt64 - 1}
+		if e := retry(t.Context(), forever, after(math.MaxInt64)).stopped(t, 1, 0, ErrElapsed); e.Delay != math.MaxInt64 {
+			t.Errorf("got %+v", e)
+		}
 		retry(t.Context(), &Options{MaxHint: s}, after(s+1)).stopped(t, 1, 0, ErrHint)
 		// MaxHint is about hints: a long policy is the program's own will.
 		if r := retry(t.Context(), &Options{Backoff: Constant{Interval: time.Hour, Jitter: NoJitter}}, after(s), nil); r.took != time.Hour {
 			t.Errorf("took %v, want 1h", r.took)
 		}
-		if r := retry(t.Context(), &Options{MaxHint: -1}, after(50*time.Hour), nil); r.took != 50*time.Hour {
+		if r := retry(t.Context(), &Options{Backoff: none, MaxHint: -1}, after(50*time.Hour), nil); r.took != 50*time.Hour {
 			t.Errorf("took %v, want 50h", r.took)
 		}
 	})
@@ -198,30 +209,60 @@ type slowDownError time.Duration
 func (slowDownError) Error() string               { return "slow down" }
 func (d slowDownError) RetryAfter() time.Duration { return time.Duration(d) }
 
-// A Backoff that breaks its promise.
-func TestRetryNegativeDelay(t *testing.T) {
+func TestRetryIf(t *testing.T) {
+	other := errors.New("other")
 	synctest.Test(t, func(t *testing.T) {
-		for _, d := range []time.Duration{-1, -5, math.MinInt64} {
-			retry(t.Context(), &Options{Backoff: always(d)}, errFailed).stopped(t, 3, 0, ErrAttempts)
+		var asked []error
+		o := &Options{Backoff: exact, Budget: &Budget{}, RetryIf: func(err error) bool {
+			asked = append(asked, err)
+			return errors.Is(err, errFailed)
+		}}
+		wrapped := fmt.Errorf("x: %w", other)
+		r := retry(t.Context(), o, errFailed, After(errFailed, time.Second), wrapped)
+		if r.err != wrapped || r.value != 3 || r.took != 1200*time.Millisecond || len(asked) != 3 { //nolint:errorlint // the same, nothing around it
+			t.Errorf("got %d, %v after %v, asked %d times, want 3, %v as it was after 1.2s, 3", r.value, r.err, r.took, len(asked), wrapped)
+		}
+		if got := o.Budget.Balance(); got != 8 {
+			t.Errorf("balance %v, want 8", got)
+		}
+		asked = nil
+		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrAttempts)
+		if len(asked) != 3 {
+			t.Errorf("asked %d times, want 3", len(asked))
+		}
+		// Not when there is nothing to decide: the cause of what ended the context is not lost.
+		asked = nil
+		retry(t.Context(), o, Permanent(other))
+		quit := errors.New("user quit")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := Retry(ctx, func(ctx context.Context) (int, error) {
+			cancel(quit)
+			return 0, ctx.Err()
+		}, o)
+		if len(asked) != 0 || !errors.Is(err, quit) || !errors.Is(err, context.Canceled) {
+			t.Errorf("asked about %v, got %v", asked, err)
 		}
 	})
 }
 
-type always time.Duration
-
-func (d always) Delay(int, time.Duration) time.Duration { return time.Duration(d) }
-
-func TestRetryPanics(t *testing.T) {
-	reason := func(f func()) (r any) {
-		defer func() { r = recover() }()
-		f()
-		return nil
-	}
-	if got, want := reason(func() { Retry[int](t.Context(), nil, nil) }), "backoff: nil operation"; got != want {
-		t.Errorf("panic %v, want %v", got, want)
-	}
-	op := func(context.Context) (int, error) { return 0, nil }
-	if got, want := reason(func() { Retry(nil, op, nil) }), "backoff: nil context"; got != want { //nolint:staticcheck // this is what is tested
-		t.Errorf("panic %v, want %v", got, want)
-	}
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var calls []time.Duration
+		op := func(context.Context) error {
+			calls = append(calls, time.Since(start))
+			if len(calls) == 3 {
+				return nil
+			}
+			return errFailed
+		}
+		if err := Do(t.Context(), op, &Options{Backoff: exact}); err != nil {
+			t.Errorf("got %v", err)
+		}
+		equal(t, "calls", calls, ms(0, 100, 300))
+		err := Do(t.Context(), func(context.Context) error { return errFailed }, nil)
+		if !errors.Is(err, ErrAttempts) || !errors.Is(err, errFailed) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -63,7 +63,7 @@
 //   - When nothing remains, everybody waits until the reset, and then one request
 //     goes first. A reset is stated in steps, so it is known as an interval: all
 //     statements are intersected. Where what is left open is much of the wait, one
-//     request looks early on a guess, once.
+//     request looks early on a guess, and ever more rarely if that was in vain.
 //   - A limit whose reset is further away than callers wait (MaxWait) is spent freely
 //     down to a fifth. The rest is spread over the time to the reset. [Spend] changes that.
 //   - A server that brings its quota back bit by bit gives itself away: the reset moves

@@ -1,7 +1,8 @@
 // The program measures all subjects of package bench several times, in turns, and
 // prints tables in Markdown with the medians: what a round trip costs, what of it
 // the wrapper adds to the bare base, and how that compares with ten lines around
-// rate.Limiter in the same run. It exits with 1 if an aim is missed.
+// rate.Limiter in the same run; what a decision costs; and what a call through a
+// retry loop does. It exits with 1 if an aim is missed.
 package main
 
 import (
@@ -40,13 +41,15 @@ type row struct {
 
 // compare measures, prints, and reports whether the aims are met.
 func compare(w io.Writer, rounds int) bool {
-	trips, grants := trips(), grants()
+	trips, grants, retries := trips(), grants(), retries()
 	for round := range rounds {
 		measure(trips, round)
 		measure(grants, round)
+		measure(retries, round)
 	}
 	printTrips(w, trips)
 	printGrants(w, grants)
+	printRetries(w, retries)
 	return printAims(w, trips, grants)
 }
 
