@@ -130,7 +130,7 @@ func TestRetryableBackoff(t *testing.T) {
 		"theirs, faster":     {RetryableBackoff(nil, time.Millisecond, 3*time.Millisecond), status(500, ""), []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 6 * time.Millisecond}},
 		"linear":             {RetryableBackoff(retryablehttp.LinearJitterBackoff, time.Second, time.Second), fails(errBroken), []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second}},
 		"negative":           {RetryableBackoff(constant(-1), 0, 0), status(500, ""), []time.Duration{0, 0, 0, 0}},
-		"the server is slow": {RetryableBackoff(constant(time.Second), 0, 0), status(500, "", "Retry-After", "5"), []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second}},
+		"the server is slow": {RetryableBackoff(constant(time.Second), 0, 0), status(500, "", "Retry-After", "5"), []time.Duration{0, 5500 * time.Millisecond, 11 * time.Second, 16500 * time.Millisecond}},
 		"over MaxWait":       {RetryableBackoff(constant(2*time.Minute+1), 0, 0), status(500, ""), []time.Duration{0}},
 		"as MaxWait":         {RetryableBackoff(constant(2*time.Minute), 0, 0), status(500, ""), []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute}},
 	} {
