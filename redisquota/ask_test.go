@@ -1,0 +1,59 @@
+package redisquota_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// member is one that asks a Store as a Limiter does.
+type member struct {
+	t      *testing.T
+	store  *redisquota.Store
+	quotas throttle.Quotas
+	name   string
+	serial int64
+}
+
+func (m *member) request(cost, count int) *throttle.Request {
+	m.serial++
+	r := &throttle.Request{
+		Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Member: m.name, Serial: m.serial, Hand: make([]int, len(m.quotas)),
+	}
+	if count > 0 {
+		c := make([]int, len(m.quotas))
+		for i := range c {
+			c[i] = cost
+		}
+		r.Asks = []throttle.Ask{{Cost: c, Count: count, Within: -1}}
+	}
+	return r
+}
+
+func (m *member) send(r *throttle.Request) *throttle.Reply {
+	m.t.Helper()
+	reply, err := m.store.Exchange(m.t.Context(), r)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return reply
+}
+
+// ask asks for count slots of that cost of all quotas.
+func (m *member) ask(cost, count int) *throttle.Reply {
+	m.t.Helper()
+	return m.send(m.request(cost, count))
+}
+
+// granted is how much a reply grants, and within the time from now on.
+func granted(r *throttle.Reply, within time.Duration) (n int) {
+	for _, s := range r.Slots {
+		if s.In <= within {
+			n += s.Count
+		}
+	}
+	return n
+}

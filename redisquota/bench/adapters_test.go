@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/valkey-io/valkey-go"
+
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/redisquota/internal/server"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// TestAdaptersREADME: those that README.md shows are these.
+func TestAdaptersREADME(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("adapters.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(source), ")\n\n")
+	for _, part := range strings.Split(code, "\n\n") {
+		_, part, ok := strings.Cut("\n"+part, "shows it.\n")
+		if !ok {
+			part = strings.TrimPrefix(part, "\n")
+		}
+		if !strings.Contains(string(readme), strings.TrimSpace(part)) {
+			t.Errorf("README.md does not show\n%s", part)
+		}
+	}
+}
+
+// TestAdapters: the adapters that README.md shows work.
+func TestAdapters(t *testing.T) {
+	s, err := server.Any(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	v, err := valkey.NewClient(valkey.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for name, client := range map[string]redisquota.Client{"rueidis": rueidisClient{r}, "valkey-go": valkeyClient{v}} {
+		t.Run(name, func(t *testing.T) {
+			store := &redisquota.Store{Client: client, Prefix: name}
+			heard := make(chan throttle.News, 100)
+			stop, err := store.Listen("api", func(n throttle.News) { heard <- n })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			for i := range 1000 {
+				reply, err := store.Exchange(t.Context(), &throttle.Request{
+					Bucket: "api", Quotas: throttle.Quotas{{N: 50, Per: time.Second, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []throttle.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
+				})
+				if err != nil || len(reply.Slots) == 0 {
+					t.Fatalf("%+v, %v, want slots", reply, err)
+				}
+				select {
+				case n := <-heard:
+					if n.Hold < time.Second {
+						t.Errorf("heard %v, want a second at least", n)
+					}
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+			t.Error("no news")
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// costly are quotas of each kind.
+var costly = []string{
+	"100/s", "100/s burst 20", "100000/d burst 1000",
+	"100/s window grid", "100000/d estimate", "100/s sliding", "100000/d sliding",
+	"100/s log", "1000/m log", "10000/h log", "100000/d log", "5/s, 100000/h",
+}
+
+// costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE) when ten members have
+// used it evenly at its full rate, and the time of a call (INFO commandstats) for one slot and for fifty, in
+// multiples of that of a script which does nothing.
+func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
+	fmt.Fprintln(w, "| quota | bytes, 1 member | 10 members | of that, its log | time of a call for 1 slot | for 50 |")
+	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: |")
+	nothing := &asker{ctx: ctx, c: c}
+	unit := nothing.time(func() { nothing.err = redis.NewScript("return {'0'}").Run(ctx, c, []string{"a"}, 1).Err() })
+	for _, text := range costly {
+		quotas, err := canonical(text)
+		if err != nil {
+			return err
+		}
+		f := &asker{ctx: ctx, c: c, quotas: quotas, members: 1}
+		f.flush()
+		for range 100 {
+			f.ask(1)
+		}
+		alone, _ := f.memory()
+		f.members = 10
+		own := f.own()
+		f.flush()
+		for range 100 {
+			f.ask(1)
+		}
+		rest, logs := f.memory()
+		one, many := f.time(func() { f.ask(1) }), f.time(func() { f.ask(50) })
+		if err := errors.Join(nothing.err, f.err); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| `%s` | %d | %d | %d | %.0f | %.0f |\n", text, alone+max(logs, own), rest+max(logs, own), max(logs, own), one/unit, many/unit)
+	}
+	return nil
+}
+
+// canonical returns the quotas of a text as a Limiter sends them.
+func canonical(text string) (throttle.Quotas, error) {
+	quotas, err := throttle.ParseQuotas(text)
+	for i := range quotas {
+		q := &quotas[i]
+		if q.Per == 0 {
+			q.Per = time.Second
+		}
+		switch {
+		case q.Kind == throttle.TokenBucket && i > 0 && q.Burst == 0:
+			q.Kind, q.Cells = throttle.SlidingWindow, 10 // see throttle.Quota.Burst
+		case q.Kind == throttle.TokenBucket:
+			q.Burst = max(q.Burst, 1)
+		case q.Kind == throttle.SlidingWindow:
+			q.Cells = 10
+		}
+	}
+	return quotas, err
+}
+
+// asker is ten members at most, that ask in turns.
+type asker struct {
+	ctx     context.Context //nolint:containedctx // of one measurement
+	c       *redis.Client
+	quotas  throttle.Quotas
+	members int
+	serial  [10]int64
+	calls   int
+	err     error
+}
+
+func (f *asker) flush() { f.err = errors.Join(f.err, f.c.FlushAll(f.ctx).Err()) }
+
+func (f *asker) ask(count int) {
+	if f.err != nil {
+		return
+	}
+	i := f.calls % f.members
+	f.calls++
+	f.serial[i]++
+	cost := make([]int, len(f.quotas))
+	late := time.Second
+	for k, q := range f.quotas {
+		cost[k] = 1
+		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.Late
+	}
+	_, f.err = goredis.New(f.c).Exchange(f.ctx, &throttle.Request{
+		Bucket: "api", Quotas: f.quotas, Late: late, Horizon: 1000 * time.Hour, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
+		Asks: []throttle.Ask{{Cost: cost, Count: count, Within: -1}},
+	})
+}
+
+// own returns the memory of the quotas' own keys, full, of what went evenly: as a bucket of the same rate has it.
+func (f *asker) own() int64 {
+	plain := f.quotas
+	defer func() { f.quotas = plain }()
+	var all int64
+	for _, q := range plain {
+		if q.Kind != throttle.SlidingLog && q.Kind != throttle.SlidingWindow {
+			continue
+		}
+		f.flush()
+		f.quotas = throttle.Quotas{q, {N: q.N, Per: q.Per, Burst: 1}}
+		for range q.N*6/5/50 + 1 {
+			f.ask(50)
+		}
+		_, logs := f.memory()
+		all += logs
+	}
+	return all
+}
+
+// memory returns that of all keys but the quotas' own, and that of these.
+func (f *asker) memory() (rest, own int64) {
+	keys, err := f.c.Keys(f.ctx, "*").Result()
+	f.err = errors.Join(f.err, err)
+	for _, key := range keys {
+		n, err := f.c.MemoryUsage(f.ctx, key, 0).Result()
+		f.err = errors.Join(f.err, err)
+		if strings.Contains(key, "}:log") {
+			own += n
+		} else {
+			rest += n
+		}
+	}
+	return rest, own
+}
+
+// time is how long a call takes, in microseconds, by the server's own measure.
+func (f *asker) time(call func()) float64 {
+	f.err = errors.Join(f.err, f.c.ConfigResetStat(f.ctx).Err())
+	for range 300 {
+		call()
+	}
+	info, err := f.c.Info(f.ctx, "commandstats").Result()
+	f.err = errors.Join(f.err, err)
+	for line := range strings.Lines(info) {
+		var n, us int64
+		if k, _ := fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,usec=%d,", &n, &us); k == 2 {
+			return float64(us) / float64(n)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// call is one process: four workers that send one request after the other, as fast as the limiter lets them.
+func call(ctx context.Context, url, addr string) error {
+	// A log of the last second counts as the API does. On a busy machine a process may wake up late.
+	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: throttle.Quotas{{N: perSecond, Kind: throttle.SlidingLog}}, Late: 50 * time.Millisecond}
+	if addr != "" {
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		defer client.Close()
+		limiter.Store = goredis.New(client)
+		defer limiter.Close()
+	}
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	var mu sync.Mutex
+	var t tally
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for limiter.Wait(ctx, 1) == nil {
+				status, err := get(url)
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				if status == http.StatusTooManyRequests {
+					t.Refused++
+				} else {
+					t.Answered++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return json.NewEncoder(os.Stdout).Encode(t)
+}
+
+var client = &http.Client{Timeout: 5 * time.Second}
+
+func get(url string) (status int, err error) {
+	resp, err := client.Get(url) //nolint:noctx // the client has a timeout
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, err
+}

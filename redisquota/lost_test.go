@@ -1,0 +1,154 @@
+package redisquota_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// A bucket that the server does not know has no slot before the Horizon is over, and
+// then none that a bucket which was used up to then would not have.
+func checkDrained(t *testing.T, what string, r *throttle.Reply, lost bool) {
+	t.Helper()
+	if r.Lost != lost {
+		t.Errorf("%s: Lost is %v, want %v", what, r.Lost, lost)
+	}
+	if n := granted(r, 499*time.Millisecond); n > 0 {
+		t.Errorf("%s: %d slots before the horizon, want 0", what, n)
+	}
+}
+
+func TestStoreLostIsDrained(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			for _, text := range []string{"50/s burst 50", "50/s log", "50/s sliding", "50/s window", "50/s burst 50, 5000/h log"} {
+				flushAll(t, c)
+				a := &member{t: t, store: goredis.New(c), quotas: parse(t, text), name: "a"}
+				reply := a.ask(1, 10)
+				checkDrained(t, text+", new", reply, true)
+				if n := granted(reply, 510*time.Millisecond); n > 1 {
+					t.Errorf("%s: %d slots at once after the horizon, want at most 1", text, n)
+				}
+				if again := a.ask(1, 10); again.Lost {
+					t.Errorf("%s: lost without a reason", text)
+				}
+				flushAll(t, c)
+				checkDrained(t, text+", flushed", a.ask(1, 10), true)
+			}
+		})
+	}
+}
+
+// Keys may be evicted one by one.
+func TestStoreKeyEvicted(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 50, 100/s log, 20/s estimate"), name: "a"}
+			b := &member{t: t, store: a.store, quotas: a.quotas, name: "b"}
+			fill := func() {
+				flushAll(t, c)
+				first := a.ask(1, 20)
+				r := b.request(1, 5)
+				r.Hold = 10 * time.Second
+				r.Statements = []throttle.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
+				b.send(r)
+				r = a.request(1, 0)
+				r.Back = []throttle.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1}}}
+				a.send(r)
+			}
+			fill()
+			keys, err := c.Keys(t.Context(), "*").Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(keys) != 6 {
+				t.Errorf("%d keys, want 6: %v", len(keys), keys)
+			}
+			for _, key := range keys {
+				ttl, err := c.PTTL(t.Context(), key).Result()
+				if err != nil || ttl < 24*time.Hour {
+					t.Errorf("%s expires in %v, %v, want a day at least", key, ttl, err)
+				}
+				fill()
+				if err := c.Del(t.Context(), key).Err(); err != nil {
+					t.Fatal(err)
+				}
+				reply := a.ask(1, 10)
+				checkDrained(t, "without "+key, reply, strings.HasSuffix(key, ":state") || strings.HasSuffix(key, ":members"))
+				held := reply.Hold > 9*time.Second
+				for _, key := range keys { // those that came again too
+					if ttl, err := c.PTTL(t.Context(), key).Result(); err != nil || ttl == -1 {
+						t.Errorf("%s never expires: %v", key, err)
+					}
+				}
+				if want := !strings.HasSuffix(key, ":state"); held != want {
+					t.Errorf("without %s: held for %v, want %v", key, reply.Hold, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStoreScriptFlush(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			a.ask(1, 1)
+			if err := c.ScriptFlush(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if reply := a.ask(1, 1); reply.Lost || len(reply.Slots) != 1 {
+				t.Errorf("after SCRIPT FLUSH: %+v", reply)
+			}
+		})
+	}
+}
+
+func TestStoreRestartedEmpty(t *testing.T) {
+	s := realServer(t)
+	a := &member{t: t, store: goredis.New(dial(t, s)), quotas: parse(t, "50/s burst 50"), name: "a"}
+	a.ask(1, 1)
+	s.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	defer cancel()
+	r := a.request(1, 10)
+	if reply, err := a.store.Exchange(ctx, r); err == nil {
+		t.Fatalf("a server that is down answers %+v", reply)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	checkDrained(t, "restarted", a.send(r), true)
+}
+
+// Time stands still in a bucket until a clock that was set back has caught up; by more
+// than a minute is a loss.
+func TestStoreClockSetBack(t *testing.T) {
+	s := mini(t)
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, text := range kinds[:8] {
+		c := dial(t, s)
+		flushAll(t, c)
+		a := &member{t: t, store: goredis.New(c), quotas: parse(t, text), name: "a"}
+		s.Mini.SetTime(now)
+		a.ask(1, 3)
+		s.Mini.SetTime(now.Add(10 * time.Second))
+		before := a.ask(1, 100)
+		s.Mini.SetTime(now.Add(5 * time.Second))
+		frozen := a.ask(1, 0)
+		s.Mini.SetTime(now.Add(10 * time.Second))
+		same := a.ask(1, 0)
+		if frozen.Ahead != before.Ahead || same.Ahead != before.Ahead || frozen.Lost {
+			t.Errorf("%s: ahead %v, then %v, %v, lost %v, want all the same and not lost", text, before.Ahead, frozen.Ahead, same.Ahead, frozen.Lost)
+		}
+		s.Mini.SetTime(now.Add(-time.Hour))
+		checkDrained(t, text+", set back by an hour", a.ask(1, 10), true)
+	}
+}

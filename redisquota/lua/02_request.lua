@@ -1,0 +1,81 @@
+-- The request, as package redisquota writes it.
+
+local argument = 0
+
+local function text()
+  argument = argument + 1
+  return ARGV[argument]
+end
+
+local function number()
+  return tonumber(text())
+end
+
+local request = {
+  member = text(),
+  serial = number(),
+  nonce = text(), -- the same if a client library repeats the call, and another for each call
+  leave = text() == '1',
+  late = number(),
+  horizon = number(),
+  hold = number(),
+  keep = number(), -- for how long an unused bucket is remembered
+  know = number(), -- for how long an inactive member is
+  channel = text(),
+  bucket = text(),
+}
+local late, horizon = request.late, request.horizon
+
+-- The keys. They are on the same node of a cluster, and all are declared.
+local key = { state = KEYS[1], active = KEYS[2], members = KEYS[3], holes = KEYS[4], said = KEYS[5] }
+
+-- What the quotas are; their ledgers are in the files that follow.
+local quotas = {}
+local logs = 5
+for i = 1, number() do
+  local q = {
+    kind = text(),
+    tag = text(), -- with another one the ledger is another quota's
+    n = number(),
+    per = number(),
+    burst = number(),
+    debt = text() == '1',
+    cell = number(), -- what is so soon after the first of a cell joins it; of a log, -1: late
+  }
+  if q.kind == 'log' then
+    logs = logs + 1
+    q.key = KEYS[logs]
+    q.cell = q.cell >= 0 and q.cell or late
+  end
+  quotas[i] = q
+end
+
+-- costs returns one of each quota.
+local function costs()
+  local c = {}
+  for i = 1, #quotas do
+    c[i] = number()
+  end
+  return c
+end
+
+-- list returns what one returns, as often as there are.
+local function list(one)
+  local all = {}
+  for i = 1, number() do
+    all[i] = one()
+  end
+  return all
+end
+
+request.hand = costs()
+request.more = costs()
+request.back = list(function()
+  return { slot = number(), cost = costs() }
+end)
+request.asks = list(function()
+  return { count = number(), within = number(), cost = costs() }
+end)
+request.statements = list(function()
+  return { id = text(), remaining = number(), known = text() == '1', reset = number(), resolution = number(), rest = text() }
+end)

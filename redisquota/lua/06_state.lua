@@ -1,0 +1,79 @@
+-- What is remembered of the bucket as a whole, read; and the ledgers of its quotas.
+
+local kinds = { bucket = bucket, log = log, clock = clock, estimate = estimate }
+
+local fields = { 'bucket' }
+for i = 1, #quotas do
+  fields[i + 1] = 'q' .. i
+end
+local ledgers = redis.call('HMGET', key.state, unpack(fields))
+local state = {}
+if ledgers[1] then
+  local n = numbers(ledgers[1])
+  state = { now = n[1], last = n[2], hold = n[3], renewed = n[4], places = n[5], holes = n[6], said = n[7] }
+end
+
+-- Time does not run back: if the clock was set back it stands still until that is made
+-- up for. Should that take longer than a minute, what is remembered is of no use.
+local time = redis.call('TIME')
+local now = time[1] * second + time[2]
+local lost = not state.now or state.now > now + 60 * second
+if lost then
+  state = { now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0 }
+end
+now = math.max(now, state.now)
+
+local last = state.last -- the last slot that was fresh
+local hold = state.hold -- until when nothing goes
+local renew = now - state.renewed > 3600 * second -- whether to have the keys live on
+
+for i, q in ipairs(quotas) do
+  setmetatable(q, { __index = kinds[q.kind] })
+  q:set()
+  -- What a text of the state begins with: whose ledger it is, and which slots it does not know.
+  local text = not lost and ledgers[i + 1] or ''
+  local known = string.sub(text, 1, #q.tag + 1) == q.tag .. ' '
+  if known then
+    local all = numbers(string.sub(text, #q.tag + 2))
+    q.since = table.remove(all, 1)
+    known = not q:read(all)
+  end
+  if not known then
+    q.since = math.max(now + horizon, last)
+    q:drain(q.since)
+    renew = true
+  end
+end
+
+local function write_quota(q)
+  return q.tag .. ' ' .. whole(q.since) .. ' ' .. table.concat(q:write(), ' ')
+end
+
+-- charge takes a slot from all ledgers.
+local function charge(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 then
+      q:take(slot, cost[i])
+    end
+  end
+end
+
+-- forget has a cost at a slot be as if it had never been.
+local function forget(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and slot >= q.since then
+      q:give(now, slot, cost[i])
+    end
+  end
+end
+
+-- work is the time in which a cost comes back, of all quotas the longest.
+local function work(cost)
+  local longest = 0
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 then
+      longest = math.max(longest, scale(q.per, math.min(cost[i], most), q.n))
+    end
+  end
+  return longest
+end

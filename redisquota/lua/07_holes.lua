@@ -1,0 +1,94 @@
+-- Holes: what came back of slots that are still to come, in their order. A hole is a
+-- member of a sorted set, its slot and its cost of each quota. All are read in each call, so that there
+-- are not too many: what comes back beyond is not handed out again.
+
+local holes = {}
+local filled = {} -- those that are no more
+
+if state.holes > 0 then
+  for _, t in ipairs(redis.call('ZRANGE', key.holes, 0, -1)) do
+    local cost = numbers(t)
+    holes[#holes + 1] = { slot = table.remove(cost, 1), cost = cost, was = t }
+  end
+end
+
+-- covers reports whether a hole is enough for a cost. One of other quotas never is.
+local function covers(hole, cost)
+  if #hole.cost ~= #cost then
+    return false
+  end
+  for i = 1, #cost do
+    if hole.cost[i] < cost[i] then
+      return false
+    end
+  end
+  return true
+end
+
+local function empty(cost)
+  for i = 1, #cost do
+    if cost[i] > 0 then
+      return false
+    end
+  end
+  return true
+end
+
+local function remove_hole(i)
+  filled[#filled + 1] = table.remove(holes, i)
+end
+
+-- fill has the holes that have passed be as if they had never been handed out.
+local function fill()
+  while holes[1] and holes[1].slot < now do
+    if #holes[1].cost == #quotas then
+      forget(holes[1].slot, holes[1].cost)
+    end
+    remove_hole(1)
+  end
+end
+
+-- dig makes a hole, or makes one larger.
+local function dig(slot, cost)
+  local i = #holes + 1
+  while i > 1 and holes[i - 1].slot >= slot do
+    i = i - 1
+  end
+  local hole = holes[i]
+  if not hole or hole.slot ~= slot or #hole.cost ~= #cost then
+    if #holes < 1000 then
+      table.insert(holes, i, { slot = slot, cost = cost })
+    end
+    return
+  end
+  for k = 1, #cost do
+    hole.cost[k] = hole.cost[k] + cost[k]
+  end
+end
+
+-- use takes a cost out of the i-th hole.
+local function use(i, cost)
+  local hole = holes[i]
+  for k = 1, #cost do
+    hole.cost[k] = hole.cost[k] - cost[k]
+  end
+  if empty(hole.cost) then
+    remove_hole(i)
+  end
+end
+
+local function write_holes()
+  local changed = {}
+  for _, hole in ipairs(holes) do
+    local all = { whole(hole.slot) }
+    for k = 1, #hole.cost do
+      all[k + 1] = whole(hole.cost[k])
+    end
+    hole.score, hole.text = hole.slot, table.concat(all, ':')
+    changed[#changed + 1] = hole
+  end
+  for _, hole in ipairs(filled) do
+    changed[#changed + 1] = { was = hole.was }
+  end
+  replace(key.holes, changed)
+end

@@ -1,0 +1,62 @@
+-- Members: until when they are active, in a sorted set, for others to count; and in a
+-- hash the Serial of each, until when it is active and known, and its last call with the slots that
+-- it got: a client library that saw no reply may have repeated it.
+
+local member = { serial = 0, active = 0, stored = 0, slots = {} }
+
+local function read_member()
+  local text = not lost and redis.call('HGET', key.members, request.member)
+  if not text then
+    return false
+  end
+  local serial, active, known, nonce, slots = string.match(text, '^(%d+) (%d+) (%d+) (%S+) ?(.*)$')
+  member.serial, member.active, member.nonce = tonumber(serial), tonumber(active), nonce
+  member.stored = member.active
+  for slot in string.gmatch(slots, '%S+') do
+    member.slots[#member.slots + 1] = slot
+  end
+  return true
+end
+
+-- count_active returns how many others are, and one more if who asks is.
+local function count_active(mine)
+  local n = mine and 1 or 0
+  if not lost then
+    n = n + redis.call('ZCOUNT', key.active, '(' .. whole(now), '+inf')
+    if member.stored > now then
+      n = n - 1 -- who asks was counted
+    end
+  end
+  return n
+end
+
+-- prune drops some of the members that nobody needs to know any more.
+local function prune()
+  if lost then
+    return
+  end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.active, '-inf', whole(now), 'LIMIT', 0, 16)) do
+    local text = redis.call('HGET', key.members, id)
+    local known = text and tonumber(string.match(text, '^%d+ %d+ (%d+)')) or 0
+    if known <= now then
+      redis.call('ZREM', key.active, id)
+      redis.call('HDEL', key.members, id)
+    end
+  end
+end
+
+-- write_member reports whether who asks is new.
+local function write_member()
+  if request.leave then
+    redis.call('ZREM', key.active, request.member)
+    redis.call('HDEL', key.members, request.member)
+    return false
+  end
+  local known = math.max(member.active, now + request.know)
+  local text = string.format('%.0f %.0f %.0f %s', request.serial, member.active, known, request.nonce)
+  if #member.slots > 0 then
+    text = text .. ' ' .. table.concat(member.slots, ' ')
+  end
+  redis.call('HSET', key.members, request.member, text)
+  return redis.call('ZADD', key.active, whole(member.active), request.member) == 1
+end

@@ -1,0 +1,56 @@
+-- What servers said about their limits: a hash, with one for each limit. The rest of a statement
+-- is the matter of who reads it.
+
+local said, dropped, changed = {}, {}, {}
+local many = 0
+
+if state.said > 0 then
+  local all = redis.call('HGETALL', key.said)
+  for i = 1, #all, 2 do
+    local forgotten, known, remaining, resolution, rest = string.match(all[i + 1], '^(%d+) (%d) (%d+) (%d+) (.*)$')
+    local s = {
+      forgotten = tonumber(forgotten), -- when; its reset, if that is known
+      known = known == '1',
+      remaining = tonumber(remaining),
+      resolution = tonumber(resolution),
+      rest = rest,
+    }
+    if s.forgotten > now then
+      said[all[i]] = s
+      many = many + 1
+    else
+      dropped[#dropped + 1] = all[i]
+    end
+  end
+end
+
+-- hear takes in what was said now. Of one window it keeps what is less.
+local function hear(s)
+  s.forgotten = now + (s.known and math.min(s.reset, ages) or horizon)
+  local o = said[s.id]
+  if not o then
+    if many == 16 then
+      return
+    end
+    many = many + 1
+  else
+    local step, d = 2 * second + math.max(s.resolution, o.resolution), s.forgotten - o.forgotten
+    local newer = not s.known and not o.known or d > step
+    if not newer and (d < -step or s.remaining >= o.remaining) then
+      return
+    end
+  end
+  said[s.id] = s
+  changed[s.id] = true
+end
+
+local function write_statements()
+  if #dropped > 0 then
+    redis.call('HDEL', key.said, unpack(dropped))
+  end
+  for id in pairs(changed) do
+    local s = said[id]
+    local text = string.format('%.0f %d %.0f %.0f %s', s.forgotten, s.known and 1 or 0, s.remaining, s.resolution, s.rest)
+    redis.call('HSET', key.said, id, text)
+  end
+end

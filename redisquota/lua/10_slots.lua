@@ -1,0 +1,102 @@
+-- Handing out slots.
+
+local reply = { next = 0, bound = -1, lost = lost, slots = {} }
+
+-- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
+local function earliest(cost)
+  for i, hole in ipairs(holes) do
+    if hole.slot >= hold and covers(hole, cost) then
+      return hole.slot, -1, i
+    end
+  end
+  local at, bound, moved = math.max(now, last, hold), -1, true
+  while moved do
+    moved = false
+    for i, q in ipairs(quotas) do
+      if cost[i] > 0 then
+        local t = q:when(at, cost[i])
+        if t > at then
+          at, bound, moved = t, i - 1, true
+        end
+      end
+    end
+  end
+  return at, bound
+end
+
+-- fits reports whether a cost can ever be handed out.
+local function fits(cost)
+  for i, q in ipairs(quotas) do
+    local limit = q.n
+    if q.kind == 'bucket' then
+      limit = q.debt and most or q.burst
+    end
+    if cost[i] > limit then
+      return false
+    end
+  end
+  return true
+end
+
+-- add adds a slot to the reply, to the one before it if that is the same.
+local function add(slot, ask, bound)
+  local s = reply.slots[#reply.slots]
+  if s and s.slot == slot and s.ask == ask then
+    s.count = s.count + 1
+  else
+    reply.slots[#reply.slots + 1] = { slot = slot, ask = ask, count = 1, bound = bound }
+  end
+  member.active = math.max(member.active, slot + late)
+end
+
+-- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
+-- never so many at once that others wait for the server.
+local function grant()
+  local left = 512
+  local mine, members = work(request.hand), count_active(true)
+  local missed, one = false, nil
+  local function refuse(slot, bound)
+    if not missed then
+      missed, reply.next, reply.bound = true, slot - now, bound
+    end
+  end
+  for i, ask in ipairs(request.asks) do
+    if fits(ask.cost) then
+      one = ask.cost
+      for _ = 1, ask.count do
+        local slot, bound, hole = earliest(ask.cost)
+        if ask.within >= 0 and slot - now > ask.within then
+          refuse(slot, bound)
+          break
+        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 then
+          refuse(slot, bound)
+          return
+        end
+        left = left - 1
+        if hole then
+          use(hole, ask.cost)
+        else
+          last = slot
+          charge(slot, ask.cost)
+        end
+        mine = mine + work(ask.cost)
+        add(slot, i - 1, bound)
+      end
+    end
+  end
+  if one and not missed then
+    local slot, bound = earliest(one)
+    reply.next, reply.bound = slot - now, bound
+  elseif not one then
+    reply.next = math.max(last - now, 0)
+  end
+end
+
+-- repeated answers a call which was done before as it was then.
+local function repeated()
+  for _, t in ipairs(member.slots) do
+    local slot, ask, count, bound = string.match(t, '^(%d+):(%d+):(%d+):(%-?%d+)$')
+    reply.slots[#reply.slots + 1] = { slot = tonumber(slot), ask = tonumber(ask), count = tonumber(count), bound = tonumber(bound) }
+  end
+  reply.next = math.max(last - now, 0)
+end

@@ -1,0 +1,116 @@
+-- The exchange itself.
+
+-- back takes back what was not used.
+local function back(part)
+  if part.slot < now then
+    forget(part.slot, part.cost)
+  else
+    dig(part.slot, part.cost)
+  end
+end
+
+local function more(cost)
+  if not empty(cost) then
+    last = math.max(last, now)
+    charge(last, cost)
+  end
+end
+
+local function exchange()
+  fill()
+  local known = read_member()
+  if not known and request.serial > 1 then
+    reply.lost = true
+  end
+  if known and request.serial < member.serial then
+    return member.active > now
+  end
+  if request.serial > member.serial then
+    if not reply.lost then
+      for _, part in ipairs(request.back) do
+        back(part)
+      end
+    end
+    more(request.more)
+  end
+  if request.hold > 0 and now + request.hold > hold then
+    hold = now + math.min(request.hold, ages)
+    reply.news, renew = true, true
+  end
+  for _, s in ipairs(request.statements) do
+    hear(s)
+  end
+  member.write = true
+  if request.leave then
+    return false
+  end
+  renew = renew or not known
+  member.active = math.max(member.active, now + math.max(2 * second, 2 * horizon))
+  if known and request.serial == member.serial and request.nonce == member.nonce and #member.slots > 0 then
+    repeated()
+    return true
+  end
+  grant()
+  member.serial, member.slots = request.serial, {}
+  for i, s in ipairs(reply.slots) do
+    member.slots[i] = string.format('%.0f:%d:%d:%d', s.slot, s.ask, s.count, s.bound)
+  end
+  return true
+end
+
+local counted = exchange()
+local members = math.max(count_active(counted), 1)
+
+-- What is written first is refused by a server that is read-only or out of memory. Then
+-- nothing has changed.
+renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
+local values = {
+  'bucket',
+  string.format('%.0f %.0f %.0f %.0f %d %d %d', now, last, hold, renew and now or state.renewed, #quotas, #holes, many),
+}
+for i, q in ipairs(quotas) do
+  values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
+end
+redis.call('HSET', key.state, unpack(values))
+if lost then
+  redis.call('DEL', key.active, key.members, key.holes, key.said)
+end
+for i = #quotas + 1, state.places do
+  redis.call('HDEL', key.state, 'q' .. i)
+end
+for _, q in ipairs(quotas) do
+  if q.flush then
+    q:flush()
+    renew = renew or q.created
+  end
+end
+write_holes()
+write_statements()
+if member.write then
+  renew = write_member() or renew
+end
+if renew then
+  prune()
+  local keep = request.keep + math.ceil(math.max(hold - now, last - now, 0) / 1000)
+  for _, k in ipairs(KEYS) do
+    redis.call('PEXPIRE', k, whole(keep))
+  end
+end
+if reply.news then
+  -- News that nobody may publish are no reason to fail: they are in the next reply too.
+  redis.pcall('PUBLISH', request.channel, whole(hold - now) .. ' ' .. request.bucket)
+end
+
+local out = {
+  string.format('%.0f %d %.0f %d %.0f %d', reply.next, reply.bound, math.max(last - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0),
+  whole(#reply.slots),
+}
+for _, s in ipairs(reply.slots) do
+  out[#out + 1] = string.format('%.0f %.0f %d %d %d', s.slot, math.max(s.slot - now, 0), s.ask, s.count, s.bound)
+end
+for _, s in pairs(said) do
+  out[#out + 1] = s.known and whole(s.forgotten - now) or '-1'
+  out[#out + 1] = whole(s.remaining)
+  out[#out + 1] = s.rest
+end
+return out

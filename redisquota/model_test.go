@@ -1,0 +1,204 @@
+package redisquota_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// step is one exchange of a history, and what the model answered.
+type step struct {
+	at   time.Time
+	r    throttle.Request
+	want *throttle.Reply
+}
+
+// user is a member of a random history.
+type user struct {
+	name   string
+	serial int64
+	has    []throttle.Part
+	sent   *throttle.Request
+}
+
+// history has random members of a throttle.MemoryStore that loses what it does not know, as a server may.
+func history(t *testing.T, r *rand.Rand, quotas throttle.Quotas) (start time.Time, steps []step) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Duration(r.IntN(1e6)) * time.Microsecond)
+		model := new(throttle.MemoryStore)
+		model.Lose()
+		users := make([]user, 1+r.IntN(4))
+		versions := []throttle.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
+		for i := range quotas {
+			versions[1][i].N /= 2
+		}
+		for range 60 {
+			time.Sleep(pause(r))
+			u := &users[r.IntN(len(users))]
+			if u.name == "" {
+				*u = user{name: fmt.Sprintf("m%d", len(steps))}
+			}
+			req := u.request(r, versions[r.IntN(8)/7])
+			reply, err := model.Exchange(t.Context(), &req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, step{time.Now(), req, reply})
+			start = steps[0].at
+			u.sent = &req
+			for _, s := range reply.Slots {
+				cost := slices.Clone(req.Asks[s.Ask].Cost)
+				for i := range cost {
+					cost[i] *= s.Count
+				}
+				u.has = append(u.has, throttle.Part{Slot: s.ID, Cost: cost})
+			}
+			if req.Leave {
+				*u = user{}
+			}
+		}
+	})
+	return start, steps
+}
+
+func pause(r *rand.Rand) time.Duration {
+	d := time.Duration(r.IntN(100)) * time.Millisecond
+	switch r.IntN(8) {
+	case 0:
+		return 0
+	case 1:
+		return 5 * d
+	case 2:
+		return d + time.Duration(r.IntN(1000))*time.Microsecond
+	case 3:
+		return 20 * d
+	}
+	return d / 4
+}
+
+func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
+	if u.sent != nil && r.IntN(10) == 0 {
+		return *u.sent // once more
+	}
+	if r.IntN(5) > 0 {
+		u.serial++ // else as if the last one had failed
+	}
+	u.serial = max(u.serial, 1)
+	req := throttle.Request{
+		Bucket: "api", Quotas: quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
+	}
+	for r.IntN(2) == 0 && len(u.has) > 0 {
+		i := r.IntN(len(u.has))
+		p := throttle.Part{Slot: u.has[i].Slot, Cost: slices.Clone(u.has[i].Cost)}
+		u.has = slices.Delete(u.has, i, i+1)
+		if r.IntN(2) == 0 {
+			for k := range p.Cost {
+				p.Cost[k] = r.IntN(p.Cost[k] + 1)
+			}
+		}
+		req.Back = append(req.Back, p)
+	}
+	for _, p := range u.has {
+		for k := range p.Cost {
+			req.Hand[k] += p.Cost[k] * r.IntN(2)
+		}
+	}
+	cost := func() []int {
+		c := make([]int, len(quotas))
+		for i, q := range quotas {
+			c[i] = r.IntN(min(max(q.Burst, 1), 4) + 1)
+			if q.Kind != throttle.TokenBucket || q.Debt {
+				c[i] = r.IntN(1 + min(q.N, 1+r.IntN(12)))
+			}
+		}
+		return c
+	}
+	switch r.IntN(12) {
+	case 0:
+		req.More = cost()
+	case 1:
+		req.Hold = time.Duration(r.IntN(300)) * time.Millisecond
+	case 2:
+		req.Leave = true
+		return req
+	case 3, 4:
+		for range 1 + r.IntN(3) {
+			req.Statements = append(req.Statements, throttle.Statement{
+				Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: r.IntN(10),
+				Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: time.Duration(r.IntN(2)) * time.Second,
+			})
+		}
+	}
+	for range r.IntN(4) {
+		ask := throttle.Ask{Cost: cost(), Count: 1 + r.IntN(8), Within: -1}
+		if r.IntN(3) == 0 {
+			ask.Within = time.Duration(r.IntN(600)) * time.Millisecond
+		}
+		req.Asks = append(req.Asks, ask)
+	}
+	return req
+}
+
+// up rounds a duration up to whole microseconds: the model counts nanoseconds.
+func up(d time.Duration) time.Duration { return (d + 999).Truncate(time.Microsecond) }
+
+// translate writes what the model says as the script does.
+func translate(start time.Time, id int64) int64 {
+	return start.Add(up(time.Duration(id - 1))).UnixMicro()
+}
+
+// TestStoreAgainstModel: the script answers as throttle.MemoryStore does. What it rounds, it rounds
+// up to whole microseconds; the quotas here are such that nothing else is.
+func TestStoreAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	store := goredis.New(c)
+	for _, text := range kinds {
+		for seed := range uint64(5) {
+			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
+				flushAll(t, c)
+				r := rand.New(rand.NewPCG(seed, 1))
+				start, steps := history(t, r, parse(t, text))
+				for i, st := range steps {
+					req := st.r
+					req.Back = slices.Clone(req.Back)
+					for k := range req.Back {
+						req.Back[k].Slot = translate(start, req.Back[k].Slot)
+					}
+					s.Mini.SetTime(st.at)
+					got, err := store.Exchange(t.Context(), &req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := *st.want
+					want.Slots = slices.Clone(want.Slots)
+					for k := range want.Slots {
+						want.Slots[k].ID = translate(start, want.Slots[k].ID)
+						want.Slots[k].In = up(want.Slots[k].In)
+					}
+					want.Next, want.Ahead = up(want.Next), up(want.Ahead)
+					want.Statements = slices.Clone(want.Statements)
+					for k := range want.Statements {
+						if !want.Statements[k].ResetKnown {
+							want.Statements[k].Reset = 0
+						}
+					}
+					slices.SortFunc(want.Statements, func(a, b throttle.Statement) int { return cmp.Compare(a.Name, b.Name) })
+					if !reflect.DeepEqual(*got, want) {
+						t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", i, st.at.Sub(start), req, *got, want)
+					}
+				}
+			})
+		}
+	}
+}

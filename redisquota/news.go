@@ -1,0 +1,85 @@
+package redisquota
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// again is how long after a subscription failed there is another one.
+const again = time.Second
+
+// Listen implements [throttle.Store]. All who listen to a Store share one subscription, which is renewed if it
+// fails, until the last of them stops.
+func (s *Store) Listen(bucket string, hear func(throttle.News)) (stop func(), err error) {
+	if s.Client == nil {
+		return nil, errors.ErrUnsupported
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hears == nil {
+		s.hears = map[string]map[*func(throttle.News)]struct{}{}
+	}
+	if s.hears[bucket] == nil {
+		s.hears[bucket] = map[*func(throttle.News)]struct{}{}
+	}
+	s.hears[bucket][&hear] = struct{}{}
+	if s.listen == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.listen = cancel
+		go s.subscribe(ctx)
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.hears[bucket], &hear)
+		if len(s.hears[bucket]) == 0 {
+			delete(s.hears, bucket)
+		}
+		if len(s.hears) == 0 && s.listen != nil {
+			s.listen()
+			s.listen = nil
+		}
+	}, nil
+}
+
+// subscribe listens until ctx ends.
+func (s *Store) subscribe(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.Client.Subscribe(ctx, s.channel(), s.heard)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return
+		}
+		wait := time.NewTimer(again)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+	}
+}
+
+// heard passes a message on: for how long to hold, and which bucket.
+func (s *Store) heard(message string) {
+	us, bucket, ok := strings.Cut(message, " ")
+	n, err := strconv.ParseInt(us, 10, 64)
+	if !ok || err != nil || n <= 0 {
+		return
+	}
+	s.mu.Lock()
+	hears := make([]func(throttle.News), 0, len(s.hears[bucket]))
+	for hear := range s.hears[bucket] {
+		hears = append(hears, *hear)
+	}
+	s.mu.Unlock()
+	for _, hear := range hears {
+		hear(throttle.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond})
+	}
+}
+
+// longest is the longest hold: that of the script.
+const longest = 50 * 365 * 24 * time.Hour

@@ -1,0 +1,124 @@
+package redisquota_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+type (
+	request   = throttle.Request
+	reply     = throttle.Reply
+	part      = throttle.Part
+	statement = throttle.Statement
+)
+
+// listen listens, and returns when it is subscribed.
+func listen(t *testing.T, s *redisquota.Store, bucket string) (heard <-chan throttle.News, stop func()) {
+	t.Helper()
+	news := make(chan throttle.News, 16)
+	stop, err := s.Listen(bucket, func(n throttle.News) { news <- n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return news, stop
+}
+
+// subscribers waits until there are so many.
+func subscribers(t *testing.T, c *redis.Client, n int64) {
+	t.Helper()
+	for range 2000 {
+		got, err := c.PubSubNumSub(t.Context(), "pacer:news").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got["pacer:news"] == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("there never were %d subscribers", n)
+}
+
+func TestStoreNews(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			other := goredis.New(dial(t, s))
+			heard, stop := listen(t, other, "api")
+			more, stopMore := listen(t, other, "api") // shares the subscription
+			deaf, stopDeaf := listen(t, other, "api2")
+			subscribers(t, c, 1)
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			r := a.request(1, 0)
+			r.Hold = 3 * time.Second
+			a.send(r)
+			for _, news := range []<-chan throttle.News{heard, more} {
+				if n := <-news; n.Hold != 3*time.Second {
+					t.Errorf("heard %v, want to hold for 3s", n)
+				}
+			}
+			// A shorter hold is no news.
+			r = a.request(1, 1)
+			r.Hold = time.Second
+			if reply := a.send(r); reply.Hold <= time.Second || granted(reply, 2*time.Second) > 0 {
+				t.Errorf("a hold of 1s after one of 3s: %+v", reply)
+			}
+			b := &member{t: t, store: other, quotas: a.quotas, name: "b"}
+			if reply := b.ask(1, 1); reply.Hold <= 2*time.Second || granted(reply, 2*time.Second) > 0 {
+				t.Errorf("who did not hear is told in the next reply; got %+v", reply)
+			}
+			stopMore()
+			subscribers(t, c, 1)
+			stop()
+			stopDeaf()
+			subscribers(t, c, 0)
+			if len(heard)+len(more)+len(deaf) != 0 {
+				t.Errorf("heard more: %d, %d, %d", len(heard), len(more), len(deaf))
+			}
+		})
+	}
+}
+
+// What servers said is in each reply, as it is known to whoever said it last.
+func TestStoreStatements(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			said := statement{
+				Name: "core \"x\"\n\x00", Bucket: "b", Unit: "points", Limit: 5000, Remaining: 7, Reset: time.Hour, ResetKnown: true,
+				Resolution: time.Second, Absolute: true, Skew: -time.Second, Window: time.Hour,
+			}
+			r := a.request(1, 0)
+			r.Statements = []statement{said}
+			a.send(r)
+			b := &member{t: t, store: a.store, quotas: a.quotas, name: "b"}
+			got := b.ask(1, 0).Statements
+			if len(got) != 1 {
+				t.Fatalf("got %+v, want one", got)
+			}
+			if d := time.Hour - got[0].Reset; d < 0 || d > time.Minute {
+				t.Errorf("reset in %v, want a little less than 1h", got[0].Reset)
+			}
+			got[0].Reset = time.Hour
+			if got[0] != said {
+				t.Errorf("got %+v, want %+v", got[0], said)
+			}
+			for i := range 20 {
+				r = a.request(1, 0)
+				r.Statements = []statement{{Name: string(rune('a' + i)), Remaining: 1, Reset: time.Hour, ResetKnown: true}}
+				a.send(r)
+			}
+			if got := b.ask(1, 0).Statements; len(got) != 16 {
+				t.Errorf("%d statements, want 16", len(got))
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package redisquota_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// parse returns the quotas of a text as a Limiter sends them to a Store.
+func parse(t *testing.T, text string) throttle.Quotas {
+	t.Helper()
+	quotas, err := throttle.ParseQuotas(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range quotas {
+		q := &quotas[i]
+		if q.Per == 0 {
+			q.Per = time.Second
+		}
+		switch q.Kind {
+		case throttle.TokenBucket:
+			q.Burst = max(q.Burst, 1)
+		case throttle.SlidingWindow:
+			if q.Cells == 0 {
+				q.Cells = 10
+			}
+		}
+	}
+	return quotas
+}
+
+// kinds are quotas of every kind, alone and stacked.
+var kinds = []string{
+	"20/s",
+	"50/s burst 10",
+	"100 tokens/s burst 8 debt",
+	"20/s log",
+	"20/s window",
+	"40/s sliding 4",
+	"20/s window grid",
+	"20/s estimate",
+	"50/s burst 5, 20/2s log, 300/m sliding",
+	"10/500ms burst 4, 30/s window grid, 40/2s estimate",
+}

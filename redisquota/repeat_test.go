@@ -1,0 +1,207 @@
+package redisquota_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// twice runs each script twice, as a client library does which sees no reply.
+type twice struct {
+	redisquota.Client
+	first []string
+}
+
+func (c *twice) Run(ctx context.Context, script string, keys, args []string) (flat []string, err error) {
+	if c.first, err = c.Client.Run(ctx, script, keys, args); err != nil {
+		return nil, err
+	}
+	return c.Client.Run(ctx, script, keys, args)
+}
+
+func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			for _, text := range kinds {
+				flushAll(t, c)
+				quotas := parse(t, text)
+				plain := &member{t: t, store: goredis.New(c), quotas: quotas, name: "plain"}
+				plain.ask(1, 1)
+				before := plain.ask(1, 3)
+				repeats := &redisquota.Store{Client: &twice{Client: goredis.Client{Redis: c}}}
+				a := &member{t: t, store: repeats, quotas: quotas, name: "a"}
+				got := a.ask(1, 3)
+				after := plain.ask(1, 0)
+				if len(got.Slots) == 0 || after.Ahead > got.Slots[len(got.Slots)-1].In {
+					t.Errorf("%s: %+v, then %+v, then %+v: the last is ahead of what was granted", text, before, got, after)
+				}
+				// What comes back comes back once, and what costs more does so once.
+				r := a.request(1, 0)
+				r.Back = []throttle.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
+				for i := range quotas {
+					r.Back[0].Cost[i] = 1
+				}
+				a.send(r)
+				holes, err := c.ZRange(t.Context(), "{pacer:api}:holes", 0, -1).Result()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(holes) != 1 || holes[0][len(holes[0])-2:] != ":1" {
+					t.Errorf("%s: holes %q, want one of 1", text, holes)
+				}
+			}
+		})
+	}
+}
+
+func TestStoreOldSerialGetsNothing(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 50"), name: "a"}
+			old := a.request(1, 5)
+			a.ask(1, 1)
+			before := a.ask(1, 1)
+			if got := a.send(old); len(got.Slots) != 0 || got.Lost || got.Ahead > before.Ahead {
+				t.Errorf("an old request got %+v", got)
+			}
+		})
+	}
+}
+
+// lossy is a proxy that loses the reply to each second script, with the connection.
+func lossy(t *testing.T, to string) (addr string, lost *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	lost = new(atomic.Int64)
+	var n atomic.Int64
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				return
+			}
+			var drop atomic.Bool
+			go func() {
+				defer out.Close()
+				buf := make([]byte, 64<<10)
+				for {
+					k, err := in.Read(buf)
+					if err != nil {
+						return
+					}
+					if bytes.Contains(buf[:k], []byte("evalsha")) && n.Add(1)%2 == 0 {
+						drop.Store(true)
+					}
+					if _, err := out.Write(buf[:k]); err != nil {
+						return
+					}
+				}
+			}()
+			go func() {
+				defer in.Close()
+				buf := make([]byte, 64<<10)
+				for {
+					k, err := out.Read(buf)
+					if err != nil {
+						return
+					}
+					if drop.Load() {
+						lost.Add(1)
+						return // the server did it, and nobody hears
+					}
+					if _, err := in.Write(buf[:k]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), lost
+}
+
+// go-redis repeats a script of which the reply was lost.
+func TestStoreReplyLost(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			flushAll(t, c)
+			addr, lost := lossy(t, s.Addr)
+			bad := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 5, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond})
+			defer bad.Close()
+			a := &member{t: t, store: goredis.New(bad), quotas: parse(t, "10/s"), name: "a"}
+			var slots []int64
+			for range 20 {
+				slots = append(slots, a.ask(1, 1).Slots[0].ID)
+			}
+			if lost.Load() == 0 {
+				t.Fatal("no reply was lost")
+			}
+			// One after the other: 100ms, and a fiftieth more for Late.
+			for i := range slots[1:] {
+				if d := slots[i+1] - slots[i]; d != 102_000 {
+					t.Fatalf("slot %d is %dus after the one before, want 102000: %d replies were lost", i+1, d, lost.Load())
+				}
+			}
+		})
+	}
+}
+
+// A server that does not answer is not waited for longer than ctx allows.
+func TestStoreContextEnds(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { io.Copy(io.Discard, c); c.Close() }()
+		}
+	}()
+	c := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1})
+	defer c.Close()
+	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "1/s"), name: "a"}
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if reply, err := a.store.Exchange(ctx, a.request(1, 1)); !errors.Is(err, why) {
+		t.Errorf("got %v, %v, want the cause of the context", reply, err)
+	}
+}
+
+func TestStoreNeedsClient(t *testing.T) {
+	var s redisquota.Store
+	if _, err := s.Exchange(t.Context(), &throttle.Request{}); err == nil {
+		t.Error("a Store without a Client answers")
+	}
+	if _, err := s.Listen("api", func(throttle.News) {}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Listen without a Client: %v, want ErrUnsupported", err)
+	}
+}

@@ -1,0 +1,79 @@
+package redisquota
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+var errReply = errors.New("the script's reply cannot be read: the Client must return it as an array of strings")
+
+// reader reads numbers that are separated by spaces.
+type reader struct {
+	fields []string
+	bad    bool
+}
+
+func read(s string) *reader { return &reader{fields: strings.Fields(s)} }
+
+func (r *reader) number() int64 {
+	if len(r.fields) == 0 {
+		r.bad = true
+		return 0
+	}
+	n, err := strconv.ParseInt(r.fields[0], 10, 64)
+	r.fields, r.bad = r.fields[1:], r.bad || err != nil
+	return n
+}
+
+func (r *reader) int() int { return int(r.number()) }
+
+func (r *reader) duration() time.Duration { return time.Duration(r.number()) * time.Microsecond }
+
+// decode reads what 11_exchange.lua writes.
+func decode(flat []string) (*throttle.Reply, error) {
+	if len(flat) < 2 {
+		return nil, errReply
+	}
+	h := read(flat[0])
+	reply := &throttle.Reply{
+		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1,
+	}
+	slots, err := strconv.Atoi(flat[1])
+	if err != nil || h.bad || slots < 0 || slots > len(flat)-2 {
+		return nil, errReply
+	}
+	flat = flat[2:]
+	for _, text := range flat[:slots] {
+		s := read(text)
+		reply.Slots = append(reply.Slots, throttle.Slot{ID: s.number(), In: s.duration(), Ask: s.int(), Count: s.int(), Bound: s.int()})
+		if s.bad {
+			return nil, errReply
+		}
+	}
+	for said := range slices.Chunk(flat[slots:], 3) {
+		if len(said) < 3 {
+			return nil, errReply
+		}
+		var st throttle.Statement
+		if err := json.Unmarshal([]byte(said[2]), &st); err != nil {
+			return nil, errReply
+		}
+		reset, remaining := read(said[0]), read(said[1])
+		st.Reset, st.Remaining = max(reset.duration(), 0), remaining.int()
+		if reset.bad || remaining.bad {
+			return nil, errReply
+		}
+		reply.Statements = append(reply.Statements, st)
+	}
+	slices.SortFunc(reply.Statements, func(a, b throttle.Statement) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Bucket, b.Bucket))
+	})
+	return reply, nil
+}

@@ -1,0 +1,162 @@
+package redisquota
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+// most is the largest number that the script counts to.
+const most = 1 << 50
+
+// check reports what the script could not do exactly.
+func check(r *throttle.Request) error {
+	for i := range r.Quotas {
+		q := &r.Quotas[i]
+		clock := q.Kind == throttle.ClockWindow || q.Kind == throttle.EstimatedWindow
+		switch {
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind > throttle.EstimatedWindow:
+			return fmt.Errorf("redisquota: %s: quota %q cannot live in a Store", r.Bucket, q)
+		case clock && q.Per%time.Microsecond != 0:
+			return fmt.Errorf("redisquota: %s: quota %q: Per is %v, want whole microseconds for a window of the clock", r.Bucket, q, q.Per)
+		case clock && r.Late >= q.Per:
+			return fmt.Errorf("redisquota: %s: quota %q: Late is %v, want less than Per", r.Bucket, q, r.Late)
+		}
+	}
+	return nil
+}
+
+// arguments are those of the script, in the order in which it reads them.
+type arguments []string
+
+func (a *arguments) text(s string) { *a = append(*a, s) }
+
+func (a *arguments) number(n int64) { *a = append(*a, strconv.FormatInt(min(n, most), 10)) }
+
+func (a *arguments) flag(b bool) { *a = append(*a, map[bool]string{true: "1", false: "0"}[b]) }
+
+// up is a duration in microseconds, rounded up.
+func (a *arguments) up(d time.Duration) {
+	*a = append(*a, strconv.FormatInt(int64((d+time.Microsecond-1)/time.Microsecond), 10))
+}
+
+// costs are those of n quotas; those of other quotas are none.
+func (a *arguments) costs(c []int, n int) {
+	for i := range n {
+		if len(c) == n {
+			a.number(int64(max(c[i], 0)))
+		} else {
+			a.text("0")
+		}
+	}
+}
+
+// encode writes a request as 02_request.lua reads it.
+func encode(r *throttle.Request, prefix, channel, nonce string) (keys, args []string) {
+	tag := "{" + prefix + ":" + r.Bucket + "}"
+	keys = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
+	a := arguments(make([]string, 0, 64))
+	a.text(r.Member)
+	a.number(r.Serial)
+	a.text(nonce)
+	a.flag(r.Leave)
+	a.up(r.Late)
+	a.up(r.Horizon)
+	a.up(max(r.Hold, 0))
+	longest := time.Duration(0)
+	for i := range r.Quotas {
+		longest = max(longest, r.Quotas[i].Per)
+	}
+	// An hour more, since keys are renewed once an hour.
+	a.number((25*time.Hour + 2*longest).Milliseconds())
+	a.up(max(longest, time.Minute))
+	a.text(channel)
+	a.text(r.Bucket)
+	a.number(int64(len(r.Quotas)))
+	for i := range r.Quotas {
+		if q := &r.Quotas[i]; a.quota(q) {
+			keys = append(keys, tag+":log"+strconv.Itoa(i+1))
+		}
+	}
+	n := len(r.Quotas)
+	a.costs(r.Hand, n)
+	a.costs(r.More, n)
+	a.back(r.Back, n)
+	a.number(int64(len(r.Asks)))
+	for _, ask := range r.Asks {
+		a.number(int64(ask.Count))
+		a.number(int64(max(ask.Within, -1) / time.Microsecond)) // rounded down: not later
+		if ask.Within < 0 {
+			a[len(a)-1] = "-1"
+		}
+		a.costs(ask.Cost, n)
+	}
+	a.statements(r.Statements)
+	return keys, a
+}
+
+// quota writes one, and reports whether it has a key of its own.
+func (a *arguments) quota(q *throttle.Quota) (log bool) {
+	kind, tag, cell := "log", strconv.Itoa(int(q.Kind))+":"+q.Unit, time.Duration(-1)
+	switch q.Kind {
+	case throttle.TokenBucket:
+		kind = "bucket"
+	case throttle.ClockWindow, throttle.EstimatedWindow:
+		kind = "clock"
+		if q.Kind == throttle.EstimatedWindow {
+			kind = "estimate"
+		}
+		tag += ":" + strconv.FormatInt(q.Per.Microseconds(), 10)
+	case throttle.SlidingWindow:
+		cell = q.Per / time.Duration(max(q.Cells, 1))
+	}
+	a.text(kind)
+	a.text(tag)
+	a.number(int64(q.N))
+	a.up(q.Per)
+	a.number(int64(max(q.Burst, 1)))
+	a.flag(q.Debt)
+	a.number(int64(cell / time.Microsecond)) // rounded down: less joins
+	if cell < 0 {
+		(*a)[len(*a)-1] = "-1" // Late
+	}
+	return kind == "log"
+}
+
+func (a *arguments) back(parts []throttle.Part, n int) {
+	place := len(*a)
+	a.text("")
+	k := int64(0)
+	for _, p := range parts {
+		if len(p.Cost) == n {
+			a.text(strconv.FormatInt(p.Slot, 10))
+			a.costs(p.Cost, n)
+			k++
+		}
+	}
+	(*a)[place] = strconv.FormatInt(k, 10)
+}
+
+// statements writes what servers said. Reset and Remaining are the matter of the script; the rest is
+// read by decode again.
+func (a *arguments) statements(all []throttle.Statement) {
+	a.number(int64(len(all)))
+	for _, st := range all {
+		rest := st
+		rest.Reset, rest.Remaining = 0, 0
+		text, err := json.Marshal(rest)
+		if err != nil {
+			text = []byte("{}")
+		}
+		a.text(strings.Join([]string{st.Unit, st.Name, st.Bucket}, "\x00"))
+		a.number(int64(max(st.Remaining, 0)))
+		a.flag(st.ResetKnown)
+		a.up(max(st.Reset, 0))
+		a.up(max(st.Resolution, 0))
+		a.text(string(text))
+	}
+}
