@@ -124,11 +124,14 @@ func (b *storeBucket) active(now instant) (n int) {
 	return n
 }
 
-// fill has holes that have passed be as if they had never been handed out.
+// fill has holes that have passed be as if they had never been handed out. Those of another
+// number of quotas than there are now are lost.
 func (b *storeBucket) fill(now instant) {
 	n := 0
 	for n < len(b.holes) && b.holes[n].at < now {
-		b.give(now, b.holes[n].at, b.holes[n].cost)
+		if len(b.holes[n].cost) == len(b.ledgers) {
+			b.give(now, b.holes[n].at, b.holes[n].cost)
+		}
 		n++
 	}
 	b.holes = slices.Delete(b.holes, 0, n)
@@ -146,8 +149,11 @@ func (b *storeBucket) back(parts []Part, now instant) {
 			continue
 		}
 		i, found := slices.BinarySearchFunc(b.holes, at, func(h hole, at instant) int { return cmp.Compare(h.at, at) })
-		if !found {
+		switch {
+		case !found:
 			b.holes = slices.Insert(b.holes, i, hole{at, make([]int, len(p.Cost))})
+		case len(b.holes[i].cost) != len(p.Cost):
+			continue
 		}
 		add(b.holes[i].cost, p.Cost, 1)
 	}

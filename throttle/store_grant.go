@@ -90,7 +90,7 @@ func (q *Quota) most() int {
 // hole, which.
 func (b *storeBucket) earliest(cost []int, now instant) (at instant, bound, hole int) {
 	for i := range b.holes {
-		if h := &b.holes[i]; h.at >= b.held && suffices(h.cost, cost) {
+		if h := &b.holes[i]; h.at >= b.held && len(h.cost) == len(cost) && suffices(h.cost, cost) {
 			return h.at, -1, i
 		}
 	}

@@ -340,3 +340,32 @@ func TestStoreRollout(t *testing.T) {
 		}
 	})
 }
+
+// TestStoreMoreQuotas has the number of quotas change while something has come back that
+// was asked for with fewer.
+func TestStoreMoreQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &MemoryStore{}
+		ask := func(serial int64, back []Part, cost ...int) *Reply {
+			qs := Quotas{{N: 10, Per: time.Second, Burst: 1}, {N: 100, Per: time.Minute, Burst: 1}}
+			reply, err := store.Exchange(t.Context(), &Request{
+				Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
+				Back: back, Asks: []Ask{{Cost: cost, Count: 3, Within: -1}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reply
+		}
+		slots := ask(1, nil, 1).Slots
+		back := []Part{{Slot: slots[len(slots)-1].ID, Cost: []int{1}}}
+		ask(2, back, 1)
+		if got := len(ask(3, back, 1, 1).Slots); got == 0 {
+			t.Error("no slots for two quotas")
+		}
+		time.Sleep(time.Minute)
+		if got := len(ask(4, nil, 1, 1).Slots); got == 0 {
+			t.Error("no slots after a minute")
+		}
+	})
+}
