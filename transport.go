@@ -312,8 +312,11 @@ func (t *Transport) SetQuotas(quotas Table) error {
 // throttle.ErrClosed. Without a Store there is nothing to close. What a process that ends
 // without it had in hand is lost to the others for half a second.
 func (t *Transport) Close() error {
-	if t.Store == nil || t.Validate() != nil {
+	if t.Store == nil {
 		return nil
+	}
+	if err := t.Validate(); err != nil {
+		return err
 	}
 	var errs []error
 	for _, b := range t.router.all() {

@@ -71,11 +71,11 @@ func TestStoreKeyEvicted(t *testing.T) {
 				t.Errorf("%d keys, want 6: %v", len(keys), keys)
 			}
 			for _, key := range keys {
+				fill()
 				ttl, err := c.PTTL(t.Context(), key).Result()
 				if err != nil || ttl < 24*time.Hour {
 					t.Errorf("%s expires in %v, %v, want a day at least", key, ttl, err)
 				}
-				fill()
 				if err := c.Del(t.Context(), key).Err(); err != nil {
 					t.Fatal(err)
 				}
