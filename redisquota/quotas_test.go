@@ -43,4 +43,8 @@ var kinds = []string{
 	"20/s estimate",
 	"50/s burst 5, 20/2s log, 300/m sliding",
 	"10/500ms burst 4, 30/s window grid, 40/2s estimate",
+	"10/s burst 6, 20/3s log",
+	"10/s estimate, 20/4s window grid",
+	"20/s burst 20, 32/4s estimate",
+	"100/s burst 3, 4/s window grid, 20/2s sliding 5",
 }

@@ -150,7 +150,7 @@ func (s *lease) excess(at instant, n []int) {
 		add(s.extra, n, 1)
 		for i, l := range s.local {
 			if n[i] > 0 {
-				l.take(at, n[i])
+				l.take(at, at, n[i])
 			}
 		}
 		return

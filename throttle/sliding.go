@@ -54,9 +54,24 @@ func (s *sliding) when(t instant, ahead, n int) (instant, bool) {
 }
 
 func (s *sliding) take(_, now instant, n int) {
+	s.purge(now)
+	s.add(now, n)
+	// More entries than N come only from Observe, which charges what is not due. The
+	// oldest does not matter if those after it exhaust N.
+	if int64(len(s.entries)-s.head) > s.n {
+		s.forget()
+	}
+}
+
+// purge forgets what has left at now.
+func (s *sliding) purge(now instant) {
 	for s.head < len(s.entries) && now >= s.entries[s.head].last.add(s.per) {
 		s.forget()
 	}
+}
+
+// add has n go at now, after all others.
+func (s *sliding) add(now instant, n int) {
 	if i := len(s.entries) - 1; i >= s.head && now.sub(s.entries[i].first) <= s.cell {
 		s.entries[i].last = now
 		s.entries[i].number += cost(n)
@@ -66,11 +81,6 @@ func (s *sliding) take(_, now instant, n int) {
 		s.compact()
 	}
 	s.entries = append(s.entries, entry{now, now, s.number() + cost(n)})
-	// More entries than N come only from Observe, which charges what is not due. The
-	// oldest does not matter if those after it exhaust N.
-	if int64(len(s.entries)-s.head) > s.n {
-		s.forget()
-	}
 }
 
 // forget drops the oldest entry.

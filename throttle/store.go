@@ -22,33 +22,34 @@ import (
 //
 // # Slots
 //
-// Fresh slots never go back in time: whoever asks later gets a slot that is not before
-// those handed out until then, but for what came back (see below). With E for
-// Late, an ask that costs c of a quota gets the earliest instant s, not before now,
-// the slot that was handed out last, and the end of a hold, at which all quotas
-// of which it costs anything agree:
+// With E for Late, an ask that costs c of a quota gets the earliest instant s, not before now
+// and the end of a hold, at which all quotas of which it costs anything agree. Those slots that were
+// handed out for later remain right whatever comes before them:
 //
 //   - TokenBucket: with T = Per/N and τ = Burst·T − E, s ≥ full + c·T − τ, and then
-//     full = max(full, s) + c·T. Full is when the bucket is full again. What is sent in
-//     a span of t comes from slots in a span of t + E, hence is at most
+//     full = max(full, s) + c·T. Full is when the bucket is full again. No slot is before
+//     the one handed out last, unless that came after a time in which the bucket is full:
+//     then others may come before it, with a full of their own, as long as that is not
+//     after it. What is sent in a span of t comes from slots in a span of t + E, hence is at most
 //     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most
 //     Burst. Where Burst is too small for that (τ < T), T is longer by the factor
 //     1 + E/P, P the larger of Per and a second, and τ = T: then a span of P sees at most
 //     1 + P·N/Per, as it does without a store, but what is due within E may go at
 //     once. To a server that is a strict bucket, a Burst of 2 + N·E/Per says what it bears.
-//   - SlidingWindow, SlidingLog, FixedWindow: the N tokens before the last one of c left
-//     Per + E ago: what was sent up to E late has left Per before what is sent on time.
+//   - SlidingWindow, SlidingLog, FixedWindow: of all tokens until the last slot, c included, all
+//     but N left Per + E ago: what was sent up to E late has left Per before what is sent on time.
 //     Slots so near together join a cell, which leaves Per + E after the last of it: Per/Cells
 //     of a SlidingWindow, E of the others, which bounds what is to be remembered. A FixedWindow is
 //     counted as a SlidingLog: when the server's window begins is told by the request that
 //     is sent first, and which of the slots that will be nobody knows.
 //   - ClockWindow: no more than N slots are in each window of the store's clock, and none
-//     in its last E: what is sent late is sent in the same window.
+//     in its last E: what is sent late is sent in the same window. Once there are slots in later
+//     windows, others may come in the one that runs, but in none between.
 //   - EstimatedWindow: likewise none in the last E; and with cur and prev for what
 //     is in the window of s and in the one before it, c included, and u for the part
 //     of the window that is over at s, cur + prev·(1−u) < N + 1/2. What goes late,
 //     in the same window, meets a smaller estimate, of no more than all slots up
-//     to then.
+//     to then. If there are slots in the next window, it and the one that runs have N together.
 //
 // Rounding is to the safe side, later, and by at most a microsecond for each ask. Each of these
 // conditions holds for any part of the slots if it holds for all: what is not sent

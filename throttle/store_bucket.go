@@ -11,7 +11,8 @@ import (
 type storeBucket struct {
 	quotas  Quotas
 	ledgers []ledger
-	last    instant // the last slot that was fresh
+	since   []instant // of each, if it was lost: no slot is before, since some of then may be about
+	last    instant // the latest slot
 	held    instant
 	holes   []hole // in their order
 	members map[string]*storeMember
@@ -176,7 +177,7 @@ func (b *storeBucket) more(cost []int, now instant) {
 	for i, n := range cost {
 		if n > 0 {
 			b.last = max(b.last, now)
-			b.ledgers[i].take(b.last, n)
+			b.ledgers[i].owe(now, n)
 		}
 	}
 }

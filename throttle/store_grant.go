@@ -35,7 +35,7 @@ func (b *storeBucket) grant(r *Request, reply *Reply, now instant) (last instant
 				}
 				return last
 			}
-			b.take(ask.Cost, at, hole)
+			b.take(now, ask.Cost, at, hole)
 			work += b.work(ask.Cost)
 			last = max(last, at)
 			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: bound})
@@ -94,14 +94,14 @@ func (b *storeBucket) earliest(cost []int, now instant) (at instant, bound, hole
 			return h.at, -1, i
 		}
 	}
-	at, bound = max(now, b.last, b.held), -1
+	at, bound = max(now, b.held), -1
 	for moved := true; moved; {
 		moved = false
 		for i, n := range cost {
 			if n == 0 {
 				continue
 			}
-			if t := b.ledgers[i].when(at, n); t > at {
+			if t := max(b.ledgers[i].when(at, n), b.since[i]); t > at {
 				at, bound, moved = t, i, true
 			}
 		}
@@ -110,7 +110,7 @@ func (b *storeBucket) earliest(cost []int, now instant) (at instant, bound, hole
 }
 
 // take charges a slot.
-func (b *storeBucket) take(cost []int, at instant, hole int) {
+func (b *storeBucket) take(now instant, cost []int, at instant, hole int) {
 	if hole >= 0 {
 		h := &b.holes[hole]
 		add(h.cost, cost, -1)
@@ -119,10 +119,10 @@ func (b *storeBucket) take(cost []int, at instant, hole int) {
 		}
 		return
 	}
-	b.last = at
+	b.last = max(b.last, at)
 	for i, n := range cost {
 		if n > 0 {
-			b.ledgers[i].take(at, n)
+			b.ledgers[i].take(now, at, n)
 		}
 	}
 }

@@ -107,10 +107,10 @@ func (s *MemoryStore) bucket(r *Request, now instant) (b *storeBucket, lost bool
 		b.last = now.add(r.Horizon)
 	}
 	wall := s.start.UnixNano() - 1
-	ledgers := make([]ledger, len(r.Quotas))
+	ledgers, since := make([]ledger, len(r.Quotas)), make([]instant, len(r.Quotas))
 	for i, q := range r.Quotas {
 		if i < len(b.quotas) && alikeLedger(&b.quotas[i], &q) {
-			ledgers[i] = b.ledgers[i]
+			ledgers[i], since[i] = b.ledgers[i], b.since[i]
 			if b.quotas[i] != q {
 				ledgers[i].set(q, r.Late)
 			}
@@ -118,9 +118,10 @@ func (s *MemoryStore) bucket(r *Request, now instant) (b *storeBucket, lost bool
 		}
 		ledgers[i] = newLedger(q, r.Late, wall)
 		if !fresh {
-			ledgers[i].drain(max(now.add(r.Horizon), b.last))
+			since[i] = max(now.add(r.Horizon), b.last)
+			ledgers[i].drain(since[i])
 		}
 	}
-	b.quotas, b.ledgers = r.Quotas, ledgers
+	b.quotas, b.ledgers, b.since = r.Quotas, ledgers, since
 	return b, lost
 }

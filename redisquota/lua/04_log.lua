@@ -8,18 +8,22 @@ function log.set(q)
   q.span = q.per + late -- what was sent up to late has left Per before what is sent on time
 end
 
--- get returns the i-th cell of those that there were, oldest first, and of new ones behind them.
+-- get returns the i-th cell of all, oldest first. Those that were there are read as they are needed;
+-- new ones are in added until their place is reached.
 function log.get(q, i)
   while i > #q.cells and q.unread do
-    local texts = redis.call('ZRANGE', q.key, #q.cells, #q.cells + log.chunk - 1)
+    local texts = redis.call('ZRANGE', q.key, q.fetched, q.fetched + log.chunk - 1)
+    q.fetched = q.fetched + #texts
+    q.unread = #texts == log.chunk
     for _, t in ipairs(texts) do
-      q.cells[#q.cells + 1] = log.parse(q, t)
-    end
-    if #texts < log.chunk then
-      q.unread = false
-      for _, c in ipairs(q.added) do
-        q.cells[#q.cells + 1] = c
+      local c = log.parse(q, t)
+      while q.added[1] and q.added[1].last < c.first do
+        q.cells[#q.cells + 1] = table.remove(q.added, 1)
       end
+      q.cells[#q.cells + 1] = c
+    end
+    while not q.unread and q.added[1] do
+      q.cells[#q.cells + 1] = table.remove(q.added, 1)
     end
   end
   return q.cells[i]
@@ -34,34 +38,64 @@ function log.parse(q, t)
   return q.known[t]
 end
 
--- newest returns the last cell that is not empty; nil if there is none.
-function log.newest(q)
-  if q.unread and #q.added == 0 then
-    local i, c = 0
-    repeat
-      i = i - 1
-      c = log.parse(q, redis.call('ZRANGE', q.key, i, i)[1])
-    until not c or c.count > 0
-    return c
-  end
-  local all = q.unread and q.added or q.cells
-  for i = #all, 1, -1 do
-    if all[i].count > 0 then
-      return all[i]
+-- stored returns the first cell that is not empty of those that there were, from the i-th on, in
+-- steps; nil if there is none.
+function log.stored(q, i, step)
+  while i >= 0 do
+    local c = log.parse(q, redis.call('ZRANGE', q.key, i, i)[1])
+    if not c or c.count > 0 then
+      return c
     end
+    i = i + step
   end
 end
 
+-- around returns the cell that a slot is in or after, and the one which ends at it or after it: nil if
+-- there is none.
+function log.around(q, slot)
+  local tail = q.tail -- the last of all, if it is known
+  if tail and tail.last <= slot then
+    return tail, tail.last == slot and tail or nil
+  elseif q.unread then
+    local i = redis.call('ZCOUNT', q.key, '-inf', '(' .. whole(slot))
+    log.stored(q, i - 1, -1)
+    log.stored(q, i, 1)
+  end
+  local before, after
+  for _, c in pairs(q.known) do
+    if c.count == 0 then
+      -- It has left.
+    elseif c.last < slot then
+      before = (before and before.last > c.last) and before or c
+    else
+      after = (after and after.last < c.last) and after or c
+    end
+  end
+  q.tail = not after and before or tail
+  return before, after
+end
+
+-- add puts a cell into its place.
 function log.add(q, first, last, count)
   local c = { first = first, last = last, count = count }
   q.known[c] = c
-  local to = q.unread and q.added or q.cells
-  to[#to + 1] = c
+  local to = q.cells
+  if q.unread and (not to[1] or to[#to].last < first) then
+    to = q.added
+  end
+  local i = #to + 1
+  while i > 1 and to[i - 1].first > last do
+    i = i - 1
+  end
+  table.insert(to, i, c)
+  if q.tail and q.tail.last <= last then
+    q.tail = c
+  end
 end
 
 function log.read(q, state)
   q.used = state[1]
-  q.cells, q.oldest, q.added, q.known, q.unread = {}, 1, {}, {}, true
+  q.cells, q.oldest, q.added, q.known, q.unread, q.fetched = {}, 1, {}, {}, true, 0
   q.created = not log.get(q, 1)
   return q.created and q.used > 0 -- then it is lost
 end
@@ -101,7 +135,8 @@ function log.drain(q, t)
   end
 end
 
--- when looks for the cell with which enough has left.
+-- when looks for the cell with which enough has left. It counts what comes after t too: then each
+-- window that t is in holds.
 function log.when(q, t, n)
   local excess, i = q.used + n - q.n, q.oldest
   while excess > 0 do
@@ -118,9 +153,9 @@ function log.when(q, t, n)
   return t
 end
 
-function log.take(q, slot, n)
+function log.take(q, now, slot, n)
   local c = log.get(q, q.oldest)
-  while c and slot >= c.last + q.span do
+  while c and now >= c.last + q.span do
     q.used = q.used - c.count
     c.count = 0
     q.oldest = q.oldest + 1
@@ -128,12 +163,18 @@ function log.take(q, slot, n)
   end
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
-  c = log.newest(q)
-  if c and slot - c.first <= q.cell then
-    c.last, c.count = slot, c.count + n
+  local before, after = log.around(q, slot)
+  if after and after.first <= slot then
+    after.count = after.count + n
+  elseif before and slot - before.first <= q.cell then
+    before.last, before.count = slot, before.count + n
   else
     log.add(q, slot, slot, n)
   end
+end
+
+function log.owe(q, now, n)
+  log.take(q, now, now, n)
 end
 
 -- give comes before each take of the same call: all that counts is in the sorted set, or

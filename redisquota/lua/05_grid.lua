@@ -15,74 +15,138 @@ local function clear(q, t)
   return finish, false
 end
 
-local clock = { set = function() end }
+-- grid is what both have in common. What is counted of a window is w; while there are slots in a later
+-- window than the one that runs until turn, early is what is counted of that.
+local grid = { set = function() end }
 
-function clock.read(q, state)
-  q.start, q.used, q.last = state[1], state[2], state[3]
-end
-
-function clock.write(q)
-  return { whole(q.start), whole(q.used), whole(q.last) }
-end
-
-function clock.drain(q, t)
-  q.start, q.last = tick(q, t), t
-  q.used = scale(q.n, t - q.start, q.per)
-end
-
-function clock.running(q, t)
-  return q.used > 0 and t < q.start + q.per
-end
-
-function clock.when(q, t, n)
-  local free
-  repeat
-    local at = math.max(t, q.last)
-    if clock.running(q, at) then
-      if n > math.max(q.n - q.used, 0) then
-        t = q.start + q.per
-      end
+function grid.read(q, state)
+  local i = 1
+  local function window()
+    local w = {}
+    for _, name in ipairs(q.names) do
+      i = i + 1
+      w[name] = state[i]
     end
-    t, free = clear(q, t)
+    return w
+  end
+  q.turn = state[1]
+  if q.turn > 0 then
+    q.early = window()
+  end
+  q.w = window()
+end
+
+function grid.write(q)
+  local state = { whole(q.turn) }
+  local function window(w)
+    for _, name in ipairs(q.names) do
+      state[#state + 1] = whole(w[name])
+    end
+  end
+  if q.turn > 0 then
+    window(q.early)
+  end
+  window(q.w)
+  return state
+end
+
+function grid.when(q, t, n)
+  if t < q.turn then
+    local s = math.max(q:first(q.early, t, n), q.early.last)
+    if s + late < q.turn and q:bears(n) then
+      return s
+    end
+  end
+  local free
+  t = math.max(t, q.w.last)
+  repeat
+    t, free = clear(q, q:first(q.w, t, n))
   until free
   return t
 end
 
-function clock.take(q, slot, n)
-  if not clock.running(q, slot) then
-    q.start, q.used = tick(q, slot), 0
+function grid.take(q, now, slot, n)
+  if slot < q.turn then
+    return q:charge_early(slot, n)
+  elseif q.turn <= now then
+    q.turn, q.early = 0, nil
+    local finish = tick(q, now) + q.per
+    if slot >= finish then
+      q.turn, q.early = finish, {}
+      for name, value in pairs(q.w) do
+        q.early[name] = value
+      end
+    end
   end
-  q.used, q.last = math.min(q.used + n, most), slot
+  q:charge(q.w, slot, n)
 end
 
-function clock.give(q, now, slot, n)
-  if clock.running(q, now) and slot >= q.start then
-    q.used = math.max(q.used - n, 0)
+function grid.owe(q, now, n)
+  local w = now < q.turn and q.early or q.w
+  q:take(now, math.max(now, w.last), n)
+end
+
+function grid.give(q, now, slot, n)
+  if slot < q.turn then
+    q:forget(q.early, now, slot, n)
+  end
+  q:forget(q.w, now, slot, n)
+end
+
+local clock = setmetatable({ names = { 'start', 'used', 'last' } }, { __index = grid })
+
+function clock.drain(q, t)
+  local start = tick(q, t)
+  q.turn, q.w = 0, { start = start, used = scale(q.n, t - start, q.per), last = t }
+end
+
+function clock.running(q, w, t)
+  return w.used > 0 and t < w.start + q.per
+end
+
+function clock.first(q, w, t, n)
+  if clock.running(q, w, math.max(t, w.last)) and n > math.max(q.n - w.used, 0) then
+    return w.start + q.per
+  end
+  return t
+end
+
+-- bears reports whether what was handed out after turn remains right if n are added before it.
+function clock.bears()
+  return true
+end
+
+function clock.charge(q, w, slot, n)
+  if not clock.running(q, w, slot) then
+    w.start, w.used = tick(q, slot), 0
+  end
+  w.used, w.last = math.min(w.used + n, most), slot
+end
+
+function clock.charge_early(q, slot, n)
+  clock.charge(q, q.early, slot, n)
+end
+
+function clock.forget(q, w, now, slot, n)
+  if clock.running(q, w, now) and slot >= w.start then
+    w.used = math.max(w.used - n, 0)
   end
 end
 
-local estimate = { set = function() end }
-
-function estimate.read(q, state)
-  q.start, q.current, q.previous, q.last = state[1], state[2], state[3], state[4]
-end
-
-function estimate.write(q)
-  return { whole(q.start), whole(q.current), whole(q.previous), whole(q.last) }
-end
+local estimate = setmetatable({ names = { 'start', 'current', 'previous', 'last' } }, { __index = grid })
 
 function estimate.drain(q, t)
-  q.start, q.previous, q.last = tick(q, t), q.n, t
-  q.current = scale(q.n, t - q.start, q.per)
+  local start = tick(q, t)
+  q.turn, q.w = 0, { start = start, current = scale(q.n, t - start, q.per), previous = q.n, last = t }
 end
 
 -- at returns the window of t, what is in it, and in the one before it.
-function estimate.at(q, t)
+function estimate.at(q, w, t)
   local start = tick(q, t)
-  if start == q.start then
-    return start, q.current, q.previous
-  elseif start == q.start + q.per then
-    return start, 0, q.current
+  if start == w.start then
+    return start, w.current, w.previous
+  elseif start == w.start + q.per then
+    return start, 0, w.current
   end
   return start, 0, 0
 end
@@ -98,9 +162,9 @@ function estimate.within(q, count, room)
   return scale(q.per, 2 * room + 1, 2 * count) - 1
 end
 
-function estimate.first(q, t, n)
-  local at = math.max(t, q.last)
-  local start, current, previous = estimate.at(q, at)
+function estimate.first(q, w, t, n)
+  local at = math.max(t, w.last)
+  local start, current, previous = estimate.at(q, w, at)
   local finish = start + q.per
   while true do
     local d = estimate.within(q, previous, q.n - n - current)
@@ -111,23 +175,33 @@ function estimate.first(q, t, n)
   end
 end
 
-function estimate.when(q, t, n)
-  local free
-  repeat
-    t, free = clear(q, estimate.first(q, t, n))
-  until free
-  return t
+-- bears is sure of it if what is in both windows is no more than N.
+function estimate.bears(q, n)
+  local after
+  if q.w.start == q.turn then
+    after = q.w.current
+  elseif q.w.start == q.turn + q.per then
+    after = q.w.previous
+  end
+  return after and q.early.current + after + n <= q.n
 end
 
-function estimate.take(q, slot, n)
-  q.start, q.current, q.previous = estimate.at(q, slot)
-  q.current, q.last = math.min(q.current + n, most), slot
+function estimate.charge(q, w, slot, n)
+  w.start, w.current, w.previous = estimate.at(q, w, slot)
+  w.current, w.last = math.min(w.current + n, most), slot
 end
 
-function estimate.give(q, _, slot, n)
-  if slot >= q.start then
-    q.current = math.max(q.current - n, 0)
-  elseif slot >= q.start - q.per then
-    q.previous = math.max(q.previous - n, 0)
+function estimate.charge_early(q, slot, n)
+  estimate.charge(q, q.early, slot, n)
+  if q.w.start == q.turn then
+    q.w.previous = math.min(q.w.previous + n, most)
+  end
+end
+
+function estimate.forget(q, w, _, slot, n)
+  if slot >= w.start then
+    w.current = math.max(w.current - n, 0)
+  elseif slot >= w.start - q.per then
+    w.previous = math.max(w.previous - n, 0)
   end
 end

@@ -23,7 +23,7 @@ if lost then
 end
 now = math.max(now, state.now)
 
-local last = state.last -- the last slot that was fresh
+local last = state.last -- the latest slot
 local hold = state.hold -- until when nothing goes
 local renew = now - state.renewed > 3600 * second -- whether to have the keys live on
 
@@ -53,7 +53,7 @@ end
 local function charge(slot, cost)
   for i, q in ipairs(quotas) do
     if cost[i] > 0 then
-      q:take(slot, cost[i])
+      q:take(now, slot, cost[i])
     end
   end
 end

@@ -9,12 +9,12 @@ local function earliest(cost)
       return hole.slot, -1, i
     end
   end
-  local at, bound, moved = math.max(now, last, hold), -1, true
+  local at, bound, moved = math.max(now, hold), -1, true
   while moved do
     moved = false
     for i, q in ipairs(quotas) do
       if cost[i] > 0 then
-        local t = q:when(at, cost[i])
+        local t = math.max(q:when(at, cost[i]), q.since)
         if t > at then
           at, bound, moved = t, i - 1, true
         end
@@ -76,7 +76,7 @@ local function grant()
         if hole then
           use(hole, ask.cost)
         else
-          last = slot
+          last = math.max(last, slot)
           charge(slot, ask.cost)
         end
         mine = mine + work(ask.cost)

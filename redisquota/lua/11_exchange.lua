@@ -12,7 +12,11 @@ end
 local function more(cost)
   if not empty(cost) then
     last = math.max(last, now)
-    charge(last, cost)
+    for i, q in ipairs(quotas) do
+      if cost[i] > 0 then
+        q:owe(now, cost[i])
+      end
+    end
   end
 end
 
