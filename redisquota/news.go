@@ -63,11 +63,11 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, and which bucket.
+// heard passes a message on: for how long to hold, or 0 if something came back, and which bucket.
 func (s *Store) heard(message string) {
 	us, bucket, ok := strings.Cut(message, " ")
 	n, err := strconv.ParseInt(us, 10, 64)
-	if !ok || err != nil || n <= 0 {
+	if !ok || err != nil || n < 0 {
 		return
 	}
 	s.mu.Lock()
@@ -76,8 +76,9 @@ func (s *Store) heard(message string) {
 		hears = append(hears, *hear)
 	}
 	s.mu.Unlock()
+	news := throttle.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
 	for _, hear := range hears {
-		hear(throttle.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond})
+		hear(news)
 	}
 }
 

@@ -86,6 +86,40 @@ func TestStoreNews(t *testing.T) {
 	}
 }
 
+// That something came back is news for those whose slots are far ahead.
+func TestStoreNewsRoom(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			other := goredis.New(dial(t, s))
+			heard, stop := listen(t, other, "api")
+			defer stop()
+			subscribers(t, c, 1)
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/m log"), name: "a"}
+			past := part{Slot: 1, Cost: []int{1}}
+			r := a.request(0, 0)
+			r.Back = []part{past}
+			a.send(r) // nothing is ahead yet
+			if reply := a.ask(1, 1); reply.Ahead < 2*time.Second {
+				t.Fatalf("ahead %v", reply.Ahead)
+			}
+			r = a.request(0, 0)
+			r.Back = []part{past}
+			a.send(r)
+			r.Serial++
+			r.Hold, r.Back = time.Second, nil
+			a.send(r)
+			if n := <-heard; n != (throttle.News{Room: true}) {
+				t.Errorf("heard %+v, want room", n)
+			}
+			if n := <-heard; n != (throttle.News{Hold: time.Second}) {
+				t.Errorf("heard %+v, want a hold", n)
+			}
+		})
+	}
+}
+
 // What servers said is in each reply, as it is known to whoever said it last.
 func TestStoreStatements(t *testing.T) {
 	for name, start := range servers {

@@ -34,6 +34,8 @@ type caller struct {
 	spent          instant // the reset of what is used up, of which it was told
 	held           instant // the hold that the store knows of
 	surplus        bool    // there may be more in hand than who waits wants
+	room           bool    // there may be slots before those in hand
+	looked         instant // when such were asked for last
 	urgent         bool    // there is something to tell at once
 
 	wake  instant // when to look again what there is to ask or tell; zero if not
@@ -221,6 +223,7 @@ func (s *lease) answered(now, sent instant, r *Request, reply *Reply, asked []cl
 	}
 	s.hear(now, reply)
 	s.refuse(now, r, reply, asked)
+	s.surplus = s.surplus || len(reply.Slots) > 0 && len(asked) == 0 && s.l.line.waiting > 0 // they may come in place of others
 	if len(reply.Slots) == 0 && len(r.Asks) > 0 && len(asked) == 0 {
 		s.scarce = now.add(min(max(reply.Next, 10*time.Millisecond), horizon))
 	}

@@ -77,14 +77,18 @@ func (s *lease) listen() {
 	l := weak.Make(s.l) // who forgets a Limiter without closing it may
 	stop, err := s.l.Store.Listen(s.l.storeName(), func(n News) {
 		l := l.Value()
-		if l == nil || n.Hold <= 0 {
+		if l == nil || n == (News{}) {
 			return
 		}
 		root := l.lock()
 		defer l.unlock(root)
 		now := root.now()
-		if at := now.add(min(n.Hold, ages)); at > l.hold {
+		if at := now.add(min(n.Hold, ages)); n.Hold > 0 && at > l.hold {
 			l.change(now, func() { l.lease.holdUntil(at, now) })
+		}
+		if n.Room {
+			l.lease.room = true
+			l.lease.ask(now)
 		}
 	})
 	root := s.l.lock()

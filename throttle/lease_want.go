@@ -38,6 +38,11 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 		s.surplus = false
 		s.trim(now)
 	}
+	if head != nil && s.room {
+		if asks := s.sooner(now, head); asks != nil {
+			return asks, nil
+		}
+	}
 	share := horizon / time.Duration(max(s.members, 1))
 	congested := s.busy.steady()
 	hand := s.quotas.work(s.sum)
@@ -71,6 +76,27 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 		asks = append(asks, Ask{Cost: slices.Clone(s.unit), Count: int((goal - hand + one - 1) / one), Within: within})
 	}
 	return asks, asked
+}
+
+// sooner asks for slots in place of those in hand, if the first of these is far ahead.
+func (s *lease) sooner(now instant, head *Waiter) []Ask {
+	if wait := s.looked.add(horizon).sub(now); wait > 0 && s.looked != 0 {
+		s.later(now, wait)
+		return nil
+	}
+	s.room = false
+	var buf costs
+	if at, ok := s.first(now, now, s.cost(buf[:0], &head.demand, !head.urgent())); !ok || at < now.add(2*horizon) {
+		return nil
+	}
+	s.looked = now
+	asks, _ := s.waiters(now, make([]int, len(s.sum)))
+	for i := range asks {
+		if asks[i].Within < 0 || asks[i].Within > horizon {
+			asks[i].Within = horizon
+		}
+	}
+	return asks
 }
 
 // trim gives back the slots that come last, if those who wait do not need them.

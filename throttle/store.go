@@ -58,7 +58,7 @@ import (
 // # What comes back
 //
 // What is returned of a slot that is still to come becomes a hole: it stays charged, and is
-// handed out again, at its own instant, before fresh slots are: to the first ask whose
+// handed out again, at its own instant, unless there is room before: to the first ask whose
 // cost it covers. What is left of a hole when its instant has passed, or returned
 // after that, is as if it had never been handed out:
 //
@@ -225,5 +225,6 @@ type Slot struct {
 
 // News is what those who listen are told.
 type News struct {
-	Hold time.Duration // for how long from now nothing is to be sent
+	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
+	Room bool          // something came back, while slots were handed out for more than twice the Horizon ahead
 }

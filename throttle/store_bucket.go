@@ -12,13 +12,14 @@ type storeBucket struct {
 	quotas  Quotas
 	ledgers []ledger
 	since   []instant // of each, if it was lost: no slot is before, since some of then may be about
-	last    instant // the latest slot
+	last    instant   // the latest slot
 	held    instant
 	holes   []hole // in their order
 	members map[string]*storeMember
 	said    []said
 	used    instant // when it was asked last
 	hears   map[*func(News)]struct{}
+	room    bool // there are such news
 }
 
 // hole is what came back of a slot.
@@ -65,7 +66,7 @@ func (qs Quotas) longest() (d time.Duration) {
 
 // exchange does what a request says.
 func (b *storeBucket) exchange(r *Request, now instant) *Reply {
-	b.used = now
+	b.used, b.room = now, false
 	b.fill(now)
 	m := b.members[r.Member]
 	known := m != nil
@@ -87,6 +88,7 @@ func (b *storeBucket) exchange(r *Request, now instant) *Reply {
 		b.held = max(b.held, now.add(min(r.Hold, ages)))
 	}
 	b.tell(r, now)
+	b.room = b.room && b.last > now.add(2*r.Horizon)
 	if r.Leave {
 		delete(b.members, r.Member)
 		return b.finish(reply, now)
@@ -147,6 +149,7 @@ func (b *storeBucket) back(parts []Part, now instant) {
 		}
 		if at < now {
 			b.give(now, at, p.Cost)
+			b.room = true
 			continue
 		}
 		i, found := slices.BinarySearchFunc(b.holes, at, func(h hole, at instant) int { return cmp.Compare(h.at, at) })

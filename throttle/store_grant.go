@@ -89,11 +89,6 @@ func (q *Quota) most() int {
 // earliest returns the next slot for a cost, what it waits for, and, if it is a
 // hole, which.
 func (b *storeBucket) earliest(cost []int, now instant) (at instant, bound, hole int) {
-	for i := range b.holes {
-		if h := &b.holes[i]; h.at >= b.held && len(h.cost) == len(cost) && suffices(h.cost, cost) {
-			return h.at, -1, i
-		}
-	}
 	at, bound = max(now, b.held), -1
 	for moved := true; moved; {
 		moved = false
@@ -104,6 +99,15 @@ func (b *storeBucket) earliest(cost []int, now instant) (at instant, bound, hole
 			if t := max(b.ledgers[i].when(at, n), b.since[i]); t > at {
 				at, bound, moved = t, i, true
 			}
+		}
+	}
+	for i := range b.holes {
+		h := &b.holes[i]
+		if h.at > at {
+			break
+		}
+		if h.at >= b.held && len(h.cost) == len(cost) && suffices(h.cost, cost) {
+			return h.at, -1, i
 		}
 	}
 	return at, bound, -1

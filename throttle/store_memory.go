@@ -30,12 +30,15 @@ func (s *MemoryStore) Exchange(ctx context.Context, r *Request) (*Reply, error) 
 	reply := b.exchange(r, now)
 	reply.Lost = reply.Lost || lost
 	var hears []func(News)
+	news := News{Room: b.room}
 	if b.held > held {
+		news.Hold = b.held.sub(now)
+	}
+	if news != (News{}) {
 		for hear := range b.hears {
 			hears = append(hears, *hear)
 		}
 	}
-	news := News{Hold: b.held.sub(now)}
 	s.mu.Unlock()
 	for _, hear := range hears {
 		hear(news)

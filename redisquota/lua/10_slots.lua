@@ -4,11 +4,6 @@ local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
-  for i, hole in ipairs(holes) do
-    if hole.slot >= hold and covers(hole, cost) then
-      return hole.slot, -1, i
-    end
-  end
   local at, bound, moved = math.max(now, hold), -1, true
   while moved do
     moved = false
@@ -19,6 +14,13 @@ local function earliest(cost)
           at, bound, moved = t, i - 1, true
         end
       end
+    end
+  end
+  for i, hole in ipairs(holes) do
+    if hole.slot > at then
+      break
+    elseif hole.slot >= hold and covers(hole, cost) then
+      return hole.slot, -1, i
     end
   end
   return at, bound

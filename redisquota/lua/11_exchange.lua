@@ -4,6 +4,7 @@
 local function back(part)
   if part.slot < now then
     forget(part.slot, part.cost)
+    reply.room = true
   else
     dig(part.slot, part.cost)
   end
@@ -100,9 +101,9 @@ if renew then
     redis.call('PEXPIRE', k, whole(keep))
   end
 end
-if reply.news then
-  -- News that nobody may publish are no reason to fail: they are in the next reply too.
-  redis.pcall('PUBLISH', request.channel, whole(hold - now) .. ' ' .. request.bucket)
+if reply.news or reply.room and last > now + 2 * horizon then
+  -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
+  redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
 end
 
 local out = {

@@ -1,0 +1,64 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLeaseRoom: who waits for a slot far ahead goes when something has come back, and the slot
+// is there for others.
+func TestLeaseRoom(t *testing.T) {
+	for _, c := range []struct {
+		quotas string
+		left   int // in the end: the slot ahead is charged, until it has passed
+	}{
+		{"10/m log", 2},
+		{"10/m window grid", 3}, // it is in the next window
+		{"20/s burst 20, 10/m sliding", 2},
+	} {
+		t.Run(c.quotas, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := nearStore()
+				a, b := member(t, store, c.quotas), member(t, store, c.quotas)
+				start := time.Now()
+				g, err := a.Acquire(t.Context(), Claim{N: 9})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := b.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				went := make(chan time.Duration)
+				go func() {
+					if err := b.Wait(t.Context(), 1); err != nil {
+						t.Error(err)
+					}
+					went <- time.Since(start)
+				}()
+				time.Sleep(2 * time.Second)
+				g.Settle(Costs{Requests: 4})
+				g.Done(Answer{})
+				// It is told after a horizon; then come the news, and a call. Three calls were before.
+				if d, want := <-went, 2*time.Second+horizon+7*store.there; d != want {
+					t.Errorf("went after %v, want %v", d, want)
+				}
+				if err := b.Wait(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(start); d > 3*time.Second {
+					t.Errorf("the third went after %v", d)
+				}
+				n := 0
+				for ; n < 10; n++ {
+					if _, err := a.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+						break
+					}
+				}
+				if n != c.left {
+					t.Errorf("%d are left, want %d", n, c.left)
+				}
+			})
+		})
+	}
+}
