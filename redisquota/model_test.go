@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,7 +95,7 @@ func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
 	}
 	u.serial = max(u.serial, 1)
 	req := throttle.Request{
-		Bucket: "api", Quotas: quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Bucket: "api", Quotas: quotas, Late: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {
@@ -157,14 +158,31 @@ func translate(start time.Time, id int64) int64 {
 	return start.Add(up(time.Duration(id - 1))).UnixMicro()
 }
 
+// snap has what differs by a microsecond or two not differ: an estimate falls below a bound at any
+// instant, which the model knows to the nanosecond.
+func snap(got, want *throttle.Reply) {
+	near := func(a, b int64) bool { return max(a-b, b-a) <= 2 }
+	for i := range min(len(got.Slots), len(want.Slots)) {
+		g, w := &got.Slots[i], &want.Slots[i]
+		if near(g.ID, w.ID) && near(g.In.Microseconds(), w.In.Microseconds()) {
+			g.ID, g.In = w.ID, w.In
+		}
+	}
+	for _, d := range [][2]*time.Duration{{&got.Next, &want.Next}, {&got.Ahead, &want.Ahead}} {
+		if near(d[0].Microseconds(), d[1].Microseconds()) {
+			*d[0] = *d[1]
+		}
+	}
+}
+
 // TestStoreAgainstModel: the script answers as throttle.MemoryStore does. What it rounds, it rounds
-// up to whole microseconds; the quotas here are such that nothing else is.
+// up to whole microseconds; the quotas here are such that nothing else is, but for estimates.
 func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
 	store := goredis.New(c)
 	for _, text := range kinds {
-		for seed := range uint64(5) {
+		for seed := range uint64(6) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
 				r := rand.New(rand.NewPCG(seed, 1))
@@ -194,6 +212,9 @@ func TestStoreAgainstModel(t *testing.T) {
 						}
 					}
 					slices.SortFunc(want.Statements, func(a, b throttle.Statement) int { return cmp.Compare(a.Name, b.Name) })
+					if strings.Contains(text, "estimate") {
+						snap(got, &want)
+					}
 					if !reflect.DeepEqual(*got, want) {
 						t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", i, st.at.Sub(start), req, *got, want)
 					}

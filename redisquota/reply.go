@@ -43,7 +43,7 @@ func decode(flat []string) (*throttle.Reply, error) {
 	}
 	h := read(flat[0])
 	reply := &throttle.Reply{
-		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1,
+		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(),
 	}
 	slots, err := strconv.Atoi(flat[1])
 	if err != nil || h.bad || slots < 0 || slots > len(flat)-2 {

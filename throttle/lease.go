@@ -96,26 +96,6 @@ func (q Quota) plain() Quota {
 	return q
 }
 
-// late is Limiter.Late, or what it stands for.
-func (l *Limiter) late(qs Quotas) time.Duration {
-	if l.Late > 0 {
-		return l.Late
-	}
-	late := time.Second
-	for i := range qs {
-		q := &qs[i]
-		e := q.per() / 100
-		if q.Kind == TokenBucket {
-			spare := scale(q.per(), int64(q.burst()-1), 10*int64(q.N))
-			e = max(e, spare, 10*time.Millisecond)
-		} else {
-			e = min(max(e, 10*time.Millisecond), q.per()/4)
-		}
-		late = min(late, e)
-	}
-	return late
-}
-
 // storeName is what the Store calls the bucket.
 func (l *Limiter) storeName() string {
 	if l.StoreName != "" {

@@ -49,9 +49,9 @@ type caller struct {
 	tail    instant // of the schedule
 	bound   int
 	members int
-	took    time.Duration // the round trip
-	full    bool          // it gave less than was asked for
-	scarce  instant       // until then there is nothing to be had for those who may come
+	tooks   [3]time.Duration // the last round trips
+	full    bool             // it gave less than was asked for
+	scarce  instant          // until then there is nothing to be had for those who may come
 
 	calls, got, wasted int
 }
@@ -189,7 +189,9 @@ func (s *lease) answered(now, sent instant, r *Request, reply *Reply, asked []cl
 	s.recovered(now)
 	s.serial++
 	s.sentBack, s.sentMore, s.sentTold = nil, nil, nil
-	s.heard, s.took, s.members = now, now.sub(sent), max(reply.Members, 1)
+	s.heard, s.members = now, max(reply.Members, 1)
+	s.trip(now.sub(sent))
+	late := max(reply.Late, r.Late)
 	s.next, s.tail, s.bound = now.add(reply.Next), now.add(reply.Ahead), reply.Bound
 	if len(r.Asks) == 0 {
 		s.next = now
@@ -205,7 +207,7 @@ func (s *lease) answered(now, sent instant, r *Request, reply *Reply, asked []cl
 			continue
 		}
 		in := min(max(slot.In, 0), ages)
-		h := &held{id: slot.ID, from: now.add(in), until: sent.add(in + s.late), epoch: s.epoch}
+		h := &held{id: slot.ID, from: now.add(in), until: sent.add(in + late), epoch: s.epoch}
 		h.left = slices.Clone(r.Asks[slot.Ask].Cost)
 		for i := range h.left {
 			h.left[i] *= slot.Count

@@ -38,7 +38,7 @@ func (s *lease) hear(now instant, reply *Reply) {
 // not make it a new one.
 func (s *lease) holdUntil(at, now instant) {
 	s.held = max(s.held, at)
-	if s.l.hold > now && at > s.l.hold && at.sub(s.l.hold) <= s.took {
+	if s.l.hold > now && at > s.l.hold && at.sub(s.l.hold) <= s.took() {
 		s.l.hold = at
 		return
 	}

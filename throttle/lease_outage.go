@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -50,9 +49,6 @@ type outage struct {
 	talks  bool         // somebody reports them
 	tardy  instant      // when a round trip was too long and that was told
 }
-
-// tellEvery is how often it is told at most that round trips take too long.
-const tellEvery = 10 * time.Second
 
 // probeEvery is how often a store is tried which cannot be reached.
 const probeEvery = 200 * time.Millisecond
@@ -204,14 +200,4 @@ func (s *lease) forgotten(now instant) {
 	}
 	clear(s.hand[len(kept):])
 	s.hand = kept
-}
-
-// slow notes that a reply took so long that a slot in it was of no use.
-func (s *lease) slow(now instant) {
-	s.retry = now.add(min(s.took, horizon))
-	s.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than Late, %v", s.l.Name, s.took, s.late)
-	if s.tardy == 0 || now.sub(s.tardy) > tellEvery {
-		s.tardy = now
-		s.events = append(s.events, StoreEvent{Err: s.err})
-	}
 }

@@ -98,9 +98,12 @@ func TestLeaseNeverReached(t *testing.T) {
 func TestLeaseFarStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{Store: new(MemoryStore), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
-		l := member(t, store, "100/s")
 		var events []StoreEvent
-		l.StoreEvent = func(e StoreEvent) { events = append(events, e) }
+		l := &Limiter{
+			Name: "api", Quotas: quotas(t, "100/s"), Store: store, Late: 10 * time.Millisecond,
+			StoreEvent: func(e StoreEvent) { events = append(events, e) },
+		}
+		defer l.Close()
 		err := l.Wait(until(t, time.Now().Add(time.Second)), 1)
 		if !errors.Is(err, ErrCanceled) && !errors.Is(err, ErrDeadline) {
 			t.Error(err)
@@ -109,13 +112,35 @@ func TestLeaseFarStore(t *testing.T) {
 		if len(events) != 1 || events[0].Err == nil || l.State().Store.Err == nil || store.calls.Load() > 100 {
 			t.Errorf("%d calls, events %v", store.calls.Load(), events)
 		}
-		// It is not too far if Late is longer.
-		far := &Limiter{Name: "b", Quotas: quotas(t, "100/s"), Store: store, Late: 20 * time.Millisecond}
+	})
+}
+
+// TestLeaseLate: if Late is not set, it becomes longer where the store is far away, for all who share it.
+func TestLeaseLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := &slowStore{Store: new(MemoryStore), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
+		near := &slowStore{Store: far.Store, there: time.Millisecond, back: time.Millisecond}
+		a, b := member(t, near, "100/s log"), member(t, far, "100/s log")
 		start := time.Now()
-		if err := far.Wait(t.Context(), 1); err != nil || time.Since(start) != 12*time.Millisecond {
-			t.Errorf("after %v: %v", time.Since(start), err)
+		for i, c := range []struct {
+			l    *Limiter
+			want time.Duration // when it goes
+			late time.Duration // that counts then
+		}{
+			{a, 2 * time.Millisecond, 10 * time.Millisecond},
+			{b, 162 * time.Millisecond, 80 * time.Millisecond}, // three calls in vain, and one more
+			{a, 164 * time.Millisecond, 80 * time.Millisecond},
+		} {
+			if err := c.l.Wait(t.Context(), 1); err != nil || time.Since(start) != c.want {
+				t.Errorf("%d: after %v, want %v: %v", i, time.Since(start), c.want, err)
+			}
+			if got := far.Store.(*MemoryStore).buckets["api"].late; got != c.late {
+				t.Errorf("%d: Late is %v, want %v", i, got, c.late)
+			}
+			if err := c.l.State().Store.Err; err != nil {
+				t.Error(err)
+			}
 		}
-		far.Close()
 	})
 }
 

@@ -18,7 +18,7 @@ type StoreState struct {
 
 func (s *lease) state(now instant) *StoreState {
 	st := &StoreState{
-		Members: s.members, Ahead: max(s.tail.sub(now), 0), Err: s.err, RoundTrip: s.took,
+		Members: s.members, Ahead: max(s.tail.sub(now), 0), Err: s.err, RoundTrip: s.took(),
 		Calls: s.calls, Got: s.got, Wasted: s.wasted, Hand: total(s.sum),
 	}
 	if s.down != 0 {

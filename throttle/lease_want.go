@@ -103,7 +103,7 @@ func (s *lease) sooner(now instant, head *Waiter) []Ask {
 func (s *lease) trim(now instant) {
 	need := s.needed()
 	goal := s.goal(now, horizon/time.Duration(max(s.members, 1)), s.busy.steady())
-	for i := len(s.hand) - 1; i >= 0 && s.hand[i].from > now.add(s.took); i-- {
+	for i := len(s.hand) - 1; i >= 0 && s.hand[i].from > now.add(s.took()); i-- {
 		h := s.hand[i]
 		add(s.sum, h.left, -1)
 		if !suffices(s.sum, need) || s.quotas.work(s.sum) < goal {
@@ -126,7 +126,7 @@ func (s *lease) goal(now instant, share time.Duration, congested bool) time.Dura
 	if congested {
 		return time.Duration(float64(share) * s.thrift(now))
 	}
-	if n := s.rate.now(now) * (s.late - s.took).Seconds(); n >= 2 {
+	if n := s.rate.now(now) * (s.late - s.took()).Seconds(); n >= 2 {
 		return time.Duration(n / 2 * s.thrift(now) * float64(one))
 	}
 	return 0

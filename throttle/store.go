@@ -113,7 +113,9 @@ type Request struct {
 	// are on the clock, its Per, its ledger is lost.
 	Quotas Quotas
 
-	// Late is E: until how long after its slot a request may go. It is the same in all processes.
+	// Late is E, until how long after its slot a request may go, as the member needs it. What counts
+	// is the longest that any has asked for since the bucket is remembered (but no more than half of
+	// the Per of a window of the clock, unless who asks wants that): see Reply.Late.
 	Late time.Duration
 
 	// Horizon is how far ahead, all members together, slots are handed out that may not be needed.
@@ -199,6 +201,9 @@ type Reply struct {
 	// Ahead is how far ahead of now the last slot is that was handed out to anybody; zero if
 	// it is in the past.
 	Ahead time.Duration
+
+	// Late is until how long after it each of these slots may be used.
+	Late time.Duration
 
 	// Members is how many are active, who asked included: at least 1.
 	Members int

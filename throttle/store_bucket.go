@@ -11,8 +11,9 @@ import (
 type storeBucket struct {
 	quotas  Quotas
 	ledgers []ledger
-	since   []instant // of each, if it was lost: no slot is before, since some of then may be about
-	last    instant   // the latest slot
+	since   []instant     // of each, if it was lost: no slot is before, since some of then may be about
+	late    time.Duration // how late a request may go after its slot
+	last    instant       // the latest slot
 	held    instant
 	holes   []hole // in their order
 	members map[string]*storeMember
@@ -97,7 +98,7 @@ func (b *storeBucket) exchange(r *Request, now instant) *Reply {
 	m.active = max(m.active, now.add(max(2*time.Second, 2*r.Horizon)))
 	b.members[r.Member] = m
 	if last := b.grant(r, reply, now); last != 0 {
-		m.active = max(m.active, last.add(r.Late))
+		m.active = max(m.active, last.add(b.late))
 	}
 	m.known = max(m.active, now.add(max(b.quotas.longest(), time.Minute)))
 	return b.finish(reply, now)
@@ -105,7 +106,7 @@ func (b *storeBucket) exchange(r *Request, now instant) *Reply {
 
 // finish says how the bucket is.
 func (b *storeBucket) finish(reply *Reply, now instant) *Reply {
-	reply.Members = max(b.active(now), 1)
+	reply.Late, reply.Members = b.late, max(b.active(now), 1)
 	reply.Ahead, reply.Hold = max(b.last.sub(now), 0), max(b.held.sub(now), 0)
 	for _, w := range b.said {
 		st := w.Statement

@@ -110,21 +110,28 @@ func (s *MemoryStore) bucket(r *Request, now instant) (b *storeBucket, lost bool
 		b.last = now.add(r.Horizon)
 	}
 	wall := s.start.UnixNano() - 1
+	late := b.late
+	for _, q := range r.Quotas {
+		if q.onClock() {
+			late = min(late, q.per()/2)
+		}
+	}
+	late = max(late, r.Late)
 	ledgers, since := make([]ledger, len(r.Quotas)), make([]instant, len(r.Quotas))
 	for i, q := range r.Quotas {
 		if i < len(b.quotas) && alikeLedger(&b.quotas[i], &q) {
 			ledgers[i], since[i] = b.ledgers[i], b.since[i]
-			if b.quotas[i] != q {
-				ledgers[i].set(q, r.Late)
+			if b.quotas[i] != q || b.late != late {
+				ledgers[i].set(q, late)
 			}
 			continue
 		}
-		ledgers[i] = newLedger(q, r.Late, wall)
+		ledgers[i] = newLedger(q, late, wall)
 		if !fresh {
 			since[i] = max(now.add(r.Horizon), b.last)
 			ledgers[i].drain(since[i])
 		}
 	}
-	b.quotas, b.ledgers, b.since = r.Quotas, ledgers, since
+	b.quotas, b.ledgers, b.since, b.late = r.Quotas, ledgers, since, late
 	return b, lost
 }

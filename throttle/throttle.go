@@ -171,12 +171,14 @@ type Limiter struct {
 	// StoreName is what the Store calls the bucket. If empty, Name.
 	StoreName string
 
-	// Late is for how long after its instant in the Store's schedule a request may still go. It
-	// must be longer than a round trip to the store, and the same in all processes. The longer it
+	// Late is for how long after its instant in the Store's schedule a request may still go. Of
+	// all processes the longest counts. It must be longer than a round trip to the store; at
+	// five times that, a process that sends often enough has what it needs in hand. The longer it
 	// is, the fewer round trips; each window is so much longer, and each Burst so much
 	// less. Zero or negative means the least of all quotas: of a window a hundredth
 	// of its Per, from 10 ms to a second, and a quarter at most; of a bucket the longer of a
-	// hundredth of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second.
+	// hundredth of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second;
+	// and where round trips take long, two of them, up to a quarter of a window, or a second.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is Share.
@@ -282,7 +284,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (Grant, error) {
 // returns a Waiter on which Wait must be called. It is Acquire in two steps, for
 // callers who want to know that and why they are about to wait. Bounds are
 // checked here, on the wait as it is projected now.
-func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
+func (l *Limiter) Join(ctx context.Context, c Claim) (g Grant, w *Waiter, err error) {
 	if l.calm.Load() && c.Costs == nil && c.N >= 0 && c.Place == (Place{}) && ctx.Err() == nil {
 		// Calm is asked again: whoever finds the bucket idle takes it away before it
 		// notes that it no longer idles.
@@ -293,21 +295,22 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (Grant, *Waiter, error) {
 			return Grant{l: l, n: n, place: Place{since: now}, sent: now}, nil, nil
 		}
 	}
-	return l.join(ctx, &c)
+	w, err = l.join(ctx, &c, &g)
+	return g, w, err
 }
 
-// join is Join where something may stand in the way.
-func (l *Limiter) join(ctx context.Context, c *Claim) (Grant, *Waiter, error) {
+// join is Join where something may stand in the way. What is granted becomes g.
+func (l *Limiter) join(ctx context.Context, c *Claim, g *Grant) (*Waiter, error) {
 	w := c.want()
 	if ctx.Err() != nil {
-		return Grant{}, nil, &Error{Bucket: l.Name, Cost: w.n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
+		return nil, &Error{Bucket: l.Name, Cost: w.n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
 	}
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
-			return Grant{}, nil, b.invalid
+			return nil, b.invalid
 		}
 	}
 	l.wake(now)
@@ -321,15 +324,14 @@ func (l *Limiter) join(ctx context.Context, c *Claim) (Grant, *Waiter, error) {
 		c.Place = Place{now, root.asked}
 	}
 	if b == nil {
-		g := l.charge(now, now, &w, c.Place)
+		l.charge(g, now, now, &w, c.Place)
 		l.restock(now)
-		return g, nil, nil
+		return nil, nil
 	}
 	if w.of != nil {
 		w.of = maps.Clone(w.of) // it is looked at for as long as it waits
 	}
-	waiter, err := l.queue(ctx, now, c, w, again)
-	return Grant{}, waiter, err
+	return l.queue(ctx, now, c, w, again)
 }
 
 // Forecast returns how long the claim would wait if it were made now, and for
@@ -345,14 +347,14 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 // Observe grants the claim at once, whatever is due, and charges it. It returns how
 // long the claim should have waited, and for what: for trying limits on a live system
 // without delaying it.
-func (l *Limiter) Observe(c Claim) (Grant, Forecast) {
+func (l *Limiter) Observe(c Claim) (g Grant, f Forecast) {
 	w := c.want()
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	l.wake(now)
 	d := l.project(now, w)
-	g := l.charge(now, now, &w, Place{})
+	l.charge(&g, now, now, &w, Place{})
 	l.restock(now)
 	return g, d.forecast(now)
 }

@@ -24,7 +24,7 @@ local request = {
   channel = text(),
   bucket = text(),
 }
-local late, horizon = request.late, request.horizon
+local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
 
 -- The keys. They are on the same node of a cluster, and all are declared.
 local key = { state = KEYS[1], active = KEYS[2], members = KEYS[3], holes = KEYS[4], said = KEYS[5] }
@@ -45,7 +45,6 @@ for i = 1, number() do
   if q.kind == 'log' then
     logs = logs + 1
     q.key = KEYS[logs]
-    q.cell = q.cell >= 0 and q.cell or late
   end
   quotas[i] = q
 end

@@ -5,6 +5,7 @@
 local log = { chunk = 16 } -- how many cells are read at a time
 
 function log.set(q)
+  q.cell = q.cell >= 0 and q.cell or late
   q.span = q.per + late -- what was sent up to late has left Per before what is sent on time
 end
 

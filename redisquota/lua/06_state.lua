@@ -10,7 +10,7 @@ local ledgers = redis.call('HMGET', key.state, unpack(fields))
 local state = {}
 if ledgers[1] then
   local n = numbers(ledgers[1])
-  state = { now = n[1], last = n[2], hold = n[3], renewed = n[4], places = n[5], holes = n[6], said = n[7] }
+  state = { now = n[1], last = n[2], hold = n[3], renewed = n[4], places = n[5], holes = n[6], said = n[7], late = n[8] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -19,9 +19,18 @@ local time = redis.call('TIME')
 local now = time[1] * second + time[2]
 local lost = not state.now or state.now > now + 60 * second
 if lost then
-  state = { now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0 }
+  state = { now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0 }
 end
 now = math.max(now, state.now)
+
+-- Late is the longest that any member has asked for.
+local longest = state.late
+for _, q in ipairs(quotas) do
+  if q.kind == 'clock' or q.kind == 'estimate' then
+    longest = math.min(longest, math.floor(q.per / 2))
+  end
+end
+late = math.max(late, longest)
 
 local last = state.last -- the latest slot
 local hold = state.hold -- until when nothing goes

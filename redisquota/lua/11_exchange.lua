@@ -71,7 +71,7 @@ local members = math.max(count_active(counted), 1)
 renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
 local values = {
   'bucket',
-  string.format('%.0f %.0f %.0f %.0f %d %d %d', now, last, hold, renew and now or state.renewed, #quotas, #holes, many),
+  string.format('%.0f %.0f %.0f %.0f %d %d %d %.0f', now, last, hold, renew and now or state.renewed, #quotas, #holes, many, late),
 }
 for i, q in ipairs(quotas) do
   values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
@@ -107,7 +107,7 @@ if reply.news or reply.room and last > now + 2 * horizon then
 end
 
 local out = {
-  string.format('%.0f %d %.0f %d %.0f %d', reply.next, reply.bound, math.max(last - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0),
+  string.format('%.0f %d %.0f %d %.0f %d %.0f', reply.next, reply.bound, math.max(last - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late),
   whole(#reply.slots),
 }
 for _, s in ipairs(reply.slots) do
