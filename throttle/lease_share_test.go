@@ -3,7 +3,6 @@ package throttle
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,58 +71,6 @@ func TestLeaseLight(t *testing.T) {
 			t.Errorf("waited for %v, want %v at most", most, horizon)
 		}
 	})
-}
-
-// TestLeaseLoad: processes that together ask for less than there is, at random, pay one round trip at
-// most, and lose nothing.
-func TestLeaseLoad(t *testing.T) {
-	for _, c := range []struct {
-		text       string
-		perSecond  float64 // of each process
-		members    int
-		roundTrips float64
-		wasted     float64
-	}{
-		{"100/s", 8, 10, 1.1, 0.1},
-		{"1000/s", 80, 10, 1.1, 0.1},
-		{"1000/s", 400, 2, 1.0, 0.1},
-		{"60000/m log", 80, 10, 0.1, 0.1},
-		{"6000/m log", 8, 10, 0.6, 0.1},
-	} {
-		t.Run(fmt.Sprintf("%s by %d", c.text, c.members), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := rand.New(rand.NewPCG(3, 4))
-				store := nearStore()
-				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
-				const span = 30 * time.Second
-				want := 0
-				var limiters []*Limiter
-				for i := range c.members {
-					l := member(t, store, c.text)
-					limiters = append(limiters, l)
-					for at := time.Duration(0); at < span; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {
-						want++
-						f.once(t.Context(), i, l, at)
-					}
-				}
-				f.wait.Wait()
-				calls, wasted := 0, 0
-				for _, l := range limiters {
-					s := l.State().Store
-					calls += s.Calls
-					wasted += s.Wasted
-				}
-				trips, waste := float64(calls)/float64(want), float64(wasted)/float64(want)
-				t.Logf("round trips per request %.3f, wasted %.3f, took %v", trips, waste, time.Since(f.start))
-				if len(f.sends) != want || time.Since(f.start) > span+time.Second {
-					t.Errorf("%d of %d went, in %v", len(f.sends), want, time.Since(f.start))
-				}
-				if trips > c.roundTrips || waste > c.wasted {
-					t.Errorf("%.3f round trips per request, want at most %v; %.3f of it wasted, want at most %v", trips, c.roundTrips, waste, c.wasted)
-				}
-			})
-		})
-	}
 }
 
 // TestLeaseCrash: what a process had in hand that is no more is all that is lost.

@@ -126,8 +126,12 @@ func (s *lease) goal(now instant, share time.Duration, congested bool) time.Dura
 	if congested {
 		return time.Duration(float64(share) * s.thrift(now))
 	}
-	if n := s.rate.now(now) * (s.late - s.took()).Seconds(); n >= 2 {
-		return time.Duration(n / 2 * s.thrift(now) * float64(one))
+	n, thrift := s.rate.now(now)*(s.late-s.took()).Seconds(), s.thrift(now)
+	switch {
+	case n >= 2:
+		return time.Duration(n / 2 * thrift * float64(one))
+	case n*thrift*thrift >= 1 && one <= share && s.next.sub(s.heard) <= 2*one:
+		return one // one will likely be used, and nobody waits for it
 	}
 	return 0
 }
