@@ -56,7 +56,10 @@ func (d *demand) in(q *Quota) int {
 // learned returns what is asked for of a limit that the server spoke of, whose unit the
 // caller may not know: then each request takes as much of it as of requests.
 func (d *demand) learned(unit string) int {
-	if n, ok := d.of[unit]; ok && unit != "" {
+	if unit == "" {
+		return d.n
+	}
+	if n, ok := d.of[unit]; ok {
 		return n
 	}
 	return d.n

@@ -152,25 +152,24 @@ func (q *Quota) cause() Cause {
 }
 
 // charge takes what w wants from this bucket and all above it at the instant at, and
-// returns the Grant.
-func (l *Limiter) charge(at, now instant, w *want, p Place) Grant {
-	g := Grant{l: l, n: w.n, place: p, sent: now, urgent: w.urgent()}
+// makes g the Grant.
+func (l *Limiter) charge(g *Grant, at, now instant, w *want, p Place) {
+	*g = Grant{l: l, n: w.n, place: p, sent: now, urgent: w.urgent()}
 	if w.of != nil {
 		g.more = &more{asked: w.demand}
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.last.Store(int64(now))
 		b.booked = at
-		b.take(b.limits, &g, at, w)
+		b.take(b.limits, g, at, w)
 		if !g.urgent {
-			b.take(b.spare, &g, at, w)
+			b.take(b.spare, g, at, w)
 		}
 		if b.lease != nil {
-			b.lease.take(&g, at, now, w)
+			b.lease.take(g, at, now, w)
 		}
 	}
 	g.order, g.probe = l.server.take(now, max(p.since, 1), w, l.share(w))
-	return g
 }
 
 // take charges g to the limits.

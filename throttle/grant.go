@@ -101,7 +101,7 @@ func (g Grant) Done(a Answer) (held time.Duration) {
 		if a.Spent != nil {
 			g.settle(now, a.Spent)
 		}
-		l.learn(g, now, &a)
+		l.learn(&g, now, &a)
 		g.free(Unanswered)
 		if !a.Reading {
 			g.free(InFlight)
@@ -159,13 +159,13 @@ func (g *Grant) free(kind Kind) {
 }
 
 // learn takes in what became of a request.
-func (l *Limiter) learn(g Grant, now instant, a *Answer) {
+func (l *Limiter) learn(g *Grant, now instant, a *Answer) {
 	l.server.end(g)
 	l.hear(g, now, a)
 }
 
 // hear takes in what the answer says.
-func (l *Limiter) hear(g Grant, now instant, a *Answer) {
+func (l *Limiter) hear(g *Grant, now instant, a *Answer) {
 	s := &l.server
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.shed.tell(g, now, a.Shed, l)
@@ -187,7 +187,7 @@ func (l *Limiter) hear(g Grant, now instant, a *Answer) {
 
 // refused holds the bucket for as long as the server asks, or, where it does not
 // say or has not meant it, for a time that doubles with each refusal in a row.
-func (l *Limiter) refused(g Grant, now instant, a *Answer) {
+func (l *Limiter) refused(g *Grant, now instant, a *Answer) {
 	s := &l.server
 	// A burst of refusals is one signal: those that were on their way when the
 	// first came back say nothing new.
@@ -267,8 +267,8 @@ func (g *Grant) give(now instant) {
 func (g *Grant) end() {
 	g.free(InFlight)
 	g.free(Unanswered)
-	g.l.server.end(*g)
-	g.l.server.seen(*g)
+	g.l.server.end(g)
+	g.l.server.seen(g)
 }
 
 // forget ends the grant of a caller who will not say how it went.

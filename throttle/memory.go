@@ -112,8 +112,8 @@ func (l *Limiter) remember(now instant, m *WindowMemory) {
 	}
 	if sane(m.Refill) && w.limit > 0 {
 		o := outcome{now: now, remaining: w.least}
-		w.slowest = 1 / l.maxHold().Seconds()
-		w.start(o, w.limit, now, seconds(float64(w.limit)/m.Refill))
+		w.longest = l.maxHold()
+		w.start(&o, w.limit, now, seconds(float64(w.limit)/m.Refill))
 	}
 	w.spread = l.plan(w.limit, late.sub(now))
 	w.look(now, l)

@@ -36,9 +36,9 @@ type refill struct {
 	had   int
 	got   int
 
-	creep   float64 // by what the rate is raised with each token that is back; 1 or less if not
-	strikes int     // refusals in a row
-	slowest float64 // the least rate that is believed: a token per MaxHold
+	creep   float64       // by what the rate is raised with each token that is back; 1 or less if not
+	strikes int           // refusals in a row
+	longest time.Duration // MaxHold, as of the latest answer
 }
 
 // outcome is what an answer says of one window, and what was known before.
@@ -56,12 +56,15 @@ type outcome struct {
 	spent       instant // since when nothing remained
 }
 
+// slowest is the least rate that is believed: a token per MaxHold.
+func (r *refill) slowest() float64 { return 1 / r.longest.Seconds() }
+
 // refillIn returns how long n tokens take to come back.
 func (r *refill) refillIn(n int) time.Duration { return seconds(float64(n) / r.rate) }
 
 // observe draws the conclusions from an outcome.
-func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
-	r.slowest = 1 / maxHold.Seconds()
+func (r *refill) observe(o *outcome, w *window, maxHold time.Duration) {
+	r.longest = maxHold
 	if r.refills {
 		r.measure(o, w.limit)
 		return
@@ -103,9 +106,9 @@ func (r *refill) observe(o outcome, w *window, maxHold time.Duration) {
 }
 
 // start takes the server for one that refills, all of limit in full.
-func (r *refill) start(o outcome, limit int, since instant, full time.Duration) {
+func (r *refill) start(o *outcome, limit int, since instant, full time.Duration) {
 	r.refills, r.halved, r.strikes, r.full = true, 0, 0, max(full, time.Millisecond)
-	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest), o.now
+	r.rate, r.paced = max(float64(limit)/r.full.Seconds(), r.slowest()), o.now
 	r.since, r.had, r.got = since, 0, o.n
 	if since == o.now {
 		r.had, r.got = o.remaining, 0
@@ -113,7 +116,7 @@ func (r *refill) start(o outcome, limit int, since instant, full time.Duration) 
 }
 
 // measure keeps the rate of a server that refills.
-func (r *refill) measure(o outcome, limit int) {
+func (r *refill) measure(o *outcome, limit int) {
 	if o.sent < r.since {
 		return
 	}
@@ -123,7 +126,7 @@ func (r *refill) measure(o outcome, limit int) {
 			r.refills = false
 			r.wrong.grow(1)
 		}
-		r.rate, r.paced = max(r.rate*r.slow(), r.slowest), o.now
+		r.rate, r.paced = max(r.rate*r.slow(), r.slowest()), o.now
 		r.since, r.had, r.got = o.now, o.remaining, 0
 		return
 	}

@@ -13,7 +13,7 @@ const unsaidReset = time.Second
 // and that the reset is now, or is seen not to hold its word. A statement that
 // does not meet what was known speaks of another reset and takes its place. It
 // reports whether the reset moved on before it came.
-func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
+func (w *window) restate(g *Grant, now instant, st *Statement) (moved bool) {
 	if !st.ResetKnown {
 		if w.late <= now {
 			w.early, w.late = 0, 0
@@ -43,7 +43,7 @@ func (w *window) restate(g Grant, now instant, st *Statement) (moved bool) {
 }
 
 // interval returns before and after which the reset is not that a statement speaks of.
-func (w *window) interval(g Grant, now instant, st *Statement) (early, late instant) {
+func (w *window) interval(g *Grant, now instant, st *Statement) (early, late instant) {
 	in, step := min(max(st.Reset, 0), ages), min(max(st.Resolution, 0), ages)
 	early, late = g.sent.add(in-step), now.add(in)
 	switch {
@@ -63,7 +63,7 @@ func (w *window) interval(g Grant, now instant, st *Statement) (early, late inst
 // missed notes whether a request that went to look after the reset came too
 // early. Then resets are rounded down here, and come up to a step later than
 // stated; if that is known already, the next request goes after a while.
-func (w *window) missed(o outcome) {
+func (w *window) missed(o *outcome) {
 	switch {
 	case !o.probe:
 	case !o.refused:

@@ -55,7 +55,9 @@ func (l *Limiter) release(now instant) bool {
 			w.end(Grant{}, w.refusal(now, d, ErrTooLarge))
 		case d.at <= now:
 			w.busy(at)
-			w.end(w.l.charge(at, now, &w.want, w.place), nil)
+			var g Grant
+			w.l.charge(&g, at, now, &w.want, w.place)
+			w.end(g, nil)
 		case b != l:
 			w.sink(b)
 		case d.shared > now:

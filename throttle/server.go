@@ -56,6 +56,9 @@ type flight struct {
 
 // flies returns what is under way in a unit.
 func (s *server) flies(unit string) int {
+	if len(s.flying) == 0 {
+		return int(s.inflight.Load())
+	}
 	f := s.flying[unit]
 	return f.n + int(s.inflight.Load()) - f.requests
 }
@@ -166,7 +169,7 @@ func (s *server) take(now, asked instant, w *want, share float64) (order uint64,
 }
 
 // end counts a grant that is over.
-func (s *server) end(g Grant) {
+func (s *server) end(g *Grant) {
 	s.inflight.Add(int64(-g.n))
 	if g.more != nil {
 		s.fly(&g.more.asked, -1)
@@ -177,7 +180,7 @@ func (s *server) end(g Grant) {
 }
 
 // seen counts the answer to a request that went to see whether there is quota.
-func (s *server) seen(g Grant) {
+func (s *server) seen(g *Grant) {
 	if g.probe {
 		for _, w := range s.windows {
 			w.probing = false
@@ -195,12 +198,13 @@ func (s *server) unknown() bool {
 func (a *Answer) tells() bool { return a.Refused || a.Shed || a.HoldKnown || len(a.Statements) > 0 }
 
 // learn takes in what an answer says.
-func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
+func (s *server) learn(g *Grant, now instant, a *Answer, l *Limiter) {
 	s.next()
 	for i := range a.Statements {
 		st := &a.Statements[i]
-		s.window(l, st.Name, st.Bucket, canonical(st.Unit)).learn(g, now, st, a, l)
-		l.compare(g, now, st)
+		w := s.window(l, st.Name, st.Bucket, canonical(st.Unit))
+		w.learn(g, now, st, a, l)
+		l.compare(w, g, now, st)
 	}
 	s.unsaid(g, now, a)
 	if !a.Refused && !a.Lost {
@@ -220,7 +224,7 @@ func (s *server) learn(g Grant, now instant, a *Answer, l *Limiter) {
 // unsaid accounts for what an answer does not speak of: the windows that are known are a
 // request nearer to their end, unless the server names others that it drew on. One
 // whose reset has passed is forgotten when the server speaks of none at all.
-func (s *server) unsaid(g Grant, now instant, a *Answer) {
+func (s *server) unsaid(g *Grant, now instant, a *Answer) {
 	kept, cost := s.windows[:0], g.cost()
 	for _, w := range s.windows {
 		if w.stated == s.order {
@@ -231,7 +235,7 @@ func (s *server) unsaid(g Grant, now instant, a *Answer) {
 			w.least = max(w.least-cost.learned(w.unit), 0)
 		}
 		if a.Refused && w.creep > 1 {
-			w.rate = max(w.rate*w.slow(), w.slowest) // whoever refused it, this was too fast
+			w.rate = max(w.rate*w.slow(), w.slowest()) // whoever refused it, this was too fast
 		}
 		if a.Refused || a.Lost || !g.probe || now < w.until || len(a.Statements) > 0 {
 			kept = append(kept, w)

@@ -13,7 +13,7 @@ type share struct {
 
 // count takes in an answer, after which so much is in flight, about a limit that is, or
 // is not, spent.
-func (s *share) count(o outcome, limit, inflight int, spent bool) {
+func (s *share) count(o *outcome, limit, inflight int, spent bool) {
 	switch back := o.probe && !o.refused && !spent; {
 	case back:
 		// Who comes first after the reset gets more than who comes last, in turns.

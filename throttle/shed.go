@@ -42,7 +42,7 @@ const (
 
 // tell takes in an answer, which may be a failure, and reports whether that is a refusal.
 // After a trial that showed otherwise there is none for as long as a hold may be.
-func (s *shed) tell(g Grant, now instant, failed bool, l *Limiter) (refused bool) {
+func (s *shed) tell(g *Grant, now instant, failed bool, l *Limiter) (refused bool) {
 	if s.trial == failures {
 		return s.suspect(now, failed, l)
 	}

@@ -11,7 +11,8 @@ func (l *Limiter) Told(g Grant, a Answer) (held time.Duration) {
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() {
-		l.hear(g.elsewhere(l), now, &a)
+		g := g.elsewhere(l)
+		l.hear(&g, now, &a)
 	})
 	return max(l.hold.sub(now), 0)
 }

@@ -36,13 +36,13 @@ const (
 const maxSpeakers = 16
 
 // compare looks whether the statement in the answer to a request of l is about a limit of
-// which others of the tree know. It requires that l has learned it.
-func (l *Limiter) compare(g Grant, now instant, st *Statement) {
+// which others of the tree know. It requires that l has learned it, in w.
+func (l *Limiter) compare(w *window, g *Grant, now instant, st *Statement) {
 	root := l.root()
 	if !slices.Contains(root.speakers, l) && len(root.speakers) < maxSpeakers {
 		root.speakers = append(root.speakers, l)
 	}
-	w, remaining := l.server.known(st), max(st.Remaining, 0)
+	remaining := max(st.Remaining, 0)
 	switch {
 	case w.users == nil:
 		w.said = remaining

@@ -160,7 +160,7 @@ func (w *window) take(now instant, inflight int) (probe bool) {
 }
 
 // learn takes in a statement that came with the answer to g.
-func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limiter) {
+func (w *window) learn(g *Grant, now instant, st *Statement, a *Answer, l *Limiter) {
 	cost := g.cost()
 	o := outcome{
 		sent: g.sent, now: now, n: cost.learned(w.unit), refused: a.Refused, probe: g.probe && w.probing,
@@ -182,7 +182,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 	floors := w.floors
 	o.moved = w.restate(g, now, st)
 	o.floored = w.floors && !floors
-	w.observe(o, w, l.maxHold())
+	w.observe(&o, w, l.maxHold())
 
 	switch {
 	case w.least > 0:
@@ -192,9 +192,9 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 		w.tried.use()
 		w.wrong.use()
 	}
-	w.count(o, w.limit, l.server.under(w), w.least <= 0)
+	w.count(&o, w.limit, l.server.under(w), w.least <= 0)
 	w.spread = l.plan(w.limit, w.late.sub(now))
-	w.missed(o)
+	w.missed(&o)
 	w.look(now, l)
 	if a.Refused && a.Hold > 0 {
 		// The hint holds the bucket; it says when one request may go, where a reset
@@ -210,7 +210,7 @@ func (w *window) learn(g Grant, now instant, st *Statement, a *Answer, l *Limite
 // least of what has come back since is a lower bound of what there is now, but
 // for what is in flight, and all that is older is out of date. It reports
 // whether the answer is newer than all before it.
-func (w *window) tally(g Grant, remaining int, order uint64) (newer bool) {
+func (w *window) tally(g *Grant, remaining int, order uint64) (newer bool) {
 	if g.order >= w.stated {
 		// It was sent after all the others had come back (or is the first).
 		w.least, w.fresh, w.since = remaining, math.MaxInt, order
