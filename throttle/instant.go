@@ -13,7 +13,11 @@ func (t instant) add(d time.Duration) instant { return t + instant(d) }
 func (t instant) sub(u instant) time.Duration { return time.Duration(t - u) }
 
 // time returns t for those who reckon in time.Time. Only differences mean anything.
-func (t instant) time() time.Time { return time.Unix(0, int64(t)) }
+func (t instant) time() time.Time { return epoch.Add(time.Duration(t)) }
+
+// epoch has a reading of the monotonic clock, and so has what is added to it: two such
+// times are subtracted in a fraction of the time that others take.
+var epoch = time.Now()
 
 // ages bounds what servers say and what rates amount to, so that no sum of an
 // instant and a few durations can overflow.
