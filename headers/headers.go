@@ -192,13 +192,14 @@ func Tells(h http.Header) bool { return tells(h, nil) }
 
 func tells(h http.Header, own *table) bool {
 	for key := range h {
-		if own != nil && own.lookup(key) != nil {
-			return true
+		var f *field
+		if own != nil {
+			f = own.lookup(key)
 		}
-		if len(key) > 8 && key[:8] == "Content-" || key == "Date" {
-			continue // the most frequent are told at a glance
+		if f == nil && key != "Date" && (len(key) <= 8 || key[:8] != "Content-") { // the most frequent are told at a glance
+			f = lookup(key)
 		}
-		if lookup(key) != nil {
+		if f != nil && f.role != ignored {
 			return true
 		}
 	}

@@ -62,6 +62,20 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+func BenchmarkTells(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		h    http.Header
+	}{{"Few", fields(few...)}, {"Many", fields(many...)}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Tells(c.h)
+			}
+		})
+	}
+}
+
 func BenchmarkReader(b *testing.B) {
 	r := &Reader{Dialects: []Dialect{{
 		Name: "acme", Unit: "tokens", Step: time.Millisecond, Limit: "X-Acme-Quota", Remaining: "X-Acme-Quota-Left", Reset: "X-Acme-Quota-Reset",
