@@ -23,8 +23,11 @@ import (
 type Answer int
 
 const (
-	// Plain says nothing of limits.
+	// Plain says nothing of limits, in three headers.
 	Plain Answer = iota
+	// Usual says nothing of limits either, in as many headers as an answer has that came
+	// through a proxy or two.
+	Usual
 	// Epoch has X-RateLimit headers with a reset in seconds since 1970, as GitHub's.
 	Epoch
 	// Delta has X-RateLimit headers with a reset in seconds from now.
@@ -50,7 +53,13 @@ func NewBase(a Answer) http.RoundTripper {
 		"Content-Length": {"0"},
 		"Date":           {now.UTC().Format(http.TimeFormat)},
 	}}
-	if a == Plain {
+	switch a {
+	case Plain:
+		return b
+	case Usual:
+		for _, name := range usual {
+			b.header.Set(name, "some text")
+		}
 		return b
 	}
 	reset := strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
@@ -68,6 +77,12 @@ func NewBase(a Answer) http.RoundTripper {
 		c.texts[i] = strconv.Itoa(limit - 1 - i)
 	}
 	return c
+}
+
+// usual are names of headers beside those of Plain.
+var usual = []string{
+	"Server", "Cache-Control", "Vary", "Strict-Transport-Security", "X-Content-Type-Options", "Referrer-Policy", "Etag", "X-Request-Id",
+	"Cf-Ray", "X-Vendor-Version", "X-Vendor-Region",
 }
 
 type base struct{ header http.Header }

@@ -5,7 +5,7 @@ import (
 )
 
 func (a Answer) String() string {
-	return [...]string{"plain", "epoch", "delta", "countdown"}[a]
+	return [...]string{"plain", "usual", "epoch", "delta", "countdown"}[a]
 }
 
 func BenchmarkGet(b *testing.B) {
@@ -86,13 +86,14 @@ func TestGrantAllocatesNothing(t *testing.T) {
 func TestPacerAllocatesNothing(t *testing.T) {
 	for _, s := range []Subject{
 		{"nothing configured", Plain, newPacer},
+		{"nothing configured", Usual, newPacer},
 		{"a quota", Plain, newPacerQuota},
 		{"epoch", Epoch, newPacer},
 		{"delta", Delta, newPacer},
 		{"countdown", Countdown, newPacer},
 	} {
 		for name, c := range map[string]*caller{"GET": newGet(), "POST": newPost()} {
-			t.Run(s.Name+"/"+name, func(t *testing.T) {
+			t.Run(s.Name+"/"+s.Answer.String()+"/"+name, func(t *testing.T) {
 				rt, base := s.New(), NewBase(s.Answer)
 				c.warm(t, rt)
 				call := func() {

@@ -46,6 +46,8 @@ func Subjects() []Subject {
 		{"rehttp", Plain, newRehttp},
 		{"go-retryablehttp", Plain, newRetryable},
 		{"failsafehttp retry", Plain, newFailsafe},
+		{Bare, Usual, bare},
+		{"pacer, nothing configured, usual headers", Usual, newPacer},
 		{Bare, Epoch, bare},
 		{"pacer, X-RateLimit headers, reset as epoch", Epoch, newPacer},
 		{Bare, Delta, bare},

@@ -12,7 +12,7 @@ import (
 // rate.Limiter add.
 const (
 	plainAim = 1.5 // where the server says nothing of limits
-	learnAim = 4.0 // where its headers are read and learned from
+	learnAim = 4.0 // where its headers are many, or learned from
 )
 
 // printAims says of each aim whether it is met, and reports whether all are.
