@@ -90,7 +90,7 @@ func (s *lease) alone(now instant) bool {
 	}
 	if s.local == nil && s.l.Outage == Share {
 		for _, q := range s.quotas {
-			b := newLedger(Quota{N: q.N, Per: time.Duration(float64(q.per()) * float64(s.members) / safely), Burst: 1, Debt: true}, 0, 0)
+			b := newLedger(Quota{N: q.N, Per: time.Duration(float64(q.per()) * float64(s.members) / safely), Burst: 1, Debt: true}, 0, 0, 0)
 			b.drain(now)
 			s.local = append(s.local, b)
 		}

@@ -38,6 +38,7 @@ import (
 //     once. To a server that is a strict bucket, a Burst of 2 + N·E/Per says what it bears.
 //   - SlidingWindow, SlidingLog, FixedWindow: of all tokens until the last slot, c included, all
 //     but N left Per + E ago: what was sent up to E late has left Per before what is sent on time.
+//     Of slots that are no more than twice the Horizon ahead, each later one is not before.
 //     Slots so near together join a cell, which leaves Per + E after the last of it: Per/Cells
 //     of a SlidingWindow, E of the others, which bounds what is to be remembered. A FixedWindow is
 //     counted as a SlidingLog: when the server's window begins is told by the request that

@@ -20,13 +20,13 @@ type ledger interface {
 	owe(now instant, n int)
 	give(now, slot instant, n int)
 	// set changes the numbers of the quota.
-	set(q Quota, late time.Duration)
+	set(q Quota, late, horizon time.Duration)
 	// drain makes it one that was used evenly up to t.
 	drain(t instant)
 }
 
 // newLedger returns that of q, new.
-func newLedger(q Quota, late time.Duration, wall int64) ledger {
+func newLedger(q Quota, late, horizon time.Duration, wall int64) ledger {
 	var l ledger
 	switch q.Kind {
 	case TokenBucket:
@@ -36,7 +36,7 @@ func newLedger(q Quota, late time.Duration, wall int64) ledger {
 	default:
 		l = &slotWindow{}
 	}
-	l.set(q, late)
+	l.set(q, late, horizon)
 	return l
 }
 

@@ -32,7 +32,7 @@ type slotPeak struct {
 	missing time.Duration
 }
 
-func (b *slotBucket) set(q Quota, late time.Duration) {
+func (b *slotBucket) set(q Quota, late, _ time.Duration) {
 	b.quota, b.per = q, q.per()
 	b.tolerance = b.work(q.burst()) - late
 	if b.tolerance < b.work(1) {

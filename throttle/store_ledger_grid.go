@@ -13,7 +13,7 @@ type slotGrid struct {
 	quota     Quota
 }
 
-func (g *slotGrid) set(q Quota, late time.Duration) {
+func (g *slotGrid) set(q Quota, late, _ time.Duration) {
 	g.quota, g.per, g.late = q, q.per(), late
 	for _, l := range []limit{g.limit, g.early} {
 		switch w := l.(type) {

@@ -6,14 +6,17 @@ import (
 	"time"
 )
 
-// slotWindow is a window of what went in the last Per and Late.
+// slotWindow is a window of what went in the last Per and Late. Slots that are soon are in order, so
+// that it need not remember what has left when they come.
 type slotWindow struct {
 	log   sliding
 	quota Quota
+	soon  time.Duration
+	order instant // no slot is before
 }
 
-func (w *slotWindow) set(q Quota, late time.Duration) {
-	w.quota = q
+func (w *slotWindow) set(q Quota, late, horizon time.Duration) {
+	w.quota, w.soon = q, 2*horizon
 	w.log.n, w.log.per, w.log.cell = int64(q.N), q.per()+late, late
 	if q.Kind == SlidingWindow {
 		w.log.cell = q.per() / time.Duration(q.cells())
@@ -22,13 +25,18 @@ func (w *slotWindow) set(q Quota, late time.Duration) {
 
 // when counts what comes after t too: then each window that t is in holds.
 func (w *slotWindow) when(t instant, n int) instant {
-	at, _ := w.log.when(t, 0, n)
+	at, _ := w.log.when(max(t, w.order), 0, n)
 	return at
 }
 
 func (w *slotWindow) take(now, slot instant, n int) {
 	s := &w.log
-	s.purge(now)
+	if slot.sub(now) > w.soon {
+		s.purge(now)
+	} else {
+		s.purge(slot)
+		w.order = max(w.order, slot)
+	}
 	live := s.entries[s.head:]
 	i := sort.Search(len(live), func(i int) bool { return live[i].last >= slot })
 	if i == len(live) {
@@ -52,7 +60,7 @@ func (w *slotWindow) take(now, slot instant, n int) {
 	}
 }
 
-func (w *slotWindow) owe(now instant, n int)        { w.take(now, now, n) }
+func (w *slotWindow) owe(now instant, n int)        { w.take(now, max(now, w.order), n) }
 func (w *slotWindow) give(now, slot instant, n int) { w.log.give(now, slot, n) }
 
 func (w *slotWindow) drain(t instant) {

@@ -122,11 +122,11 @@ func (s *MemoryStore) bucket(r *Request, now instant) (b *storeBucket, lost bool
 		if i < len(b.quotas) && alikeLedger(&b.quotas[i], &q) {
 			ledgers[i], since[i] = b.ledgers[i], b.since[i]
 			if b.quotas[i] != q || b.late != late {
-				ledgers[i].set(q, late)
+				ledgers[i].set(q, late, r.Horizon)
 			}
 			continue
 		}
-		ledgers[i] = newLedger(q, late, wall)
+		ledgers[i] = newLedger(q, late, r.Horizon, wall)
 		if !fresh {
 			since[i] = max(now.add(r.Horizon), b.last)
 			ledgers[i].drain(since[i])

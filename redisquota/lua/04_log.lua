@@ -1,6 +1,8 @@
 -- A window of what went in the last Per: SlidingLog, SlidingWindow, FixedWindow. In the
--- state is how much is in it; its cells are in a sorted set of their own, by their last
--- slot, so that one call reads and writes few of them, however many there are.
+-- state is how much is in it, and the slot that no later one is before: those that are soon are
+-- in order, so that what has left when they come need not be remembered. Its cells are in a sorted
+-- set of their own, by their last slot, so that one call reads and writes few of them, however many
+-- there are.
 
 local log = { chunk = 16 } -- how many cells are read at a time
 
@@ -95,14 +97,14 @@ function log.add(q, first, last, count)
 end
 
 function log.read(q, state)
-  q.used = state[1]
+  q.used, q.order = state[1], state[2]
   q.cells, q.oldest, q.added, q.known, q.unread, q.fetched = {}, 1, {}, {}, true, 0
   q.created = not log.get(q, 1)
   return q.created and q.used > 0 -- then it is lost
 end
 
 function log.write(q)
-  return { whole(q.used) }
+  return { whole(q.used), whole(q.order) }
 end
 
 function log.flush(q)
@@ -122,6 +124,7 @@ function log.flush(q)
 end
 
 function log.drain(q, t)
+  q.order = 0
   q.used, q.cells, q.oldest, q.added, q.known, q.unread = 0, {}, 1, {}, {}, false
   q.wipe = true
   for k = 1, 10 do
@@ -139,6 +142,7 @@ end
 -- when looks for the cell with which enough has left. It counts what comes after t too: then each
 -- window that t is in holds.
 function log.when(q, t, n)
+  t = math.max(t, q.order)
   local excess, i = q.used + n - q.n, q.oldest
   while excess > 0 do
     local c = log.get(q, i)
@@ -155,8 +159,12 @@ function log.when(q, t, n)
 end
 
 function log.take(q, now, slot, n)
+  local left = now
+  if slot - now <= 2 * horizon then
+    left, q.order = slot, math.max(q.order, slot)
+  end
   local c = log.get(q, q.oldest)
-  while c and now >= c.last + q.span do
+  while c and left >= c.last + q.span do
     q.used = q.used - c.count
     c.count = 0
     q.oldest = q.oldest + 1
@@ -175,7 +183,7 @@ function log.take(q, now, slot, n)
 end
 
 function log.owe(q, now, n)
-  log.take(q, now, now, n)
+  log.take(q, now, math.max(now, q.order), n)
 end
 
 -- give comes before each take of the same call: all that counts is in the sorted set, or
