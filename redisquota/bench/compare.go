@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,7 +20,7 @@ const processes, workers = 10, 4
 
 // compare runs each peer: saturated, at a distance, and told to stop.
 func compare(ctx context.Context, w io.Writer, addr string, span time.Duration) error {
-	fmt.Fprintln(w, "| limiter | most in a second | utilisation | round trips per request | Jain | added wait, Redis 20 ms away, p50 | p99 | all stop after |")
+	fmt.Fprintln(w, "| limiter | most in a second | utilisation | round trips per request | Jain | added wait, Redis 20 ms away, p50 | p99 | all hear of a hold after |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	far, err := newFar(ctx, addr, 10*time.Millisecond)
 	if err != nil {
@@ -25,19 +28,19 @@ func compare(ctx context.Context, w io.Writer, addr string, span time.Duration) 
 	}
 	defer far.close()
 	for _, p := range peers {
-		r, err := saturate(ctx, addr, span, p.make)
+		r, err := saturate(ctx, addr, span, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		p50, p99, err := distant(ctx, addr, far.addr, span/2, p.make)
+		p50, p99, err := distant(ctx, addr, far.addr, span, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		stop := "never"
-		if r.stops {
-			stop = r.stop.Round(10 * time.Microsecond).String()
+		stop, err := stopped(ctx, addr, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		fmt.Fprintf(w, "| %s | %d | %.3f | %.2f | %.3f | %v | %v | %s |\n", p.name, r.most, r.used, r.trips, r.jain,
+		fmt.Fprintf(w, "| %s | %d | %.3f | %.3f | %.3f | %v | %v | %s |\n", p.name, r.most, r.used, r.trips, r.jain,
 			p50.Round(100*time.Microsecond), p99.Round(100*time.Microsecond), stop)
 	}
 	return nil
@@ -60,12 +63,10 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 type result struct {
 	most              int
 	used, trips, jain float64
-	stop              time.Duration
-	stops             bool
 }
 
 // fleet makes the limiters, on a server that knows nothing, and lets what is there at the beginning be used up.
-func fleet(ctx context.Context, plain, addr string, n int, late time.Duration, mk maker) (all []limiter, trips *counter, end func(), err error) {
+func fleet(ctx context.Context, plain, addr string, n int, late time.Duration, p peer) (all []limiter, trips *counter, end func(), err error) {
 	c := redis.NewClient(&redis.Options{Addr: plain})
 	err = c.FlushAll(ctx).Err()
 	_ = c.Close()
@@ -86,7 +87,7 @@ func fleet(ctx context.Context, plain, addr string, n int, late time.Duration, m
 		c := redis.NewClient(&redis.Options{Addr: addr})
 		c.AddHook(trips)
 		clients = append(clients, c)
-		l, err := mk(c, late)
+		l, err := p.make(c, p.n, late)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -95,9 +96,9 @@ func fleet(ctx context.Context, plain, addr string, n int, late time.Duration, m
 	return all, trips, end, nil
 }
 
-// saturate has all workers always want more, and at the end has one process be told to stop for a second.
-func saturate(ctx context.Context, addr string, span time.Duration, mk maker) (r result, err error) {
-	all, trips, end, err := fleet(ctx, addr, addr, processes, 0, mk)
+// saturate has all workers always want more.
+func saturate(ctx context.Context, addr string, span time.Duration, p peer) (r result, err error) {
+	all, trips, end, err := fleet(ctx, addr, addr, processes, 0, p)
 	if err != nil {
 		return r, err
 	}
@@ -135,7 +136,7 @@ func saturate(ctx context.Context, addr string, span time.Duration, mk maker) (r
 	finish, last, each1, trips1 := snapshot()
 	n := len(last) - len(first)
 	r.most = most(last)
-	r.used = float64(n) / (finish.Sub(begin).Seconds() * perSecond)
+	r.used = float64(n) / (finish.Sub(begin).Seconds() * float64(p.n))
 	r.trips = float64(trips1-trips0) / float64(n)
 	var sum, squares float64
 	for i := range each1 {
@@ -144,14 +145,6 @@ func saturate(ctx context.Context, addr string, span time.Duration, mk maker) (r
 		squares += d * d
 	}
 	r.jain = sum * sum / (processes * squares)
-	told := time.Now()
-	if r.stops = all[0].pause(time.Second); r.stops {
-		if err := sleep(ctx, 900*time.Millisecond); err != nil {
-			return r, err
-		}
-		_, sent, _, _ := snapshot()
-		r.stop = max(sent[len(sent)-1].Sub(told), 0)
-	}
 	cancel()
 	wait.Wait()
 	return r, nil
@@ -170,10 +163,50 @@ func most(sends []time.Time) (n int) {
 	return n
 }
 
-// distant has two processes use a half of the limit, each a request each 40 ms, with Redis far away, and returns how long
-// they waited. Late is longer than a round trip there.
-func distant(ctx context.Context, plain, addr string, span time.Duration, mk maker) (p50, p99 time.Duration, err error) {
-	all, _, end, err := fleet(ctx, plain, addr, 2, 50*time.Millisecond, mk)
+// stopped has one process of ten be told to hold, again and again, and returns when the others know of it, in the median.
+func stopped(ctx context.Context, addr string, p peer) (string, error) {
+	all, _, end, err := fleet(ctx, addr, addr, processes, 0, p)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	if _, ok := all[0].(pauser); !ok {
+		return "never", nil
+	}
+	for _, l := range all {
+		if err := l.wait(ctx); err != nil {
+			return "", err
+		}
+	}
+	const times, hold = 21, 200 * time.Millisecond
+	var took []time.Duration
+	for range times {
+		if err := sleep(ctx, 2*hold); err != nil {
+			return "", err
+		}
+		start := time.Now()
+		all[0].(pauser).pause(hold)
+		for _, l := range all[1:] {
+			for !l.(pauser).paused() {
+				if time.Since(start) > hold {
+					return "", errors.New("a hold that nobody heard of")
+				}
+				runtime.Gosched()
+			}
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return took[times/2].Round(10 * time.Microsecond).String(), nil
+}
+
+// farLate is the Late of those who have one when the server is 20 ms away.
+const farLate = 200 * time.Millisecond
+
+// distant has two processes use a half of the limit, at random, with Redis far away, and returns how long
+// they waited.
+func distant(ctx context.Context, plain, addr string, span time.Duration, p peer) (p50, p99 time.Duration, err error) {
+	all, _, end, err := fleet(ctx, plain, addr, 2, farLate, p)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -184,12 +217,15 @@ func distant(ctx context.Context, plain, addr string, span time.Duration, mk mak
 	defer cancel()
 	begin := time.Now()
 	var wait sync.WaitGroup
-	for _, l := range all {
+	for i, l := range all {
+		r := rand.New(rand.NewPCG(uint64(i), 1))
 		wait.Go(func() {
-			tick := time.NewTicker(40 * time.Millisecond)
-			defer tick.Stop()
-			for ctx.Err() == nil {
-				<-tick.C
+			next := time.Now()
+			for {
+				next = next.Add(time.Duration(r.ExpFloat64() * float64(4*time.Second) / float64(p.n)))
+				if sleep(ctx, max(time.Until(next), 0)) != nil {
+					return
+				}
 				wait.Go(func() {
 					start := time.Now()
 					if l.wait(ctx) != nil || start.Sub(begin) < 2*time.Second {

@@ -14,52 +14,69 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// perSecond is the limit of all.
-const perSecond = 100
-
 // limiter is one process's.
 type limiter interface {
 	// wait returns when one request may go.
 	wait(ctx context.Context) error
-	// pause is told that the server wants nothing for d; false if it cannot tell the others.
-	pause(d time.Duration) bool
 	close()
 }
 
-// maker makes the limiter of a process. Late is for those who have such a thing.
-type maker = func(c *redis.Client, late time.Duration) (limiter, error)
+// pauser is one that can tell others what a server said.
+type pauser interface {
+	pause(d time.Duration) // nothing is to go for d
+	paused() bool
+}
 
-// peers are what is compared.
-var peers = []struct {
+// peer is what is compared.
+type peer struct {
 	name string
+	n    int // that a second grants
 	make maker
-}{
-	{"pacer, `100/s`", newPacer("100/s")},
-	{"pacer, `100/s burst 10`", newPacer("100/s burst 10")},
-	{"pacer, `100/s log`", newPacer("100/s log")},
-	{"go-redis/redis_rate v10", func(c *redis.Client, _ time.Duration) (limiter, error) { return rate{redis_rate.NewLimiter(c)}, nil }},
-	{"throttled v2, goredisstore.v9", newThrottled},
+}
+
+// maker makes the limiter of a process. Late is for those who have such a thing.
+type maker = func(c *redis.Client, n int, late time.Duration) (limiter, error)
+
+var peers = []peer{
+	{"pacer, `100/s`", 100, newPacer("100/s")},
+	{"pacer, `100/s burst 10`", 100, newPacer("100/s burst 10")},
+	{"pacer, `100/s log`", 100, newPacer("100/s log")},
+	{"go-redis/redis_rate v10, 100 a second", 100, newRate},
+	{"throttled v2, goredisstore.v9, 100 a second", 100, newThrottled},
+	{"pacer, `1000/s`", 1000, newPacer("1000/s")},
+	{"pacer, `1000/s burst 100`", 1000, newPacer("1000/s burst 100")},
+	{"pacer, `1000/s log`", 1000, newPacer("1000/s log")},
+	{"go-redis/redis_rate v10, 1000 a second", 1000, newRate},
+	{"throttled v2, goredisstore.v9, 1000 a second", 1000, newThrottled},
 }
 
 type pacer struct{ l *throttle.Limiter }
 
 func newPacer(text string) maker {
-	return func(c *redis.Client, late time.Duration) (limiter, error) {
+	return func(c *redis.Client, _ int, late time.Duration) (limiter, error) {
 		quotas, err := throttle.ParseQuotas(text)
 		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Store: goredis.New(c), Late: late}}, err
 	}
 }
 
 func (p pacer) wait(ctx context.Context) error { return p.l.Wait(ctx, 1) }
-func (p pacer) pause(d time.Duration) bool     { p.l.Pause(d); return true }
+func (p pacer) pause(d time.Duration)          { p.l.Pause(d) }
+func (p pacer) paused() bool                   { return p.l.State().Held > 0 }
 func (p pacer) close()                         { _ = p.l.Close() }
 
 // rate is polled as its documentation shows.
-type rate struct{ l *redis_rate.Limiter }
+type rate struct {
+	l *redis_rate.Limiter
+	n int
+}
+
+func newRate(c *redis.Client, n int, _ time.Duration) (limiter, error) {
+	return rate{redis_rate.NewLimiter(c), n}, nil
+}
 
 func (r rate) wait(ctx context.Context) error {
 	for {
-		res, err := r.l.Allow(ctx, "api", redis_rate.PerSecond(perSecond))
+		res, err := r.l.Allow(ctx, "api", redis_rate.PerSecond(r.n))
 		if err != nil {
 			return err
 		}
@@ -72,19 +89,21 @@ func (r rate) wait(ctx context.Context) error {
 	}
 }
 
-func (rate) pause(time.Duration) bool { return false }
-func (rate) close()                   {}
+func (rate) close() {}
 
 // gcra is throttled's. It has the burst that its own examples have: a tenth.
-type gcra struct{ l *throttled.GCRARateLimiterCtx }
+type gcra struct {
+	l *throttled.GCRARateLimiterCtx
+	n int
+}
 
-func newThrottled(c *redis.Client, _ time.Duration) (limiter, error) {
+func newThrottled(c *redis.Client, n int, _ time.Duration) (limiter, error) {
 	store, err := throttledredis.NewCtx(c, "throttled:")
 	if err != nil {
 		return nil, err
 	}
-	l, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerSec(perSecond), MaxBurst: perSecond / 10})
-	return gcra{l}, err
+	l, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerSec(n), MaxBurst: n / 10})
+	return gcra{l, n}, err
 }
 
 func (g gcra) wait(ctx context.Context) error {
@@ -94,7 +113,7 @@ func (g gcra) wait(ctx context.Context) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil: // others came between too often: it gives up after ten tries
-			res.RetryAfter = time.Second / perSecond
+			res.RetryAfter = time.Second / time.Duration(g.n)
 		case !limited:
 			return nil
 		}
@@ -104,8 +123,7 @@ func (g gcra) wait(ctx context.Context) error {
 	}
 }
 
-func (gcra) pause(time.Duration) bool { return false }
-func (gcra) close()                   {}
+func (gcra) close() {}
 
 var errNegative = errors.New("bench: a wait without an end")
 
