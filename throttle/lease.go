@@ -20,8 +20,9 @@ type lease struct {
 	sum   []int   // of what is left of them
 	dies  instant // when the first of them does; not before that
 	epoch int     // slots of an older one cannot come back
-	rate  rhythm
-	dead  rhythm // slots that got too old
+	rate  rhythm  // of what goes, in a second
+	soon  rhythm  // and in a moment
+	dead  rhythm  // slots that got too old
 	busy  backlog
 	unit  []int // what the latest claim cost
 

@@ -1,6 +1,9 @@
 package throttle
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // backlog is how few waited, right after somebody went, in the last two quarters of a horizon.
 type backlog struct {
@@ -22,15 +25,17 @@ func (b *backlog) count(now instant, waiting int) {
 // steady reports whether there were always others.
 func (b *backlog) steady() bool { return min(b.least, b.before) > 0 }
 
-// rhythm is how often something happens: what happened longer ago than a second
-// or so counts ever less.
+// rhythm is how often something happened lately: what happened longer ago than some time
+// counts ever less.
 type rhythm struct {
-	perSecond float64
-	at        instant
+	n  float64 // in that time
+	at instant
 }
 
-func (r *rhythm) now(now instant) float64 {
-	return r.perSecond * math.Exp(-now.sub(r.at).Seconds())
+func (r *rhythm) now(now instant, lately time.Duration) float64 {
+	return r.n * math.Exp(-float64(now.sub(r.at))/float64(lately))
 }
 
-func (r *rhythm) count(now instant, n float64) { r.perSecond, r.at = r.now(now)+n, now }
+func (r *rhythm) count(now instant, n float64, lately time.Duration) {
+	r.n, r.at = r.now(now, lately)+n, now
+}

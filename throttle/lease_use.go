@@ -4,18 +4,22 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // take charges w to the slots in hand, and notes in g which.
 func (s *lease) take(g *Grant, at, now instant, w *want) {
 	var buf costs
 	n := s.cost(buf[:0], &w.demand, !w.urgent())
-	s.rate.count(now, 1)
+	s.rate.count(now, 1, time.Second)
+	s.soon.count(now, 1, moment)
 	s.busy.count(now, max(s.l.line.waiting-1, 0))
 	if empty(n) {
 		return
 	}
-	s.unit = append(s.unit[:0], n...)
+	if s.own == len(s.quotas) || !w.urgent() { // what is reserved is not got ahead
+		s.unit = append(s.unit[:0], n...)
+	}
 	g.Share()
 	for _, h := range s.hand {
 		if h.from > now || empty(n) {
@@ -61,7 +65,7 @@ func (s *lease) purge(now instant) {
 		s.wasted += total(h.left)
 		s.busy.count(now, 0) // nobody was there
 		if one := s.quotas.work(s.unit); one > 0 {
-			s.dead.count(now, float64(s.quotas.work(h.left))/float64(one))
+			s.dead.count(now, float64(s.quotas.work(h.left))/float64(one), time.Second)
 		}
 		s.giveBack(now, h, h.left)
 		return true

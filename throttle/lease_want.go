@@ -53,8 +53,8 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 	goal := s.goal(now, share, congested)
 	switch {
 	case head != nil && !s.ready(now, head):
-	case head != nil && !suffices(s.sum, need) && (!s.full && !congested || 2*hand <= share):
-	case goal > 0 && 2*hand <= goal:
+	case head != nil && !suffices(s.sum, need) && (!s.full && !congested || s.low(hand, share)):
+	case goal > 0 && s.low(hand, goal):
 	default:
 		return nil, nil
 	}
@@ -99,6 +99,12 @@ func (s *lease) sooner(now instant, head *Waiter) []Ask {
 	return asks
 }
 
+// low reports whether so little is in hand that there should be more: a quarter of what is wanted, or what
+// will be used until a reply is here.
+func (s *lease) low(hand, goal time.Duration) bool {
+	return hand <= min(goal/4+2*s.took()/time.Duration(max(s.members, 1)), goal/2)
+}
+
 // trim gives back the slots that come last, if those who wait do not need them.
 func (s *lease) trim(now instant) {
 	need := s.needed()
@@ -115,6 +121,12 @@ func (s *lease) trim(now instant) {
 	}
 }
 
+// If so many go in a moment, as they do when a window begins, as many may follow at once.
+const (
+	burst  = 3
+	moment = 10 * time.Millisecond
+)
+
 // goal is how much to have in hand for those who may come, as work. While some go without having
 // others behind them, that is what will be used while slots are good, and half of it, to be
 // sure. Else all members want the same, whatever they send: see Ask.
@@ -126,7 +138,11 @@ func (s *lease) goal(now instant, share time.Duration, congested bool) time.Dura
 	if congested {
 		return time.Duration(float64(share) * s.thrift(now))
 	}
-	n, thrift := s.rate.now(now)*(s.late-s.took()).Seconds(), s.thrift(now)
+	thrift := s.thrift(now)
+	n := s.rate.now(now, time.Second) * (s.late - s.took()).Seconds()
+	if many := s.soon.now(now, moment); many >= burst {
+		n = max(n, 2*many)
+	}
 	switch {
 	case n >= 2:
 		return time.Duration(n / 2 * thrift * float64(one))
@@ -139,8 +155,8 @@ func (s *lease) goal(now instant, share time.Duration, congested bool) time.Dura
 // thrift is the part of what would be good to have in hand that there should be: the less, the more of it
 // was not used lately. Half, if a fifth was not.
 func (s *lease) thrift(now instant) float64 {
-	used := s.rate.now(now)
-	return used / max(used+4*s.dead.now(now), 1e-9)
+	used := s.rate.now(now, time.Second)
+	return used / max(used+4*s.dead.now(now, time.Second), 1e-9)
 }
 
 // blocked returns when nothing but the store stands in the way of w.
