@@ -15,7 +15,11 @@ import (
 func TestStoreCluster(t *testing.T) {
 	s := realServer(t, "--cluster-enabled", "yes", "--cluster-config-file", t.TempDir()+"/nodes.conf")
 	plain := dial(t, s)
-	do(t, plain, "cluster", "addslotsrange", 0, 16383)
+	all := []any{"cluster", "addslots"}
+	for slot := range 16384 {
+		all = append(all, slot)
+	}
+	do(t, plain, all...)
 	for range 1000 {
 		if info, err := plain.ClusterInfo(t.Context()).Result(); err == nil && strings.Contains(info, "cluster_state:ok") {
 			break

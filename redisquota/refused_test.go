@@ -83,10 +83,30 @@ func rights(t *testing.T) string {
 	return strings.Join(strings.Fields(all), " ")
 }
 
+// version is that of the server, as far as it says which Redis it is like.
+func version(t *testing.T, c *redis.Client) (v float64) {
+	t.Helper()
+	info, err := c.Info(t.Context(), "server").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(info, "redis_version:")
+	if _, err := fmt.Sscanf(after, "%3f", &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestStoreRights(t *testing.T) {
 	s := realServer(t)
 	admin := dial(t, s)
 	all := rights(t)
+	switch v := version(t, admin); {
+	case v < 6:
+		t.Skipf("Redis %.1f has no users", v)
+	case v < 6.2: // it has no rights to channels
+		all = strings.NewReplacer("resetchannels ", "", "&pacer:* ", "").Replace(all)
+	}
 	try := func(rights string) error {
 		flushAll(t, admin)
 		args := []any{"acl", "setuser", "pacer", "reset", "on", ">secret"}
