@@ -112,7 +112,7 @@ func (g gcra) wait(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil: // others came between too often: it gives up after ten tries
+		case err != nil || limited && res.RetryAfter < 0: // others came between too often: it gives up after ten tries
 			res.RetryAfter = time.Second / time.Duration(g.n)
 		case !limited:
 			return nil
