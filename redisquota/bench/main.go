@@ -24,13 +24,14 @@ import (
 func main() {
 	write := flag.Bool("write", false, "put the tables into ../README.md")
 	span := flag.Duration("span", 10*time.Second, "how long each run is")
+	only := flag.String("only", "", "make this table only: costs or peers")
 	flag.Parse()
-	if err := run(context.Background(), *write, *span); err != nil {
+	if err := run(context.Background(), *write, *span, *only); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, write bool, span time.Duration) error {
+func run(ctx context.Context, write bool, span time.Duration, only string) error {
 	s, err := server.Real(ctx)
 	if err != nil {
 		return err
@@ -45,6 +46,9 @@ func run(ctx context.Context, write bool, span time.Duration) error {
 		{"costs", func(w io.Writer) error { return costs(ctx, w, c) }},
 		{"peers", func(w io.Writer) error { return compare(ctx, w, s.Addr, span) }},
 	} {
+		if only != "" && only != table.name {
+			continue
+		}
 		var b strings.Builder
 		if err := table.make(io.MultiWriter(os.Stdout, &b)); err != nil {
 			return err
