@@ -36,6 +36,7 @@ type caller struct {
 	surplus        bool    // there may be more in hand than who waits wants
 	room           bool    // there may be slots before those in hand
 	looked         instant // when such were asked for last
+	lull           instant // since when only those who may come want something
 	urgent         bool    // there is something to tell at once
 
 	wake  instant // when to look again what there is to ask or tell; zero if not
@@ -122,7 +123,7 @@ func (s *lease) ask(now instant) {
 	if len(asks) == 0 && !s.urgent {
 		return
 	}
-	s.urgent = false
+	s.urgent, s.lull = false, 0
 	r := &Request{
 		Bucket: s.l.storeName(), Quotas: s.quotas, Late: s.late, Horizon: horizon, Member: s.member, Serial: s.serial,
 		Hand: slices.Clone(s.sum), Asks: asks,

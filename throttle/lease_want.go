@@ -54,7 +54,7 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 	switch {
 	case head != nil && !s.ready(now, head):
 	case head != nil && !suffices(s.sum, need) && (!s.full && !congested || s.low(hand, share)):
-	case goal > 0 && s.low(hand, goal):
+	case goal > 0 && s.low(hand, goal) && (head != nil || s.linger(now)):
 	default:
 		return nil, nil
 	}
@@ -76,6 +76,22 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 		asks = append(asks, Ask{Cost: slices.Clone(s.unit), Count: int((goal - hand + one - 1) / one), Within: within})
 	}
 	return asks, asked
+}
+
+// linger reports whether it was long enough that only those who may come are to be asked for: if many
+// went just now, they may be back at once, and then one call is for both.
+func (s *lease) linger(now instant) bool {
+	if s.soon.now(now, moment) < burst {
+		return true
+	}
+	if s.lull == 0 {
+		s.lull = now
+	}
+	wait := s.lull.add(min(s.took(), time.Millisecond)).sub(now)
+	if wait > 0 {
+		s.later(now, wait)
+	}
+	return wait <= 0
 }
 
 // sooner asks for slots in place of those in hand, if the first of these is far ahead.

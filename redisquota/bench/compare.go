@@ -40,7 +40,7 @@ func compare(ctx context.Context, w io.Writer, addr string, span time.Duration) 
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		fmt.Fprintf(w, "| %s | %d | %.3f | %.3f | %.3f | %v | %v | %s |\n", p.name, r.most, r.used, r.trips, r.jain,
-			p50.Round(100*time.Microsecond), p99.Round(100*time.Microsecond), stop)
+			p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond), stop)
 	}
 	return nil
 }
