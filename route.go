@@ -299,7 +299,7 @@ func (r *router) add(t *Transport, k key, rs *routes, hostname string, parent *b
 	b.Ageing, b.Reserve, b.Spend = t.Ageing, t.Reserve, t.Spend
 	b.budget.Ratio = t.BudgetRatio
 	if t.Store != nil && len(b.quotas) > 0 {
-		b.Store, b.StoreName, b.Outage = t.Store, k.shared(), t.Outage
+		b.Store, b.StoreName, b.Outage, b.Late = t.Store, k.shared(), t.Outage, t.Late
 	}
 	if parent != nil {
 		b.Parent = &parent.Limiter

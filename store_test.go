@@ -1,6 +1,8 @@
 package pacer
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -90,6 +92,34 @@ func TestStoreShares(t *testing.T) {
 			t.Errorf("after Close: %v, want ErrClosed", err)
 		}
 	})
+}
+
+// lates is a store that notes the Late of each request.
+type lates struct {
+	throttle.MemoryStore
+	asked []time.Duration
+}
+
+func (s *lates) Exchange(ctx context.Context, r *throttle.Request) (*throttle.Reply, error) {
+	s.asked = append(s.asked, r.Late)
+	return s.MemoryStore.Exchange(ctx, r)
+}
+
+func TestStoreLate(t *testing.T) {
+	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &lates{}
+			tr := &Transport{Base: &shared{}, Store: store, Late: late, Quotas: Table{"api.test/": {{N: 50}}}}
+			sendFromAll(t, 1, tr)
+			if err := tr.Close(); err != nil {
+				t.Error(err)
+			}
+			want := cmp.Or(late, 10*time.Millisecond)
+			if len(store.asked) == 0 || slices.ContainsFunc(store.asked, func(d time.Duration) bool { return d != want }) {
+				t.Errorf("Late %v: asked for %v, want %v", late, store.asked, want)
+			}
+		})
+	}
 }
 
 // TestStoreSetQuotas gives quotas to a host that had none: they are shared from then on.

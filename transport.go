@@ -91,6 +91,11 @@ type Transport struct {
 	// Outage is what to do while the Store cannot be reached. Zero is throttle.Share.
 	Outage throttle.Outage
 
+	// Late is for how long after its instant in the Store's schedule a request may still go; see
+	// throttle.Limiter.Late. Zero or negative means what suits the quotas, and the distance of
+	// the store. Where no request should wait for a far store, five to ten round trips.
+	Late time.Duration
+
 	// Key splits buckets further, by tenant or credential. If nil, all requests
 	// to a host draw on the same.
 	Key func(*http.Request) string
