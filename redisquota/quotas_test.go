@@ -47,4 +47,6 @@ var kinds = []string{
 	"10/s estimate, 20/4s window grid",
 	"20/s burst 20, 32/4s estimate",
 	"100/s burst 3, 4/s window grid, 20/2s sliding 5",
+	"4/s burst 8",
+	"5/s burst 6 debt, 10/2s log",
 }

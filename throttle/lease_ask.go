@@ -226,7 +226,6 @@ func (s *lease) answered(now, sent instant, r *Request, reply *Reply, asked []cl
 	}
 	s.hear(now, reply)
 	s.refuse(now, r, reply, asked)
-	s.surplus = s.surplus || len(reply.Slots) > 0 && len(asked) == 0 && s.l.line.waiting > 0 // they may come in place of others
 	if len(reply.Slots) == 0 && len(r.Asks) > 0 && len(asked) == 0 {
 		s.scarce = now.add(min(max(reply.Next, 10*time.Millisecond), horizon))
 	}

@@ -11,11 +11,11 @@ import (
 func TestLeaseRoom(t *testing.T) {
 	for _, c := range []struct {
 		quotas string
-		left   int // in the end: the slot ahead is charged, until it has passed
+		left   int // in the end
 	}{
-		{"10/m log", 2},
-		{"10/m window grid", 3}, // it is in the next window
-		{"20/s burst 20, 10/m sliding", 2},
+		{"10/m log", 3},
+		{"10/m window grid", 3},
+		{"20/s burst 20, 10/m sliding", 3},
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -39,9 +39,7 @@ func (s *lease) asks(now instant) (asks []Ask, asked []claimed) {
 		s.trim(now)
 	}
 	if head != nil && s.room {
-		if asks := s.sooner(now, head); asks != nil {
-			return asks, nil
-		}
+		s.sooner(now, head)
 	}
 	share := horizon / time.Duration(max(s.members, 1))
 	congested := s.busy.steady()
@@ -94,25 +92,27 @@ func (s *lease) linger(now instant) bool {
 	return wait <= 0
 }
 
-// sooner asks for slots in place of those in hand, if the first of these is far ahead.
-func (s *lease) sooner(now instant, head *Waiter) []Ask {
+// sooner gives back the slots in hand if the first of these is far ahead: what was asked for again with
+// that is not later.
+func (s *lease) sooner(now instant, head *Waiter) {
 	if wait := s.looked.add(horizon).sub(now); wait > 0 && s.looked != 0 {
 		s.later(now, wait)
-		return nil
+		return
 	}
 	s.room = false
 	var buf costs
-	if at, ok := s.first(now, now, s.cost(buf[:0], &head.demand, !head.urgent())); !ok || at < now.add(2*horizon) {
-		return nil
+	if at, ok := s.first(now, now, s.cost(buf[:0], &head.demand, !head.urgent())); !ok || at <= now.add(2*horizon) {
+		return
 	}
 	s.looked = now
-	asks, _ := s.waiters(now, make([]int, len(s.sum)))
-	for i := range asks {
-		if asks[i].Within < 0 || asks[i].Within > horizon {
-			asks[i].Within = horizon
+	s.hand = slices.DeleteFunc(s.hand, func(h *held) bool {
+		if h.from <= now.add(2*horizon) {
+			return false
 		}
-	}
-	return asks
+		add(s.sum, h.left, -1)
+		s.giveBack(now, h, h.left)
+		return true
+	})
 }
 
 // low reports whether so little is in hand that there should be more: a quarter of what is wanted, or what

@@ -27,10 +27,9 @@ import (
 // handed out for later remain right whatever comes before them:
 //
 //   - TokenBucket: with T = Per/N and τ = Burst·T − E, s ≥ full + c·T − τ, and then
-//     full = max(full, s) + c·T. Full is when the bucket is full again. No slot is before
-//     the one handed out last, unless that came after a time in which the bucket is full:
-//     then others may come before it, with a full of their own, as long as that is not
-//     after it. What is sent in a span of t comes from slots in a span of t + E, hence is at most
+//     full = max(full, s) + c·T. Full is when the bucket is full again. Of slots that are no
+//     more than twice the Horizon ahead, each later one is not before; before those that are
+//     further ahead, 64 at most, others may come with which they remain right. What is sent in a span of t comes from slots in a span of t + E, hence is at most
 //     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most
 //     Burst. Where Burst is too small for that (τ < T), T is longer by the factor
 //     1 + E/P, P the larger of Per and a second, and τ = T: then a span of P sees at most
@@ -58,7 +57,8 @@ import (
 //
 // # What comes back
 //
-// What is returned of a slot that is still to come becomes a hole: it stays charged, and is
+// What is returned of a slot that is more than twice the Horizon ahead is as if it had never been handed
+// out. What is returned of another one that is still to come becomes a hole: it stays charged, and is
 // handed out again, at its own instant, unless there is room before: to the first ask whose
 // cost it covers. What is left of a hole when its instant has passed, or returned
 // after that, is as if it had never been handed out:

@@ -81,7 +81,7 @@ func (b *storeBucket) exchange(r *Request, now instant) *Reply {
 	}
 	if r.Serial > m.serial {
 		if !reply.Lost {
-			b.back(r.Back, now)
+			b.back(r.Back, now, r.Horizon)
 		}
 		b.more(r.More, now)
 	}
@@ -142,7 +142,7 @@ func (b *storeBucket) fill(now instant) {
 }
 
 // back takes back what was not used.
-func (b *storeBucket) back(parts []Part, now instant) {
+func (b *storeBucket) back(parts []Part, now instant, horizon time.Duration) {
 	for _, p := range parts {
 		at := instant(p.Slot)
 		if len(p.Cost) != len(b.ledgers) {
@@ -151,6 +151,10 @@ func (b *storeBucket) back(parts []Part, now instant) {
 		if at < now {
 			b.give(now, at, p.Cost)
 			b.room = true
+			continue
+		}
+		if at > now.add(2*horizon) {
+			b.give(now, at, p.Cost) // nothing is in order with it
 			continue
 		}
 		i, found := slices.BinarySearchFunc(b.holes, at, func(h hole, at instant) int { return cmp.Compare(h.at, at) })

@@ -8,7 +8,7 @@ import (
 // ledger is the arithmetic of one quota in a store: a limit for instants that are still to
 // come. Its methods are those of limit; slots take the place of what went.
 //
-// One slot may be far ahead, of another quota or since it is large. What is there until
+// A slot may be far ahead, of another quota or since it is large. What is there until
 // then is not lost: later slots may come before it, where all that was handed out remains
 // right.
 type ledger interface {

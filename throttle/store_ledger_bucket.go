@@ -3,6 +3,7 @@ package throttle
 import (
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -11,17 +12,22 @@ type slotBucket struct {
 	quota     Quota
 	per       time.Duration // in which N come back
 	tolerance time.Duration // τ
+	soon      time.Duration
 
-	slotBusy          // since it was full last, before the last slot
-	early    slotBusy // what was before that
-	until    instant  // the first slot after early; the bucket is full again by then
-}
-
-// slotBusy is a time in which a bucket is not full.
-type slotBusy struct {
-	full  instant // its end
+	full  instant // when it is full again, but for slots in far
+	order instant // the last slot that is not in far: no later one is before
 	peaks []slotPeak
+	far   []slotFar // slots that are not soon, in their order
 }
+
+// slotFar is a slot before which there may be others.
+type slotFar struct {
+	at instant
+	n  int
+}
+
+// mostFar bounds how many are remembered.
+const mostFar = 64
 
 // slotPeak is what was missing from a full bucket, as the time in which it comes
 // back, right before a slot was taken. Had an earlier slot not been, so much more would
@@ -32,8 +38,8 @@ type slotPeak struct {
 	missing time.Duration
 }
 
-func (b *slotBucket) set(q Quota, late, _ time.Duration) {
-	b.quota, b.per = q, q.per()
+func (b *slotBucket) set(q Quota, late, horizon time.Duration) {
+	b.quota, b.per, b.soon = q, q.per(), 2*horizon
 	b.tolerance = b.work(q.burst()) - late
 	if b.tolerance < b.work(1) {
 		b.per += scale(q.per(), int64(late), int64(max(q.per(), time.Second)))
@@ -44,63 +50,62 @@ func (b *slotBucket) set(q Quota, late, _ time.Duration) {
 // work returns how long n take to come back.
 func (b *slotBucket) work(n int) time.Duration { return scale(b.per, cost(n), int64(b.quota.N)) }
 
-func (b *slotBucket) when(t instant, n int) instant {
-	d := b.work(n) // after which it may be full again
-	ahead := d
+// ahead is how long before the bucket is full n may go.
+func (b *slotBucket) ahead(n int) time.Duration {
 	if b.quota.Debt {
-		ahead = b.work(min(n, b.quota.burst()))
+		n = min(n, b.quota.burst())
 	}
-	if t < b.until {
-		s := max(t, b.early.last(), b.early.full.add(ahead-b.tolerance))
-		if max(b.early.full, s).add(d) <= b.until {
+	return b.tolerance - b.work(n)
+}
+
+func (b *slotBucket) when(t instant, n int) instant {
+	full, order := b.full, b.order
+	for k := 0; ; k++ {
+		s := max(t, order, full.add(-b.ahead(n)))
+		if k == len(b.far) {
 			return s
 		}
+		if f := b.far[k]; s <= f.at && b.bears(max(full, s).add(b.work(n)), k) {
+			return s
+		}
+		order = b.far[k].at
+		full = max(full, order).add(b.work(b.far[k].n))
 	}
-	return max(t, b.last(), b.full.add(ahead-b.tolerance))
+}
+
+// bears reports whether the slots in far from the k-th on remain right if the bucket is full again at full,
+// before them.
+func (b *slotBucket) bears(full instant, k int) bool {
+	for _, f := range b.far[k:] {
+		if f.at < full.add(-b.ahead(f.n)) {
+			return false
+		}
+		full = max(full, f.at).add(b.work(f.n))
+	}
+	return true
 }
 
 func (b *slotBucket) take(now, slot instant, n int) {
-	if slot < b.until {
-		b.early.take(slot, b.work(n))
+	if slot.sub(now) > b.soon && len(b.far) < mostFar {
+		i := sort.Search(len(b.far), func(i int) bool { return b.far[i].at > slot })
+		b.far = slices.Insert(b.far, i, slotFar{slot, n})
 		return
 	}
-	if slot > max(now, b.full) && b.until <= now {
-		b.early, b.until, b.slotBusy = b.slotBusy, slot, slotBusy{}
-	}
-	b.slotBusy.take(slot, b.work(n))
+	b.settle(slot)
+	b.charge(slot, n)
+	b.settle(now.add(b.soon))
 }
 
-func (b *slotBucket) owe(now instant, n int) {
-	d := b.work(n)
-	if now < b.until {
-		b.early.take(max(now, b.early.last()), d)
-		d = max(b.early.full.sub(b.until), 0)
-		b.early.full = b.early.full.add(-d)
-		b.full = b.full.add(d) // peaks are too small now, by which too little comes back
-		return
+// settle has the slots in far up to t be in order.
+func (b *slotBucket) settle(t instant) {
+	n := 0
+	for ; n < len(b.far) && b.far[n].at <= t; n++ {
+		b.charge(b.far[n].at, b.far[n].n)
 	}
-	b.slotBusy.take(max(now, b.last()), d)
+	b.far = slices.Delete(b.far, 0, n)
 }
 
-func (b *slotBucket) give(now, slot instant, n int) {
-	if slot < b.until {
-		b.early.give(now, slot, b.work(n))
-		return
-	}
-	b.slotBusy.give(now, slot, b.work(n))
-}
-
-func (b *slotBucket) drain(t instant) { b.full = t.add(b.tolerance) }
-
-// last is the last slot; zero if there was none.
-func (b *slotBusy) last() instant {
-	if n := len(b.peaks); n > 0 {
-		return b.peaks[n-1].at
-	}
-	return 0
-}
-
-func (b *slotBusy) take(slot instant, work time.Duration) {
+func (b *slotBucket) charge(slot instant, n int) {
 	missing := max(b.full.sub(slot), 0)
 	i := len(b.peaks)
 	for i > 0 && b.peaks[i-1].missing >= missing {
@@ -109,24 +114,23 @@ func (b *slotBusy) take(slot instant, work time.Duration) {
 	if b.peaks = append(b.peaks[:i], slotPeak{slot, missing}); len(b.peaks) > maxPeaks {
 		b.merge()
 	}
-	b.full = max(b.full, slot).add(work)
+	b.full, b.order = max(b.full, slot).add(b.work(n)), max(b.order, slot)
 }
 
-// merge makes one of the two peaks that differ least for their size, by which rather too
-// little comes back.
-func (b *slotBusy) merge() {
-	least, ratio := 0, math.Inf(1)
-	for i := range b.peaks[:len(b.peaks)-1] {
-		if r := float64(b.peaks[i+1].missing) / float64(max(b.peaks[i].missing, 1)); r < ratio {
-			least, ratio = i, r
+func (b *slotBucket) owe(now instant, n int) { b.charge(max(now, b.order), n) }
+
+func (b *slotBucket) give(now, slot instant, n int) {
+	for i := range b.far {
+		if f := &b.far[i]; f.at == slot {
+			part := min(n, f.n)
+			f.n, n = f.n-part, n-part
 		}
 	}
-	b.peaks[least+1].missing = b.peaks[least].missing
-	b.peaks = slices.Delete(b.peaks, least, least+1)
-}
-
-func (b *slotBusy) give(now, slot instant, work time.Duration) {
-	d, first := min(work, b.full.sub(now)), len(b.peaks)
+	b.far = slices.DeleteFunc(b.far, func(f slotFar) bool { return f.n == 0 })
+	if n == 0 {
+		return
+	}
+	d, first := min(b.work(n), b.full.sub(now)), len(b.peaks)
 	for first > 0 && b.peaks[first-1].at > slot {
 		first--
 	}
@@ -148,4 +152,19 @@ func (b *slotBusy) give(now, slot instant, work time.Duration) {
 		kept = append(kept, p)
 	}
 	b.peaks = kept
+}
+
+func (b *slotBucket) drain(t instant) { b.full = t.add(b.tolerance) }
+
+// merge makes one of the two peaks that differ least for their size, by which rather too
+// little comes back.
+func (b *slotBucket) merge() {
+	least, ratio := 0, math.Inf(1)
+	for i := range b.peaks[:len(b.peaks)-1] {
+		if r := float64(b.peaks[i+1].missing) / float64(max(b.peaks[i].missing, 1)); r < ratio {
+			least, ratio = i, r
+		}
+	}
+	b.peaks[least+1].missing = b.peaks[least].missing
+	b.peaks = slices.Delete(b.peaks, least, least+1)
 }

@@ -1,12 +1,12 @@
--- A TokenBucket: the instant at which it is full, and its peaks. While a slot is so far ahead
--- that the bucket is full again before, the same of what is before that slot: early, until turn.
+-- A TokenBucket: the instant at which it is full, and its peaks; and the slots that are not soon, far,
+-- before which there may be others. Of those that are soon, no later one is before order.
 --
 -- A peak is what was missing from a full bucket right before a slot was taken, as the time
 -- in which it comes back. Had an earlier slot not been, so much more would have been there
 -- at most: of what comes back of it, the rest would have spilled over. Only those matter
 -- after which none was smaller.
 
-local bucket = { peaks = 32 } -- how many are remembered
+local bucket = { peaks = 32, most = 64 } -- how many peaks, and slots in far, are remembered
 
 -- comeback is how long n tokens take to come back.
 local function comeback(q, n)
@@ -22,134 +22,150 @@ function bucket.set(q)
   end
 end
 
--- busy is a time in which a bucket is not full, read from a state that has n numbers of it from the
--- i-th on.
-function bucket.busy(state, i, n)
-  local b = { full = state[i] or 0, at = {}, missing = {} }
-  for k = i + 1, i + n - 2, 2 do
-    b.at[#b.at + 1], b.missing[#b.missing + 1] = state[k], state[k + 1]
-  end
-  return b
-end
-
--- print appends a busy to a state.
-function bucket.print(state, b)
-  state[#state + 1] = whole(b.full)
-  for i = 1, #b.at do
-    state[#state + 1], state[#state + 2] = whole(b.at[i]), whole(b.missing[i])
-  end
-end
-
 function bucket.read(q, state)
-  q.turn = state[1]
-  if q.turn == 0 then
-    q.busy = bucket.busy(state, 2, #state - 1)
-    return
+  q.full, q.order, q.at, q.missing, q.far = state[1], state[2], {}, {}, {}
+  for i = 1, state[3] do
+    q.far[i] = { at = state[2 + 2 * i], n = state[3 + 2 * i] }
   end
-  q.early = bucket.busy(state, 3, state[2])
-  q.busy = bucket.busy(state, 3 + state[2], #state - 2 - state[2])
+  for i = 4 + 2 * state[3], #state - 1, 2 do
+    q.at[#q.at + 1], q.missing[#q.missing + 1] = state[i], state[i + 1]
+  end
 end
 
 function bucket.write(q)
-  local state = { whole(q.turn) }
-  if q.turn > 0 then
-    state[2] = whole(1 + 2 * #q.early.at)
-    bucket.print(state, q.early)
+  local state = { whole(q.full), whole(q.order), whole(#q.far) }
+  for _, f in ipairs(q.far) do
+    state[#state + 1] = whole(f.at)
+    state[#state + 1] = whole(f.n)
   end
-  bucket.print(state, q.busy)
+  for i = 1, #q.at do
+    state[#state + 1] = whole(q.at[i])
+    state[#state + 1] = whole(q.missing[i])
+  end
   return state
 end
 
 function bucket.drain(q, t)
-  q.turn, q.busy = 0, bucket.busy({ t + q.tolerance }, 1, 1)
+  q.full, q.order, q.at, q.missing, q.far = t + q.tolerance, 0, {}, {}, {}
 end
 
--- last returns the last slot; 0 if there was none.
-function bucket.last(b)
-  return b.at[#b.at] or 0
+-- ahead is how long before the bucket is full n may go.
+function bucket.ahead(q, n)
+  if q.debt then
+    n = math.min(n, q.burst)
+  end
+  return q.tolerance - comeback(q, n)
 end
 
 function bucket.when(q, t, n)
-  local d = comeback(q, n)
-  local ahead = q.debt and comeback(q, math.min(n, q.burst)) or d
-  if t < q.turn then
-    local s = math.max(t, bucket.last(q.early), q.early.full + ahead - q.tolerance)
-    if math.max(q.early.full, s) + d <= q.turn then
+  local full, order = q.full, q.order
+  for k = 1, #q.far + 1 do
+    local s, f = math.max(t, order, full - q:ahead(n)), q.far[k]
+    if not f or s <= f.at and q:bears(math.max(full, s) + comeback(q, n), k) then
       return s
     end
+    order = f.at
+    full = math.max(full, order) + comeback(q, f.n)
   end
-  return math.max(t, bucket.last(q.busy), q.busy.full + ahead - q.tolerance)
+end
+
+-- bears reports whether the slots in far from the k-th on remain right if the bucket is full again at full,
+-- before them.
+function bucket.bears(q, full, k)
+  for i = k, #q.far do
+    local f = q.far[i]
+    if f.at < full - q:ahead(f.n) then
+      return false
+    end
+    full = math.max(full, f.at) + comeback(q, f.n)
+  end
+  return true
 end
 
 function bucket.take(q, now, slot, n)
-  local d = comeback(q, n)
-  if slot < q.turn then
-    return bucket.charge(q.early, slot, d)
-  elseif q.turn <= now then
-    q.turn, q.early = 0, nil
-    if slot > math.max(now, q.busy.full) then
-      q.turn, q.early, q.busy = slot, q.busy, bucket.busy({}, 1, 1)
+  if slot - now > 2 * horizon and #q.far < bucket.most then
+    local i = #q.far + 1
+    while i > 1 and q.far[i - 1].at > slot do
+      i = i - 1
     end
+    table.insert(q.far, i, { at = slot, n = n })
+    return
   end
-  bucket.charge(q.busy, slot, d)
+  q:settle(slot)
+  q:charge(slot, n)
+  q:settle(now + 2 * horizon)
+end
+
+-- settle has the slots in far up to t be in order.
+function bucket.settle(q, t)
+  while q.far[1] and q.far[1].at <= t do
+    local f = table.remove(q.far, 1)
+    q:charge(f.at, f.n)
+  end
 end
 
 -- owe charges what goes now, whatever is there.
 function bucket.owe(q, now, n)
-  local d = comeback(q, n)
-  if now >= q.turn then
-    return bucket.charge(q.busy, math.max(now, bucket.last(q.busy)), d)
-  end
-  bucket.charge(q.early, math.max(now, bucket.last(q.early)), d)
-  d = math.max(q.early.full - q.turn, 0)
-  q.early.full = q.early.full - d
-  q.busy.full = math.min(q.busy.full + d, 4 * ages) -- peaks are too small now, by which too little comes back
+  q:charge(math.max(now, q.order), n)
 end
 
-function bucket.charge(b, slot, work)
-  local missing = math.max(b.full - slot, 0)
-  while #b.at > 0 and b.missing[#b.at] >= missing do
-    table.remove(b.at)
-    table.remove(b.missing)
+function bucket.charge(q, slot, n)
+  local missing = math.max(q.full - slot, 0)
+  while #q.at > 0 and q.missing[#q.at] >= missing do
+    table.remove(q.at)
+    table.remove(q.missing)
   end
-  if b.at[#b.at] ~= slot then -- of one instant, the first is the least
-    b.at[#b.at + 1], b.missing[#b.missing + 1] = slot, missing
+  if q.at[#q.at] ~= slot then -- of one instant, the first is the least
+    q.at[#q.at + 1], q.missing[#q.missing + 1] = slot, missing
   end
-  if #b.at > bucket.peaks then
-    bucket.merge(b)
+  if #q.at > bucket.peaks then
+    q:merge()
   end
-  b.full = math.min(math.max(b.full, slot) + work, 4 * ages)
+  q.full = math.min(math.max(q.full, slot) + comeback(q, n), 4 * ages)
+  q.order = math.max(q.order, slot)
 end
 
 -- merge makes one of the two peaks that differ least for their size, by which rather too
 -- little comes back.
-function bucket.merge(b)
+function bucket.merge(q)
   local least, ratio
-  for i = 1, #b.at - 1 do
-    local r = b.missing[i + 1] / math.max(b.missing[i], 0.001)
+  for i = 1, #q.at - 1 do
+    local r = q.missing[i + 1] / math.max(q.missing[i], 0.001)
     if not ratio or r < ratio then
       least, ratio = i, r
     end
   end
-  b.missing[least + 1] = b.missing[least]
-  table.remove(b.at, least)
-  table.remove(b.missing, least)
+  q.missing[least + 1] = q.missing[least]
+  table.remove(q.at, least)
+  table.remove(q.missing, least)
 end
 
 function bucket.give(q, now, slot, n)
-  local b = slot < q.turn and q.early or q.busy
-  local first = #b.at + 1
-  while first > 1 and b.at[first - 1] > slot do
+  for i = #q.far, 1, -1 do
+    local f = q.far[i]
+    if f.at == slot then
+      local part = math.min(n, f.n)
+      f.n, n = f.n - part, n - part
+      if f.n == 0 then
+        table.remove(q.far, i)
+      end
+    end
+  end
+  if n == 0 then
+    return
+  end
+  local first = #q.at + 1
+  while first > 1 and q.at[first - 1] > slot do
     first = first - 1
   end
-  local d = math.min(comeback(q, n), b.full - now, b.missing[first] or ages)
+  local d = math.min(comeback(q, n), q.full - now, q.missing[first] or ages)
   if d <= 0 then
     return
   end
-  b.full = b.full - d
+  q.full = q.full - d
   local at, missing = {}, {}
-  for i = 1, #b.at do
-    local m = b.missing[i]
+  for i = 1, #q.at do
+    local m = q.missing[i]
     if i >= first then
       m = m - d
       while #at > 0 and missing[#at] >= m do
@@ -157,7 +173,7 @@ function bucket.give(q, now, slot, n)
         table.remove(missing)
       end
     end
-    at[#at + 1], missing[#missing + 1] = b.at[i], m
+    at[#at + 1], missing[#missing + 1] = q.at[i], m
   end
-  b.at, b.missing = at, missing
+  q.at, q.missing = at, missing
 end

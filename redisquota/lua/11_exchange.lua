@@ -5,6 +5,8 @@ local function back(part)
   if part.slot < now then
     forget(part.slot, part.cost)
     reply.room = true
+  elseif part.slot > now + 2 * horizon then
+    forget(part.slot, part.cost) -- nothing is in order with it
   else
     dig(part.slot, part.cost)
   end
