@@ -47,6 +47,9 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				if len(got.Slots) == 0 || after.Ahead > got.Slots[len(got.Slots)-1].In {
 					t.Errorf("%s: %+v, then %+v, then %+v: the last is ahead of what was granted", text, before, got, after)
 				}
+				if got.Slots[0].In > time.Second {
+					continue // what comes back of it leaves no hole
+				}
 				// What comes back comes back once, and what costs more does so once.
 				r := a.request(1, 0)
 				r.Back = []throttle.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}

@@ -29,14 +29,14 @@ import (
 //   - TokenBucket: with T = Per/N and τ = Burst·T − E, s ≥ full + c·T − τ, and then
 //     full = max(full, s) + c·T. Full is when the bucket is full again. Of slots that are no
 //     more than twice the Horizon ahead, each later one is not before; before those that are
-//     further ahead, 64 at most, others may come with which they remain right. What is sent in a span of t comes from slots in a span of t + E, hence is at most
-//     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most
-//     Burst. Where Burst is too small for that (τ < T), T is longer by the factor
+//     further ahead, 64 at most, others may come with which they remain right. What is sent
+//     in a span of t comes from slots in a span of t + E, hence is at most
+//     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most Burst. Where Burst is too small for that (τ < T), T is longer by the factor
 //     1 + E/P, P the larger of Per and a second, and τ = T: then a span of P sees at most
 //     1 + P·N/Per, as it does without a store, but what is due within E may go at
 //     once. To a server that is a strict bucket, a Burst of 2 + N·E/Per says what it bears.
-//   - SlidingWindow, SlidingLog, FixedWindow: of all tokens until the last slot, c included, all
-//     but N left Per + E ago: what was sent up to E late has left Per before what is sent on time.
+//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before s, or
+//     before any later slot: what was sent up to E late has left Per before what is sent on time.
 //     Of slots that are no more than twice the Horizon ahead, each later one is not before.
 //     Slots so near together join a cell, which leaves Per + E after the last of it: Per/Cells
 //     of a SlidingWindow, E of the others, which bounds what is to be remembered. A FixedWindow is

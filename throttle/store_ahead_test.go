@@ -14,13 +14,13 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 		ahead  time.Duration // of the slot for which there is no room
 		free   int           // slots of 1 that are to be had at once when 4 of 10 came back
 	}{
-		{"10/m log", time.Minute + late - start, 3},
-		{"10/m window", time.Minute + late - start, 3},
+		{"10/m log", time.Minute + late - start, 4},
+		{"10/m window", time.Minute + late - start, 4},
 		{"10/m sliding", time.Minute + late - start, 3},
 		{"10/m window grid", 59 * time.Second, 4},
 		{"10/m estimate", 59*time.Second + 3*time.Second + 1, 3},
-		{"20/s burst 11, 10/m log", time.Minute + late - start, 3},
-		{"10/m log, 10/s window grid", time.Minute + late - start, 3},
+		{"20/s burst 11, 10/m log", time.Minute + late - start, 4},
+		{"10/m log, 10/s window grid", time.Minute + late - start, 4},
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

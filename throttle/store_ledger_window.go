@@ -23,10 +23,50 @@ func (w *slotWindow) set(q Quota, late, horizon time.Duration) {
 	}
 }
 
-// when counts what comes after t too: then each window that t is in holds.
 func (w *slotWindow) when(t instant, n int) instant {
-	at, _ := w.log.when(max(t, w.order), 0, n)
-	return at
+	live := w.log.entries[w.log.head:]
+	t = max(t, w.order)
+	for {
+		later := sort.Search(len(live), func(i int) bool { return live[i].first > t })
+		if s := w.leaves(t, later, n); s > t {
+			t = s // some that are later may not be then
+		} else if t = w.bears(t, later, n); t == s {
+			return t
+		}
+	}
+}
+
+// leaves returns when, at t or later, so much has left of all up to the later ones that there is room for n.
+func (w *slotWindow) leaves(t instant, later, n int) instant {
+	live := w.log.entries[w.log.head : w.log.head+later]
+	before := w.log.left
+	if later > 0 {
+		before = live[later-1].number
+	}
+	before += cost(n) - w.log.n
+	if before <= w.log.left {
+		return t
+	}
+	i := sort.Search(later, func(i int) bool { return live[i].number >= before })
+	return max(t, live[i].last.add(w.log.per))
+}
+
+// bears returns t if all later ones remain right with n at t, or the first for which it is too much.
+func (w *slotWindow) bears(t instant, later, n int) instant {
+	live := w.log.entries[w.log.head:]
+	for _, e := range live[later:] {
+		if e.first >= t.add(w.log.per) {
+			break
+		}
+		left := w.log.left
+		if i := sort.Search(later, func(i int) bool { return live[i].last.add(w.log.per) > e.first }); i > 0 {
+			left = live[i-1].number
+		}
+		if e.number-left+cost(n) > w.log.n {
+			return e.last
+		}
+	}
+	return t
 }
 
 func (w *slotWindow) take(now, slot instant, n int) {

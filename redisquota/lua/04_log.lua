@@ -139,11 +139,33 @@ function log.drain(q, t)
   end
 end
 
--- when looks for the cell with which enough has left. It counts what comes after t too: then each
--- window that t is in holds.
-function log.when(q, t, n)
-  t = math.max(t, q.order)
-  local excess, i = q.used + n - q.n, q.oldest
+-- later returns the cells after t, in their order, and how much is in them.
+function log.later(q, t)
+  local all, sum = {}, 0
+  if q.unread then
+    if not q.top then
+      local c = log.parse(q, redis.call('ZRANGE', q.key, -1, -1)[1])
+      q.top = c and c.last or 0
+    end
+    if t >= q.top then
+      return all, sum
+    end
+    for _, text in ipairs(redis.call('ZRANGEBYSCORE', q.key, '(' .. whole(t), '+inf')) do
+      log.parse(q, text)
+    end
+  end
+  for _, c in pairs(q.known) do
+    if c.count > 0 and c.first > t then
+      all[#all + 1], sum = c, sum + c.count
+    end
+  end
+  table.sort(all, function(a, b) return a.first < b.first end)
+  return all, sum
+end
+
+-- leaves returns when, at t or later, so much has left.
+function log.leaves(q, t, excess)
+  local i = q.oldest
   while excess > 0 do
     local c = log.get(q, i)
     if not c then
@@ -156,6 +178,55 @@ function log.when(q, t, n)
     i = i + 1
   end
   return t
+end
+
+-- gone returns how much has left at t.
+function log.gone(q, t)
+  local sum, i = 0, q.oldest
+  local c = log.get(q, i)
+  while c and c.last + q.span <= t do
+    sum = sum + c.count
+    i = i + 1
+    c = log.get(q, i)
+  end
+  return sum
+end
+
+-- bears returns t if those later ones from the k-th on remain right with n at t, or the first for which
+-- it is too much. So much is in all cells before.
+function log.bears(q, t, later, k, before, n)
+  for i = k, #later do
+    local c = later[i]
+    if c.first >= t + q.span then
+      break
+    end
+    before = before + c.count
+    if before - log.gone(q, c.first) + n > q.n then
+      return c.last
+    end
+  end
+  return t
+end
+
+function log.when(q, t, n)
+  t = math.max(t, q.order)
+  local later, sum = log.later(q, t)
+  local k = 1
+  while true do
+    while later[k] and later[k].first <= t do
+      sum = sum - later[k].count
+      k = k + 1
+    end
+    local s = log.leaves(q, t, q.used - sum + n - q.n)
+    if s > t then
+      t = s -- some that are later may not be then
+    else
+      t = log.bears(q, t, later, k, q.used - sum, n)
+      if t == s then
+        return t
+      end
+    end
+  end
 end
 
 function log.take(q, now, slot, n)
@@ -172,6 +243,7 @@ function log.take(q, now, slot, n)
   end
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
+  q.top = q.top and math.max(q.top, slot)
   local before, after = log.around(q, slot)
   if after and after.first <= slot then
     after.count = after.count + n

@@ -1,0 +1,71 @@
+package throttle
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLeaseEstimates: four processes that reckon with four times of what their requests turn out to cost use a
+// shared quota as one process does that has it alone.
+func TestLeaseEstimates(t *testing.T) {
+	const span = 5 * time.Minute
+	for _, c := range []struct {
+		quotas  string
+		workers int
+		want    float64 // of what is used without a store
+	}{
+		{"30000 tokens/m burst 30000", 20, 0.95},
+		{"30000 tokens/m burst 3000", 4, 0.95},
+		{"30000 tokens/m burst 3000", 20, 0.6}, // those who wait in line are not asked for again
+		{"30000 tokens/m log", 20, 0.98},
+		{"30000 tokens/m sliding", 20, 0.98},
+		{"30000 tokens/m window grid", 20, 0.95},
+		{"30000 tokens/m estimate", 20, 0.65}, // it is not known of both windows
+		{"1/s, 30000 tokens/m log", 20, 0.85},
+	} {
+		t.Run(c.quotas, func(t *testing.T) {
+			used := func(store Store) (n int) {
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex
+					var wait sync.WaitGroup
+					ctx := until(t, time.Now().Add(span))
+					var limiters []*Limiter
+					for range 4 {
+						l := &Limiter{Name: "api", Quotas: quotas(t, c.quotas), Store: store}
+						defer l.Close()
+						limiters = append(limiters, l)
+					}
+					for i := range c.workers {
+						l := limiters[0]
+						if store != nil {
+							l = limiters[i%len(limiters)]
+						}
+						wait.Go(func() {
+							for {
+								g, err := l.Acquire(ctx, Claim{Costs: Costs{"tokens": 2000}})
+								if err != nil {
+									return
+								}
+								time.Sleep(time.Second)
+								g.Settle(Costs{"tokens": 500})
+								g.Done(Answer{})
+								mu.Lock()
+								n++
+								mu.Unlock()
+							}
+						})
+					}
+					wait.Wait()
+				})
+				return n
+			}
+			alone, shared := used(nil), used(nearStore())
+			t.Logf("%d, and %d shared", alone, shared)
+			if float64(shared) < c.want*float64(alone) {
+				t.Errorf("%d went, of %d without a store, want %v of it", shared, alone, c.want)
+			}
+		})
+	}
+}
