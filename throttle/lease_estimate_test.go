@@ -17,11 +17,11 @@ func TestLeaseEstimates(t *testing.T) {
 		want    float64 // of what is used without a store
 	}{
 		{"30000 tokens/m burst 30000", 20, 0.95},
-		{"30000 tokens/m burst 3000", 4, 0.95},
+		{"30000 tokens/m burst 3000", 4, 0.9},
 		{"30000 tokens/m burst 3000", 20, 0.6}, // those who wait in line are not asked for again
-		{"30000 tokens/m log", 20, 0.98},
-		{"30000 tokens/m sliding", 20, 0.98},
-		{"30000 tokens/m window grid", 20, 0.95},
+		{"30000 tokens/m log", 20, 0.93},
+		{"30000 tokens/m sliding", 20, 0.93},
+		{"30000 tokens/m window grid", 20, 0.93},
 		{"30000 tokens/m estimate", 20, 0.65}, // it is not known of both windows
 		{"1/s, 30000 tokens/m log", 20, 0.85},
 	} {
