@@ -82,8 +82,9 @@ func TestStoreShares(t *testing.T) {
 		if got := server.most(2 * time.Second); got > 50 {
 			t.Errorf("%d went within 2s, want 50 at most", got)
 		}
-		if took := time.Since(epoch); took > 10500*time.Millisecond {
-			t.Errorf("300 requests took %v, want little more than 10s", took)
+		// What one got ahead and did not use, the other uses half a second later.
+		if took := time.Since(epoch); took > 10700*time.Millisecond {
+			t.Errorf("300 requests took %v, want little more than 10.6s", took)
 		}
 		if err := errors.Join(a.Close(), b.Close()); err != nil {
 			t.Error(err)
