@@ -32,6 +32,12 @@ func main() {
 }
 
 func run(ctx context.Context, write bool, span time.Duration, only string) error {
+	switch {
+	case only != "" && only != "costs" && only != "peers":
+		return fmt.Errorf("-only is %q, want costs or peers", only)
+	case span <= 0:
+		return fmt.Errorf("-span is %v, want more than 0", span)
+	}
 	s, err := server.Real(ctx)
 	if err != nil {
 		return err
