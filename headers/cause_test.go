@@ -3,6 +3,8 @@ package headers
 import (
 	"net/http"
 	"testing"
+
+	"github.com/gopacer/pacer/headers/internal/cause"
 )
 
 func TestParseCause(t *testing.T) {
@@ -62,6 +64,15 @@ func TestCauseString(t *testing.T) {
 	for c, want := range map[Cause]string{NoCause: "NoCause", TooFast: "TooFast", Busy: "Busy", TooMany: "TooMany", Spent: "Spent", 9: "Cause(9)", -1: "Cause(-1)"} {
 		if got := c.String(); got != want {
 			t.Errorf("Cause %d is %q, want %q", int(c), got, want)
+		}
+	}
+}
+
+// TestCauses checks that a Cause is that of the package that reads it.
+func TestCauses(t *testing.T) {
+	for c, want := range map[cause.Cause]Cause{cause.None: NoCause, cause.TooFast: TooFast, cause.Busy: Busy, cause.TooMany: TooMany, cause.Spent: Spent} {
+		if got := Cause(c); got != want {
+			t.Errorf("cause %d is %v, want %v", int(c), got, want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // hostile is a case of testdata/hostile_headers.json.
@@ -53,7 +55,7 @@ func checkBounds(tb testing.TB, f Facts) {
 	}
 	for _, l := range f.Limits {
 		for _, c := range []Count{l.Limit, l.Remaining} {
-			if c.N < 0 || c.N > maxCount || !c.Known && c.N != 0 {
+			if c.N < 0 || c.N > value.MaxCount || !c.Known && c.N != 0 {
 				tb.Errorf("count %+v of %+v", c, l)
 			}
 		}
@@ -67,10 +69,10 @@ func checkBounds(tb testing.TB, f Facts) {
 		if l.Limit.N > 0 && l.Remaining.N > l.Limit.N {
 			tb.Errorf("more than all remains: %+v", l)
 		}
-		if l.Window < 0 || l.Window > maxWindow {
+		if l.Window < 0 || l.Window > value.MaxWindow {
 			tb.Errorf("window of %+v", l)
 		}
-		if l.Unit == "" || len(l.Unit) > maxName || len(l.Name) > maxName || cleanName(l.Name+l.Unit) == "" {
+		if l.Unit == "" || len(l.Unit) > value.MaxName || len(l.Name) > value.MaxName || value.CleanName(l.Name+l.Unit) == "" {
 			tb.Errorf("name or unit of %+v", l)
 		}
 		if !l.Limit.Known && !l.Remaining.Known && !l.Reset.Known {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/headers/internal/body"
 )
 
 // checkQuick fails if the quick way reads headers otherwise than the general one, which a
@@ -13,7 +15,7 @@ import (
 func checkQuick(tb testing.TB, h http.Header, received time.Time) {
 	tb.Helper()
 	quick := Parse(h, received)
-	limits, retry := read(nil, h, received, nil, &bodyFacts{})
+	limits, retry := read(nil, h, received, nil, &body.Facts{})
 	if diff := cmp.Diff(Facts{limits, retry}, quick); diff != "" {
 		tb.Errorf("%v (-general +quick):\n%s", h, diff)
 	}

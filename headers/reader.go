@@ -3,9 +3,10 @@ package headers
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gopacer/pacer/headers/internal/name"
 )
 
 // A Reader reads responses with dialects of the user's own beside those that the package
@@ -24,7 +25,7 @@ type Reader struct {
 	Ignore []string
 
 	once    sync.Once
-	own     *table // what Dialects and Ignore say; nil if that is nothing
+	own     *name.Table // what Dialects and Ignore say; nil if that is nothing
 	invalid error
 }
 
@@ -59,7 +60,7 @@ func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Fac
 }
 
 // compiled returns what the Reader knows beside the package.
-func (r *Reader) compiled() *table {
+func (r *Reader) compiled() *name.Table {
 	if r == nil {
 		return nil
 	}
@@ -67,35 +68,25 @@ func (r *Reader) compiled() *table {
 	return r.own
 }
 
-// Families of the limits of a Reader's dialects, and of those that bodies state. No name
-// of a header is like them.
-const (
-	ownFamily  = "(own)"
-	bodyFamily = "(body)"
-)
-
 // compile makes a table of what the fields say.
 func (r *Reader) compile() {
 	c := compiler{Reader: r, meanings: map[string]string{}}
 	for i := range r.Dialects {
-		d := r.Dialects[i]
+		d := r.Dialects[i].named()
 		where := fmt.Sprintf("Dialects[%d]", i)
 		if d.Name != "" {
 			where += fmt.Sprintf(" (%.64q)", d.Name)
 		}
-		if err := d.check(); err != nil {
+		if err := d.Check(); err != nil {
 			c.complain(where, err)
 			continue
 		}
-		d.family = ownFamily
-		for _, p := range d.parts() {
-			f := d.describe(p, i)
-			f.group, f.place = strconv.Itoa(i), uint8(min(i, 255))
-			c.add(where+"."+p.field, p.name, f)
+		for _, p := range d.Parts() {
+			c.add(where+"."+p.Field, p.Name, d.DescribeOwn(p, i))
 		}
 	}
-	for i, name := range r.Ignore {
-		c.add(fmt.Sprintf("Ignore[%d]", i), http.CanonicalHeaderKey(name), &field{role: ignored})
+	for i, ignored := range r.Ignore {
+		c.add(fmt.Sprintf("Ignore[%d]", i), http.CanonicalHeaderKey(ignored), &name.Meaning{Role: name.Ignored})
 	}
 }
 
@@ -106,22 +97,22 @@ type compiler struct {
 }
 
 // add adds what a header says.
-func (c *compiler) add(where, name string, f *field) {
-	err := checkKey(name)
-	if before := c.meanings[name]; err == nil && before != "" {
-		err = fmt.Errorf("%s is %s already", name, before)
+func (c *compiler) add(where, key string, m *name.Meaning) {
+	err := name.CheckKey(key)
+	if before := c.meanings[key]; err == nil && before != "" {
+		err = fmt.Errorf("%s is %s already", key, before)
 	}
 	if c.own == nil {
-		c.own = &table{}
+		c.own = &name.Table{}
 	}
-	if err == nil && !c.own.add(name, f) {
-		err = fmt.Errorf("there are over %d headers", maxTable)
+	if err == nil && !c.own.Add(key, m) {
+		err = fmt.Errorf("there are over %d headers", name.MaxTable)
 	}
 	if err != nil {
 		c.complain(where, err)
 		return
 	}
-	c.meanings[name] = where
+	c.meanings[key] = where
 }
 
 // complain keeps the first mistake.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/headers/internal/name"
 )
 
 func TestReader(t *testing.T) {
@@ -170,7 +172,7 @@ func TestReaderZero(t *testing.T) {
 }
 
 func TestReaderValidate(t *testing.T) {
-	many := make([]Dialect, maxTable+1)
+	many := make([]Dialect, name.MaxTable+1)
 	for i := range many {
 		many[i].Remaining = fmt.Sprint("X-Left-", i)
 	}

@@ -2,8 +2,11 @@ package headers
 
 import (
 	"cmp"
-	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // RetryAfter reads a value of Retry-After in every form that is in use: whole and
@@ -16,159 +19,128 @@ import (
 // The delay is at least zero and at most MaxRetryAfter. It is false if the value
 // makes no sense, or if it is an instant and date is zero.
 func RetryAfter(value string, date time.Time) (time.Duration, bool) {
-	h := parseDelay(value, standardRetry, &clock{received: date})
-	return h.after, h.known
+	return retryAfter(value, date)
 }
 
-// delay is what one value says.
-type delay struct {
-	after, step time.Duration
-	known       bool
+// retryAfter is RetryAfter, whose parameter hides the package value.
+func retryAfter(s string, date time.Time) (time.Duration, bool) {
+	d := value.ParseDelay(s, time.Second, MaxRetryAfter, &value.Clock{Received: date})
+	return d.In, d.Known
 }
 
-// longer returns the longer of two delays.
-func (d delay) longer(e delay) delay {
-	if e.known && (!d.known || e.after > d.after || e.after == d.after && e.step < d.step) {
-		return e
-	}
-	return d
-}
-
-// parseDelay reads one field line.
-func parseDelay(value string, f *field, c *clock) delay {
-	s := trim(value)
-	if len(s) > 4*maxNumber || s == "" {
-		return delay{}
-	}
-	if n, ok := parseNumber(s); ok {
-		return numericDelay(n, f, c)
-	}
-	if t, step, ok := parseInstant(s); ok {
-		return delayUntil(t, step, c)
-	}
-	if d, step, ok := parseDuration(s, MaxRetryAfter); ok {
-		return delay{d, step, true}
-	}
-	var longest delay
-	if isDigit(s[0]) && strings.IndexByte(s, ',') > 0 { // a list, and no date
-		for s != "" {
-			var member string
-			member, s, _ = strings.Cut(s, ",")
-			if strings.IndexByte(member, ',') < 0 {
-				longest = longest.longer(parseDelay(member, f, c))
-			}
-		}
-	}
-	return longest
-}
-
-func numericDelay(n number, f *field, c *clock) delay {
-	unit := cmp.Or(f.step, time.Second)
-	// An instant by mistake, and those are of today.
-	if n.whole >= max(1e9, int64(longest/unit)) && n.whole < maxEpochNano {
-		if t, step, ok := epoch(n); ok {
-			return delayUntil(t, step, c)
-		}
-	}
-	d, step := n.duration(unit, MaxRetryAfter)
-	return delay{d, step, true}
-}
-
-func delayUntil(t time.Time, step time.Duration, c *clock) delay {
-	in, ok := c.until(t)
-	if !ok || in < -maxSkew {
-		return delay{}
-	}
-	return delay{min(max(in, 0), MaxRetryAfter), step, true}
-}
-
-// hints collects what the headers of an answer say about trying again, in any order.
+// hints collects what an answer says about trying again, in any order.
 type hints struct {
-	millis        delay // Retry-After-Ms and the like
-	standard      delay // Retry-After
-	other         delay // names of single vendors
-	body          delay
-	never, should bool
-	cause         Cause
+	millis        value.Delay // in Retry-After-Ms and the like
+	standard      value.Delay // in Retry-After
+	other         value.Delay // in headers of single vendors
+	body          value.Delay // in the body
+	never, should bool        // whether to try again, as a Word
+	cause         Cause       // the gravest of all
 }
 
-// standardRetry is the entry of Retry-After.
-var standardRetry = &field{role: retry}
+// unlimited are the roles of headers that state no limit.
+const unlimited name.RoleSet = 1<<name.Retry | 1<<name.Should | 1<<name.Pushback | 1<<name.Reason | 1<<name.Age | 1<<name.Cache
+
+// take takes the headers that state no limit, and returns the others. It tells the clock
+// whether a cache answered, before it reads an instant.
+func (h *hints) take(fields []found, c *value.Clock) []found {
+	for i := range fields {
+		c.Aged = c.Aged || fields[i].Role == name.Age && aged(fields[i].values)
+	}
+	n := 0
+	for _, f := range fields {
+		if unlimited.Has(f.Role) {
+			h.add(f.Meaning, f.values, c)
+			continue
+		}
+		fields[n] = f
+		n++
+	}
+	return fields[:n]
+}
+
+// aged reports whether Age says that a cache answered: it counts the seconds since
+// the origin did (RFC 9111, 5.1).
+func aged(values []string) bool {
+	for _, v := range values {
+		if n, ok := value.ParseNumber(value.Trim(v)); ok && n.Whole > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // add adds what one header says.
-func (h *hints) add(f *field, values []string, c *clock) {
+func (h *hints) add(m *name.Meaning, values []string, c *value.Clock) {
 	for i, v := range values {
-		if i == maxMembers {
+		if i == value.MaxMembers {
 			break
 		}
-		switch f.role {
-		case age, cache:
-		case should:
-			switch trim(v) {
+		switch m.Role {
+		case name.Age, name.Cache:
+		case name.Should:
+			switch value.Trim(v) {
 			case "false":
 				h.never = true
 			case "true":
 				h.should = true
 			}
-		case reason:
-			h.cause = max(h.cause, causeOf(v))
-		case pushback:
+		case name.Reason:
+			h.cause = max(h.cause, Cause(cause.Of(v)))
+		case name.Pushback:
 			// Negative or unreadable means not to retry (gRPC proposal A6).
-			n, ok := parseNumber(trim(v))
-			if !ok || n.digits > 0 {
+			n, ok := value.ParseNumber(value.Trim(v))
+			if !ok || n.Digits > 0 {
 				h.never = true
 				continue
 			}
-			d, step := n.duration(time.Millisecond, MaxRetryAfter)
-			h.millis = h.millis.longer(delay{d, step, true})
+			d, resolution := n.Duration(time.Millisecond, MaxRetryAfter)
+			h.millis = h.millis.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
 		default:
-			h.addDelay(f, parseDelay(v, f, c))
+			h.addDelay(m, value.ParseDelay(v, cmp.Or(m.Step, time.Second), MaxRetryAfter, c))
 		}
 	}
 }
 
-func (h *hints) addDelay(f *field, d delay) {
+// addDelay adds a delay to those of its kind, of which the longest counts.
+func (h *hints) addDelay(m *name.Meaning, d value.Delay) {
 	switch {
-	case f.step == time.Millisecond:
-		h.millis = h.millis.longer(d)
-	case f.rank == ownRank: // Retry-After, and what a user says is like it
-		h.standard = h.standard.longer(d)
+	case m.Step == time.Millisecond:
+		h.millis = h.millis.Longer(d)
+	case m.Standard(): // Retry-After, and what a user says is like it
+		h.standard = h.standard.Longer(d)
 	default:
-		h.other = h.other.longer(d)
+		h.other = h.other.Longer(d)
 	}
 }
 
 // disagreement is how far two hints may be apart to be the same one, rounded.
 const disagreement = 2 * time.Second
 
-// delay returns the hint that counts: the one in milliseconds, unless Retry-After
-// is clearly longer; then Retry-After; then what single vendors send, also where it
-// is Retry-After before it was rounded. That of a body counts where it is the finer one
-// of two that agree, and where it is clearly longer.
-func (h *hints) delay() delay {
+// delay returns the delay that counts: the one in milliseconds, unless Retry-After is
+// longer by more than the disagreement; then Retry-After; then that of a single vendor, also
+// where it is Retry-After before that one was rounded. The delay of a body counts if there is
+// no other one, if it is the other one before that was rounded, and if it is longer by more
+// than the disagreement.
+func (h *hints) delay() value.Delay {
 	d := h.millis
-	if !d.known || h.standard.known && h.standard.after > d.after+disagreement {
+	if !d.Known || h.standard.Known && h.standard.In > d.In+disagreement {
 		d = h.standard
 	}
-	if !d.known || h.other.finer(d) {
+	if !d.Known || h.other.Finer(d) {
 		d = h.other
 	}
-	if b := h.body; !d.known || b.finer(d) || b.known && b.after > d.after+disagreement {
+	if b := h.body; !d.Known || b.Finer(d) || b.Known && b.In > d.In+disagreement {
 		d = b
 	}
 	return d
 }
 
-// finer reports whether d is e before it was rounded.
-func (d delay) finer(e delay) bool {
-	return d.known && d.step < e.step && (d.after-e.after).Abs() <= e.step
-}
-
-// retry returns what all of it comes to.
+// retry returns what all hints come to.
 func (h *hints) retry() Retry {
 	r := Retry{Cause: h.cause}
-	if d := h.delay(); d.known {
-		r.Known, r.After, r.Resolution = true, d.after, d.step
+	if d := h.delay(); d.Known {
+		r.Known, r.After, r.Resolution = true, d.In, d.Resolution
 	}
 	switch {
 	case h.never:

@@ -1,11 +1,15 @@
 package headers
 
-import "time"
+import (
+	"time"
 
-// settle settles what the limits of one response say together: it shares a reset,
-// drops repetitions, and puts the telling ones first. It returns how many are left.
-// from says where each limit comes from.
-func settle(limits []Limit, from []*field, h *hints) int {
+	"github.com/gopacer/pacer/headers/internal/name"
+)
+
+// settle concludes what the limits of one response say together: it shares a reset that
+// stands alone, makes one of limits that are stated twice, and puts those first that say more.
+// It returns how many are left. from has, for each limit, the meaning of one of its headers.
+func settle(limits []Limit, from []*name.Meaning, h *hints) int {
 	n := len(limits)
 	if n > 1 {
 		n = shareReset(limits, from)
@@ -20,28 +24,43 @@ func settle(limits []Limit, from []*field, h *hints) int {
 	return n
 }
 
-// settle settles what one limit says by itself.
-func (l *Limit) settle(from *field, h *hints) {
-	if from.step == 0 {
+// settle concludes what one limit says by itself: the unit of its reset, and whether it is Spent.
+func (l *Limit) settle(from *name.Meaning, h *hints) {
+	if from.Step == 0 {
 		checkUnit(l, h)
 	}
 	l.Reset.In = min(l.Reset.In, MaxReset)
-	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.long) {
+	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.Long) {
 		h.cause = Spent
 	}
 }
 
+// soon is the time within which a quota may be restored without being Spent.
+const soon = time.Hour
+
+const day = 24 * time.Hour
+
+// spent reports whether a limit of which nothing remains is Spent. long says that its window
+// is a month or longer.
+func (l *Limit) spent(long bool) bool {
+	counted := !l.Limit.Known || l.Limit.N > 0
+	if !counted || l.Advisory || l.Reset.Known && l.Reset.In < soon {
+		return false
+	}
+	return long || l.Window >= day
+}
+
 // shareReset gives a reset that stands alone to the named limits of its family
 // which have none.
-func shareReset(limits []Limit, from []*field) int {
+func shareReset(limits []Limit, from []*name.Meaning) int {
 	for i := range limits {
 		lone := limits[i]
-		if from[i].group != "" || !uncounted(&lone) {
+		if from[i].Group != "" || !lone.uncounted() {
 			continue
 		}
 		shared := false
 		for j := range limits {
-			if l := &limits[j]; j != i && from[j].family == from[i].family && !l.Reset.Known {
+			if l := &limits[j]; j != i && from[j].Family == from[i].Family && !l.Reset.Known {
 				l.Reset, shared = lone.Reset, true
 			}
 		}
@@ -53,10 +72,10 @@ func shareReset(limits []Limit, from []*field) int {
 }
 
 // mergeAll makes one of limits that different families state about the same thing.
-func mergeAll(limits []Limit, from []*field) int {
+func mergeAll(limits []Limit, from []*name.Meaning) int {
 	for i := 0; i < len(limits); i++ {
 		for j := i + 1; j < len(limits); {
-			if from[i].family == from[j].family || !same(&limits[i], &limits[j]) {
+			if from[i].Family == from[j].Family || !same(&limits[i], &limits[j]) {
 				j++
 				continue
 			}
@@ -68,29 +87,28 @@ func mergeAll(limits []Limit, from []*field) int {
 }
 
 // same reports whether two limits are one that was written twice: they have a count in
-// common, or one of them has only a reset, and nothing that both state differs by more
-// than a request in between or a rounding. A delay and an instant that differ are one
-// as well: then a clock is wrong.
+// common, or one of them has only a reset, and nothing that both state differs.
 func same(a, b *Limit) bool {
-	if a.Advisory != b.Advisory || a.Unit != b.Unit || a.Name != "" && b.Name != "" && a.Name != b.Name {
-		return false
-	}
-	if a.Limit.Known && b.Limit.Known && a.Limit != b.Limit {
-		return false
-	}
-	if d := a.Remaining.N - b.Remaining.N; a.Remaining.Known && b.Remaining.Known && (d < -1 || d > 1) {
-		return false
-	}
 	resets := a.Reset.Known && b.Reset.Known
-	if resets && a.Reset.Absolute == b.Reset.Absolute && (a.Reset.In-b.Reset.In).Abs() > disagreement {
-		return false
-	}
-	return a.Limit.Known && b.Limit.Known || a.Remaining.Known && b.Remaining.Known ||
-		resets && (uncounted(a) || uncounted(b))
+	common := a.Limit.Known && b.Limit.Known || a.Remaining.Known && b.Remaining.Known || resets && (a.uncounted() || b.uncounted())
+	return common && !differ(a, b)
 }
 
-// uncounted reports whether a limit is nothing but a reset.
-func uncounted(l *Limit) bool { return !l.Limit.Known && !l.Remaining.Known }
+// differ reports whether two limits state something that differs by more than a request in
+// between or a rounding. A delay and an instant that differ are one as well: then a clock is
+// wrong.
+func differ(a, b *Limit) bool {
+	if a.Advisory != b.Advisory || a.Unit != b.Unit || a.Name != "" && b.Name != "" && a.Name != b.Name {
+		return true
+	}
+	if a.Limit.Known && b.Limit.Known && a.Limit != b.Limit {
+		return true
+	}
+	if d := a.Remaining.N - b.Remaining.N; a.Remaining.Known && b.Remaining.Known && (d < -1 || d > 1) {
+		return true
+	}
+	return a.Reset.Known && b.Reset.Known && a.Reset.Absolute == b.Reset.Absolute && (a.Reset.In-b.Reset.In).Abs() > disagreement
+}
 
 // merge adds to a what b states and a does not.
 func merge(a, b *Limit) {
@@ -113,7 +131,9 @@ func merge(a, b *Limit) {
 	complete(a, Count{})
 }
 
-func remove(limits []Limit, from []*field, i int) int {
+// remove removes the limit at position i, and what is known of it, and returns how many are
+// left.
+func remove(limits []Limit, from []*name.Meaning, i int) int {
 	copy(from[i:], from[i+1:])
 	return i + copy(limits[i:], limits[i+1:])
 }
@@ -128,6 +148,7 @@ func order(limits []Limit) {
 	}
 }
 
+// telling ranks limits by what they say: what is left counts for more than until when.
 func telling(l *Limit) int {
 	n := 0
 	if l.Remaining.Known {
@@ -147,13 +168,13 @@ func checkUnit(l *Limit, h *hints) {
 	if r.Absolute || r.Resolution != time.Second || r.In < 1000*time.Second {
 		return
 	}
-	suspect := 24 * time.Hour
+	suspect := day
 	if l.Window > 0 {
 		suspect = 2 * l.Window
 	}
 	in := r.In / 1000
 	hint := h.delay()
-	if r.In > suspect && (l.Window > 0 && in <= l.Window || hint.known && (in-hint.after).Abs() <= disagreement) {
+	if r.In > suspect && (l.Window > 0 && in <= l.Window || hint.Known && (in-hint.In).Abs() <= disagreement) {
 		r.In, r.Resolution = in, time.Millisecond
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dunglas/httpsfv"
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/structured"
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // appendStructured appends the limits of a group that has a field of the IETF drafts
@@ -14,15 +16,15 @@ import (
 // named or, up to 07, numeric items; or the list that RateLimit-Limit was in 03. What
 // is malformed is ignored, as the drafts demand, but for two things: a name may be a
 // token, and r may be missing, since examples in the drafts themselves do so.
-func appendStructured(limits []Limit, g []found, c *clock) []Limit {
+func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 	start := len(limits)
-	var buf [fewMembers]Limit
+	var buf [structured.FewMembers]Limit
 	policies := buf[:0]
 	for i := range g {
 		switch f := &g[i]; {
-		case f.role == state:
+		case f.Role == name.State:
 			limits = appendStates(limits, f, c)
-		case f.role == policy || f.role == limit && strings.IndexByte(f.values[0], ';') >= 0:
+		case f.Role == name.Policy || f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
 			policies = appendPolicies(policies, f)
 		}
 	}
@@ -62,11 +64,11 @@ func join(l *Limit, policies []Limit) []Limit {
 }
 
 // appendStates appends what RateLimit says. Some write draft 07 with semicolons.
-func appendStates(limits []Limit, f *found, c *clock) []Limit {
-	var buf [fewMembers]entry
-	list, ok := scanList(buf[:0], f.values)
+func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
+	var buf [structured.FewMembers]structured.Member
+	list, ok := structured.ScanList(buf[:0], f.values)
 	if !ok {
-		lines := bounded(f.values)
+		lines := structured.Lines(f.values)
 		if len(lines) == 0 {
 			return limits
 		}
@@ -76,17 +78,17 @@ func appendStates(limits []Limit, f *found, c *clock) []Limit {
 			}
 			return appendCombined(limits, f, lines)
 		}
-		if list, ok = parseList(lines); !ok {
+		if list, ok = structured.ParseList(lines); !ok {
 			return limits
 		}
 	}
 	for i := range list {
 		m := &list[i]
-		if m.name == "" || m.r.N < 0 || m.t.N < 0 {
+		if m.Name == "" || m.R.N < 0 || m.T.N < 0 {
 			continue
 		}
-		l := Limit{Name: m.name, Bucket: m.pk, Unit: unitOr(f.unit), Advisory: f.advisory, Remaining: m.r}
-		l.Reset.seconds(m.t)
+		l := Limit{Name: m.Name, Bucket: m.PK, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory, Remaining: Count(m.R)}
+		l.Reset = draftReset(m.T)
 		if complete(&l, Count{}) {
 			limits = append(limits, l)
 		}
@@ -96,65 +98,43 @@ func appendStates(limits []Limit, f *found, c *clock) []Limit {
 
 // appendCombined appends the one limit of draft 07: "limit=100, remaining=50, reset=5".
 func appendCombined(limits []Limit, f *found, lines []string) []Limit {
-	l, in, ok := scanCombined(lines[0])
-	if !ok || len(lines) > 1 {
-		if l, in, ok = parseCombined(lines); !ok {
-			return limits
-		}
+	c, ok := structured.ParseCombined(lines)
+	if !ok {
+		return limits
 	}
-	l.Name, l.Unit, l.Advisory = f.name, unitOr(f.unit), f.advisory
-	l.Reset.seconds(in)
+	l := Limit{
+		Name: f.Name, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory,
+		Limit: Count(c.Limit), Remaining: Count(c.Remaining), Reset: draftReset(c.Reset),
+	}
 	if complete(&l, Count{}) {
 		limits = append(limits, l)
 	}
 	return limits
 }
 
-// parseCombined reads a dictionary of structured fields.
-func parseCombined(lines []string) (l Limit, in Count, ok bool) {
-	dict, err := httpsfv.UnmarshalDictionary(lines)
-	if err != nil {
-		return l, in, false
-	}
-	for key, to := range map[string]*Count{"limit": &l.Limit, "remaining": &l.Remaining, "reset": &in} {
-		m, ok := dict.Get(key)
-		if !ok {
-			continue
-		}
-		it, ok := m.(httpsfv.Item)
-		if !ok {
-			return l, in, false
-		}
-		if *to, _, _ = bare(it.Value); !to.Known {
-			return l, in, false
-		}
-	}
-	return l, in, true
-}
-
 // appendPolicies appends what RateLimit-Policy says, or the list of RateLimit-Limit.
 func appendPolicies(policies []Limit, f *found) []Limit {
-	var buf [fewMembers]entry
-	list, ok := scanList(buf[:0], f.values)
+	var buf [structured.FewMembers]structured.Member
+	list, ok := structured.ScanList(buf[:0], f.values)
 	if !ok {
-		lines := bounded(f.values)
-		if list, ok = parseList(lines); !ok {
-			list, _ = parseList(withoutKind(lines))
+		lines := structured.Lines(f.values)
+		if list, ok = structured.ParseList(lines); !ok {
+			list, _ = structured.ParseList(withoutKind(lines))
 		}
 	}
 	for i := range list {
 		m := &list[i]
-		p := Limit{Name: m.label, Bucket: m.pk, Unit: unitOr(cmp.Or(m.qu, f.unit)), Advisory: f.advisory, Limit: m.number}
-		if m.qu == "bytes" { // as draft 08 spelled it
-			p.Unit = unitOf["bytes"]
+		p := Limit{Name: m.Label, Bucket: m.PK, Unit: value.UnitOr(cmp.Or(m.Qu, f.Unit)), Advisory: f.Advisory, Limit: Count(m.Number)}
+		if m.Qu == "bytes" { // as draft 08 spelled it
+			p.Unit = value.Bytes
 		}
-		if m.named {
-			p.Name, p.Limit = m.name, m.q
+		if m.Named {
+			p.Name, p.Limit = m.Name, Count(m.Q)
 		}
-		if m.w.Known {
-			p.Window, _ = number{whole: m.w.N}.duration(time.Second, maxWindow)
+		if m.W.Known {
+			p.Window, _ = value.Number{Whole: m.W.N}.Duration(time.Second, value.MaxWindow)
 		}
-		if !p.Limit.Known || m.w.N < 0 || f.role == limit && p.Window == 0 && p.Name == "" {
+		if !p.Limit.Known || m.W.N < 0 || f.Role == name.Limit && p.Window == 0 && p.Name == "" {
 			continue // in draft 03 the first number is the limit, and no policy
 		}
 		policies = append(policies, p)
@@ -173,41 +153,4 @@ func withoutKind(lines []string) []string {
 		cut = append(cut, line)
 	}
 	return cut
-}
-
-// bounded returns the leading members of a list, as many as are worth parsing, and
-// no blank lines.
-func bounded(values []string) []string {
-	var lines []string
-	size, count := 0, 0
-	for _, v := range values {
-		end, quoted := 0, false
-		for i := 0; i < len(v) && size+i < maxField && count < maxMembers; i++ {
-			switch {
-			case v[i] == '\\' && quoted:
-				i++
-			case v[i] == '"':
-				quoted = !quoted
-			case v[i] == ',' && !quoted:
-				end = i
-				count++
-			}
-			if i >= len(v)-1 {
-				end = len(v)
-				count++
-			}
-		}
-		size += len(v)
-		if strings.Trim(v[:end], " \t") != "" {
-			lines = append(lines, v[:end])
-		}
-	}
-	return lines
-}
-
-func unitOr(unit string) string {
-	if unit == "" {
-		return requests
-	}
-	return unit
 }

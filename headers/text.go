@@ -7,27 +7,30 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // appendText appends the limits of a group whose values have a form of their own.
-func appendText(limits []Limit, g []found, c *clock, h *hints) []Limit {
+func appendText(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 	for i := range g {
 		f := &g[i]
-		if f.form == windows {
+		if f.Form == name.Windows {
 			return appendWindows(limits, g)
 		}
-		for _, v := range f.values[:min(len(f.values), maxMembers)] {
-			if len(v) > maxField {
+		for _, v := range f.values[:min(len(f.values), value.MaxMembers)] {
+			if len(v) > value.MaxField {
 				continue
 			}
-			switch f.form {
-			case ratio:
+			switch f.Form {
+			case name.Ratio:
 				limits = appendRatio(limits, f, v)
-			case keys:
+			case name.Keys:
 				limits = appendKeys(limits, f, v, c)
-			case delays:
+			case name.Delays:
 				limits = appendDelays(limits, f, v)
-			case usage:
+			case name.Usage:
 				limits = appendUsage(limits, f, v, h)
 			}
 		}
@@ -35,57 +38,44 @@ func appendText(limits []Limit, g []found, c *clock, h *hints) []Limit {
 	return limits
 }
 
-// split yields the trimmed members of a list, a bounded number of them.
-func split(s, separators string) []string {
-	parts := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(separators, r) })
-	parts = parts[:min(len(parts), maxMembers)]
-	for i := range parts {
-		parts[i] = trim(parts[i])
-	}
-	return parts
-}
-
 // appendRatio reads "32/40" and "api-usage=18/15000", used first.
-func appendRatio(limits []Limit, f *found, value string) []Limit {
-	for _, part := range split(value, ",;") {
-		name, r, ok := strings.Cut(part, "=")
+func appendRatio(limits []Limit, f *found, text string) []Limit {
+	for _, part := range value.Split(text, ",;") {
+		what, r, ok := strings.Cut(part, "=")
 		if !ok {
-			name, r = f.name, part
+			what, r = f.Name, part
 		}
 		gone, all, ok := strings.Cut(r, "/")
 		all, _, _ = strings.Cut(all, "(") // (appName=…)
-		l := Limit{Name: cleanName(trim(name)), Unit: unitOr(f.unit), Window: f.window, Limit: parseCount(all)}
-		if u := parseCount(gone); ok && u.Known && l.Limit.Known && l.Limit.N > 0 && complete(&l, u) {
+		l := Limit{Name: value.CleanName(value.Trim(what)), Unit: value.UnitOr(f.Unit), Window: f.Window, Limit: Count(value.ParseCount(all))}
+		if u := Count(value.ParseCount(gone)); ok && u.Known && l.Limit.Known && l.Limit.N > 0 && complete(&l, u) {
 			limits = append(limits, l)
 		}
 	}
 	return limits
 }
 
-// letters are the keys that are used beside those of roles.
-var letters = map[string]role{"q": limit, "r": remaining, "t": reset, "w": window, "b": label}
-
 // appendKeys reads "total=100; remaining=99; resets=41" and lists of such.
-func appendKeys(limits []Limit, f *found, value string, c *clock) []Limit {
-	for _, part := range split(value, ",") {
-		l := Limit{Name: f.name, Unit: unitOr(f.unit), Window: f.window, Advisory: f.advisory}
-		for _, pair := range split(part, "; ") {
+func appendKeys(limits []Limit, f *found, text string, c *value.Clock) []Limit {
+	for _, part := range value.Split(text, ",") {
+		l := Limit{Name: f.Name, Unit: value.UnitOr(f.Unit), Window: f.Window, Advisory: f.Advisory}
+		for _, pair := range value.Split(part, "; ") {
 			key, v, ok := strings.Cut(pair, "=")
-			if !ok && parsePeriod(pair) > 0 {
+			if !ok && value.WindowInWords(pair) > 0 {
 				key, v = "b", pair // per_hour;q=100
 			}
-			switch cmp.Or(letters[key], roles[key]) {
-			case limit:
-				l.Limit = parseCount(v)
-			case remaining:
-				l.Remaining = parseCount(v)
-			case reset:
-				l.Reset = better(l.Reset, parseReset(v, f.field, c))
-			case window:
-				l.Window = parseWindow(v, time.Second)
-			case label:
-				l.Window = cmp.Or(parsePeriod(v), l.Window)
-				l.Name = cleanName(strings.TrimPrefix(f.name+":"+trim(v), ":"))
+			switch name.RoleOfKey(key) {
+			case name.Limit:
+				l.Limit = Count(value.ParseCount(v))
+			case name.Remaining:
+				l.Remaining = Count(value.ParseCount(v))
+			case name.Reset:
+				l.Reset = better(l.Reset, parseReset(v, f.Meaning, c))
+			case name.Window:
+				l.Window = value.ParseWindow(v, time.Second)
+			case name.Label:
+				l.Window = cmp.Or(value.WindowInWords(v), l.Window)
+				l.Name = value.CleanName(strings.TrimPrefix(f.Name+":"+value.Trim(v), ":"))
 			}
 		}
 		if l.Remaining.Known && complete(&l, Count{}) {
@@ -97,18 +87,18 @@ func appendKeys(limits []Limit, f *found, value string, c *clock) []Limit {
 
 // appendDelays reads "60:transaction:key, 2700:default;error:organization": what is
 // used up, and for how long.
-func appendDelays(limits []Limit, f *found, value string) []Limit {
-	for _, part := range split(value, ",") {
+func appendDelays(limits []Limit, f *found, text string) []Limit {
+	for _, part := range value.Split(text, ",") {
 		after, rest, ok := strings.Cut(part, ":")
-		name, _, _ := strings.Cut(rest, ":")
-		n, valid := parseNumber(after)
+		what, _, _ := strings.Cut(rest, ":")
+		n, valid := value.ParseNumber(after)
 		if !ok || !valid {
 			continue
 		}
-		d, step := n.duration(time.Second, longest)
+		d, resolution := n.Duration(time.Second, value.Longest)
 		limits = append(limits, Limit{
-			Name: cleanName(name), Unit: f.unit, Remaining: Count{0, true},
-			Reset: Reset{Known: true, In: d, Resolution: step},
+			Name: value.CleanName(what), Unit: f.Unit, Remaining: Count{0, true},
+			Reset: Reset{Known: true, In: d, Resolution: resolution},
 		})
 	}
 	return limits
@@ -116,20 +106,20 @@ func appendDelays(limits []Limit, f *found, value string) []Limit {
 
 // appendWindows reads lists of limit:seconds and of used:seconds.
 func appendWindows(limits []Limit, g []found) []Limit {
-	lists := map[role][]string{}
+	lists := map[name.Role][]string{}
 	for i := range g {
-		lists[g[i].role] = split(g[i].values[0][:min(len(g[i].values[0]), maxField)], ",")
+		lists[g[i].Role] = value.Split(g[i].values[0][:min(len(g[i].values[0]), value.MaxField)], ",")
 	}
-	for _, part := range lists[limit] {
+	for _, part := range lists[name.Limit] {
 		n, w, _ := strings.Cut(part, ":")
-		l := Limit{Name: cleanName(g[0].name + ":" + w), Unit: unitOr(g[0].unit), Limit: parseCount(n), Window: parseWindow(w, time.Second)}
+		l := Limit{Name: value.CleanName(g[0].Name + ":" + w), Unit: value.UnitOr(g[0].Unit), Limit: Count(value.ParseCount(n)), Window: value.ParseWindow(w, time.Second)}
 		if l.Window == 0 || !l.Limit.Known {
 			continue
 		}
 		var gone Count
-		for _, part := range lists[used] {
+		for _, part := range lists[name.Used] {
 			if n, v, _ := strings.Cut(part, ":"); v == w {
-				gone = parseCount(n)
+				gone = Count(value.ParseCount(n))
 			}
 		}
 		if complete(&l, gone) {
@@ -149,17 +139,17 @@ type percents struct {
 }
 
 // appendUsage reads X-App-Usage and X-Business-Use-Case-Usage, the latter by object.
-func appendUsage(limits []Limit, f *found, value string, h *hints) []Limit {
+func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	var one percents
-	if json.Unmarshal([]byte(value), &one) == nil && (one.Calls != nil || one.CPU != nil || one.Time != nil) {
+	if json.Unmarshal([]byte(text), &one) == nil && (one.Calls != nil || one.CPU != nil || one.Time != nil) {
 		return one.append(limits, f, "", h)
 	}
 	var many map[string][]percents
-	if json.Unmarshal([]byte(value), &many) != nil {
+	if json.Unmarshal([]byte(text), &many) != nil {
 		return limits
 	}
 	for _, id := range slices.Sorted(maps.Keys(many)) {
-		for _, p := range many[id][:min(len(many[id]), maxMembers)] {
+		for _, p := range many[id][:min(len(many[id]), value.MaxMembers)] {
 			limits = p.append(limits, f, id+"/"+p.Type+"/", h)
 		}
 	}
@@ -174,13 +164,13 @@ func (p *percents) append(limits []Limit, f *found, prefix string, h *hints) []L
 		if m.percent != nil {
 			left := 100 - int64(min(max(*m.percent, 0), 100))
 			limits = append(limits, Limit{
-				Name: cleanName(prefix + m.name), Unit: f.unit, Limit: Count{100, true}, Remaining: Count{left, true},
+				Name: value.CleanName(prefix + m.name), Unit: f.Unit, Limit: Count{100, true}, Remaining: Count{left, true},
 			})
 		}
 	}
 	if p.Regained > 0 {
 		d := time.Duration(min(p.Regained, MaxRetryAfter.Minutes()) * float64(time.Minute))
-		h.other = h.other.longer(delay{d, time.Minute, true})
+		h.other = h.other.Longer(value.Delay{In: d, Resolution: time.Minute, Known: true})
 	}
 	return limits
 }

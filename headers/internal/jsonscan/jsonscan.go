@@ -1,27 +1,44 @@
-package headers
+// Package jsonscan reads the beginning of a JSON text, which may end anywhere, and reports the
+// numbers, strings and booleans whose paths it is asked for.
+//
+// What comes in is text, and the paths; what goes out are the values, as text. The package
+// allocates nothing but the strings that have escapes, skips values at other paths without
+// looking into them, and recurses no deeper than the paths that it is asked for. It knows
+// nothing of what a value means.
+//
+// A path is the keys from the root joined by slashes, with a star for the elements of an
+// array: "error/details/*/reason".
+package jsonscan
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// A scanner reads the beginning of a JSON text, which may end anywhere, and reports the
-// numbers, strings and booleans whose paths it is asked for. It allocates nothing but the
-// strings that have escapes, skips what nobody asked for without looking into it, and
-// recurses no deeper than the paths that are asked for.
+const (
+	maxPath   = 96      // bytes of a path
+	maxString = 8 << 10 // bytes of a string with escapes; of a longer one nothing is read
+)
+
+// Scan reads the beginning of a JSON text, and calls visit with each value whose path wants
+// approves of, strings without quotes and escapes. If wants approves of the path of an
+// array's elements, visit is called with a nil value where each of them begins. A value that
+// is not complete, such as a number at the end which may have gone on, is not reported. Neither
+// function may keep a path or a value.
 //
-// A path is the keys from the root joined by slashes, with a star for the elements of an
-// array: "error/details/*/reason". Each element begins with a call without a value. What
-// is not complete, such as a number at the end which may have gone on, is not reported.
+// Scan reports whether the text is well-formed as far as it looked, and goes on after the
+// value.
+func Scan(text []byte, wants func(path []byte) bool, visit func(path, value []byte)) bool {
+	s := scanner{text: text, wants: wants, visit: visit}
+	return s.value(make([]byte, 0, maxPath))
+}
+
 type scanner struct {
 	text  []byte
 	i     int // how much of text is read
 	wants func(path []byte) bool
-	visit func(path, value []byte) // strings without quotes and escapes
+	visit func(path, value []byte)
 }
-
-// maxPath bounds the length of paths, in bytes.
-const maxPath = 96
 
 // value reads a value at a path and reports whether the text goes on after it.
 func (s *scanner) value(path []byte) bool {
@@ -102,7 +119,7 @@ func (s *scanner) array(path []byte) bool {
 	}
 }
 
-// member reads a value, or skips it if nobody asks for it.
+// member reads a value, or skips it if its path is not asked for.
 func (s *scanner) member(path []byte) bool {
 	if path != nil && s.wants(path) {
 		return s.value(path)
@@ -110,8 +127,8 @@ func (s *scanner) member(path []byte) bool {
 	return s.skip()
 }
 
-// joinPath returns the path of a member, nil if nobody can ask for it: it is too long, or
-// its key has in it what has a meaning in paths.
+// joinPath returns the path of a member, nil if nothing can ask for it: it is too long, or its
+// key has in it what has a meaning in paths.
 func joinPath(path, key []byte, reserved string) []byte {
 	if len(path)+len(key) >= maxPath || bytes.ContainsAny(key, reserved) {
 		return nil
@@ -171,7 +188,7 @@ func (s *scanner) peek() byte {
 func (s *scanner) bare() []byte {
 	start := s.i
 	for s.i < len(s.text) {
-		if c := s.text[s.i]; !isDigit(c) && (c|0x20)-'a' >= 26 && c != '.' && c != '-' && c != '+' {
+		if c := s.text[s.i]; c-'0' > 9 && (c|0x20)-'a' >= 26 && c != '.' && c != '-' && c != '+' {
 			break
 		}
 		s.i++
@@ -191,7 +208,7 @@ func (s *scanner) string() (text []byte, ok bool) {
 		return text, true
 	}
 	var unescaped string
-	if len(text) > maxField || json.Unmarshal(s.text[start:end+1], &unescaped) != nil {
+	if len(text) > maxString || json.Unmarshal(s.text[start:end+1], &unescaped) != nil {
 		return []byte{}, true
 	}
 	return []byte(unescaped), true

@@ -1,4 +1,4 @@
-package headers
+package value
 
 import (
 	"net/http"
@@ -6,65 +6,13 @@ import (
 	"time"
 )
 
-// clock tells the instant at which an answer was written, and reads Date only if
-// somebody asks.
-type clock struct {
-	dates    []string // the lines of Date
-	aged     bool     // a cache answered, some time after Date
-	received time.Time
-	now      time.Time
-	read     bool
-}
-
-// maxSkew is how far Date may be from the local clock to be believed.
-const maxSkew = 24 * time.Hour
-
-// until returns the time from the writing of the answer to t. It is false if
-// nobody says when that was.
-func (c *clock) until(t time.Time) (time.Duration, bool) {
-	if !c.read {
-		c.now, c.read = c.written(), true
-	}
-	return between(c.now, t), !c.now.IsZero()
-}
-
-// skew returns by how much the local time was ahead of the server's, once until has
-// told that time.
-func (c *clock) skew() time.Duration {
-	if c.received.IsZero() {
-		return 0
-	}
-	return between(c.now, c.received)
-}
-
-// between is u.Sub(t) for instants of the wall clock, which takes a third of the time.
-// What is above a century is one.
-func between(t, u time.Time) time.Duration {
-	const century = 100 * 366 * 24 * 3600
-	s := min(max(u.Unix()-t.Unix(), -century), century)
-	return time.Duration(s)*time.Second + time.Duration(u.Nanosecond()-t.Nanosecond())
-}
-
-// written returns Date if there is exactly one which is valid, near the local
-// clock, and not that of a cached answer; else the time of receipt.
-func (c *clock) written() time.Time {
-	if len(c.dates) != 1 || c.aged {
-		return c.received
-	}
-	date, _, ok := parseInstant(trim(c.dates[0]))
-	if !ok || !c.received.IsZero() && between(c.received, date).Abs() > maxSkew {
-		return c.received
-	}
-	return date
-}
-
-// parseInstant reads an instant in any of the forms in use, and the step in which
-// it is stated. The day of the week is not checked: published examples have wrong ones.
-func parseInstant(s string) (t time.Time, step time.Duration, ok bool) {
-	if len(s) < len("2006-01-02T15:04") || len(s) > 2*maxNumber {
+// ParseInstant reads an instant in any of the written forms in use, and the resolution of
+// that statement. The day of the week is not checked: published examples have wrong ones.
+func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
+	if len(s) < len("2006-01-02T15:04") || len(s) > 2*MaxNumber {
 		return t, 0, false
 	}
-	if isDigit(s[0]) {
+	if IsDigit(s[0]) {
 		return parseISO(s)
 	}
 	if len(s) == len(http.TimeFormat) && s[3] == ',' && s[7] == ' ' {
@@ -154,7 +102,7 @@ var daysIn = [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 func atoi(s string) int {
 	n := 0
 	for i := range len(s) {
-		if !isDigit(s[i]) {
+		if !IsDigit(s[i]) {
 			return -1
 		}
 		n = n*10 + int(s[i]-'0')
@@ -165,14 +113,14 @@ func atoi(s string) int {
 // parseISO reads RFC 3339 and its relatives of ISO 8601: a space for the T,
 // seconds left out, any number of digits in the fraction, a zone without a colon
 // or no zone, which means UTC.
-func parseISO(s string) (t time.Time, step time.Duration, ok bool) {
+func parseISO(s string) (t time.Time, resolution time.Duration, ok bool) {
 	if s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' || s[13] != ':' {
 		return t, 0, false
 	}
 	clock, rest := s[11:16], s[16:]
-	step = time.Minute
+	resolution = time.Minute
 	if len(rest) >= 3 && rest[0] == ':' {
-		clock, rest, step = s[11:19], s[19:], time.Second
+		clock, rest, resolution = s[11:19], s[19:], time.Second
 	} else {
 		clock += ":00"
 	}
@@ -180,25 +128,25 @@ func parseISO(s string) (t time.Time, step time.Duration, ok bool) {
 	if !ok {
 		return t, 0, false
 	}
-	if rest != "" && rest[0] == '.' && step == time.Second {
+	if rest != "" && rest[0] == '.' && resolution == time.Second {
 		i := 1
-		for i < len(rest) && isDigit(rest[i]) {
+		for i < len(rest) && IsDigit(rest[i]) {
 			i++
 		}
 		if i == 1 {
 			return t, 0, false
 		}
-		n, ok := parseNumber(s[18 : 19+i]) // from the last digit of the seconds
+		n, ok := ParseNumber(s[18 : 19+i]) // from the last digit of the seconds
 		if !ok {
 			return t, 0, false
 		}
-		n.whole = 0
+		n.Whole = 0
 		var fraction time.Duration
-		fraction, step = n.duration(time.Second, time.Second)
+		fraction, resolution = n.Duration(time.Second, time.Second)
 		t, rest = t.Add(fraction), rest[i:]
 	}
 	offset, ok := parseZone(rest)
-	return t.Add(-offset), step, ok
+	return t.Add(-offset), resolution, ok
 }
 
 // parseZone reads "", "Z", "+01:00", "+0100" or "+01".

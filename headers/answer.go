@@ -1,0 +1,111 @@
+package headers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/body"
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// tells is Tells for a Reader whose own table may be nil.
+func tells(h http.Header, own *name.Table) bool {
+	for key := range h {
+		var m *name.Meaning
+		if own != nil {
+			m = own.Lookup(key)
+		}
+		if m == nil && key != "Date" && (len(key) <= 8 || key[:8] != "Content-") { // the most frequent are told at a glance
+			m = name.Lookup(key)
+		}
+		if m != nil && m.Role != name.Ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// read appends the limits that a response states, and returns what it says about trying
+// again. own is what the Reader knows beside the package, and b what the body says; both may
+// be nil.
+func read(limits []Limit, h http.Header, received time.Time, own *name.Table, b *body.Facts) ([]Limit, Retry) {
+	var a answer
+	for key, values := range h {
+		if own != nil {
+			if m := own.Lookup(key); m != nil {
+				a.add(m, values)
+				continue
+			}
+		}
+		if len(key) > 8 && key[:8] == "Content-" {
+			continue // the most frequent are told at a glance
+		}
+		if key == "Date" {
+			a.dates = values
+			continue
+		}
+		if m := name.Lookup(key); m != nil {
+			a.add(m, values)
+		}
+	}
+	if a.roles == 0 && b == nil {
+		return limits, Retry{}
+	}
+	return a.append(limits, received, b)
+}
+
+// answer collects the headers of a response that are about limits. Most responses have none,
+// so that an answer is small and costs nothing until there is something to add.
+type answer struct {
+	roles name.RoleSet // of all that was added
+	n     int          // how much of buf is used
+	buf   [8]found
+	more  []found  // what buf has no room for
+	dates []string // the lines of Date
+}
+
+// add adds a header.
+func (a *answer) add(m *name.Meaning, values []string) {
+	if m.Role == name.Ignored || len(values) == 0 {
+		return
+	}
+	a.roles |= 1 << m.Role
+	if a.n == len(a.buf) {
+		a.more = append(a.more, found{m, values})
+		return
+	}
+	a.buf[a.n] = found{m, values}
+	a.n++
+}
+
+// maxFields bounds how many headers about limits one response may have.
+const maxFields = 64
+
+// append appends the limits that the headers and the body state, and returns what they say
+// about trying again.
+func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Limit, Retry) {
+	c := &value.Clock{Dates: a.dates, Received: received}
+	fields := append(a.buf[:a.n], a.more...)
+	var h hints
+	if a.roles&unlimited != 0 {
+		fields = h.take(fields, c)
+	}
+	if b != nil {
+		h.cause = max(h.cause, Cause(b.Cause))
+		h.body = b.Delay
+	}
+	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.Has(name.Cache) && !c.Aged {
+		quick := b == nil && a.roles&^(name.QuickRoles|unlimited) == 0
+		if quick {
+			limits, quick = appendQuick(limits, fields, c, &h)
+		}
+		if !quick {
+			limits = appendLimits(limits, fields, c, &h, b)
+		}
+	}
+	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil {
+		return limits, Retry{Cause: h.cause} // no header has a hint
+	}
+	return limits, h.retry()
+}

@@ -1,0 +1,113 @@
+package headers
+
+import "time"
+
+// Count is a number that a server may not have stated.
+type Count struct {
+	N     int64 // from 0 to 999 999 999 999 999; zero if not known
+	Known bool  // false also for -1, "unlimited" and whatever else is no number
+}
+
+// Reset says when a limit is restored, as the server put it. Servers mean
+// different things by it: the end of a window, the return of one request, or the
+// time at which a bucket is full again. It is best treated as an upper bound.
+type Reset struct {
+	// Known is false if nothing was said, and also if the reset is now or past
+	// while the limit is not used up, which servers write when there is nothing
+	// to wait for. The other fields are zero then.
+	Known bool
+
+	// In counts from the instant at which the answer was written (its Date). It
+	// is never negative, and MaxReset at most.
+	In time.Duration
+
+	// Resolution is the step in which the reset was stated, a second for whole
+	// seconds and so on. The truth may lie up to this far on either side, since
+	// nobody says how it was rounded.
+	Resolution time.Duration
+
+	// Absolute reports that the reset was stated as an instant and measured
+	// against Date, whose own step is a second, or, without a usable Date,
+	// against the time at which the answer was received.
+	Absolute bool
+
+	// Skew is by how much the local time that was passed in was ahead of Date, for
+	// an instant; zero for a delay. If it is less than a second and the time that
+	// the answer took, the two clocks may well agree, and In less Skew is then
+	// finer than what Date tells.
+	Skew time.Duration
+}
+
+// Limit is one statement about one limit.
+type Limit struct {
+	// Name is what the server calls the limit: the name of a policy, a resource,
+	// a bucket, or what distinguishes the header's name. Empty if it gives none.
+	// It is printable ASCII of at most 64 bytes.
+	Name string
+
+	// Bucket is which of several counters this request drew on, where the server says so
+	// with each answer: the value of X-RateLimit-Resource, X-RateLimit-Bucket and their
+	// like, or the partition key pk of the IETF drafts, in base64. Requests whose answers
+	// give another one draw on something else. Empty if the server does not say.
+	Bucket string
+
+	// Unit is what is counted: "requests" unless the server says otherwise
+	// ("tokens", "content-bytes", "concurrent-requests", …).
+	Unit string
+
+	// Limit is how much there is in all. A limit below one per window is stated
+	// as one in a longer Window. Zero together with a Remaining of zero is what
+	// some servers send when they do not count at all.
+	Limit Count
+
+	// Remaining is how much is left, never more than a Limit above zero.
+	// Fractions are rounded down.
+	Remaining Count
+
+	Reset Reset
+
+	// Window is the time in which Limit is granted, at most a year, zero if not
+	// stated.
+	Window time.Duration
+
+	// Advisory reports that the server announces the limit (by a prefix Beta-)
+	// but does not enforce it yet.
+	Advisory bool
+}
+
+// Retry is what an answer says about trying again. Whether it binds is for the
+// caller to decide: some servers send a hint with each successful answer, and
+// 202 with Retry-After is polling.
+type Retry struct {
+	Known      bool          // reports that After was stated
+	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
+	Resolution time.Duration // the step in which After was stated, as in Reset
+	Word       Word          // what the server says outright
+	Cause      Cause         // why the request is refused
+}
+
+// Word is what a server says outright about trying again.
+type Word int
+
+// The words of servers on trying again.
+const (
+	NoWord      Word = iota
+	ShouldRetry      // x-should-retry: true
+	NeverRetry       // x-should-retry: false, or a negative grpc-retry-pushback-ms
+)
+
+// Facts is all that a response says about limits.
+type Facts struct {
+	Limits []Limit
+	Retry  Retry
+}
+
+// Bounds of what is returned. A server that says more is cut down to them.
+const (
+	// MaxReset is the longest window that a service documents, a month.
+	MaxReset = 31 * 24 * time.Hour
+
+	// MaxRetryAfter is a week. The draft of the IETF warns clients of huge values
+	// ("Retry-After: 1000000", draft-ietf-httpapi-ratelimit-headers-10).
+	MaxRetryAfter = 7 * 24 * time.Hour
+)

@@ -1,0 +1,38 @@
+// Package body reads what the body of an error says about limits: which of them are used up,
+// how long to wait, and why the request was refused.
+//
+// What comes in is the beginning of a JSON text; what goes out are [Facts]. A table has the
+// paths at which services say something, and how the values at each path are read, whichever
+// service wrote the body. The package knows nothing of headers.
+package body
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/jsonscan"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// Read reads the beginning of a body, which may be cut anywhere: what is not complete says
+// nothing. A Delay is cut down to most.
+func Read(prefix []byte, most time.Duration) *Facts {
+	r := &reader{most: most}
+	jsonscan.Scan(prefix, wanted, func(path, text []byte) {
+		read := paths[string(unwrapped(path))]
+		switch {
+		case text == nil: // an element of an array begins
+			r.endQuota()
+		case read != nil && len(text) <= 4*value.MaxNumber:
+			read(r, string(text))
+		}
+	})
+	r.finish()
+	return &r.facts
+}
+
+// wanted reports whether a path leads to something that is read.
+func wanted(path []byte) bool { return tree[string(unwrapped(path))] || string(path) == "*" }
+
+// unwrapped returns a path without the array in which Google wraps what it streams.
+func unwrapped(path []byte) []byte { return bytes.TrimPrefix(path, []byte("*/")) }

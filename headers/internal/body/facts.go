@@ -1,0 +1,33 @@
+package body
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// Facts is all that a body says.
+type Facts struct {
+	Limits []Limit
+	Delay  value.Delay // how long to wait
+	Cause  cause.Cause
+}
+
+// Limit is a limit that a body states. Its fields are those of headers.Limit, which says what
+// they mean, and Long: the window is one of a month or longer, which have no fixed length.
+type Limit struct {
+	Name, Unit       string
+	Limit, Remaining value.Count
+	Reset            value.Reset
+	Window           time.Duration
+	Long             bool
+}
+
+// setWindow sets the window that a word names.
+func (l *Limit) setWindow(word string) {
+	if p, ok := value.WindowOf(word); ok {
+		l.Window, l.Long = cmp.Or(p, l.Window), p == 0
+	}
+}

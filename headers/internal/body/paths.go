@@ -1,0 +1,119 @@
+package body
+
+import (
+	"strings"
+
+	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// paths says what the values in bodies mean, by their paths (see jsonscan). Each has
+// the source that documents it.
+var paths = newPaths()
+
+func newPaths() map[string]func(*reader, string) {
+	m := map[string]func(*reader, string){
+		// https://docs.discord.com/developers/topics/rate-limits
+		"retry_after": (*reader).seconds,
+		"global":      func(r *reader, v string) { r.global = v == "true" },
+
+		// https://core.telegram.org/bots/api#responseparameters
+		"parameters/retry_after": (*reader).seconds,
+
+		// https://www.dropbox.com/developers/documentation/http/documentation#error-handling
+		"error/retry_after": (*reader).seconds,
+
+		// https://shopify.dev/docs/api/usage/limits
+		"extensions/cost/throttleStatus/maximumAvailable":   func(r *reader, v string) { r.maximum = value.ParseCount(v) },
+		"extensions/cost/throttleStatus/currentlyAvailable": func(r *reader, v string) { r.available = value.ParseCount(v) },
+		"extensions/cost/throttleStatus/restoreRate":        func(r *reader, v string) { r.rate, _ = value.ParseNumber(v) },
+		"extensions/cost/requestedQueryCost":                func(r *reader, v string) { r.cost, _ = value.ParseNumber(v) },
+
+		// draft-ietf-httpapi-ratelimit-headers, and X, which writes problems as well
+		"type":                (*reader).problemType,
+		"violated-policies/*": (*reader).violatedPolicy,
+
+		// https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
+		"__type": func(r *reader, v string) { r.because(cause.OfAWS(v)) },
+	}
+	// A google.rpc.Status, bare as grpc-gateway writes it, or as an error of Google:
+	// https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto
+	for _, details := range []string{"details/*/", "error/details/*/"} {
+		m[details+"retryDelay"] = (*reader).duration
+		m[details+"violations/*/quotaId"] = (*reader).quotaName
+		m[details+"violations/*/quotaValue"] = (*reader).quotaValue
+		m[details+"metadata/quota_limit"] = (*reader).quotaName
+		m[details+"metadata/quota_limit_value"] = (*reader).quotaValue
+		m[details+"metadata/quota_unit"] = (*reader).quotaUnit
+	}
+	for path, words := range causes {
+		m[path] = func(r *reader, v string) { r.because(words[v]) }
+	}
+	return m
+}
+
+// tree is paths and all that leads to them.
+var tree = newTree()
+
+func newTree() map[string]bool {
+	m := map[string]bool{}
+	for path := range paths {
+		for ok := true; ok && !m[path]; {
+			m[path] = true
+			i := strings.LastIndexByte(path, '/')
+			if ok = i >= 0; ok {
+				path = path[:i]
+			}
+		}
+	}
+	return m
+}
+
+// causes are words for a cause, by the path at which they are. Words that stand for
+// more than one (Google's quotaExceeded and RESOURCE_EXHAUSTED, Salesforce's
+// REQUEST_LIMIT_EXCEEDED) are not among them.
+var causes = map[string]map[string]cause.Cause{
+	"error/code": errorCodes,
+	"error/type": errorCodes,
+
+	// https://developers.google.com/search/apis/indexing-api/v3/core-errors
+	"error/errors/*/reason": {
+		"dailyLimitExceeded": cause.Spent, "dailyLimitExceededUnreg": cause.Spent,
+		"rateLimitExceeded": cause.TooFast, "userRateLimitExceeded": cause.TooFast,
+	},
+	"error/details/*/reason": {"RATE_LIMIT_EXCEEDED": cause.TooFast},
+
+	// https://developers.google.com/maps/documentation/geocoding/requests-geocoding#StatusCodes
+	"status": {"OVER_DAILY_LIMIT": cause.Spent, "OVER_QUERY_LIMIT": cause.TooFast},
+
+	"errors/*/extensions/code": {
+		"THROTTLED":   cause.TooFast, // https://shopify.dev/docs/api/usage/limits
+		"RATELIMITED": cause.TooFast, // https://linear.app/developers/rate-limiting
+	},
+	"errors/*/type": {"RATE_LIMITED": cause.TooFast}, // https://docs.github.com/en/graphql
+
+	// https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines
+	"errorType":  {"RATE_LIMIT": cause.TooFast},
+	"policyName": {"DAILY": cause.Spent},
+
+	"error":   {"ratelimited": cause.TooFast},                   // https://docs.slack.dev/apis/web-api/rate-limits
+	"error/*": {"EAPI:Rate limit exceeded": cause.TooFast},      // https://docs.kraken.com/api/docs/guides/spot-errors
+	"retCode": {"10006": cause.TooFast, "10018": cause.TooFast}, // https://bybit-exchange.github.io/docs/v5/error
+	"code":    {"99991400": cause.TooFast},                      // https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code
+
+	// https://www.dropbox.com/developers/documentation/http/documentation#error-handling
+	"error/reason/.tag": {"too_many_requests": cause.TooFast, "too_many_write_operations": cause.Busy},
+}
+
+// errorCodes are codes and types of errors.
+var errorCodes = map[string]cause.Cause{
+	// https://platform.openai.com/docs/guides/error-codes
+	"insufficient_quota": cause.Spent, "credit_balance_exhausted": cause.Spent, "organization_spend_limit_exceeded": cause.Spent,
+	"project_spend_limit_exceeded": cause.Spent, "organization_usage_limit_exceeded": cause.Spent, "rate_limit_exceeded": cause.TooFast,
+
+	// https://docs.anthropic.com/en/api/errors
+	"rate_limit_error": cause.TooFast, "overloaded_error": cause.Busy, "billing_error": cause.Spent,
+
+	// https://docs.stripe.com/error-codes: another request holds the object.
+	"rate_limit": cause.TooFast, "lock_timeout": cause.Busy,
+}

@@ -1,0 +1,56 @@
+// Package cause has words by which servers say why they refuse a request, as values of
+// headers that exist for it. What comes in is such a value; what goes out is a [Cause], None
+// for a word that is not known or that stands for more than one.
+package cause
+
+import (
+	"strings"
+
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// Cause is why a server refuses a request. It has the values of headers.Cause, which says
+// what they mean.
+type Cause int
+
+// Causes, the graver last.
+const (
+	None Cause = iota
+	TooFast
+	Busy
+	TooMany
+	Spent
+)
+
+// Of returns what the value of a header that names a cause says.
+func Of(s string) Cause {
+	s = value.Trim(s)
+	if c := stripeReasons[s]; c != None {
+		return c
+	}
+	return OfAWS(s)
+}
+
+// stripeReasons are values of Stripe-Rate-Limited-Reason,
+// https://docs.stripe.com/rate-limits. It has others, which say less.
+var stripeReasons = map[string]Cause{
+	"global-rate": TooFast, "endpoint-rate": TooFast,
+	"global-concurrency": TooMany, "endpoint-concurrency": TooMany,
+}
+
+// OfAWS reads an error as AWS writes it, which is a name with perhaps a namespace before
+// it and a URL after it: "com.amazonaws.sqs#ThrottlingException:http://internal…"
+// (https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html).
+func OfAWS(s string) Cause {
+	name, _, _ := strings.Cut(s, ":")
+	return awsErrors[name[strings.LastIndexByte(name, '#')+1:]]
+}
+
+// awsErrors are those of DefaultThrottleErrorCodes of aws-sdk-go-v2 that mean one thing.
+// LimitExceededException is both a rate and the quota of a usage plan.
+var awsErrors = map[string]Cause{
+	"Throttling": TooFast, "ThrottlingException": TooFast, "ThrottledException": TooFast,
+	"RequestThrottled": TooFast, "RequestThrottledException": TooFast, "EC2ThrottledException": TooFast,
+	"TooManyRequestsException": TooFast, "RequestLimitExceeded": TooFast, "BandwidthLimitExceeded": TooFast,
+	"ProvisionedThroughputExceededException": TooFast, "SlowDown": TooFast,
+}

@@ -1,0 +1,21 @@
+package cause
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	for s, want := range map[string]Cause{
+		"global-rate":            TooFast,
+		"\tendpoint-concurrency": TooMany,
+		"SlowDown":               TooFast,
+		"com.amazonaws.sqs#ThrottlingException:http://internal.amazon.com/": TooFast,
+		"LimitExceededException": None, // a rate, or the quota of a usage plan
+		"resource-specific":      None,
+		"#":                      None,
+		":":                      None,
+		"":                       None,
+	} {
+		if got := Of(s); got != want {
+			t.Errorf("Of(%q) = %v, want %v", s, got, want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package value
+
+import (
+	"strings"
+	"time"
+)
+
+// Delay is how long to wait, as one value states it.
+type Delay struct {
+	In         time.Duration // never negative
+	Resolution time.Duration // the step in which In was stated
+	Known      bool
+}
+
+// Longer returns the longer of two delays, of two of the same length the finer one.
+func (d Delay) Longer(e Delay) Delay {
+	if e.Known && (!d.Known || e.In > d.In || e.In == d.In && e.Resolution < d.Resolution) {
+		return e
+	}
+	return d
+}
+
+// Finer reports whether d is e before e was rounded.
+func (d Delay) Finer(e Delay) bool {
+	return d.Known && d.Resolution < e.Resolution && (d.In-e.In).Abs() <= e.Resolution
+}
+
+// ParseDelay reads how long to wait, saturating at most: a number of units, a duration, an
+// instant in writing or as a number, or a list of which the longest counts. An instant that
+// is past means no delay, and one that is past by more than maxSkew makes no sense.
+func ParseDelay(s string, unit, most time.Duration, c *Clock) Delay {
+	s = Trim(s)
+	if len(s) > 4*MaxNumber || s == "" {
+		return Delay{}
+	}
+	if n, ok := ParseNumber(s); ok {
+		return delayOf(n, unit, most, c)
+	}
+	if t, resolution, ok := ParseInstant(s); ok {
+		return delayUntil(t, resolution, most, c)
+	}
+	if d, resolution, ok := ParseDuration(s, most); ok {
+		return Delay{d, resolution, true}
+	}
+	var longest Delay
+	if IsDigit(s[0]) && strings.IndexByte(s, ',') > 0 { // a list, and no date
+		for s != "" {
+			var member string
+			member, s, _ = strings.Cut(s, ",")
+			longest = longest.Longer(ParseDelay(member, unit, most, c))
+		}
+	}
+	return longest
+}
+
+// delayOf is ParseDelay for a number.
+func delayOf(n Number, unit, most time.Duration, c *Clock) Delay {
+	// An instant by mistake, and those are of today.
+	if n.Whole >= max(1e9, int64(Longest/unit)) && n.Whole < maxEpochNano {
+		if t, resolution, ok := epoch(n); ok {
+			return delayUntil(t, resolution, most, c)
+		}
+	}
+	d, resolution := n.Duration(unit, most)
+	return Delay{d, resolution, true}
+}
+
+// delayUntil is ParseDelay for an instant.
+func delayUntil(t time.Time, resolution, most time.Duration, c *Clock) Delay {
+	in, ok := c.Until(t)
+	if !ok || in < -maxSkew {
+		return Delay{}
+	}
+	return Delay{min(max(in, 0), most), resolution, true}
+}
