@@ -1,16 +1,20 @@
-// Package backoff says how long to wait between the attempts of something that may fail, and how many retries may be spent on it.
+// Package backoff calls an operation again after it has failed. It computes how long to wait between
+// two attempts, and bounds how many retries are spent.
 //
-//	v, err := backoff.Retry(ctx, func(ctx context.Context) (Answer, error) {
-//		return ask(ctx)
-//	}, nil)
-//	err = backoff.Do(ctx, write, &backoff.Options{MaxAttempts: 5, MaxElapsed: time.Minute}) // no answer but an error
+//	answer, err := backoff.Retry(ctx, ask, nil) // func ask(context.Context) (Answer, error)
+//	err = backoff.Do(ctx, write, nil)           // func write(context.Context) error
+//	err = backoff.Do(ctx, write, &backoff.Options{MaxAttempts: 5, MaxElapsed: time.Minute})
 //
-// It stands alone: nothing here knows HTTP, and no other package of pacer is needed.
+// An operation comes in; its answer comes out, or an error that says why there is no further
+// attempt. Delays and budgets can be used without the loop. The package knows nothing of HTTP and
+// of rate limits, and needs no other package of pacer. Only [Retry] and [Do] read the clock and
+// wait.
 //
 // # Delays
 //
-// A [Backoff] is a value without state: it computes the delay before retry n from n, so that one value serves any number of goroutines.
-// These are the delays of the zero values, and of other jitter; a range is what they are drawn from:
+// A [Backoff] computes the delay before retry n from n. It is a value without state, so that any
+// number of goroutines can use one. The table has the delays of zero values, and of Exponential with
+// other jitter. A range is what a delay is drawn from:
 //
 //	retry                      1           2           3           4           5           6           8           10
 //	Exponential{}              0–100ms     0–200ms     0–400ms     0–800ms     0–1.6s      0–3.2s      0–12.8s     0–20s
@@ -20,32 +24,45 @@
 //	Constant{}                 0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s
 //	Decorrelated{}             100–300ms   100–900ms   0.1–2.7s    0.1–8.1s    0.1–20s     0.1–20s     0.1–20s     0.1–20s
 //
-// [FullJitter], the zero [Jitter], spreads a delay uniformly from zero up; [EqualJitter] leaves one half and spreads the other.
-// The range of Decorrelated, whose jitter is its own, depends on the delay before, and is given as it is after the longest ones. For the others
-// the cap is applied before the jitter, so that capped delays stay spread. No delay is negative or above its cap, whatever the
-// fields and n are. Any other policy is a [Func].
+// [FullJitter], the zero [Jitter], draws a delay uniformly between zero and the computed delay.
+// [EqualJitter] keeps one half of the computed delay and draws the other half. The cap is applied
+// before the jitter, so that capped delays stay spread.
+//
+// [Decorrelated] has a jitter of its own. Its range depends on the delay before; the table has the
+// ranges after the longest possible delays.
+//
+// No delay is negative or above its cap, whatever the fields and n are. Any other way to compute
+// delays is a [Func].
 //
 // # Retrying
 //
-// [Retry] and [Do] make 3 attempts unless told otherwise. [Permanent] marks an error that another attempt cannot cure, [Options].RetryIf
-// tells such errors of others. [After] attaches what a server said about when to come back. A delay that would end too late, for the
-// context's deadline or for MaxElapsed, is not begun: they return at once. [RetryError] says why, and holds the last error
-// of the operation: those before it are told to Notify, since there may be many.
+// [Retry] and [Do] make 3 attempts, unless Options.MaxAttempts says otherwise. Three functions tell
+// them about an error:
 //
-// An attempt is bounded by the context that the operation makes for it, since only the operation knows when what it
-// returns, such as an HTTP response, is done with. The deadline of that context does not end the retries.
+//   - [Permanent] marks an error that another attempt cannot cure.
+//   - [Options].RetryIf tells such errors from others.
+//   - [After] attaches the time for which a server asked not to come back.
+//
+// A delay that would end after the context's deadline, or later than MaxElapsed allows, is not
+// begun: Retry returns at once. A [RetryError] says why Retry stopped and holds the last error of
+// the operation. Earlier errors go to [Options].Notify, since there may be many.
+//
+// Only the operation can bound one attempt, by a context with a deadline that it derives from its
+// own: it alone knows when it is done with what it returns, such as an HTTP response. The deadline
+// of the derived context does not end the retries.
 //
 // In a bubble of testing/synctest the delays of a test take no time, and are exact.
 //
 // # Budgets
 //
-// Three attempts for everything treble the load on a server that is failing because of its load. A [Budget] shared by all
-// operations against one server bounds their retries to a share of their successes.
+// Three attempts for every operation treble the load on a server that fails because of its load. A
+// [Budget] that all operations against one server share bounds their retries to a share of their
+// successes.
 //
 // # With cenkalti/backoff
 //
-// [Cenkalti] makes a BackOff of github.com/cenkalti/backoff/v4 out of a Backoff, and [Options].NewBackOff accepts theirs.
-// Their Permanent and ours are the same.
+// [Cenkalti] turns a Backoff into a BackOff of github.com/cenkalti/backoff/v4, and
+// [Options].NewBackOff accepts such a BackOff. Permanent is the same in both packages.
 package backoff
 
 import (
@@ -55,33 +72,36 @@ import (
 	"time"
 )
 
-// Backoff computes delays. Implementations have no state and are safe for concurrent use.
+// Backoff computes delays. An implementation has no state and is safe for concurrent use.
 type Backoff interface {
-	// Delay returns how long to wait before retry n. Retry 1 follows the first failed attempt; n below 1 counts as 1.
-	// The delay before the previous retry, as Delay returned it, is prev; zero if there was none. Only [Decorrelated] looks at it.
-	// A negative result means that there is no retry: nobody can wait for it, and it is what a BackOff of cenkalti/backoff stops with.
+	// Delay returns how long to wait before retry n. Retry 1 follows the first failed attempt; an n
+	// below 1 counts as 1. Prev is the delay that Delay returned for the retry before, or zero if
+	// there was none; only [Decorrelated] uses it. A negative result, for which nobody can
+	// wait, means that there is no retry; the Stop of cenkalti/backoff is such a result.
 	Delay(n int, prev time.Duration) time.Duration
 }
 
-// Func is a function as a Backoff. It must not be nil, and keeps the promises of [Backoff]: it has no state.
+// Func is a function that is a Backoff. It must not be nil. Like every [Backoff] it has no state and
+// is safe for concurrent use.
 type Func func(n int, prev time.Duration) time.Duration
 
 // Delay calls f.
 func (f Func) Delay(n int, prev time.Duration) time.Duration { return f(n, prev) }
 
-// Jitter is how a delay is spread, so that callers which failed together do not come back together. Any other value counts as FullJitter.
+// Jitter is how a delay is spread, so that callers that failed together do not come back together.
+// A value that is none of the constants counts as FullJitter.
 //
-// The names and formulas are those of "Exponential Backoff And Jitter", AWS Architecture Blog, 2015,
-// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. In its simulation of a hundred clients that get into each other's
-// way, full jitter needs the fewest calls.
+// The names and formulas are from "Exponential Backoff And Jitter", AWS Architecture Blog, 2015,
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. It simulates a hundred
+// clients that get into each other's way. There full jitter needs the fewest calls.
 type Jitter int
 
 const (
-	// FullJitter waits uniformly between zero and the delay.
+	// FullJitter draws uniformly between zero and the computed delay.
 	FullJitter Jitter = iota
-	// EqualJitter waits half of the delay, and uniformly up to the other half.
+	// EqualJitter draws uniformly between half of the computed delay and all of it.
 	EqualJitter
-	// NoJitter waits for the delay itself.
+	// NoJitter is the computed delay itself.
 	NoJitter
 )
 
@@ -99,7 +119,7 @@ func (j Jitter) String() string {
 	}
 }
 
-// spread applies the jitter to d, which is not negative. The result is within 0 and d.
+// spread applies the jitter to d, which is not negative. The result is between 0 and d.
 func (j Jitter) spread(d time.Duration, random func() float64) time.Duration {
 	switch j {
 	case NoJitter:
@@ -114,15 +134,17 @@ func (j Jitter) spread(d time.Duration, random func() float64) time.Duration {
 
 // fraction returns a random part of d, which is not negative.
 func fraction(d time.Duration, random func() float64) time.Duration {
-	// float64(d) is the float nearest to d. If it lies above d, then the one below it lies below d: a product that is smaller than
-	// float64(d) is never more than d. What is not smaller, NaN included, is d.
+	// float64(d) is the float nearest to d. If it lies above d, the next smaller float lies below d:
+	// so a product below float64(d) is never above d. For any other product, NaN included, the
+	// result is d.
 	if f := uniform(random) * float64(d); f < float64(d) {
 		return time.Duration(f)
 	}
 	return d
 }
 
-// uniform calls random, by default that of math/rand/v2, and keeps what it returns from being negative.
+// uniform returns what random returns, but nothing negative. If random is nil, it uses the source of
+// math/rand/v2.
 func uniform(random func() float64) float64 {
 	if random == nil {
 		return rand.Float64()
@@ -130,19 +152,21 @@ func uniform(random func() float64) float64 {
 	return max(random(), 0)
 }
 
-// orElse resolves a field for a delay: zero is the default, negative is none.
-func orElse(d, zero time.Duration) time.Duration {
+// orElse returns what a field for a delay means: d itself, the default if d is zero, and no delay if
+// d is negative.
+func orElse(d, byDefault time.Duration) time.Duration {
 	if d == 0 {
-		return zero
+		return byDefault
 	}
 	return max(d, 0)
 }
 
-// defaultMax is where delays stop growing: the cap in the retry behavior of the AWS SDKs,
+// defaultMax is the cap of delays, as in the retry behavior of the AWS SDKs,
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html.
 const defaultMax = 20 * time.Second
 
-// ceiling resolves a Max field: zero is the default, negative is no cap but that of the type.
+// ceiling returns what a field Max means: d itself, the default if d is zero, and no cap but that of
+// time.Duration if d is negative.
 func ceiling(d time.Duration) time.Duration {
 	switch {
 	case d == 0:

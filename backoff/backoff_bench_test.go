@@ -31,7 +31,7 @@ func BenchmarkDelay(b *testing.B) {
 			}
 		})
 	}
-	// The peer: one delay of an instance that is there already.
+	// The peer: one delay of a BackOff that exists already.
 	b.Run("CenkaltiNextBackOff", func(b *testing.B) {
 		b.ReportAllocs()
 		theirs := cenkalti.NewExponentialBackOff(cenkalti.WithMaxElapsedTime(0))

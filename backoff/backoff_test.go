@@ -15,7 +15,7 @@ import (
 // one is the largest Rand: every delay is the longest.
 func one() float64 { return 1 }
 
-// zero is the smallest: every delay is the shortest.
+// zero is the smallest Rand: every delay is the shortest.
 func zero() float64 { return 0 }
 
 // delays returns the first n delays of one operation.
@@ -37,7 +37,7 @@ func ms(ns ...float64) []time.Duration {
 	return ds
 }
 
-// The table of delays in the package doc is what the policies return.
+// The table of delays in the package doc has the delays that each Backoff returns.
 func TestDocTable(t *testing.T) {
 	src, err := os.ReadFile("backoff.go")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestDocTable(t *testing.T) {
 	}
 }
 
-// between writes a range with a unit that is common to both once: "50–100ms".
+// between writes a range, with one unit if both ends have the same: "50–100ms".
 func between(from, to time.Duration) string {
 	switch {
 	case from == to:
@@ -103,7 +103,7 @@ func TestJitterSpread(t *testing.T) {
 		{NoJitter, 0.5, s},
 		{Jitter(7), 0.25, s / 4},
 		{Jitter(-1), 0, 0},
-		// A Rand that breaks its promise.
+		// A Rand that returns what it must not return.
 		{FullJitter, -3, 0},
 		{FullJitter, 2, s},
 		{FullJitter, math.Inf(1), s},
@@ -149,7 +149,8 @@ func TestDefaultRand(t *testing.T) {
 	}
 }
 
-// Up to a million retries, and at the largest n that there is: never negative, never above the cap, never less than before.
+// Up to a million retries, and at the largest n, delays are never negative, never above the cap, and never
+// less than before.
 func TestMonotone(t *testing.T) {
 	const huge = math.MaxInt64
 	for _, test := range []struct {

@@ -6,39 +6,44 @@ import (
 )
 
 const (
-	// defaultRatio is the share of retries that Google's SRE book allows a client, "Handling Overload", and the tokenRatio in gRPC's
-	// proposal A6. https://sre.google/sre-book/handling-overload/
+	// defaultRatio is the share of retries that Google's SRE book allows a client ("Handling
+	// Overload", https://sre.google/sre-book/handling-overload/), and the tokenRatio in gRPC's
+	// proposal A6.
 	defaultRatio = 0.1
-	// defaultReserve is the maxTokens in gRPC's proposal A6.
+	// defaultReserve is the maxTokens in gRPC's proposal A6,
 	// https://github.com/grpc/proposal/blob/master/A6-client-retries.md#throttling-configuration
 	defaultReserve = 10
-	// maxReserve keeps a reserve in nanoretries within an int64.
+	// maxReserve is the largest reserve of which nanoretries fit into an int64.
 	maxReserve = 1_000_000_000
-	// whole is one retry in nanoretries. Fixed point, since ten times 0.1 must be one.
+	// whole is one retry in nanoretries. Shares of a retry are integers, since ten times 0.1 must
+	// be exactly one.
 	whole = 1_000_000_000
 )
 
-// Budget bounds the retries of many operations against one server. Each retry withdraws one; each success deposits Ratio of one.
-// A server that fails because it is overloaded thus gets, beyond a fixed reserve, at most Ratio more load than without retries,
-// where 3 attempts each are 3 times the load.
+// Budget bounds the retries of many operations against one server. Each retry withdraws one retry,
+// and each success deposits Ratio of a retry. So a server that fails because it is overloaded gets,
+// beyond a fixed reserve, at most the share Ratio more load than without retries. Without a budget,
+// 3 attempts each are 3 times the load.
 //
-// It is a token bucket without a clock, as that of gRPC (proposal A6), but retries withdraw, not failures, and all of it may be used:
-// gRPC stops at half.
-// The zero value is a full budget of 10 retries, and one more per 10 successes. A nil *Budget is no limit.
+// A Budget is a token bucket without a clock, like gRPC's (proposal A6). There are two differences:
+// retries withdraw and not failures, and all of the budget may be used, where gRPC stops at half.
+// The zero value is a full budget of 10 retries, which gets one more per 10 successes. A nil
+// *Budget is no limit.
 //
-// It is safe for concurrent use and must not be copied after the first use. The fields must not be changed after it.
+// A Budget is safe for concurrent use. It must not be copied after the first use, and its fields
+// must not be changed after that.
 type Budget struct {
-	// Ratio is how many retries a success pays for. If zero or NaN, 0.1. If negative, none: there is only the reserve.
-	// It is kept to nine decimals.
+	// Ratio is how many retries one success pays for, to nine decimals. If zero or NaN, 0.1. If
+	// negative, a success pays for none, and there is only the reserve.
 	Ratio float64
-	// Reserve is the number of retries to begin with, and the most that successes can fill it up to. If zero, 10. If negative, none:
-	// nothing is retried. At most a billion.
+	// Reserve is how many retries a full budget holds, as a new one does. If zero, 10. If negative,
+	// none, and nothing is retried. A value above a billion counts as a billion.
 	Reserve int
 
-	spent atomic.Int64 // nanoretries missing from a full reserve, so that zero is full
+	spent atomic.Int64 // nanoretries that are missing from a full budget; the zero value is full
 }
 
-// Withdraw takes one retry out and reports whether there was one.
+// Withdraw takes one retry out of the budget and reports whether there was one.
 func (b *Budget) Withdraw() bool {
 	if b == nil {
 		return true
@@ -56,7 +61,7 @@ func (b *Budget) Withdraw() bool {
 
 // Deposit pays in for one success.
 func (b *Budget) Deposit() {
-	if b != nil && b.spent.Load() != 0 { // a full one needs no sums
+	if b != nil && b.spent.Load() != 0 { // a full budget stays full
 		b.add(b.ratio())
 	}
 }
@@ -68,7 +73,8 @@ func (b *Budget) Refund() {
 	}
 }
 
-// Balance returns how many retries there are, with the fraction that is not yet enough for one. Without a limit it is infinite.
+// Balance returns how many retries are left, with the fraction that is not yet a whole one. The
+// balance of a nil *Budget is infinite.
 func (b *Budget) Balance() float64 {
 	if b == nil {
 		return math.Inf(1)
@@ -76,10 +82,12 @@ func (b *Budget) Balance() float64 {
 	return float64(b.reserve()-b.spent.Load()) / whole
 }
 
+// add puts nanoretries into the budget until it is full.
 func (b *Budget) add(nano int64) {
 	for {
 		spent := b.spent.Load()
-		// A healthy server finds it full, and then nothing is written: goroutines do not contend for the cache line.
+		// While the server is healthy the budget is full. Then nothing is written, so that
+		// goroutines do not contend for the cache line.
 		if spent == 0 || b.spent.CompareAndSwap(spent, max(spent-nano, 0)) {
 			return
 		}

@@ -89,7 +89,7 @@ func TestBudgetNil(t *testing.T) {
 	}
 }
 
-// Retries never exceed the reserve and the share of the successes, whoever comes first.
+// Retries never exceed the reserve and the share of the successes, in whatever order they come.
 func TestBudgetConcurrent(t *testing.T) {
 	const goroutines, rounds = 8, 2000
 	b := &Budget{Ratio: 0.25, Reserve: 40}

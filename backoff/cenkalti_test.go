@@ -49,7 +49,7 @@ func TestCenkaltiDelays(t *testing.T) {
 	}
 }
 
-// Our delays in their loop.
+// The loop of cenkalti/backoff waits for delays of this package.
 func TestCenkaltiRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := func(b cenkalti.BackOff) (calls []time.Duration) {
@@ -68,7 +68,7 @@ func TestCenkaltiRetry(t *testing.T) {
 		defer cancel()
 		equal(t, "calls until the deadline", calls(cenkalti.WithContext(Cenkalti(exact), ctx)), ms(0, 100, 300, 700))
 
-		// Our Permanent stops theirs.
+		// Permanent of this package stops the Retry of cenkalti/backoff.
 		attempts := 0
 		err := cenkalti.Retry(func() error {
 			attempts++
@@ -80,7 +80,7 @@ func TestCenkaltiRetry(t *testing.T) {
 	})
 }
 
-// Our delays in their loop with a timer of the user's: what it is started with is what the policy said.
+// The loop of cenkalti/backoff starts a timer of the user with the delays that the Backoff computed.
 func TestCenkaltiTimer(t *testing.T) {
 	timer := &instant{c: make(chan time.Time, 1)}
 	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(Cenkalti(exact), 3), nil, timer)
@@ -103,7 +103,7 @@ func (i *instant) Start(d time.Duration) {
 func (i *instant) Stop()               {}
 func (i *instant) C() <-chan time.Time { return i.c }
 
-// Their delays in our loop.
+// Retry waits for delays of cenkalti/backoff.
 func TestRetryNewBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		factory := func(opts ...cenkalti.ExponentialBackOffOpts) func() cenkalti.BackOff {
@@ -118,7 +118,7 @@ func TestRetryNewBackOff(t *testing.T) {
 			equal(t, "calls", r.calls, ms(0, 500, 1250, 2375))
 		}
 
-		// Their own bounds: 500 ms + 750 ms fit into 2 s, 1125 ms more do not.
+		// The bounds of that BackOff: 500 ms + 750 ms fit into 2 s, 1125 ms more do not.
 		o = &Options{NewBackOff: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: -1}
 		retry(t.Context(), o, errFailed).stopped(t, 3, 1250*time.Millisecond, ErrStopped)
 		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.WithMaxRetries(&cenkalti.ZeroBackOff{}, 5) }
@@ -129,11 +129,11 @@ func TestRetryNewBackOff(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 
-		// Their ExponentialBackOff may be told to stop with something else.
+		// An ExponentialBackOff may have another Stop.
 		o.NewBackOff = factory(cenkalti.WithMaxElapsedTime(time.Second), cenkalti.WithRetryStopDuration(-2))
 		retry(t.Context(), o, errFailed).stopped(t, 2, 500*time.Millisecond, ErrStopped)
 		o.MaxAttempts = 3
-		// Theirs must be reset before the first use.
+		// A BackOff must be reset before the first use.
 		o.NewBackOff = func() cenkalti.BackOff {
 			used := Cenkalti(exact)
 			used.NextBackOff()
@@ -146,7 +146,7 @@ func TestRetryNewBackOff(t *testing.T) {
 	})
 }
 
-// One Options for many goroutines, each with the whole sequence of delays.
+// Many goroutines use one Options, and each gets the whole sequence of delays.
 func TestRetryShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &Options{MaxAttempts: 5, NewBackOff: func() cenkalti.BackOff { return Cenkalti(exact) }, Budget: &Budget{Reserve: 1000}}

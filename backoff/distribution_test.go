@@ -14,9 +14,10 @@ import (
 //	equal:        temp/2 + random_between(0, temp/2), where temp = min(cap, base·2^attempt)
 //	decorrelated: min(cap, random_between(base, sleep·3)), where sleep is the delay before
 //
-// Their first attempt is 0, ours is 1. Every random_between is uniform, which the test of Kolmogorov and Smirnov
-// judges: of 10000 delays the distribution function must nowhere be further from that of the range than 1.628/√10000.
-// The source is seeded, so that the outcome is the same each time; of all seeds one in a hundred would fail.
+// The article's first attempt is 0, ours is 1. Every random_between is uniform. The test of Kolmogorov and
+// Smirnov judges that: nowhere may the distribution function of 10000 delays be further than 1.628/√10000 from
+// that of the range. The source is seeded, so that the outcome is the same each time; one seed in a hundred
+// would fail.
 func TestDistribution(t *testing.T) {
 	const s = time.Second
 	r := rand.New(rand.NewPCG(1, 2)).Float64
@@ -46,17 +47,18 @@ func TestDistribution(t *testing.T) {
 		if d := distance(ds, test.from, test.to); d > critical(len(ds)) {
 			t.Errorf("%s: the distribution is %.4f off that of %v to %v, want at most %.4f", test.name, d, test.from, test.to, critical(len(ds)))
 		}
-		// It would tell other distributions.
+		// The test rejects other distributions.
 		if d := distance(ds, test.from, test.to+test.to/20); d < critical(len(ds)) {
 			t.Errorf("%s: the distribution is only %.4f off that of a range which is a twentieth longer", test.name, d)
 		}
 	}
 }
 
-// critical is what the distance of n samples does not exceed in 99 of 100 cases: √(ln(2/0.01)/2)/√n, for large n.
+// critical is the distance that n samples do not exceed in 99 of 100 cases: √(ln(2/0.01)/2)/√n, for large n.
 func critical(n int) float64 { return math.Sqrt(math.Log(2/0.01) / 2 / float64(n)) }
 
-// distance is the largest one between the distribution function of the delays and that of the uniform distribution over a range.
+// distance is the largest distance between the distribution function of the delays and that of the uniform
+// distribution over a range.
 func distance(ds []time.Duration, from, to time.Duration) (most float64) {
 	ds = slices.Sorted(slices.Values(ds))
 	n := float64(len(ds))
@@ -67,7 +69,7 @@ func distance(ds []time.Duration, from, to time.Duration) (most float64) {
 	return most
 }
 
-// Of delays that follow each other each is uniform over a range that the one before sets, and does not otherwise depend on it.
+// Each delay is uniform over a range that the delay before sets, and does not otherwise depend on that.
 func TestDistributionDecorrelated(t *testing.T) {
 	const whole = time.Hour
 	b := Decorrelated{Rand: rand.New(rand.NewPCG(5, 6)).Float64}
@@ -93,7 +95,8 @@ func TestDistributionDecorrelated(t *testing.T) {
 	}
 }
 
-// A delay of 10 ns has ten values, and the test of χ² judges: with 9 degrees of freedom 21.67 is exceeded in one of 100 cases.
+// A delay of 10 ns has ten values. The test of χ² judges them: with 9 degrees of freedom, one case in 100
+// exceeds 21.67.
 func TestDistributionNanoseconds(t *testing.T) {
 	b := Constant{Interval: 10, Rand: rand.New(rand.NewPCG(1, 2)).Float64}
 	var seen [10]float64

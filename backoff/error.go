@@ -8,39 +8,41 @@ import (
 	"time"
 )
 
-// Why Retry stopped, besides the end of its context. They are for errors.Is.
+// The reasons for which Retry stops, other than the end of its context. They are for errors.Is.
 var (
-	// ErrAttempts means that the last of Options.MaxAttempts failed.
+	// ErrAttempts means that as many attempts failed as Options.MaxAttempts allows.
 	ErrAttempts = errors.New("backoff: MaxAttempts used up")
-	// ErrElapsed means that the next attempt would have begun later than Options.MaxElapsed allows.
+	// ErrElapsed means that the next attempt would begin later than Options.MaxElapsed allows.
 	ErrElapsed = errors.New("backoff: next attempt would exceed MaxElapsed")
-	// ErrDeadline means that the context would have ended before the next attempt. It wraps context.DeadlineExceeded,
-	// although that moment is still to come.
+	// ErrDeadline means that the context's deadline would pass before the next attempt. It wraps
+	// context.DeadlineExceeded, although the deadline is still to come.
 	ErrDeadline error = deadlineError{}
-	// ErrHint means that a hint asked for a longer delay than Options.MaxHint.
+	// ErrHint means that a hint (see After) is longer than Options.MaxHint.
 	ErrHint = errors.New("backoff: hint exceeds MaxHint")
 	// ErrBudget means that Options.Budget had no retry left.
 	ErrBudget = errors.New("backoff: local retry budget is empty")
-	// ErrStopped means that the delay was negative, as is the Stop of a BackOff of Options.NewBackOff.
+	// ErrStopped means that the computed delay was negative: there are no more retries. The Stop of
+	// a BackOff from Options.NewBackOff is such a delay.
 	ErrStopped = errors.New("backoff: the delays have come to an end")
 )
 
-// RetryError is what [Retry] returns when it stops although another attempt might have helped.
-// It wraps both Cause and Err for errors.Is and errors.As.
+// RetryError is the error with which [Retry] stops although another attempt might help. It wraps both
+// Cause and Err for errors.Is and errors.As.
 type RetryError struct {
-	// Attempts is how many were made. It is zero if the context had ended before the first.
+	// Attempts is how many attempts were made: zero if the context had ended before the first one.
 	Attempts int
-	// Elapsed is the time since Retry was called.
+	// Elapsed is the time from the call of Retry until it stopped.
 	Elapsed time.Duration
 	// Delay is the delay that was due next; zero if it was not computed.
 	Delay time.Duration
-	// Cause is why Retry stopped: one of the sentinels of this package, or what ended the context (its Err, and its cause if it has one).
+	// Cause is the reason: one of the errors of this package (ErrAttempts and so on), or an error that
+	// wraps the Err of the context, and its cause if it has one.
 	Cause error
-	// Err is the error of the last attempt; nil if there was none.
+	// Err is the error of the last attempt; nil if there was no attempt.
 	Err error
 }
 
-// Error returns the cause, what was done, and the last error.
+// Error returns the cause, the number of attempts, the time that they took, and the last error.
 func (e *RetryError) Error() string {
 	cause, plural := "stopped", "s"
 	if e.Cause != nil {
@@ -60,7 +62,7 @@ func (e *RetryError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Cause and Err, those that are not nil.
+// Unwrap returns Cause and Err, as far as they are not nil.
 func (e *RetryError) Unwrap() []error {
 	var errs []error
 	for _, err := range []error{e.Cause, e.Err} {
@@ -71,17 +73,23 @@ func (e *RetryError) Unwrap() []error {
 	return errs
 }
 
-// Timeout reports whether the context's deadline is the cause. Package net/url and os.IsTimeout look for it.
+// Timeout reports whether the context's deadline is the cause. Package net/url and os.IsTimeout call
+// it.
 func (e *RetryError) Timeout() bool {
 	return errors.Is(e.Cause, context.DeadlineExceeded)
 }
 
-// After attaches to err a server's hint not to come back before d has passed. It returns nil if err is nil. A negative d counts as zero.
+// After attaches a hint to err: a server asked not to come back before d has passed. After returns nil
+// if err is nil. A negative d counts as zero.
 //
-// The hint is a lower bound: [Retry] waits for at least d. Callers who were given the same d would come back together, so it waits for the
-// delay of its Backoff on top of d, but no more than a tenth of d for that; and for that delay if it is longer than all this. The delays that
-// follow are those of the Backoff as if there had been no hint. Any error in the chain with a method RetryAfter() time.Duration
-// is a hint as well; of several the longest holds.
+// The hint is a lower bound. With the delay b of its Backoff, [Retry] waits for
+//
+//	max(b, d + min(b, d/10))
+//
+// The term min(b, d/10) spreads callers that were given the same d, since b has jitter: without it
+// they would come back together. Later delays are those of the Backoff, as if there had been no
+// hint. Any error in the chain with a method RetryAfter() time.Duration is a hint, too. If there are
+// several hints, the longest counts.
 func After(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -89,6 +97,7 @@ func After(err error, d time.Duration) error {
 	return &hintError{err: err, after: max(d, 0)}
 }
 
+// hintError is an error with a hint.
 type hintError struct {
 	err   error
 	after time.Duration
@@ -105,7 +114,7 @@ func hint(err error) time.Duration {
 		if h, ok := err.(interface{ RetryAfter() time.Duration }); ok {
 			longest = max(longest, h.RetryAfter())
 		}
-		switch w := err.(type) { //nolint:errorlint // errors.As stops at the first hint, and this looks for the longest
+		switch w := err.(type) { //nolint:errorlint // errors.As finds the first hint, and not the longest
 		case interface{ Unwrap() error }:
 			err = w.Unwrap()
 		case interface{ Unwrap() []error }:
@@ -120,7 +129,7 @@ func hint(err error) time.Duration {
 	return longest
 }
 
-// deadlineError has a text which does not claim that the deadline has passed.
+// deadlineError wraps context.DeadlineExceeded, but its text does not say that the deadline has passed.
 type deadlineError struct{}
 
 func (deadlineError) Error() string { return "backoff: next attempt would miss the context's deadline" }

@@ -54,7 +54,7 @@ func TestRetryErrorTimeout(t *testing.T) {
 		{nil, false},
 	} {
 		err := &RetryError{Cause: test.cause, Err: errFailed}
-		// These two look at the error itself, not at what it wraps.
+		// These two functions look at the error itself, not at the errors that it wraps.
 		outer := &url.Error{Op: "Get", URL: "/", Err: err}
 		if err.Timeout() != test.want || os.IsTimeout(err) != test.want || outer.Timeout() != test.want {
 			t.Errorf("cause %v: Timeout %v, os.IsTimeout %v, url.Error %v, want %v",

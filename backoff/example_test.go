@@ -44,7 +44,7 @@ func ExampleRetry() {
 	// done <nil>
 }
 
-// A delay that the context would not survive is not begun.
+// A delay that would end after the context's deadline is not begun.
 func ExampleRetry_deadline() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -67,8 +67,8 @@ func ExampleDo() {
 	// Output: 3 attempts, <nil>
 }
 
-// Each attempt has 10 ms. Its deadline is that of the attempt, and not a reason to stop. What reads the answer belongs
-// into the operation, too: the answer ends with its context.
+// Each attempt has 10 ms. The deadline of an attempt is no reason to stop. The operation must read the
+// whole answer, too, since the answer ends with the context of its attempt.
 func ExampleRetry_attemptTimeout() {
 	hangs := true
 	ask := func(ctx context.Context) (string, error) {
@@ -93,7 +93,7 @@ func ExampleRetry_attemptTimeout() {
 	// answer <nil>
 }
 
-// Only what is known to pass is tried again.
+// Only an error that is known to pass is worth another attempt.
 func ExampleOptions_retryIf() {
 	errUnknown := errors.New("no such user")
 	o := &backoff.Options{
@@ -108,7 +108,7 @@ func ExampleOptions_retryIf() {
 	// no such user
 }
 
-// The errors of all attempts, where they are few.
+// Notify keeps the errors of all attempts. Here they are few.
 func ExampleOptions_notify() {
 	var all []error
 	_, err := backoff.Retry(context.Background(), flaky(errBusy, errors.New("connection reset"), errors.New("disk is full")), &backoff.Options{
@@ -126,11 +126,11 @@ func ExampleOptions_notify() {
 	// disk is full
 }
 
-// Delays that grow as the numbers of Fibonacci do, from what is known of the attempt alone.
+// Delays that grow like the numbers of Fibonacci, computed from n alone.
 func ExampleFunc() {
 	fibonacci := backoff.Func(func(n int, _ time.Duration) time.Duration {
 		a, b := time.Millisecond, time.Millisecond
-		for range min(n, 10) - 1 { // from there on 55 ms
+		for range min(n, 10) - 1 { // 55 ms from retry 10 on
 			a, b = b, a+b
 		}
 		return a
@@ -154,7 +154,8 @@ func ExamplePermanent() {
 	// Output: looking up: no such user
 }
 
-// The server asked for 30 ms. The delay of the policy, up to a tenth of that, is on top: if it has jitter, not all come back at once.
+// The server asked for 30 ms. The delay of the Backoff, but at most a tenth of 30 ms, is added: if it
+// has jitter, callers do not come back all at once.
 func ExampleAfter() {
 	v, err := backoff.Retry(context.Background(), flaky(backoff.After(errBusy, 30*time.Millisecond)), &backoff.Options{
 		Backoff: backoff.Constant{Interval: time.Millisecond, Jitter: backoff.NoJitter},
@@ -166,7 +167,8 @@ func ExampleAfter() {
 	// done <nil>
 }
 
-// Twenty operations against a server that is down: 4 retries in all, where 3 attempts each would be 40.
+// Twenty operations against a server that is down make 4 retries together. Without a budget, 3 attempts
+// each would be 40 retries.
 func ExampleBudget() {
 	o := &backoff.Options{
 		Backoff: backoff.Exponential{Initial: time.Millisecond},
@@ -194,7 +196,7 @@ func ExampleBudget() {
 	// 1 retries left
 }
 
-// The delays in the loop of github.com/cenkalti/backoff.
+// The loop of github.com/cenkalti/backoff waits for delays of this package.
 func ExampleCenkalti() {
 	b := backoff.Cenkalti(backoff.Linear{Initial: time.Millisecond, Increment: 2 * time.Millisecond, Jitter: backoff.NoJitter})
 	err := cenkalti.RetryNotify(func() error { return errBusy }, cenkalti.WithMaxRetries(b, 3), func(err error, d time.Duration) {
@@ -208,7 +210,7 @@ func ExampleCenkalti() {
 	// server is busy
 }
 
-// A policy of cenkalti/backoff here, a new one for each call.
+// Retry waits for the delays of a BackOff of cenkalti/backoff, a new one for each call.
 func ExampleOptions_newBackOff() {
 	v, err := backoff.Retry(context.Background(), flaky(errBusy, errBusy), &backoff.Options{
 		NewBackOff: func() cenkalti.BackOff {
@@ -226,7 +228,7 @@ func ExampleOptions_newBackOff() {
 	// done <nil>
 }
 
-// The longest delays of each policy.
+// The longest delays of each Backoff.
 func ExampleBackoff() {
 	longest := func() float64 { return 1 } // in place of a random number from 0 to 1
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)

@@ -5,30 +5,36 @@ import (
 	"time"
 )
 
-// defaultInitial is the first delay of the policies that grow. It lies between the bases of peers for transient failures: Envoy 25 ms,
-// the AWS SDKs 50 ms (1 s when throttled), ky 300 ms, the SDKs of OpenAI and Anthropic 500 ms. Full jitter makes it 50 ms on average.
+// defaultInitial is the first delay of a Backoff whose delays grow. It lies between the first delays
+// of others for transient failures: Envoy 25 ms, the AWS SDKs 50 ms (1 s when throttled), ky 300 ms,
+// the SDKs of OpenAI and Anthropic 500 ms. Full jitter makes it 50 ms on average.
 const defaultInitial = 100 * time.Millisecond
 
-// Exponential multiplies the delay by Factor from retry to retry: min(Max, Initial·Factor^(n−1)), then jitter.
-// It is the policy for a server whose state is unknown, and the default of [Retry].
+// Exponential multiplies the delay by Factor from retry to retry. The delay before retry n is
 //
-// The zero value is 100 ms doubling up to 20 s with full jitter. The cap comes before the jitter, as in the paper that [Jitter] cites
-// and in the AWS SDKs, so that the delays of those who reached it stay spread and none is longer.
+//	min(Max, Initial·Factor^(n−1)), and then jitter
+//
+// Exponential suits a server whose state is unknown, and is the default of [Retry]. The zero value
+// begins with 100 ms and doubles up to 20 s, with full jitter. The cap comes before the jitter, as in
+// the article that [Jitter] cites and in the AWS SDKs: so capped delays stay spread, and no delay is
+// above the cap.
 type Exponential struct {
-	// Initial is the longest delay before the first retry. If zero, 100 ms. If negative, all delays are zero.
+	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, all
+	// delays are zero.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
 	Max time.Duration
-	// Factor is the growth per retry. If zero, 2. Values below 1, and NaN, count as 1: delays never shrink.
+	// Factor is the growth per retry. If zero, 2. Any other value below 1, and NaN, count as 1:
+	// delays never shrink.
 	Factor float64
 	// Jitter is how delays are spread. The zero value is FullJitter.
 	Jitter Jitter
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, the source of math/rand/v2 is used.
-	// A smaller number counts as 0, a larger one and NaN as 1.
+	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }
 
-// Delay returns the delay before retry n. It does not look at prev.
+// Delay returns the delay before retry n. It does not depend on prev.
 func (e Exponential) Delay(n int, _ time.Duration) time.Duration {
 	return e.Jitter.spread(e.longest(n), e.Rand)
 }
@@ -39,7 +45,8 @@ func (e Exponential) longest(n int) time.Duration {
 	if n <= 1 || initial == 0 {
 		return min(initial, limit)
 	}
-	// math.Pow takes longer than all the rest, and nearly everybody doubles. A long shift to the right leaves nothing of limit.
+	// math.Pow takes longer than all the rest, and the factor is nearly always 2. If n is large, the
+	// shift to the right leaves zero of limit.
 	if e.Factor == 0 || e.Factor == 2 {
 		if initial <= limit>>(n-1) {
 			return initial << (n - 1)
@@ -49,30 +56,37 @@ func (e Exponential) longest(n int) time.Duration {
 	if !(e.Factor > 1) {
 		return min(initial, limit)
 	}
-	// Compared as floats first: what does not fit into a Duration, infinity included, is not below the limit.
-	// The half rounds: 100 ms times 1.15 is a little less than 115 ms in floats.
+	// The comparison is one of floats, since f may not fit into a Duration; such an f, infinity
+	// included, is not below limit. The half rounds: in floats, 100 ms times 1.15 is a little less
+	// than 115 ms.
 	if f := float64(initial)*math.Pow(e.Factor, float64(n-1)) + 0.5; f < float64(limit) {
 		return time.Duration(f)
 	}
 	return limit
 }
 
-// Decorrelated draws each delay from a range that the previous one sets: min(Max, uniform(Initial, 3·prev)). It is the
-// "decorrelated jitter" of the paper that [Jitter] cites: in its simulation of a hundred clients a little faster than full jitter, and a
-// little more work for the server. The zero value is 100 ms and 20 s.
+// Decorrelated draws each delay from a range that depends on the delay before, prev:
 //
-// The formula caps after the jitter, so that in a long outage three in ten delays are exactly Max.
+//	min(Max, uniform(Initial, 3·prev))
+//
+// It is the "decorrelated jitter" of the article that [Jitter] cites. In the article's simulation of
+// a hundred clients it is a little faster than full jitter, and a little more work for the server.
+// The zero value has an Initial of 100 ms and a Max of 20 s.
+//
+// The formula applies the cap after the jitter. So in a long outage three in ten delays are exactly
+// Max.
 type Decorrelated struct {
-	// Initial is the shortest delay, and stands for prev before the first retry. If zero, 100 ms. If negative, zero.
+	// Initial is the shortest delay. Before the first retry it takes the place of prev. If zero,
+	// 100 ms. If negative, zero.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
 	Max time.Duration
-	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, the source of math/rand/v2 is used.
-	// A smaller number counts as 0, a larger one and NaN as 1.
+	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
+	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.
 	Rand func() float64
 }
 
-// Delay returns the delay after prev. It does not look at n.
+// Delay returns the delay that follows prev. It does not depend on n.
 func (d Decorrelated) Delay(_ int, prev time.Duration) time.Duration {
 	limit := ceiling(d.Max)
 	initial := min(orElse(d.Initial, defaultInitial), limit)

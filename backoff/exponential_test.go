@@ -54,7 +54,7 @@ func TestDecorrelatedDelay(t *testing.T) {
 		{"initial negative", Decorrelated{Initial: -1, Rand: one}, ms(0, 0, 0)},
 		{"initial over max", Decorrelated{Initial: time.Minute, Rand: least}, ms(20000, 20000)},
 		{"max of the type", Decorrelated{Initial: math.MaxInt64, Max: -1, Rand: one}, []time.Duration{math.MaxInt64, math.MaxInt64}},
-		// The nearest float is below.
+		// The nearest float is below the product.
 		{"not exact in floats", Decorrelated{Initial: 1<<62 + 1, Max: -1, Rand: least}, []time.Duration{1<<62 + 1}},
 		{"NaN", Decorrelated{Rand: math.NaN, Max: time.Second}, ms(1000, 1000)},
 	} {

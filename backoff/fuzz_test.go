@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// No policy returns a delay below zero or above its cap, or panics, whatever its fields are.
+// No Backoff returns a delay below zero or above its cap, or panics, whatever its fields are.
 func FuzzDelay(f *testing.F) {
 	f.Add(int64(0), int64(0), int64(0), 0.0, 0, 0.5, 1, int64(0))
 	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(-1), 1.0000001, 1, math.NaN(), math.MaxInt, int64(math.MaxInt64))

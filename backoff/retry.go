@@ -11,60 +11,71 @@ import (
 )
 
 const (
-	// defaultMaxAttempts is the number of attempts in the AWS SDKs and in Google's SRE book, "Handling Overload".
+	// defaultMaxAttempts is the number of attempts in the AWS SDKs, and in Google's SRE book
+	// ("Handling Overload").
 	defaultMaxAttempts = 3
-	// defaultMaxHint is the longest Retry-After that OpenAI's Python SDK waits for; beyond it, it does not retry.
+	// defaultMaxHint is the longest Retry-After for which OpenAI's Python SDK waits. After a longer
+	// one it does not retry.
 	defaultMaxHint = 2 * time.Minute
 )
 
-// Options are the bounds of [Retry] and its delays. The zero value, and nil, mean the defaults.
-// Retry only reads it, so that one may be shared between goroutines.
+// Options are the bounds of [Retry] and its delays. The zero value, and nil, mean the defaults. Retry
+// only reads Options, so that several goroutines may use the same.
 type Options struct {
 	// Backoff computes the delays. If nil, Exponential{}.
 	Backoff Backoff
-	// NewBackOff makes a BackOff of github.com/cenkalti/backoff/v4 for each call of Retry, to be used in place of Backoff. It must be a
-	// new one each time, since theirs have state. Its Stop, as any negative delay, ends the retries.
-	// If nil, or if it returns nil, Backoff is used.
+	// NewBackOff returns a BackOff of github.com/cenkalti/backoff/v4, which is used in place of
+	// Backoff. Retry calls it once, after the first failure. It must return a new BackOff each time,
+	// since these have state. A negative delay, such as Stop of that package, ends the retries. If
+	// NewBackOff is nil or returns nil, Backoff is used.
 	NewBackOff func() cenkalti.BackOff
-	// MaxAttempts is the number of attempts, the first included. If zero, 3. If negative, there is no limit.
+	// MaxAttempts is the number of attempts, the first included. If zero, 3. If negative, there is no
+	// limit.
 	MaxAttempts int
-	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or negative, there is no limit.
+	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or negative, there
+	// is no limit.
 	MaxElapsed time.Duration
-	// MaxHint is the longest hint that is waited for (see [After]): beyond it Retry stops, since servers were seen to ask for years and
-	// an earlier attempt would be refused. If zero, 2 minutes. If negative, there is no limit.
+	// MaxHint is the longest hint for which Retry waits (see [After]). After a longer hint Retry stops:
+	// servers were seen to ask for years, and they would refuse an earlier attempt. If zero, 2
+	// minutes. If negative, there is no limit.
 	MaxHint time.Duration
-	// RetryIf reports whether another attempt may help after an error; if not, Retry returns that error as it is. It is not asked about
-	// what [Permanent] marks, nor once the context has ended. If nil, another attempt may help after all other errors.
+	// RetryIf reports whether another attempt may help after an error. If not, Retry returns that error
+	// as it is. RetryIf is not called for an error that [Permanent] marks, nor after the context has
+	// ended. If nil, another attempt may help after every error that is not marked.
 	RetryIf func(error) bool
-	// Budget pays for the retries, and gets a deposit for a success. If nil, there is no limit.
+	// Budget pays for the retries, and gets a deposit for each success. If nil, there is no limit.
 	Budget *Budget
-	// Notify is called before each delay, in the caller's goroutine: to log, to count, or to keep the errors of all attempts,
-	// of which Retry returns the last. If nil, it is not called.
+	// Notify is called before each delay, in the goroutine of the caller. It can log, count, or keep
+	// the errors of all attempts, of which Retry returns the last one only. If nil, it is not called.
 	Notify func(Retrying)
 }
 
-// Retrying is what [Options].Notify is told.
+// Retrying is what Retry tells [Options].Notify.
 type Retrying struct {
 	// Attempt is the number of the attempt that failed, from 1.
 	Attempt int
-	// Err is its error.
+	// Err is the error of that attempt.
 	Err error
 	// Delay is how long Retry is about to wait.
 	Delay time.Duration
 }
 
-// Retry calls op until it returns no error, and returns what the last call returned.
+// Retry calls op until op returns no error, and returns the value of the last call. Between two calls
+// it waits for the delays of o.
 //
-// Between the calls it waits for the delays of o. It stops, with that last value and an error,
-//   - at an error that is marked by [Permanent], or that RetryIf has no hope for, which it returns as it is;
-//   - when ctx ends, also during a delay;
-//   - when attempts or the budget are used up, or when the delay would end after the deadline of ctx, or later than o allows: at once,
-//     without waiting in vain.
+// Retry also stops, and returns an error beside the value of the last call,
+//   - at an error that [Permanent] marks, or for which RetryIf returns false: that error is returned as
+//     it is;
+//   - when ctx ends, even during a delay;
+//   - when MaxAttempts or the Budget are used up, or the delays are (see [ErrStopped]);
+//   - when the next delay would be in vain, since it would end after the deadline of ctx or later than
+//     MaxElapsed allows, or since a hint is longer than MaxHint. Then Retry does not wait at all.
 //
-// The error of all but the first is a *[RetryError], which wraps the cause and the last error of op. If ctx has ended already, op is not
-// called. An error of a context that op derived from ctx, to bound one attempt, is one like any other.
+// Except in the first case, the error is a *[RetryError], which wraps the cause and the last error of
+// op. If ctx has ended before the call, Retry does not call op. If op derives a context from ctx to
+// bound one attempt, the error of that context is an error like any other.
 //
-// It runs in the caller's goroutine and starts no other. It panics if ctx or op is nil.
+// Retry runs in the goroutine of the caller and starts no other. It panics if ctx or op is nil.
 func Retry[T any](ctx context.Context, op func(context.Context) (T, error), o *Options) (T, error) {
 	if ctx == nil {
 		panic("backoff: nil context")
@@ -92,7 +103,7 @@ func Retry[T any](ctx context.Context, op func(context.Context) (T, error), o *O
 	}
 }
 
-// Do is [Retry] for an operation that returns nothing but an error.
+// Do is [Retry] for an operation that returns an error and no value.
 func Do(ctx context.Context, op func(context.Context) error, o *Options) error {
 	if op == nil {
 		panic("backoff: nil operation")
@@ -101,7 +112,7 @@ func Do(ctx context.Context, op func(context.Context) error, o *Options) error {
 	return err
 }
 
-// loop is the state of one Retry, apart from its type parameter.
+// loop is the state of one call of Retry, without its type parameter.
 type loop struct {
 	options  Options
 	start    time.Time
@@ -109,7 +120,8 @@ type loop struct {
 	backoff  cenkalti.BackOff // nil until the first failure
 }
 
-// next waits until another attempt may follow the one that failed with err, or returns the error that Retry ends with.
+// next waits until another attempt may follow the attempt that failed with err. If none may follow, it
+// returns the error of Retry.
 func (l *loop) next(ctx context.Context, err error) error {
 	if l.attempts < math.MaxInt {
 		l.attempts++
@@ -140,7 +152,8 @@ func (l *loop) next(ctx context.Context, err error) error {
 	return nil
 }
 
-// wait waits and reports whether ctx is still alive. A retry that is not made, also because Notify panics, goes back to the budget.
+// wait waits for delay and reports whether ctx has not ended. If it has ended, or if Notify panics,
+// the retry is not made and goes back to the budget.
 func (l *loop) wait(ctx context.Context, err error, delay time.Duration) (alive bool) {
 	defer func() {
 		if !alive {
@@ -153,7 +166,8 @@ func (l *loop) wait(ctx context.Context, err error, delay time.Duration) (alive 
 	return sleep(ctx, delay)
 }
 
-// delay returns the delay before the next attempt, and the cause if it must not be begun.
+// delay returns the delay before the next attempt. If the delay must not be begun, it also returns the
+// cause.
 func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	if l.backoff == nil {
 		l.backoff = l.options.newBackOff()
@@ -168,22 +182,23 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 		return delay, ErrHint
 	}
 	now := time.Now()
-	// The sum with delay may overflow, these differences do not.
+	// A sum with delay may overflow; these differences cannot.
 	if most := l.options.MaxElapsed; most > 0 && delay > most-now.Sub(l.start) {
 		return delay, ErrElapsed
 	}
-	// At the deadline itself the context has ended.
+	// A delay that ends exactly at the deadline is too long: the context has ended then.
 	if deadline, ok := ctx.Deadline(); ok && delay >= deadline.Sub(now) {
 		return delay, ErrDeadline
 	}
 	return delay, nil
 }
 
+// stop returns a RetryError.
 func (l *loop) stop(cause error, delay time.Duration, err error) error {
 	return &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Cause: cause, Err: err}
 }
 
-// sleep waits for d and reports whether ctx is still alive.
+// sleep waits for d, or until ctx ends, and reports whether ctx has not ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -193,11 +208,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		case <-ctx.Done():
 		}
 	}
-	// Both may have happened: then the context decides, always.
+	// If both have happened, the context decides, always.
 	return ctx.Err() == nil
 }
 
-// ended returns what ended ctx. A cause of its own does not hide whether it was the deadline.
+// ended returns an error that says why ctx has ended. It wraps the Err of ctx even if ctx has a cause of
+// its own: so it is known whether the deadline ended it.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -206,10 +222,11 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
+// newBackOff returns the BackOff of one call of Retry.
 func (o *Options) newBackOff() cenkalti.BackOff {
 	if o.NewBackOff != nil {
 		if b := o.NewBackOff(); b != nil {
-			b.Reset() // as their own loop does
+			b.Reset() // as the loop of that package does
 			return b
 		}
 	}

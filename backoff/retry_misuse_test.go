@@ -11,7 +11,8 @@ import (
 	cenkalti "github.com/cenkalti/backoff/v4"
 )
 
-// A negative delay, as by an overflow or as cenkalti's Stop, is not the reason to ask again at once, and for ever.
+// A negative delay, by an overflow or as the Stop of cenkalti/backoff, must not lead to attempts without a
+// delay and without an end.
 func TestRetryNegativeDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := &Budget{}
@@ -33,7 +34,7 @@ func TestRetryNegativeDelay(t *testing.T) {
 	})
 }
 
-// A retry that was paid for and is not made goes back, whatever becomes of the goroutine.
+// A retry that was withdrawn and is not made goes back to the budget, even if the goroutine panics or exits.
 func TestRetryNotifyPanics(t *testing.T) {
 	budget := &Budget{}
 	for _, end := range []func(){func() { panic("notify") }, runtime.Goexit} {
@@ -50,7 +51,8 @@ func TestRetryNotifyPanics(t *testing.T) {
 	}
 }
 
-// A policy or an operation that panics does so in the caller's goroutine, and costs nothing.
+// A Backoff or an operation that panics does so in the goroutine of the caller, and takes nothing from the
+// budget.
 func TestRetryPanicsOfOthers(t *testing.T) {
 	budget := &Budget{}
 	bad := Func(func(int, time.Duration) time.Duration { panic("policy") })

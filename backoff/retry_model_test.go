@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Random operations against a few lines of arithmetic.
+// Random operations are compared with a few lines of arithmetic.
 func TestRetryModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	pick := func(ns ...float64) time.Duration { return ms(ns[rnd.IntN(len(ns))])[0] }

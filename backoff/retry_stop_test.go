@@ -14,7 +14,7 @@ func TestRetryDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer cancel()
-		// Attempts at 0, 100 and 300 ms; the next at 700 ms would find the context ended.
+		// Attempts at 0, 100 and 300 ms; at 700 ms, when the next one is due, the context has ended.
 		e := retry(ctx, &Options{Backoff: exact, MaxAttempts: -1}, errFailed).stopped(t, 3, 300*time.Millisecond, ErrDeadline)
 		if !errors.Is(e, context.DeadlineExceeded) || !e.Timeout() || e.Delay != 400*time.Millisecond || ctx.Err() != nil {
 			t.Errorf("got %+v with context %v", e, ctx.Err())
@@ -37,7 +37,7 @@ func TestRetryDeadline(t *testing.T) {
 func TestRetryElapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &Options{Backoff: exact, MaxAttempts: -1, MaxElapsed: 700 * time.Millisecond}
-		// At 700 ms an attempt may still begin, after it none.
+		// At 700 ms an attempt may still begin, later none.
 		e := retry(t.Context(), o, errFailed).stopped(t, 4, 700*time.Millisecond, ErrElapsed)
 		if e.Timeout() || e.Delay != 800*time.Millisecond {
 			t.Errorf("got %+v", e)
@@ -67,7 +67,8 @@ func TestRetryCancel(t *testing.T) {
 		budget := &Budget{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(250*time.Millisecond, func() { cancel(quit) })
-		// Attempts at 0 and 100 ms, cancelled in the delay of 200 ms: at once, and the retry that was not made is put back.
+		// Attempts at 0 and 100 ms; the context is canceled during the delay of 200 ms. Retry stops at once, and the
+		// retry that is not made goes back to the budget.
 		e := retry(ctx, &Options{Backoff: exact, Budget: budget}, errFailed).stopped(t, 2, 250*time.Millisecond, quit)
 		if !errors.Is(e, context.Canceled) || e.Timeout() || budget.Balance() != 9 {
 			t.Errorf("got %v, balance %v, want 9", e, budget.Balance())
@@ -79,7 +80,7 @@ func TestRetryCancel(t *testing.T) {
 			t.Errorf("got %d, %+v", r.value, e)
 		}
 
-		// During an attempt that fails by it.
+		// During an attempt, which fails because of it.
 		ctx, cancel = context.WithCancelCause(t.Context())
 		calls := 0
 		_, err := Retry(ctx, func(ctx context.Context) (int, error) {
@@ -164,7 +165,7 @@ func TestRetryBudget(t *testing.T) {
 		if got := budget.Balance(); got != 1 {
 			t.Fatalf("balance %v after ten successes, want 1", got)
 		}
-		// What stops for another reason takes nothing.
+		// A Retry that stops for another reason takes nothing from the budget.
 		retry(t.Context(), &Options{Budget: budget, MaxAttempts: 1}, errFailed)
 		retry(t.Context(), &Options{Budget: budget, MaxHint: time.Second}, After(errFailed, time.Minute))
 		retry(t.Context(), &Options{Budget: budget}, Permanent(errFailed))

@@ -20,7 +20,8 @@ var exact = Exponential{Jitter: NoJitter}
 // none has no delays.
 var none = Constant{Interval: -1}
 
-// run is one Retry in a bubble: op fails with the errors given, the last of them for ever, and succeeds at a nil one.
+// run makes one Retry in a bubble. Op fails with the given errors, one after the other and with the last one
+// for ever; a nil error is a success.
 type run struct {
 	calls    []time.Duration // when op was called
 	notified []Retrying
@@ -131,7 +132,7 @@ func TestRetryPermanent(t *testing.T) {
 				t.Errorf("got %d, %v after %v, want 2, %v as it was after 100ms", r.value, r.err, r.took, err)
 			}
 		}
-		// Also when there would have been another reason to stop.
+		// Permanent counts even if there is another reason to stop.
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := Retry(ctx, func(context.Context) (int, error) {
 			cancel()
@@ -155,7 +156,7 @@ func TestRetryHint(t *testing.T) {
 			err  error
 			want time.Duration // until the second call
 		}{
-			{"longer", after(7 * s), 7100 * time.Millisecond},                             // and the delay of the policy
+			{"longer", after(7 * s), 7100 * time.Millisecond},                             // and the delay of the Backoff
 			{"a little longer", after(101 * time.Millisecond), 111100 * time.Microsecond}, // and a tenth of it
 			{"as long", after(100 * time.Millisecond), 110 * time.Millisecond},
 			{"a little shorter", after(99 * time.Millisecond), 108900 * time.Microsecond},
@@ -174,7 +175,7 @@ func TestRetryHint(t *testing.T) {
 				t.Errorf("%s: %v after %v, want success after %v", test.name, r.err, r.took, test.want)
 			}
 		}
-		// The policy goes on as if there had been no hint.
+		// The Backoff goes on as if there had been no hint.
 		r := retry(t.Context(), &Options{Backoff: Decorrelated{Rand: one}}, after(10*s), errFailed, nil)
 		equal(t, "calls", r.calls, ms(0, 10_300, 11_200))
 
@@ -188,7 +189,7 @@ func TestRetryHint(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 		retry(t.Context(), &Options{MaxHint: s}, after(s+1)).stopped(t, 1, 0, ErrHint)
-		// MaxHint is about hints: a long policy is the program's own will.
+		// MaxHint is for hints: a long delay of the Backoff is what the program wants.
 		if r := retry(t.Context(), &Options{Backoff: Constant{Interval: time.Hour, Jitter: NoJitter}}, after(s), nil); r.took != time.Hour {
 			t.Errorf("took %v, want 1h", r.took)
 		}
@@ -230,7 +231,7 @@ func TestRetryIf(t *testing.T) {
 		if len(asked) != 3 {
 			t.Errorf("asked %d times, want 3", len(asked))
 		}
-		// Not when there is nothing to decide: the cause of what ended the context is not lost.
+		// RetryIf is not called when there is nothing to decide: the cause with which the context ended is not lost.
 		asked = nil
 		retry(t.Context(), o, Permanent(other))
 		quit := errors.New("user quit")

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// ErrMaxWait is why TryWait refuses: the wait would be longer than maxWait.
-var ErrMaxWait = errors.New("longer than may be waited for")
+// ErrMaxWait is why TryWait refuses: the wait would be longer than its maxWait.
+var ErrMaxWait = errors.New("longer than maxWait")
 
-// errDeadline is why a call fails before its deadline.
+// errDeadline is why a call fails at once whose wait would end after the deadline.
 var errDeadline = fmt.Errorf("past the deadline of the context: %w", context.DeadlineExceeded)
 
-// Error says why a [Limiter] did not grant. It holds no token.
+// Error says why a [Limiter] did not grant tokens. The caller has none.
 type Error struct {
-	Wait time.Duration // how long it would have taken; zero if the context ended
-	Err  error         // ErrMaxWait, or wraps the error and the cause of the context
+	Wait time.Duration // how long the wait would have been; zero if the context ended
+	Err  error         // ErrMaxWait, or an error that wraps the error and the cause of the context
 }
 
 // Error implements error.
@@ -30,8 +30,8 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Timeout reports whether the deadline of the context is why, as net.Error and
-// url.Error ask: it has passed, or would have.
+// Timeout reports whether the reason is the deadline of the context, which has
+// passed or would have passed during the wait. net.Error and url.Error ask for it.
 func (e *Error) Timeout() bool { return errors.Is(e.Err, context.DeadlineExceeded) }
 
 // canceled returns the error for a context that has ended.
@@ -45,12 +45,14 @@ func canceled(ctx context.Context) error {
 	return &Error{Err: err}
 }
 
-// bounds are the instants at which a caller gives up; the zero instant is none.
+// bounds are the latest instants at which a wait may end; the zero instant means
+// no bound.
 type bounds struct {
-	deadline time.Time // of the context: the wait must end before it
-	latest   time.Time // the wait must not end after it
+	deadline time.Time // the context's deadline: the wait must end before it
+	latest   time.Time // now + maxWait: the wait must not end after it
 }
 
+// newBounds returns the bounds of a call. A negative maxWait means no bound.
 func newBounds(ctx context.Context, now time.Time, maxWait time.Duration) bounds {
 	var b bounds
 	b.deadline, _ = ctx.Deadline()
@@ -60,8 +62,8 @@ func newBounds(ctx context.Context, now time.Time, maxWait time.Duration) bounds
 	return b
 }
 
-// check returns an error if at, an instant at which the caller could go, is too
-// late. What need not be waited for is never too late.
+// check returns an error if the caller could go only at an instant that is too
+// late. A caller that could go now is never too late.
 func (b bounds) check(now, at time.Time) error {
 	switch {
 	case !at.After(now):

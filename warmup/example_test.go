@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/warmup"
 )
 
-// The warm-up curve at two a second: a cold limiter starts at a third of that,
-// and is at the full rate after four seconds of load.
+// The warm-up curve of 2 tokens a second: a cold limiter starts at a third of that
+// rate, and reaches the full rate after four seconds of load.
 func ExampleRamp() {
 	ramp := warmup.Ramp{Rate: 2, WarmUp: 4 * time.Second}
 	start := time.Now()
@@ -33,7 +33,7 @@ func ExampleRamp() {
 	// 5.5s   next in 500ms  **********
 }
 
-// A queue that wants to know when somebody in the middle of it will go.
+// A queue asks when a caller in the middle of it will go.
 func ExampleRamp_After() {
 	ramp := warmup.Ramp{Rate: 10, MaxBurst: -1}
 	now := time.Now()
@@ -47,7 +47,7 @@ func ExampleRamp_After() {
 	// 25 ahead: 2.6s
 }
 
-// A request that was paid for but not sent gives back what it took.
+// A request that reserved tokens and was not sent gives them back.
 func ExampleRamp_Return() {
 	ramp := warmup.Ramp{Rate: 1}
 	now := time.Now()

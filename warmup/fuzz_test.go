@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// FuzzRamp runs any sequence of calls on a Ramp with any configuration, and
-// checks what must hold after each: no wait is negative or NaN, projections are
-// what then happens, and no more is granted than rate·t + burst.
+// FuzzRamp runs any sequence of calls on a Ramp with any configuration. After each
+// call it checks that no wait is negative or NaN, that what Next and After foretell
+// happens, and that no more than rate·t + burst is granted.
 func FuzzRamp(f *testing.F) {
 	f.Add(2.0, 3.0, int64(4e9), int64(0), []byte("\x00\x01\x10\x00\x02\x20\x01\x01\x05\x02\x01\x07"))
 	f.Add(1e6, 0.0, int64(0), int64(1e9), []byte("\x00\xff\x00\x00\xff\x7f\x02\xff\x1f\x03\x01\x01"))
@@ -29,17 +29,17 @@ func FuzzRamp(f *testing.F) {
 	})
 }
 
-// history is a Ramp and what has been granted.
+// history is a Ramp and what it has granted.
 type history struct {
 	t          *testing.T
 	ramp       Ramp
 	start, now time.Time
 
-	fastest float64 // rate so far
-	burst   float64 // most that could be stored so far, where it costs nothing
-	allowed float64 // tokens that may have gone at start
+	fastest float64 // the highest rate so far
+	burst   float64 // most tokens that could be stored so far, if stored tokens cost nothing
+	allowed float64 // tokens that may have been granted at start
 	net     float64 // tokens reserved and not given back
-	cut     bool    // a debt was longer than a Duration, and cut
+	cut     bool    // a debt was longer than a Duration, and was cut
 }
 
 func (h *history) limits() {
@@ -51,7 +51,7 @@ func (h *history) limits() {
 	}
 }
 
-// call makes one call: which by op, how much by a and b.
+// call makes one call: op says which, a and b how much.
 func (h *history) call(op, a, b byte) {
 	r, n := &h.ramp, int(a)<<min(b, 20)
 	if b == 255 {
@@ -72,10 +72,10 @@ func (h *history) call(op, a, b byte) {
 		}
 		r.SetRate(h.now, rate)
 		h.limits()
-		// What is stored is scaled, or comes back full, at each change.
+		// Stored tokens are scaled at each change of the rate, or the store is full.
 		h.allowed += h.burst
 	case 4:
-		if float64(n) > h.net { // nobody returns more than was reserved
+		if float64(n) > h.net { // no caller returns more than was reserved
 			n = int(h.net)
 		}
 		before := r.Next(h.now)
@@ -123,9 +123,9 @@ func (h *history) reserve(n int) {
 	}
 }
 
-// equal reports whether two instants are the same, up to the nanosecond that
-// closing the books in between may round and the precision of float64; or both so far ahead that which of
-// them is later says only where the debt was cut.
+// equal reports whether two instants are the same, up to the precision of float64
+// and the nanosecond that may be rounded when an account is closed in between. Two
+// instants so far ahead that the debt may have been cut count as the same.
 func (h *history) equal(a, b time.Time) bool {
 	near := min(a.Sub(h.now), b.Sub(h.now))
 	return a.Sub(b).Abs() <= 1+near>>50 || near > forever/2
@@ -150,7 +150,7 @@ func (h *history) check(n int) {
 	if r.used && r.Rate > 0 && r.Idle(h.now) && (next.After(h.now) || r.Stored(h.now) < c.max*(1-1e-9)) {
 		t.Errorf("Idle, with %v of %v stored and %v to wait", r.Stored(h.now), c.max, next.Sub(h.now))
 	}
-	// All that was granted is paid for at next, as far as a Duration goes.
+	// All tokens that were granted are paid at next, as far as a Duration goes.
 	h.cut = h.cut || r.Rate > 0 && next.Sub(h.now) > forever/2
 	if passed := next.Sub(h.start); r.Rate > 0 && passed < forever && !h.cut {
 		if most := h.allowed + h.fastest*(float64(passed)+1)/1e9; h.net > most*(1+1e-9) {

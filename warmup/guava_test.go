@@ -30,7 +30,7 @@ type guavaCase struct {
 
 type guavaOp struct {
 	Op      string // "acquire", "try", "rate" or "sleep"
-	T       int64  // when
+	T       int64  // when it is called
 	N       int
 	Timeout int64 // of try
 	Rate    number
@@ -39,7 +39,7 @@ type guavaOp struct {
 	OK      bool
 	Err     bool
 	Stored  number
-	Next    int64 // when the next may go
+	Next    int64 // when the next caller may go
 }
 
 // number is a float64 that JSON may write as "Infinity", "-Infinity" or "NaN".
@@ -94,7 +94,7 @@ func (c guavaCase) ramp() Ramp {
 
 func (c guavaCase) tagged(tag string) bool { return slices.Contains(c.Tags, tag) }
 
-// micros converts microseconds, saturating as a Duration must.
+// micros converts microseconds to a Duration, the longest one if they are too many.
 func micros(us int64) time.Duration {
 	if us > math.MaxInt64/1000 {
 		return forever
@@ -102,9 +102,10 @@ func micros(us int64) time.Duration {
 	return time.Duration(us) * time.Microsecond
 }
 
-// TestRampGuava replays every case. Where Guava is right, so must we be, up to
-// what it truncates; where it is not (tag quirk), up to what is right, in
-// TestRampGuavaQuirk; and the totals make sure that none is left out.
+// TestRampGuava replays every case. Where Guava is right, a Ramp must agree with it,
+// up to the microseconds that Guava truncates. Where Guava is wrong (tag quirk),
+// TestRampGuavaQuirk has the right answer. The totals make sure that no case is left
+// out.
 func TestRampGuava(t *testing.T) {
 	treated := map[string]int{}
 	total := map[string]int{}
@@ -161,14 +162,15 @@ func (c guavaCase) treatment() string {
 // replay runs one case against a Ramp.
 //
 // Tolerance. Guava truncates the cost of a grant to whole microseconds in up to
-// three parts (ramp, flat part, fresh tokens), so its next free instant may run
-// up to 3 µs a grant ahead of ours in theory; what was measured on these cases
-// is below 1 µs a grant, which is what is allowed here, plus 2 µs, since the
-// instants at which the recorded caller comes are themselves truncated.
+// three parts (ramp, flat part, fresh tokens). In theory its next free instant may
+// run up to 3 µs a grant ahead of ours; on these cases it was measured to run less
+// than 1 µs a grant ahead. The test allows 1 µs a grant, and 2 µs more, since the
+// instants at which the recorded caller comes are truncated, too.
 //
-// The same drift is idle time for Guava that is not for us: an instant that is
-// d earlier stores d·max/span more, where span is the time that filling takes.
-// And a setRate keeps the share, so a drift keeps its share of the new max.
+// For Guava the drift is idle time, for a Ramp it is not: an instant that is d
+// earlier stores d·max/span more tokens, where span is the time in which the store
+// fills. A setRate keeps the share that is stored, so the drift keeps its share of
+// the new max.
 type replay struct {
 	t      *testing.T
 	c      guavaCase
@@ -179,8 +181,8 @@ type replay struct {
 func (p *replay) run() {
 	t, ramp := p.t, p.c.ramp()
 	if p.c.New.Err {
-		// Guava refuses a rate of 0 and a negative warm-up; here the former is
-		// what Validate is for, and the latter means none, as documented.
+		// Guava refuses a rate of 0 and a negative warm-up. Here Validate reports the
+		// rate, and a negative warm-up means that there is none, as documented.
 		if bad := !(ramp.Rate > 0); (ramp.Validate() != nil) != bad {
 			t.Errorf("Validate() = %v", ramp.Validate())
 		}
@@ -231,9 +233,8 @@ func (p *replay) run() {
 	}
 }
 
-// invalid is a call that Guava refuses with an exception: a rate that is not
-// positive, which is for Validate to find; a negative n, which panics; and an n
-// of 0, which here takes nothing.
+// invalid replays a call that Guava refuses with an exception. Here Validate finds a
+// rate that is not positive, a negative n panics, and an n of 0 takes nothing.
 func (p *replay) invalid(ramp Ramp, now time.Time, op guavaOp) {
 	p.t.Helper()
 	switch before := ramp; {
@@ -260,7 +261,7 @@ func (p *replay) wait(i int, op guavaOp, got time.Duration) {
 	p.t.Helper()
 	p.grants++
 	if op.Wait == math.MaxInt64 {
-		// 292 000 years: longer than a Duration can say, so it is the longest.
+		// 292 000 years are longer than the longest Duration, which is the answer.
 		p.total["saturated waits"]++
 		if got != forever {
 			p.t.Errorf("op %d: wait = %v, want the longest", i, got)
@@ -282,7 +283,7 @@ func (p *replay) state(i int, op guavaOp, ramp *Ramp, now time.Time) {
 	next := ramp.Next(now)
 	if op.Next == math.MaxInt64 {
 		p.total["next at the end of time"]++
-		// 292 years after what was reserved at 0.
+		// 292 years after the instant 0, at which tokens were reserved.
 		if want := time.UnixMicro(0).Add(forever); !next.Equal(want) {
 			t.Errorf("op %d: next = %v, want %v", i, next, want)
 		}
@@ -298,7 +299,7 @@ func (p *replay) state(i int, op guavaOp, ramp *Ramp, now time.Time) {
 	}
 	got, c := ramp.Stored(now), ramp.curve()
 	if ramp.Rate >= limitless {
-		// Guava has 0, infinity or NaN; we say 0.
+		// Guava returns 0, infinity or NaN; a Ramp returns 0.
 		p.total["stored without a limit"]++
 		if got != 0 {
 			t.Errorf("op %d: stored = %v, want 0", i, got)
@@ -315,7 +316,7 @@ func (p *replay) state(i int, op guavaOp, ramp *Ramp, now time.Time) {
 	}
 }
 
-// quirks has, by case, what is right where Guava is wrong.
+// quirks are the right answers where Guava is wrong, by case.
 var quirks = map[string]func(*testing.T, guavaCase){
 	// Guava's interval of 0.5 µs is truncated to 0.
 	"QUIRK rate above 1e6/s: the interval truncates to 0 us, nothing is ever throttled": func(t *testing.T, c guavaCase) {
@@ -334,8 +335,9 @@ var quirks = map[string]func(*testing.T, guavaCase){
 	"QUIRK warm-up below 1 us counts as 0: same NaN":                                                 noWarmUp,
 }
 
-// noWarmUp expects that a WarmUp of 0 means none, which is SmoothBursty with its
-// burst of a second. (The recorded waits are right until the first idle gap.)
+// noWarmUp expects that a WarmUp of 0 means no warm-up: then a Ramp is a SmoothBursty
+// with its burst of one second. (The recorded waits are right until the first idle
+// gap.)
 func noWarmUp(t *testing.T, c guavaCase) {
 	t.Helper()
 	ramp := c.ramp()
@@ -347,7 +349,7 @@ func noWarmUp(t *testing.T, c guavaCase) {
 			continue
 		}
 		now := time.UnixMicro(op.T)
-		if now.After(next) { // the textbook, in a naive way
+		if now.After(next) { // as a textbook has it
 			stored = min(stored+now.Sub(next).Seconds()*ramp.Rate, ramp.Rate)
 			next = now
 		}

@@ -8,55 +8,55 @@ import (
 )
 
 // lag is how late a waiter may wake and still count as having gone when it was
-// due, so that late timers do not make the rate slower than it is set. Go's
-// timers fire 0.5 ms late in the median and 1.1 ms at the 99th percentile
-// (measured on Linux). It is a burst of at most 2 ms.
+// due, so that late timers do not make the rate lower than it is set. Go's timers
+// fire 0.5 ms late in the median and 1.1 ms at the 99th percentile (measured on
+// Linux). The price is a burst of at most the tokens of 2 ms.
 const lag = 2 * time.Millisecond
 
 // A Limiter makes callers wait, first in, first out, for what its Ramp grants.
 // It is safe for concurrent use, must not be copied once used, has no goroutine
 // of its own and needs no Close.
 //
-// A caller is charged when it goes. Who stops waiting has taken nothing, and
-// everybody behind it moves up at once; and when the rate changes, those who
-// wait go at the new one. Without either, callers go at the instants at which
-// they would with Guava's RateLimiter, where everybody is charged on arrival.
+// A caller is charged when it goes. A caller that stops waiting has taken nothing,
+// and every caller behind it moves up at once. When the rate changes, the callers
+// that wait go at the new rate. If neither happens, callers go at the same
+// instants as with Guava's RateLimiter, which charges every caller on arrival.
 type Limiter struct {
-	// Ramp is the configuration, read at the first use, and then the state. It
-	// must not be touched after that. Its Rate must be set: if Ramp.Validate has
-	// an error, every call returns it.
+	// Ramp is the configuration until the first use, and the state after it. It
+	// must not be read or changed after the first use. Its Rate must be set: if
+	// Ramp.Validate returns an error, every call returns that error.
 	Ramp Ramp
 
 	mu     sync.Mutex // protects Ramp and the fields below
 	line   list.List  // of *waiter, in order of arrival
-	queued float64    // tokens that they ask for together
+	queued float64    // tokens that all waiters in line ask for
 }
 
 // waiter is one caller in line.
 type waiter struct {
-	n     int
-	first chan struct{} // closed when it is first in line
+	n     int           // tokens that it asks for
+	first chan struct{} // closed when the waiter is first in line
 }
 
 // Wait blocks until n tokens are granted or ctx ends. If the wait cannot end
-// before ctx's deadline, it fails at once. The error is an [*Error], which
-// wraps that of ctx. Zero n counts as one; negative panics.
+// before the deadline of ctx, Wait fails at once. The error is an [*Error], which
+// wraps the error of ctx. Zero n counts as one; negative n panics.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return l.acquire(ctx, n, -1)
 }
 
-// TryWait is Wait for a caller who waits for at most maxWait: if it would take
-// longer, it fails at once with [ErrMaxWait], and takes nothing. Zero or less
-// means that it must go now.
+// TryWait is Wait for a caller that waits for maxWait at most. If the wait would be
+// longer, TryWait fails at once with [ErrMaxWait] and takes nothing. Zero or
+// negative maxWait means that the caller does not wait at all.
 func (l *Limiter) TryWait(ctx context.Context, n int, maxWait time.Duration) error {
 	return l.acquire(ctx, n, max(maxWait, 0))
 }
 
-// SetRate changes the rate, as [Ramp.SetRate]: what has gone is paid for at the
-// old rate, so that who is first in line still goes when it was due, and all
-// behind it go at the new one. Those who would then be too late fail when they
-// are first, if not earlier. If rate is not positive, or NaN, SetRate returns an
-// error and changes nothing.
+// SetRate changes the rate, as [Ramp.SetRate] does. Tokens that were granted are
+// paid at the old rate: so the first caller in line still goes when it was due,
+// and the callers behind it go at the new rate. A caller that is then too late
+// fails when it becomes the first in line, if not earlier. If rate is not
+// positive, or NaN, SetRate returns an error and changes nothing.
 func (l *Limiter) SetRate(rate float64) error {
 	if err := (&Ramp{Rate: rate}).Validate(); err != nil {
 		return err
@@ -67,15 +67,15 @@ func (l *Limiter) SetRate(rate float64) error {
 	return nil
 }
 
-// Chill makes the limiter cold, as [Ramp.Chill], for a server which pushed back:
-// all who wait, but the first, go as slowly as after idling.
+// Chill makes the limiter cold, as [Ramp.Chill] does, for a server that pushed
+// back: all callers in line but the first go as slowly as after idling.
 func (l *Limiter) Chill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ramp.Chill(time.Now())
 }
 
-// acquire waits for at most maxWait; negative means no bound.
+// acquire waits for maxWait at most; negative means no bound.
 func (l *Limiter) acquire(ctx context.Context, n int, maxWait time.Duration) error {
 	mustNotBeNegative(n)
 	n = max(n, 1)
@@ -89,16 +89,16 @@ func (l *Limiter) acquire(ctx context.Context, n int, maxWait time.Duration) err
 	return l.stand(ctx, e, b)
 }
 
-// join takes n tokens if they may go now, else it puts the caller in line, where
-// that makes sense.
+// join takes n tokens if the caller may go now; it then returns no element. If
+// not, it puts the caller in line and returns the element there, or it returns an
+// error if the wait would be too long.
 func (l *Limiter) join(ctx context.Context, n int, maxWait time.Duration) (*list.Element, bounds, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.Ramp.Validate(); err != nil {
 		return nil, bounds{}, err
 	}
-	// The clock is read with mu held, so that no caller brings an instant older
-	// than the state.
+	// The clock is read with mu held, so that no instant is older than the state.
 	now := time.Now()
 	b := newBounds(ctx, now, maxWait)
 	at := l.Ramp.after(now, l.queued)
@@ -117,7 +117,7 @@ func (l *Limiter) join(ctx context.Context, n int, maxWait time.Duration) (*list
 	return l.line.PushBack(w), b, nil
 }
 
-// stand waits in line. Only who is first has a timer.
+// stand waits in line. Only the first caller in line has a timer.
 func (l *Limiter) stand(ctx context.Context, e *list.Element, b bounds) error {
 	select {
 	case <-e.Value.(*waiter).first:
@@ -125,7 +125,7 @@ func (l *Limiter) stand(ctx context.Context, e *list.Element, b bounds) error {
 		return l.quit(ctx, e)
 	}
 	for {
-		wait, err := l.advance(e, b)
+		wait, err := l.release(e, b)
 		if wait <= 0 || err != nil {
 			return err
 		}
@@ -139,9 +139,9 @@ func (l *Limiter) stand(ctx context.Context, e *list.Element, b bounds) error {
 	}
 }
 
-// advance lets the caller, who is first in line, go if it may, and else says how
-// long it must wait.
-func (l *Limiter) advance(e *list.Element, b bounds) (time.Duration, error) {
+// release grants the first caller in line its tokens, if it may go now. If not, it
+// returns how long the caller must wait, or an error if that is too long.
+func (l *Limiter) release(e *list.Element, b bounds) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -153,8 +153,8 @@ func (l *Limiter) advance(e *list.Element, b bounds) (time.Duration, error) {
 		}
 		return at.Sub(now), err
 	}
-	// Whoever waited was due when the debt before it was paid. That is the
-	// instant which Reserve takes, as long as it is not before the one given.
+	// A caller that waited was due when the debt before it was paid. Reserve counts
+	// from that instant, unless it lies before the instant that it is given.
 	l.Ramp.Reserve(now.Add(-lag), e.Value.(*waiter).n)
 	l.leave(e)
 	return 0, nil
@@ -168,7 +168,8 @@ func (l *Limiter) quit(ctx context.Context, e *list.Element) error {
 	return canceled(ctx)
 }
 
-// leave takes a caller out of the line, and tells who is first now; l.mu is held.
+// leave takes a caller out of the line, and wakes the caller that is first then.
+// It requires that l.mu is held.
 func (l *Limiter) leave(e *list.Element) {
 	wasFirst := l.line.Front() == e
 	l.line.Remove(e)
@@ -176,7 +177,7 @@ func (l *Limiter) leave(e *list.Element) {
 	next := l.line.Front()
 	switch {
 	case next == nil:
-		l.queued = 0 // whatever the sum of huge numbers lost
+		l.queued = 0 // the sum of huge numbers may have lost some bits
 	case wasFirst:
 		close(next.Value.(*waiter).first)
 	}

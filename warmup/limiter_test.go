@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLimiterGuava replays the recorded cases in which somebody really sleeps:
-// with "advance" one caller, with "hold" many at once. The tolerance is that of
-// TestRampGuava.
+// TestLimiterGuava replays the recorded cases in which callers really sleep: one
+// caller in those with "advance", many at once in those with "hold". The tolerance
+// is that of TestRampGuava.
 func TestLimiterGuava(t *testing.T) {
 	played := map[string]int{}
 	for _, c := range guavaCases(t) {
@@ -30,7 +30,7 @@ func TestLimiterGuava(t *testing.T) {
 				played["only by Ramp"]++
 				return
 			case c.tagged("clock-back"):
-				played["only by Ramp"]++ // a bubble's clock cannot
+				played["only by Ramp"]++ // a bubble's clock cannot go so far
 				return
 			case c.Clock == "hold" && slices.ContainsFunc(c.Ops, func(op guavaOp) bool { return op.Op == "rate" }):
 				played["re-timed, not as Guava"]++ // see TestLimiterSetRate
@@ -153,7 +153,8 @@ func TestLimiterOrder(t *testing.T) {
 	})
 }
 
-// TestLimiterCancel: who gives up has taken nothing, and all behind move up.
+// TestLimiterCancel: a caller that gives up has taken nothing, and all callers behind
+// it move up.
 func TestLimiterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
@@ -174,7 +175,7 @@ func TestLimiterCancel(t *testing.T) {
 	})
 }
 
-// TestLimiterCancelMany: golang/go#56924, where the debt of those who left stays.
+// TestLimiterCancelMany: callers that leave leave no debt, unlike in golang/go#56924.
 func TestLimiterCancelMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := &Limiter{Ramp: Ramp{Rate: 10}}, &gone{start: time.Now()}
@@ -220,11 +221,11 @@ func TestLimiterErrors(t *testing.T) {
 
 		start := time.Now()
 		check("no time", l.TryWait(t.Context(), 1, 0),
-			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
 		check("negative time", l.TryWait(t.Context(), 1, -5),
-			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
 		check("too little time", l.TryWait(t.Context(), 1, 3*time.Second-1),
-			"warmup: not granted: would wait 3s: longer than may be waited for", false, ErrMaxWait)
+			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
 		check("deadline before", l.Wait(late, 1),
 			"warmup: not granted: would wait 3s: past the deadline of the context: context deadline exceeded", true, context.DeadlineExceeded)
 		if !time.Now().Equal(start) {
@@ -242,7 +243,8 @@ func TestLimiterErrors(t *testing.T) {
 		time.AfterFunc(time.Second/2, cancel2)
 		check("canceled", l.Wait(ctx, 1), "warmup: not granted: context canceled", false, context.Canceled)
 
-		// Nothing of all that was charged: three seconds after the three.
+		// None of these calls was charged: the next caller goes three seconds after the
+		// first three tokens.
 		if err := l.TryWait(t.Context(), 1, time.Second/2); err != nil || time.Since(start) != 3*time.Second {
 			t.Errorf("TryWait = %v after %v, want nil after 3s", err, time.Since(start))
 		}
@@ -269,7 +271,7 @@ func TestLimiterDeadline(t *testing.T) {
 	})
 }
 
-// TestLimiterDeadlineInLine: the wait includes those of everybody ahead.
+// TestLimiterDeadlineInLine: the wait includes the costs of all callers ahead.
 func TestLimiterDeadlineInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
@@ -286,7 +288,8 @@ func TestLimiterDeadlineInLine(t *testing.T) {
 	})
 }
 
-// TestLimiterSetRate: what has gone keeps its price, what waits does not.
+// TestLimiterSetRate: tokens that were granted keep their price, tokens for which
+// callers wait get the new one.
 func TestLimiterSetRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := &Limiter{Ramp: Ramp{Rate: 0.1}}, &gone{start: time.Now()}
@@ -306,7 +309,8 @@ func TestLimiterSetRate(t *testing.T) {
 	})
 }
 
-// TestLimiterSetRateTooLate: who can no longer make it fails when it is first.
+// TestLimiterSetRateTooLate: a caller that is too late at the new rate fails when it
+// is the first in line.
 func TestLimiterSetRateTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g := &Limiter{Ramp: Ramp{Rate: 1}}, &gone{start: time.Now()}
@@ -349,7 +353,7 @@ func TestLimiterLate(t *testing.T) {
 				t.Fatal("not in line:", err)
 			}
 			time.Sleep(time.Second + late)
-			if wait, err := l.advance(e, b); wait > 0 || err != nil {
+			if wait, err := l.release(e, b); wait > 0 || err != nil {
 				t.Fatalf("did not go: %v, %v", wait, err)
 			}
 			l.Wait(t.Context(), 1)
@@ -360,8 +364,8 @@ func TestLimiterLate(t *testing.T) {
 	}
 }
 
-// TestLimiterStress has many callers that come, go, give up and change the rate:
-// those who went went no faster than the rate, and nothing is left behind.
+// TestLimiterStress has many callers that come, go, give up and change the rate. They
+// go no faster than the rate, and nothing is left behind.
 func TestLimiterStress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rate = 1000
@@ -391,7 +395,8 @@ func TestLimiterStress(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		// One token each at least, a full store at most, and one more for free.
+		// Each caller takes at least one token. At most a full store goes at once, and
+		// one more request.
 		most := time.Since(start).Seconds()*rate + rate/10 + 1
 		if n := len(went); float64(n) > most || n < 1000 {
 			t.Errorf("%d went in %v", n, time.Since(start))

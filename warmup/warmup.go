@@ -1,133 +1,116 @@
-// Package warmup has the smooth limiters of Guava's RateLimiter:
-// SmoothWarmingUp, which is slow after idling and becomes faster under load,
-// and SmoothBursty, which stores idle time as a burst.
-//
-// [Ramp] is the arithmetic alone: it has no clock, lock or timer, and every
-// method is told the instant. [Limiter] waits:
+// Package warmup limits a rate as Guava's RateLimiter does. It has both of
+// Guava's limiters: SmoothWarmingUp is slow after idling and becomes faster under
+// load, for a server that must warm up itself; SmoothBursty stores idle time and
+// spends it as a burst.
 //
 //	l := warmup.Limiter{Ramp: warmup.Ramp{Rate: 100, WarmUp: 10 * time.Second}}
 //	err := l.Wait(ctx, 1)
 //
+// A [Limiter] makes callers wait. It has a lock, reads the clock and starts
+// timers. A [Ramp] is the arithmetic alone: an instant and a number of tokens
+// come in, and the instant at which a caller may go comes out. The package uses
+// the standard library alone. It knows nothing of quotas, of HTTP and of servers.
+//
 // # The model
 //
-// While nothing is asked for, tokens are stored. In SmoothWarmingUp they
-// measure how cold the limiter is, and the more are stored the dearer each is.
-// With s = 1/Rate, W = WarmUp and C = ColdFactor, a token costs
+// While nothing is asked for, tokens are stored, up to a maximum. A token costs
+// time. In SmoothBursty a stored token costs nothing. In SmoothWarmingUp the
+// stored tokens measure how cold the limiter is: the more are stored, the more
+// the next one costs. With s = 1/Rate, W = WarmUp and C = ColdFactor, it costs
 //
-//	C·s     at max       = threshold + 2·W/(s + C·s)
-//	  s     at threshold = W/(2·s)
-//	  s     below it, and when none is stored
+//	C·s  if max tokens are stored, where max = threshold + 2·W/(s + C·s)
+//	  s  if threshold tokens are stored, where threshold = W/(2·s)
+//	  s  if fewer are stored, or none
 //
-// and between max and threshold a straight line. Under load it takes W from
-// cold to the threshold, and W/2 from there until nothing is stored; idling
-// takes W from nothing to cold. In SmoothBursty stored tokens cost nothing.
-// The cost of n tokens is the integral over the n taken from the store and of
-// what the store lacks, so that it does not matter how n is split into
-// requests.
+// and between threshold and max the cost is a straight line. Under load it takes
+// W until a cold limiter is at the threshold, and then W/2 until nothing is
+// stored. Idling, it takes W until an empty store is full.
 //
-// A request goes when the debt of those before it is paid, and its own cost is
-// paid by the next one: the first request of any size goes at once, and when a
-// request may go does not depend on how much it asks for.
+// The cost of n tokens is the integral of that line over the tokens that the
+// store has, and s for each token that it lacks. So it does not matter how n
+// tokens are split into requests.
+//
+// A request goes when the requests before it are paid. Its own cost is paid by
+// the next request. So the first request goes at once, whatever its size, and
+// when a request may go does not depend on how much it asks for.
 //
 // See the comments in Guava's SmoothRateLimiter.java for the derivation:
 // https://github.com/google/guava/blob/v31.1/guava/src/com/google/common/util/concurrent/SmoothRateLimiter.java
 //
 // # What is different from Guava
 //
-//   - Times are in nanoseconds, rounded up once for each answer and never
-//     accumulated. Guava truncates to microseconds up to three times a grant: it
-//     runs fast by up to 3 µs a grant and does not throttle above 1e6/s.
-//   - A WarmUp of zero means none. In Guava it becomes NaN after the first idle
-//     gap, and nothing is throttled again (google/guava#2730).
-//   - What was reserved and not used can be given back.
-//   - A Limiter charges a caller when it goes, not when it comes. Guava has
-//     neither cancellation nor sleepers that notice a change of the rate.
+//   - Times are in nanoseconds. They are rounded up once for each answer, and
+//     roundings do not accumulate. Guava truncates to microseconds up to three
+//     times a grant: it runs fast by up to 3 µs a grant, and does not throttle
+//     above 1e6/s.
+//   - A WarmUp of zero means that there is no warm-up. In Guava it leads to NaN
+//     after the first idle gap, and nothing is throttled from then on
+//     (google/guava#2730).
+//   - Tokens that were reserved and not used can be given back.
+//   - A Limiter charges a caller when it goes, not when it comes. So a caller
+//     that stops waiting costs nothing, and callers that wait notice a change of
+//     the rate. Guava has neither.
 package warmup
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
 
-// A Ramp says when tokens may go: SmoothWarmingUp if WarmUp is positive, else
-// SmoothBursty. A new one is cold, or has nothing stored; the first call of
-// Reserve, SetRate or Chill starts its clock.
+// A Ramp says when tokens may go. It is a SmoothWarmingUp if WarmUp is positive,
+// and a SmoothBursty if not. A new SmoothWarmingUp is cold, and a new SmoothBursty
+// has nothing stored. The first call of Reserve, SetRate or Chill starts its
+// clock.
 //
-// The exported fields configure it and must not be changed once it is used;
-// SetRate changes the rate. A Ramp may be copied, which copies its state, and
-// must not be used by several goroutines at once. An instant that is earlier
-// than one before it is taken as it is, and credits no idle time twice.
+// The exported fields configure the Ramp and must not be changed after its first
+// use; SetRate changes the rate. A copy of a Ramp has its own state from then on.
+// A Ramp must not be used by several goroutines at once. Instants may go back: an
+// instant before an earlier one is taken as it is, and no idle time counts twice.
 type Ramp struct {
-	// Rate is how many tokens go in a second once warm. If it is not positive,
-	// or NaN, nothing is granted: every answer is 292 years ahead and nothing is
-	// charged. At +Inf, as at anything from 1e18, there is no limit.
+	// Rate is how many tokens go in a second when the limiter is warm. If Rate is
+	// not positive, or NaN, nothing is granted: every answer is 292 years ahead,
+	// and nothing is charged. If it is 1e18 or more, or +Inf, there is no limit.
 	Rate float64
 
-	// WarmUp is how long it takes, under load, from cold to Rate, and idle,
-	// from warm to cold. Zero or negative means that there is no warm-up.
+	// WarmUp is how long it takes from cold to Rate under load, and from warm to
+	// cold while idling. Zero or negative means that there is no warm-up.
 	WarmUp time.Duration
 
 	// ColdFactor is how many times longer than 1/Rate the interval of a cold
 	// limiter is. Zero means 3, the value that is fixed in Guava's public API.
-	// Anything else below 1, or NaN, counts as 1 (a cold limiter is never the
-	// faster one), and above a million as a million. It is ignored without
-	// WarmUp.
+	// Any other value below 1, or NaN, counts as 1, since a cold limiter is never
+	// the faster one; a value above a million counts as a million. Without WarmUp
+	// it is ignored.
 	ColdFactor float64
 
-	// MaxBurst is how much idle time is stored at most: Rate·MaxBurst tokens
-	// may then go at once, and one more request of any size, whose cost the next
-	// one pays. Zero means one second, as in RateLimiter.create; negative means
-	// that nothing is stored. It is ignored with WarmUp.
+	// MaxBurst is the longest idle time that is stored. Rate·MaxBurst tokens may
+	// then go at once, and one more request of any size, whose cost the next one
+	// pays. Zero means one second, as in RateLimiter.create; negative means that
+	// nothing is stored. With WarmUp it is ignored.
 	MaxBurst time.Duration
 
-	// The state is what was reserved since an instant, not what is stored and
-	// when the next may go: these follow, without accumulating errors, and what
-	// is given back is simply not reserved any more. Idle time starts new books.
-
-	used  bool
-	since time.Time // when these books begin; nothing goes earlier
-	fill  float64   // how much of the store was full then, from 0 to 1
-	taken float64   // tokens reserved since
-	owed  debt      // what was reserved earlier and is paid at since, not before
+	account
 }
-
-// debt is what is kept of closed books, so that it can be given back.
-type debt struct {
-	tokens float64   // reserved; if zero, so is the rest
-	began  time.Time // when the books would begin if all were given back
-	fill   float64   // how much of the store they took, of 1
-}
-
-const (
-	// forever is the longest wait that a time.Duration can say, 292 years. Debts
-	// beyond it end with it.
-	forever = time.Duration(math.MaxInt64)
-
-	// fullBooks is how many tokens are taken, other than in one piece, before new
-	// books begin: below it a float64 can still tell a token more or less, with
-	// some bits to spare.
-	fullBooks = 1 << 50
-)
 
 // Reserve takes n tokens at now and returns the instant at which the caller may
-// go, now or later: when what was reserved before is paid for. The cost of n is
-// paid by the next caller. n may be zero, which takes nothing; negative panics.
+// go: when the tokens that were reserved before are paid, but not before now. The
+// next caller pays for n. Zero n takes nothing; negative n panics.
 func (r *Ramp) Reserve(now time.Time, n int) time.Time {
 	mustNotBeNegative(n)
 	if !(r.Rate > 0) {
 		return now.Add(forever)
 	}
-	at := r.sync(now)
-	if r.taken > 0 && r.taken+float64(n) >= fullBooks {
-		r.fold(now)
+	c := r.curve()
+	at := r.advance(now, &c)
+	if r.taken > 0 && r.taken+float64(n) >= fullAccount {
+		r.carryOver(now, &c)
 	}
 	r.taken += float64(n)
 	return at
 }
 
-// Next returns the instant at which a caller could go, now or later. It changes
-// nothing.
+// Next returns the instant at which a caller could go, which is not before now.
+// It changes nothing.
 func (r *Ramp) Next(now time.Time) time.Time {
 	if !(r.Rate > 0) {
 		return now.Add(forever)
@@ -136,62 +119,58 @@ func (r *Ramp) Next(now time.Time) time.Time {
 		return now
 	}
 	c := r.curve()
-	return later(now, r.next(&c))
+	return later(now, r.paid(&c))
 }
 
-// After returns the instant at which a caller could go if n tokens, those of
-// the callers ahead of it, were reserved at now. It changes nothing. Negative n
-// panics.
+// After returns the instant at which a caller could go if n tokens were reserved
+// at now for the callers ahead of it. It changes nothing. Negative n panics.
 func (r *Ramp) After(now time.Time, n int) time.Time {
 	mustNotBeNegative(n)
 	return r.after(now, float64(n))
 }
 
-// Return gives back n tokens which were reserved and not used: as if they had
-// not been reserved. Negative n panics. Like the other methods it is told the
-// instant, which this arithmetic does not need.
-//
-// It exactly undoes the latest Reserve, whole or in part, however much later.
-// Of earlier ones it exactly undoes the cost, in any order, as long as the debt
-// that they were part of has not been paid and followed by new reservations.
-// After that, the tokens given back count as those of the latest reservations,
-// and what exceeds these is lost: a Ramp never has more to grant than at the
-// end of its last idle time. Callers keep the instants which Reserve told them;
-// the time that is won goes to those who come next.
-//
-// Where SetRate or Chill came in between, tokens reserved before it are given
-// back at their average price, and after Chill the store stays as it is.
-func (r *Ramp) Return(_ time.Time, n int) {
-	mustNotBeNegative(n)
-	back := min(float64(n), r.taken)
-	r.taken -= back
-	back = min(float64(n)-back, r.owed.tokens)
-	if back == 0 {
-		return
+// after is After for a number that need not fit an int.
+func (r *Ramp) after(now time.Time, n float64) time.Time {
+	if n == 0 || !(r.Rate > 0) {
+		return r.Next(now)
 	}
-	// The new books are empty now, so their beginning may move back to before
-	// the debt, and the store with it.
-	share := back / r.owed.tokens
-	nanos := r.since.Sub(r.owed.began)
-	r.since = r.since.Add(-min(duration(math.Floor(share*float64(nanos))), nanos))
-	r.fill = min(r.fill+share*r.owed.fill, 1)
-	r.owed.tokens -= back
-	r.owed.fill -= share * r.owed.fill
-	if r.owed.tokens == 0 {
-		r.since, r.owed = r.owed.began, debt{}
-	}
+	a, c := r.account, r.curve()
+	a.advance(now, &c)
+	a.taken += n
+	return later(now, a.paid(&c))
 }
 
-// SetRate changes the rate at now, as Guava's setRate: what was reserved keeps
-// its price, and the store keeps the share that is full, so that a cold limiter
-// stays cold. Only when there was no limit it comes back warm, or with a full
-// burst. The values of rate mean the same as in the field Rate.
+// Return gives back n tokens that were reserved and not used, as if they had
+// never been reserved. Negative n panics. Like the other methods, Return is told
+// the instant, but the arithmetic does not need it.
+//
+// Return exactly undoes the latest Reserve, in whole or in part, however much
+// later. Of an earlier Reserve it exactly undoes the cost, in any order, until
+// the debt of which that was a part is paid and tokens are reserved again. After
+// that, the tokens that are given back count as those of the latest reservations,
+// and what exceeds these is lost: a Ramp never has more to grant than at the end
+// of its last idle time. The instants that Reserve returned stay as they are: the
+// time that is won goes to later callers.
+//
+// If SetRate or Chill was called in between, tokens that were reserved before it
+// are given back at their average price. After Chill the store stays as it is.
+func (r *Ramp) Return(_ time.Time, n int) {
+	mustNotBeNegative(n)
+	r.giveBack(float64(n))
+}
+
+// SetRate changes the rate at now, as Guava's setRate does. Tokens that are
+// reserved keep their price. The store keeps the share that is full, so that a
+// cold limiter stays cold. Only after a rate without limit the limiter is warm,
+// or has a full burst. The values of rate mean the same as those of the field
+// Rate.
 func (r *Ramp) SetRate(now time.Time, rate float64) {
 	if r.used && rate == r.Rate {
 		return
 	}
 	unlimited := r.Rate >= limitless
-	r.fold(now)
+	c := r.curve()
+	r.carryOver(now, &c)
 	r.Rate = rate
 	switch {
 	case !unlimited:
@@ -202,49 +181,49 @@ func (r *Ramp) SetRate(now time.Time, rate float64) {
 	}
 }
 
-// Chill makes the Ramp as it was when new, cold or with nothing stored, but for
-// the debt that it has. That is for a server which pushed back.
+// Chill makes the Ramp as cold as a new one, or takes away the stored burst; the
+// debt stays. It is for a server that pushed back.
 func (r *Ramp) Chill(now time.Time) {
-	r.fold(now)
-	r.fill, r.owed.fill = r.initial(), 0
+	c := r.curve()
+	r.carryOver(now, &c)
+	r.fill, r.owed.fill = c.initial, 0
 }
 
-// Busy says that from an instant on until now somebody waited, for something else: that is
-// no idle time, and nothing is stored in it.
+// Busy says that from an instant until now a caller waited for something else.
+// That is no idle time, and nothing is stored in it.
 func (r *Ramp) Busy(from, now time.Time) {
 	if !r.used {
 		return
 	}
-	if next := r.sync(from); now.After(next) {
-		c := r.curve()
-		r.since, r.fill, r.taken, r.owed = now, r.left(&c), 0, debt{}
+	c := r.curve()
+	if paid := r.advance(from, &c); now.After(paid) {
+		r.open(now, r.left(&c))
 	}
 }
 
-// Stored returns how many tokens are stored at now: how cold it is, or how many
-// may go at once. It is zero if there is no limit.
+// Stored returns how many tokens are stored at now: how cold the limiter is, or
+// how many tokens may go at once. It is zero if there is no limit.
 func (r *Ramp) Stored(now time.Time) float64 {
-	s := *r
-	s.sync(now)
-	c := s.curve()
-	return s.left(&c) * c.max
+	a, c := r.account, r.curve()
+	a.advance(now, &c)
+	return a.left(&c) * c.max
 }
 
-// Idle reports whether the state may be forgotten: there is no debt and the
-// store is as full as it gets. A new Ramp is then the same, or has less to grant
-// if it is one without WarmUp, which starts with nothing stored.
+// Idle reports whether the state may be forgotten: there is no debt, and the
+// store is as full as it gets. A new Ramp with a WarmUp is then the same. A new
+// Ramp without one has less to grant, since it has nothing stored.
 func (r *Ramp) Idle(now time.Time) bool {
 	if !r.used {
 		return true
 	}
-	s := *r
-	next := s.sync(now)
-	c := s.curve()
-	return !next.After(now) && (c.max == 0 || s.left(&c) >= 1)
+	a, c := r.account, r.curve()
+	paid := a.advance(now, &c)
+	return !paid.After(now) && (c.max == 0 || a.left(&c) >= 1)
 }
 
-// Validate reports a field whose value is probably a mistake, although each has
-// a meaning: which, its value and what was expected.
+// Validate returns an error if the value of a field is probably a mistake,
+// although every value has a meaning. It says which field, its value, and what
+// was expected.
 func (r *Ramp) Validate() error {
 	if !(r.Rate > 0) {
 		return fmt.Errorf("warmup: Rate is %v, want a positive number of tokens per second", r.Rate)
@@ -254,6 +233,9 @@ func (r *Ramp) Validate() error {
 	}
 	return nil
 }
+
+// curve returns what tokens cost at the present rate.
+func (r *Ramp) curve() curve { return newCurve(r.Rate, r.WarmUp, r.ColdFactor, r.MaxBurst) }
 
 func mustNotBeNegative(n int) {
 	if n < 0 {

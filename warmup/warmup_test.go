@@ -19,13 +19,12 @@ func after(s float64) time.Time { return epoch.Add(time.Duration(math.Round(s * 
 // seconds is the inverse of after.
 func seconds(t time.Time) float64 { return t.Sub(epoch).Seconds() }
 
-// step is one call of Reserve: at now, for n tokens, may go at want; then so
-// much is stored.
+// step is one call of Reserve.
 type step struct {
-	now    float64
-	n      int
-	want   float64
-	stored float64
+	now    float64 // when Reserve is called
+	n      int     // tokens asked for
+	want   float64 // when the caller may go
+	stored float64 // tokens stored after the call
 }
 
 func reserve(t *testing.T, r *Ramp, steps []step) {
@@ -41,12 +40,12 @@ func reserve(t *testing.T, r *Ramp, steps []step) {
 }
 
 func TestRampBursty(t *testing.T) {
-	// Two a second; up to two are stored.
+	// Two tokens a second; up to two are stored.
 	reserve(t, &Ramp{Rate: 2}, []step{
-		{0, 1, 0, 0},       // a new one has nothing stored, and the first is free
-		{0, 3, 0.5, 0},     // pays for the one before, and leaves 1.5 s to the next
+		{0, 1, 0, 0},       // a new Ramp has nothing stored, and the first request goes at once
+		{0, 3, 0.5, 0},     // pays for the request before, and leaves 1.5 s to the next
 		{1, 0, 2, 0},       // asks, and takes nothing
-		{2, 1, 2, 0},       // exactly when it may
+		{2, 1, 2, 0},       // comes exactly when it may go
 		{2.75, 1, 2.75, 0}, // 0.25 s after the debt: half a token stored, half fresh
 		{10, 1, 10, 1},     // full at two
 		{10, 1, 10, 0},
@@ -85,8 +84,8 @@ func TestRampWarming(t *testing.T) {
 	})
 }
 
-// TestRampHighRate is for rates with intervals that a microsecond, or even a
-// nanosecond, does not divide: nothing is truncated.
+// TestRampHighRate: intervals that are no whole number of microseconds, or even of
+// nanoseconds, are not truncated.
 func TestRampHighRate(t *testing.T) {
 	for _, rate := range []float64{3, 600_000, 3e6, 7e8, 1e9, 3e10, 1e12} {
 		r := Ramp{Rate: rate, MaxBurst: -1}
@@ -111,8 +110,8 @@ func TestRampHighRate(t *testing.T) {
 	}
 }
 
-// TestRampCost compares with an integral that is computed in small steps from
-// the curve as the package comment has it.
+// TestRampCost compares costs with an integral that is computed in small steps
+// over the curve of the package comment.
 func TestRampCost(t *testing.T) {
 	for _, r := range []Ramp{
 		{Rate: 10, WarmUp: 3 * time.Second, ColdFactor: 5},
@@ -120,7 +119,7 @@ func TestRampCost(t *testing.T) {
 		{Rate: 20, WarmUp: time.Second, ColdFactor: 1},
 		{Rate: 1000, WarmUp: 500 * time.Microsecond, ColdFactor: 30},
 	} {
-		s, w, f := 1/r.Rate, r.WarmUp.Seconds(), r.coldFactor()
+		s, w, f := 1/r.Rate, r.WarmUp.Seconds(), coldFactorOf(r.ColdFactor)
 		threshold := w / 2 / s
 		full := threshold + 2*w/(s+f*s)
 		price := func(level float64) float64 {
@@ -139,7 +138,7 @@ func TestRampCost(t *testing.T) {
 				for k := range parts {
 					want += drawn / float64(parts) * price(stored-drawn*(float64(k)+0.5)/float64(parts))
 				}
-				if got := c.cost(stored, n) / 1e9; math.Abs(got-want) > 1e-5*want { // which small steps get wrong at the threshold
+				if got := c.cost(stored, n) / 1e9; math.Abs(got-want) > 1e-5*want { // small steps are inexact at the threshold
 					t.Fatalf("%+v: %v of %v stored cost %v, want %v", r, n, stored, got, want)
 				}
 			}
@@ -147,8 +146,8 @@ func TestRampCost(t *testing.T) {
 	}
 }
 
-// TestRampElapsed: under load it takes WarmUp from cold to the threshold and
-// half of it from there until nothing is stored; idle, WarmUp back to cold.
+// TestRampElapsed: under load it takes WarmUp from cold to the threshold, and half
+// of WarmUp from there until nothing is stored. Idling, it takes WarmUp back to cold.
 func TestRampElapsed(t *testing.T) {
 	for _, cold := range []float64{1, 1.5, 2, 3, 10, 1000} {
 		for _, warmUp := range []time.Duration{time.Millisecond, 4 * time.Second, 7 * time.Minute} {
@@ -207,7 +206,8 @@ func TestRampSplit(t *testing.T) {
 	}
 }
 
-// TestRampReturn: what is given back was never reserved.
+// TestRampReturn: after tokens are given back, the Ramp is as if they had never been
+// reserved.
 func TestRampReturn(t *testing.T) {
 	for _, r := range []Ramp{
 		{Rate: 2},
@@ -219,8 +219,8 @@ func TestRampReturn(t *testing.T) {
 		{Rate: 5e-324},
 	} {
 		for _, n := range []int{0, 1, 3, 20, math.MaxInt} {
-			for _, idle := range []float64{0, 0.3, 2, 100} { // before
-				for _, passed := range []float64{0, 0.1, 0.5, 3, 1000} { // until the return
+			for _, idle := range []float64{0, 0.3, 2, 100} { // seconds idle before Reserve
+				for _, passed := range []float64{0, 0.1, 0.5, 3, 1000} { // seconds from Reserve to Return
 					was := r
 					was.Reserve(epoch, 2)
 					now := was.Next(epoch).Add(time.Duration(idle * 1e9))
@@ -240,7 +240,7 @@ func TestRampReturn(t *testing.T) {
 					is.Return(then, n/2)
 					is.Return(then, n-n/2)
 					was.Reserve(epoch, 2)
-					if n < math.MaxInt { // of which float64 cannot tell the other 2
+					if n < math.MaxInt { // beside so many, float64 cannot tell the other 2
 						same(t, &is, &was, then)
 					}
 				}
@@ -286,19 +286,20 @@ func TestRampReturnAnyOrder(t *testing.T) {
 		for _, n := range returns {
 			is.Return(epoch, n)
 		}
-		if diff := cmp.Diff(was, is, cmp.AllowUnexported(Ramp{}, debt{})); diff != "" {
+		if diff := cmp.Diff(was, is, cmp.AllowUnexported(Ramp{}, account{}, debt{})); diff != "" {
 			t.Fatalf("not as if it had not been reserved (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// TestRampReturnMintsNothing: what was reserved before idling is gone.
+// TestRampReturnMintsNothing: tokens that were reserved before idle time cannot be
+// given back.
 func TestRampReturnMintsNothing(t *testing.T) {
 	r := Ramp{Rate: 1, MaxBurst: -1}
 	for i := range 10 {
 		r.Reserve(after(float64(10*i)), 5)
 	}
-	r.Return(after(90), 1000) // undoes the last five only
+	r.Return(after(90), 1000) // undoes the last five tokens only
 	r.Return(after(90), 1000)
 	reserve(t, &r, []step{{90, 1, 90, 0}, {90, 1, 91, 0}})
 
@@ -315,7 +316,7 @@ func TestRampReturnAfterSetRate(t *testing.T) {
 		r.Reserve(epoch, 0)
 		is, was, now := r, r, after(10)
 		is.Reserve(now, 12)
-		for _, rate := range []float64{20, 3, 4} { // the latter two with old debt
+		for _, rate := range []float64{20, 3, 4} { // for 3 and 4 there is a debt already
 			is.SetRate(now, rate)
 			was.SetRate(now, rate)
 		}
@@ -339,19 +340,19 @@ func TestRampSetRate(t *testing.T) {
 	reserve(t, &r, []step{{0, 1, 0, 0}, {1.5, 0, 1.5, 2}, {1.5, 4, 1.5, 0}}) // 1 s of debt
 	r.SetRate(after(1.5), 10)
 	reserve(t, &r, []step{{1.5, 1, 2.5, 0}, {1.5, 1, 2.6, 0}, {3.7, 0, 3.7, 10}})
-	r.SetRate(after(3.7), 1) // half full stays half full
+	r.SetRate(after(3.7), 1) // a store that is half full stays half full
 	reserve(t, &r, []step{{3.7, 2, 3.7, 0}})
 	r.SetRate(after(3.7), math.Inf(1)) // one fresh token is owed
 	reserve(t, &r, []step{{3.7, 1000, 4.7, 0}, {4, 1000, 4.7, 0}, {9, 1000, 9, 0}, {9, 1, 9, 0}})
-	r.SetRate(after(9), 4) // comes back full
+	r.SetRate(after(9), 4) // the store is full
 	reserve(t, &r, []step{{9, 8, 9, 0}, {9, 1, 9, 0}, {9, 1, 9.25, 0}})
 
 	r = Ramp{Rate: math.Inf(1), WarmUp: time.Second}
-	r.SetRate(after(0), 2) // comes back warm
+	r.SetRate(after(0), 2) // the limiter is warm
 	reserve(t, &r, []step{{0, 1, 0, 0}, {0, 1, 0.5, 0}})
 }
 
-// TestRampGrantsNothing is for rates that are no rate.
+// TestRampGrantsNothing: a Rate that is not positive, or NaN, grants nothing.
 func TestRampGrantsNothing(t *testing.T) {
 	for _, rate := range []float64{0, -1, math.Inf(-1), math.NaN()} {
 		r := Ramp{Rate: rate, WarmUp: time.Second}
@@ -363,7 +364,7 @@ func TestRampGrantsNothing(t *testing.T) {
 				t.Errorf("rate %v: goes in %v", rate, at.Sub(epoch))
 			}
 		}
-		// Nothing was charged: as soon as there is a rate, it goes.
+		// Nothing was charged: as soon as there is a rate, a caller goes.
 		r.SetRate(after(1), 2)
 		reserve(t, &r, []step{{1, 1, 1, 1}}) // cold, with 2 stored
 		r.SetRate(after(1), rate)
@@ -382,7 +383,7 @@ func TestRampChill(t *testing.T) {
 	r.Chill(after(50))
 	reserve(t, &r, []step{{50, 1, 50, 7}})
 
-	// Debt of before can still be given back; the store stays cold.
+	// The debt from before Chill can still be given back; the store stays cold.
 	r = Ramp{Rate: 2, WarmUp: 4 * time.Second}
 	reserve(t, &r, []step{{0, 8, 0, 0}})
 	r.Chill(after(0))
@@ -426,8 +427,8 @@ func TestRampIdle(t *testing.T) {
 	}
 }
 
-// TestRampFullBooks: a limiter that is never idle does not run out of bits.
-func TestRampFullBooks(t *testing.T) {
+// TestRampFullAccount: a limiter that is never idle does not run out of bits.
+func TestRampFullAccount(t *testing.T) {
 	r := Ramp{Rate: 1e17, MaxBurst: -1}
 	const calls = 3 << 19 // 2^50 tokens, and half as many
 	for range calls / 2 {
@@ -438,8 +439,8 @@ func TestRampFullBooks(t *testing.T) {
 	if want := calls * (1<<30 + 0.5) / 1e8; math.Abs(got-want) > 2 {
 		t.Errorf("took %v ns, want %v", got, want)
 	}
-	if r.taken >= fullBooks {
-		t.Errorf("%v tokens in one book", r.taken)
+	if r.taken >= fullAccount {
+		t.Errorf("%v tokens in one account", r.taken)
 	}
 }
 
@@ -448,7 +449,7 @@ func TestRampClockBack(t *testing.T) {
 	reserve(t, &r, []step{
 		{10, 1, 10, 0},
 		{5, 1, 10.5, 0},
-		{0, 1, 11, 0}, // waits for longer, since its clock says so; gains nothing
+		{0, 1, 11, 0}, // waits for longer, since its clock is behind; gains nothing
 		{11.5, 1, 11.5, 0},
 	})
 }
@@ -477,8 +478,8 @@ func TestRampValidate(t *testing.T) {
 	}
 }
 
-// TestRampColdFactor: what is below 1 counts as 1, where a cold limiter is as
-// fast as a warm one, and what is above a million as a million.
+// TestRampColdFactor: a factor below 1 counts as 1, with which a cold limiter is as
+// fast as a warm one, and a factor above a million counts as a million.
 func TestRampColdFactor(t *testing.T) {
 	for _, f := range []float64{0.5, -3, math.Inf(-1), math.NaN(), 5e-324} {
 		got, want := Ramp{Rate: 2, WarmUp: time.Second, ColdFactor: f}, Ramp{Rate: 2, WarmUp: time.Second, ColdFactor: 1}
