@@ -18,7 +18,8 @@ type taken struct {
 	n  int
 }
 
-// model says by its definition whether n may go at now after history.
+// model reports, by the definition of an algorithm, whether n tokens are admitted at now
+// after history.
 type model struct {
 	algorithm    pacertest.Algorithm
 	admits       func(history []taken, now time.Time, n int) bool
@@ -34,8 +35,8 @@ func (m model) share(history []taken, now time.Time, limit int) int {
 	return n
 }
 
-// models are the algorithms with what defines them, in small numbers so that
-// brute force is possible: windows of some nanoseconds.
+// models are the algorithms with their definitions. The numbers are small, windows of
+// some nanoseconds, so that brute force is possible.
 func models() []model {
 	fixed := func(limit int, window time.Duration) func([]taken, time.Time, int) bool {
 		return func(history []taken, now time.Time, n int) bool {
@@ -90,8 +91,8 @@ func models() []model {
 			return int(math.Round(rate))+n <= limit
 		}
 	}
-	// A bucket: no period may hold more than what flows in it and the size,
-	// ns being the nanoseconds of a token.
+	// A bucket: no span may see more tokens than flow into the bucket in that span and
+	// its size together. Ns is the time of a token in nanoseconds.
 	bucket := func(size int, ns int64) func([]taken, time.Time, int) bool {
 		return func(history []taken, now time.Time, n int) bool {
 			if n > size {
@@ -144,9 +145,9 @@ func models() []model {
 
 func name(a pacertest.Algorithm) string { return fmt.Sprintf("%T", a) }
 
-// Each verdict on a random history is what the definition says: neither more
-// nor less is admitted, Remaining is the most that would be, and RetryAfter is
-// the first instant that is not refused.
+// On random histories, each verdict is what the definition says: neither more nor less
+// is admitted, Remaining is the most that would be admitted, and RetryAfter is the first
+// instant at which the request is not refused.
 func TestAlgorithmsAgainstDefinition(t *testing.T) {
 	for i, m := range models() {
 		t.Run(name(m.algorithm), func(t *testing.T) {
@@ -242,8 +243,8 @@ func TestFixedWindowTimetable(t *testing.T) {
 
 func TestSlidingWindowTimetable(t *testing.T) {
 	const w = 10 * time.Second
-	// After a full window: 4·(1 − x) + 1 ≤ 4 + 1/2 once rounded, from just
-	// after x = 1/8 on.
+	// After a full window, 4·(1 − x) + 1 is rounded to 4 or less from just after x = 1/8
+	// on: it is below 4 + 1/2 then.
 	run(t, &pacertest.SlidingWindow{Limit: 4, Window: w}, []step{
 		{9, 4, pacertest.Verdict{OK: true, Limit: 4, Reset: time.Second, RetryAfter: 9750*time.Millisecond + 1, Window: w}}, // all 4 again
 		{11, 1, pacertest.Verdict{Limit: 4, Reset: 9 * time.Second, RetryAfter: 250*time.Millisecond + 1, Window: w}},
@@ -263,7 +264,7 @@ func TestSlidingLogTimetable(t *testing.T) {
 	})
 }
 
-// A client that asks every second never gets in again, one that waits does.
+// A client that asks every second is never admitted again; a client that waits is.
 func TestSlidingLogCountRefused(t *testing.T) {
 	a := &pacertest.SlidingLog{Limit: 2, Window: 10 * time.Second, CountRefused: true}
 	now := time.Unix(1795249200, 0)
@@ -313,8 +314,8 @@ func TestLeakyBucketQueue(t *testing.T) {
 	}
 }
 
-// Rounding to whole nanoseconds does not add up over many requests at a rate
-// that is none.
+// Rounding to whole nanoseconds does not add up over many requests, at a rate whose
+// interval is no whole number of nanoseconds.
 func TestTokenBucketNoDrift(t *testing.T) {
 	if got, want := pacertest.Least(&pacertest.TokenBucket{Rate: 3, Burst: 2}, 3e5+2), 100_000*time.Second; got != want {
 		t.Errorf("300000 requests at 3/s took %v, want %v", got, want)
@@ -325,8 +326,8 @@ func TestTokenBucketNoDrift(t *testing.T) {
 	}
 }
 
-// Rates are often so many a minute, which float64 does not hold exactly. Times
-// are exact all the same.
+// Rates are often a number of tokens a minute, which float64 does not hold exactly.
+// Times are exact all the same.
 func TestBucketRatePerMinute(t *testing.T) {
 	for n := 1; n <= 60_000; n++ {
 		a := &pacertest.TokenBucket{Rate: float64(n) / 60, Burst: n}

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// TokenBucket holds up to Burst tokens, of which a request takes its cost, and
-// is refilled evenly at Rate. Reset is the time until it is full again, as
-// Twitch, OpenAI and Groq announce it: a request may go much earlier.
+// TokenBucket holds up to Burst tokens and is refilled evenly at Rate. A request
+// takes its cost. Reset is the time until the bucket is full again, as Twitch, OpenAI
+// and Groq announce it: a request may go much earlier.
 //
 // This is golang.org/x/time/rate, didip/tollbooth, AWS and Stripe.
 type TokenBucket struct {
-	// Rate is in tokens per second. If it is not positive, the bucket is never
-	// refilled.
+	// Rate is in tokens per second. If zero or negative, the bucket is never refilled.
 	Rate float64
 
-	// Burst is the size of the bucket. If it is not positive, it is 1.
+	// Burst is the size of the bucket in tokens. If zero or negative, it is 1.
 	Burst int
 
 	bucket bucket
@@ -31,19 +30,18 @@ func (t *TokenBucket) Take(now time.Time, n int) Verdict {
 	return t.bucket.take(now, n, refill{size: max(1, t.Burst), tokens: t.Rate, per: 1e9})
 }
 
-// GCRA is the generic cell rate algorithm: a token bucket that stores one
-// instant, the theoretical arrival time, in whole nanoseconds. Requests are
-// admitted every 1/Rate seconds, a Burst of them early. Reset is the time
-// until all of Burst may go again.
+// GCRA is the generic cell rate algorithm: a token bucket that stores one instant,
+// the theoretical arrival time, in whole nanoseconds. It admits a token every 1/Rate
+// seconds, and up to Burst tokens ahead of that. Reset is the time until all of Burst
+// may go again.
 //
 // This is throttled/throttled, go-redis/redis_rate and redis-cell.
 type GCRA struct {
-	// Rate is in requests per second. If it is not positive, what was taken
-	// never comes back.
+	// Rate is in tokens per second. If zero or negative, tokens never come back.
 	Rate float64
 
-	// Burst is how many may go at once, MaxBurst+1 in throttled. If it is not
-	// positive, it is 1.
+	// Burst is how many tokens may go at once; throttled calls it MaxBurst+1. If zero
+	// or negative, it is 1.
 	Burst int
 
 	bucket bucket
@@ -63,22 +61,22 @@ func (g *GCRA) Take(now time.Time, n int) Verdict {
 	return g.bucket.take(now, n, refill{size: max(1, g.Burst), tokens: 1, per: interval})
 }
 
-// LeakyBucket is filled by requests and leaks at Rate; a request that would
-// make it overflow is refused. Reset is the time until it is empty.
+// LeakyBucket is filled by requests and leaks at Rate. A request that would make it
+// overflow is refused. Reset is the time until the bucket is empty.
 //
-// As a meter (the zero Queue) it admits what a TokenBucket admits: this is
-// nginx's limit_req with nodelay, whose burst=10 is a Depth of 11, and
+// Without a Queue the bucket only measures, and admits the same as a TokenBucket:
+// this is nginx's limit_req with nodelay, whose burst=10 is a Depth of 11, and
 // Shopify's REST API. With a Queue it is limit_req without nodelay.
 type LeakyBucket struct {
-	// Rate is in requests per second. If it is not positive, nothing leaks.
+	// Rate is in tokens per second. If zero or negative, nothing leaks.
 	Rate float64
 
-	// Depth is the size of the bucket. If it is not positive, it is 1.
+	// Depth is the size of the bucket in tokens. If zero or negative, it is 1.
 	Depth int
 
-	// Queue makes the server hold each admitted request until all before it
-	// have leaked out, so that requests are served evenly at Rate. A client
-	// sees no refusals but latency, until the bucket is full.
+	// Queue makes the server hold each admitted request until the requests before it
+	// have leaked out, so that requests are served evenly at Rate. Until the bucket is
+	// full, a client sees latency and no refusals.
 	Queue bool
 
 	bucket bucket
@@ -100,18 +98,18 @@ func (l *LeakyBucket) Take(now time.Time, n int) Verdict {
 	return v
 }
 
-// refill is how a bucket is filled: so many tokens in so many nanoseconds, up
-// to a size.
+// refill says how a bucket is refilled.
 type refill struct {
-	size        int
-	tokens, per float64
+	size   int     // tokens in a full bucket
+	tokens float64 // how many tokens flow into the bucket
+	per    float64 // in so many nanoseconds
 }
 
-// rounding is the relative error of a rate such as 5./60 and a division by it.
-// A time that is within it of a whole nanosecond is that nanosecond.
+// rounding is the relative error of a rate such as 5./60 and of a division by it. A
+// time that is so close to a whole nanosecond is taken to be that nanosecond.
 const rounding = 0x1p-51
 
-// after returns the time in which n tokens flow, or Never.
+// after returns the time in which n tokens flow into the bucket, or Never.
 func (r refill) after(n int) time.Duration {
 	if n <= 0 {
 		return 0
@@ -124,15 +122,16 @@ func (r refill) after(n int) time.Duration {
 	return Never
 }
 
-// bucket is a bucket of tokens. It keeps what was taken since it was last full
-// rather than a level, so that no rounding error adds up: how long n tokens
-// take is rounded once, however many steps it came in.
+// bucket is the state of a bucket of tokens. It keeps the number of tokens that were
+// taken since the bucket was last full, and not a level, so that rounding errors do
+// not add up: the time in which these tokens flow back is rounded once, however many
+// requests took them.
 type bucket struct {
-	full  time.Time // when it was last seen full, or zero if it is new
-	taken int       // since then
+	full  time.Time // when the bucket was last seen full; zero if it is new
+	taken int       // tokens taken since then
 }
 
-// take takes n at now if there are so many.
+// take takes n tokens at now if there are so many.
 func (b *bucket) take(now time.Time, n int, r refill) Verdict {
 	checkCost(n)
 	if b.reset(now, r) == 0 {
@@ -152,7 +151,7 @@ func (b *bucket) take(now time.Time, n int, r refill) Verdict {
 	}
 }
 
-// wait returns the time until there are n tokens.
+// wait returns the time until there are n tokens in the bucket.
 func (b *bucket) wait(now time.Time, n int, r refill) time.Duration {
 	if n == 0 {
 		return 0
@@ -168,7 +167,7 @@ func (b *bucket) reset(now time.Time, r refill) time.Duration {
 	return b.until(now, b.taken, r)
 }
 
-// until returns the time until n tokens have flowed since it was full.
+// until returns the time until n tokens have flowed into the bucket since it was full.
 func (b *bucket) until(now time.Time, n int, r refill) time.Duration {
 	after := r.after(n)
 	if after == Never {
@@ -177,8 +176,9 @@ func (b *bucket) until(now time.Time, n int, r refill) time.Duration {
 	return max(0, after-now.Sub(b.full))
 }
 
-// remaining returns how many tokens there are. The division is corrected where
-// its rounding disagrees with wait, which decides.
+// remaining returns how many tokens there are in the bucket. Wait decides which
+// requests are admitted; where the rounding of the division here disagrees with it,
+// the result is corrected.
 func (b *bucket) remaining(now time.Time, r refill) int {
 	if b.reset(now, r) == 0 {
 		return r.size

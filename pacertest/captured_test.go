@@ -13,8 +13,8 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// capture is an answer of a real server on loopback: the first or second
-// admitted one since first_unix_ms, the last before a refusal, or the first
+// capture is an answer of a real server on loopback: the first or second answer to an
+// admitted request since first_unix_ms, the last answer before a refusal, or the first
 // refusal.
 type capture struct {
 	Server  string `json:"server"`
@@ -26,7 +26,7 @@ type capture struct {
 	Headers fields `json:"headers"`
 }
 
-// The limit headers of real servers are reproduced to the letter.
+// A Server reproduces the limit headers of real servers to the letter.
 func TestDialectsAgainstCaptures(t *testing.T) {
 	b, err := os.ReadFile("testdata/captured_headers.json")
 	if err != nil {
@@ -44,8 +44,8 @@ func TestDialectsAgainstCaptures(t *testing.T) {
 	httprateDraft := httprate
 	httprateDraft.Prefix = "RateLimit-"
 
-	// The first servers whose name starts so. The phases of httprate are not
-	// known to the millisecond.
+	// The first servers whose name starts with these words. The phases of httprate are
+	// not known to the millisecond.
 	servers := []struct {
 		prefix    string
 		algorithm pacertest.Algorithm
@@ -87,8 +87,8 @@ func TestDialectsAgainstCaptures(t *testing.T) {
 	}
 }
 
-// replay sends what was sent before c, at the time of the first request, and
-// then c.
+// replay sends the requests that were sent before c, at the time of the first request,
+// and then the request of c.
 func replay(a pacertest.Algorithm, c capture) pacertest.Verdict {
 	a = a.Fresh()
 	first := time.UnixMilli(c.First)

@@ -10,7 +10,7 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// polite is a client that waits for as long as a refusal asks for.
+// polite is a client that waits as long as a refusal asks.
 func polite(t *testing.T, rt http.RoundTripper) {
 	t.Helper()
 	for {
@@ -26,8 +26,8 @@ func polite(t *testing.T, rt http.RoundTripper) {
 	}
 }
 
-// A test as a user writes it, with what it finds out about a client that
-// believes a Retry-After in whole seconds.
+// A test as a user writes it. It finds out how well a client does that obeys a
+// Retry-After in whole seconds.
 func TestPoliteClient(t *testing.T) {
 	tests := []struct {
 		name      string

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A Dialect says how a Verdict is written into the headers of a response. It
-// is data: take one of the predefined ones, change a field, and it is another
-// server's. The zero value writes nothing.
+// A Dialect says how a Verdict is written into the headers of an answer. It is data:
+// a predefined Dialect with one field changed is the Dialect of another server. The
+// zero value writes nothing.
 //
-// The headers of these servers were captured and compared:
+// The headers of these servers were captured, and the Dialects reproduce them:
 //
 //	@fastify/rate-limit, throttled      XRateLimitDelta
 //	express-rate-limit, legacy          XRateLimit with RetryAfter: RetryAfterSeconds
@@ -22,43 +22,42 @@ import (
 //	go-chi/httprate                     XRateLimit with ResetFloor: true, RetryAfter: RetryAfterWindow
 //	nginx limit_req                     None
 type Dialect struct {
-	// Layout is how Limit, Remaining and Reset are laid out in fields. If
-	// zero, they are not written.
+	// Layout is how Limit, Remaining and Reset are laid out in header fields. If zero,
+	// they are not written.
 	Layout Layout
 
 	// Prefix begins the names of all fields but Retry-After. If empty, it is
 	// "RateLimit-".
 	Prefix string
 
-	// Suffix ends the names of a Trio's fields, as in OpenAI's
+	// Suffix ends the names of the fields of a Trio, as in OpenAI's
 	// "X-RateLimit-Limit-Requests".
 	Suffix string
 
-	// Policy makes a Trio be followed by a field "RateLimit-Policy: 50;w=2".
-	// A Dictionary and a List always are.
+	// Policy adds a field "RateLimit-Policy: 50;w=2" to a Trio. A Dictionary and a
+	// List always have it.
 	Policy bool
 
 	// Name is the name of the policy in a List. If empty, it is "default".
 	Name string
 
-	// Reset is how a Trio writes the reset. A Dictionary and a List only know
-	// ResetDelta and ResetOmitted; they write a delta for all others.
+	// Reset is how a Trio writes the reset. A Dictionary and a List have no other
+	// forms than ResetDelta and ResetOmitted: they write ResetDelta for any other.
 	Reset ResetForm
 
-	// ResetFloor rounds the reset down to the unit of its form. Otherwise it
-	// is rounded up. Either way it is the instant or the difference as
-	// written that is rounded.
+	// ResetFloor rounds the reset down to the unit of its form. Otherwise it is
+	// rounded up. What is rounded is what is written: an instant or a difference.
 	ResetFloor bool
 
-	// RetryAfter is how a refusal says when to come back. If zero, it does
-	// not. What is never admitted has no such time, and no such field.
+	// RetryAfter is how a refusal says when to come back. If zero, it does not say. A
+	// refusal of a request that is never admitted does not say either.
 	RetryAfter RetryAfterForm
 
-	// RetryAfterFloor rounds the time to come back down, which makes it too
-	// early. Otherwise it is rounded up.
+	// RetryAfterFloor rounds the time to come back down, so that a client comes back
+	// too early. Otherwise it is rounded up.
 	RetryAfterFloor bool
 
-	// RefusalsOnly writes the limit on refusals only.
+	// RefusalsOnly writes the limit into refusals only.
 	RefusalsOnly bool
 }
 
@@ -72,7 +71,7 @@ const (
 	// Dictionary is the combined field "RateLimit: limit=50, remaining=49,
 	// reset=2" of draft-ietf-httpapi-ratelimit-headers-07.
 	Dictionary
-	// List is the named form of draft 08 and later: `RateLimit:
+	// List is the form with a name, of draft 08 and later: `RateLimit:
 	// "default";r=49;t=2`.
 	List
 )
@@ -103,7 +102,7 @@ const (
 	RetryAfterDecimal                       // Retry-After: 1.500
 	RetryAfterMillis                        // Retry-After-Ms: 1500
 	RetryAfterDate                          // Retry-After: Sat, 21 Nov 2026 08:17:12 GMT
-	RetryAfterWindow                        // Retry-After: the window in seconds, whatever is left of it
+	RetryAfterWindow                        // Retry-After: the whole window in seconds, however much of it is over
 )
 
 // Predefined dialects.
@@ -114,34 +113,34 @@ var (
 	// RetryAfterOnly writes a Retry-After in seconds, and no limit.
 	RetryAfterOnly = Dialect{RetryAfter: RetryAfterSeconds}
 
-	// XRateLimit is GitHub's: X-RateLimit-Limit, -Remaining, and -Reset in
+	// XRateLimit is GitHub's Dialect: X-RateLimit-Limit, -Remaining, and -Reset in
 	// seconds since 1970; no Retry-After.
 	XRateLimit = Dialect{Layout: Trio, Prefix: "X-RateLimit-", Reset: ResetEpoch}
 
-	// XRateLimitDelta has the names of XRateLimit, but seconds from now, and a
-	// Retry-After.
+	// XRateLimitDelta has the names of XRateLimit, but a reset in seconds from now, and
+	// a Retry-After.
 	XRateLimitDelta = Dialect{Layout: Trio, Prefix: "X-RateLimit-", RetryAfter: RetryAfterSeconds}
 
 	// RateLimitDraft6 is draft-ietf-httpapi-ratelimit-headers-06: three fields
 	// and RateLimit-Policy.
 	RateLimitDraft6 = Dialect{Layout: Trio, Policy: true, RetryAfter: RetryAfterSeconds}
 
-	// RateLimitDraft7 is the same draft's version 07: one dictionary.
+	// RateLimitDraft7 is version 07 of the same draft: one dictionary.
 	RateLimitDraft7 = Dialect{Layout: Dictionary, RetryAfter: RetryAfterSeconds}
 
-	// RateLimitDraft8 is the same draft's version 08 and later: named lists.
+	// RateLimitDraft8 is version 08 and later of the same draft: lists with names.
 	RateLimitDraft8 = Dialect{Layout: List, RetryAfter: RetryAfterSeconds}
 
-	// OpenAI is the requests part of OpenAI's and Groq's fields, with a reset
+	// OpenAI has the fields of OpenAI and Groq that are about requests, with a reset
 	// like 6m0s.
 	OpenAI = Dialect{Layout: Trio, Prefix: "X-RateLimit-", Suffix: "-Requests", Reset: ResetDuration, RetryAfter: RetryAfterSeconds}
 
-	// Anthropic is the requests part of Anthropic's fields, with a reset in
-	// RFC 3339.
+	// Anthropic has Anthropic's fields that are about requests, with a reset as in RFC
+	// 3339.
 	Anthropic = Dialect{Layout: Trio, Prefix: "Anthropic-RateLimit-Requests-", Reset: ResetRFC3339, RetryAfter: RetryAfterSeconds}
 )
 
-// Set sets in h the header fields that announce v, which was made at now.
+// Set sets the fields of h that announce v, a Verdict made at now.
 func (d Dialect) Set(h http.Header, v Verdict, now time.Time) {
 	if v.OK && d.RefusalsOnly {
 		return
@@ -182,7 +181,7 @@ func (d Dialect) Set(h http.Header, v Verdict, now time.Time) {
 	}
 }
 
-// reset returns the reset in the form of d.
+// reset writes a reset that is in from now, in the form of d.
 func (d Dialect) reset(in time.Duration, now time.Time) string {
 	switch d.Reset {
 	case ResetDeltaMillis:
@@ -204,6 +203,7 @@ func (d Dialect) reset(in time.Duration, now time.Time) string {
 	}
 }
 
+// setRetryAfter sets the field of h that says when to come back, if d has one.
 func (d Dialect) setRetryAfter(h http.Header, v Verdict, now time.Time) {
 	in, floor := v.RetryAfter, d.RetryAfterFloor
 	if in == Never {
@@ -226,7 +226,7 @@ func (d Dialect) setRetryAfter(h http.Header, v Verdict, now time.Time) {
 	}
 }
 
-// quoted returns the policy's name as a String of RFC 9651, section 4.1.6.
+// quoted returns the name of the policy as a String of RFC 9651, section 4.1.6.
 func (d Dialect) quoted() string {
 	name := d.Name
 	if name == "" {
@@ -235,7 +235,7 @@ func (d Dialect) quoted() string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }
 
-// optional returns value after its key, or nothing if there is no value.
+// optional returns the key and the value, or nothing if there is no value.
 func optional(key, value string) string {
 	if value == "" {
 		return ""
@@ -243,7 +243,7 @@ func optional(key, value string) string {
 	return key + value
 }
 
-// round returns d as a whole multiple of unit.
+// round rounds d to a multiple of unit: down if floor is set, and otherwise up.
 func round(d, unit time.Duration, floor bool) time.Duration {
 	whole := d - d%unit
 	if whole < d && !floor && whole <= math.MaxInt64-unit {
@@ -252,18 +252,19 @@ func round(d, unit time.Duration, floor bool) time.Duration {
 	return whole
 }
 
-// number returns d in whole units.
+// number writes d as a number of whole units.
 func number(d, unit time.Duration, floor bool) string {
 	return strconv.FormatInt(int64(round(d, unit, floor)/unit), 10)
 }
 
-// decimal returns d in seconds with three decimals.
+// decimal writes d in seconds with three decimals.
 func decimal(d time.Duration, floor bool) string {
 	ms := round(d, time.Millisecond, floor).Milliseconds()
 	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 }
 
-// instant returns the instant in from now as a whole multiple of unit, in UTC.
+// instant returns the instant that is in from now, rounded to a multiple of unit, in
+// UTC.
 func instant(now time.Time, in, unit time.Duration, floor bool) time.Time {
 	at := now.Add(in).UTC()
 	whole := at.Truncate(unit)

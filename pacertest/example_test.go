@@ -8,7 +8,7 @@ import (
 	"github.com/gopacer/pacer/pacertest"
 )
 
-// A server for a test, and what a client sees of it.
+// A client meets a server that admits two requests an hour.
 func Example() {
 	server := pacertest.NewServer(
 		&pacertest.FixedWindow{Limit: 2, Window: time.Hour},
@@ -35,8 +35,8 @@ func Example() {
 	// 2 accepted, 1 refused
 }
 
-// A request whose answer is lost: the server has done the work, and a client
-// that asks again asks for it twice.
+// The answer to a request is lost. The server has done the work, and a client that sends
+// the request again orders the work twice.
 func ExampleFault() {
 	server := pacertest.NewServer(nil, pacertest.None)
 	server.Faults = func(n int, _ *http.Request) pacertest.Fault {
@@ -69,7 +69,7 @@ func ExampleFault() {
 	// 2 orders
 }
 
-// Least is the time against which a client is measured.
+// Least is the time with which the time of a client is compared.
 func ExampleLeast() {
 	fmt.Println(pacertest.Least(&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 200))
 	fmt.Println(pacertest.Least(&pacertest.TokenBucket{Rate: 20, Burst: 10}, 200))

@@ -17,7 +17,7 @@ func TestLeast(t *testing.T) {
 		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 51, 2 * time.Second},
 		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}, 151, 6 * time.Second},
 		{&pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 151, 6 * time.Second},
-		// 50·left/2s + k rounded is 50 or less once left < 2s·(50 − k + 1/2)/50:
+		// 50·left/2s + k is rounded to 50 or less as soon as left < 2s·(50 − k + 1/2)/50. So
 		// the k-th request of the second window goes at (k − 1/2)·40ms.
 		{&pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, 60, 2*time.Second + 380*time.Millisecond + 1},
 		{&pacertest.TokenBucket{Rate: 20, Burst: 10}, 110, 5 * time.Second},
@@ -47,8 +47,7 @@ func TestLeastAtOnGrid(t *testing.T) {
 	}
 }
 
-// Among all schedules at whole nanoseconds, none is shorter than the greedy
-// one that Least takes.
+// No schedule at whole nanoseconds is shorter than the greedy schedule of Least.
 func TestLeastAgainstBruteForce(t *testing.T) {
 	for _, m := range models() {
 		for n := 1; n <= 6; n++ {
@@ -61,8 +60,8 @@ func TestLeastAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// bruteForce returns the least time of n requests over all schedules that end
-// within bound.
+// bruteForce returns the least time of n requests, of all schedules that end within
+// bound.
 func bruteForce(m model, start time.Time, n int, bound time.Duration) time.Duration {
 	best := pacertest.Never
 	var search func(history []taken, from time.Duration)

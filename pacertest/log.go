@@ -2,39 +2,37 @@ package pacertest
 
 import "time"
 
-// SlidingLog remembers when it admitted what, and admits Limit in any period
-// of the length of Window. Reset is the time until the oldest remembered
-// request leaves the window, as DigitalOcean announces it, or zero if there is
-// none.
+// SlidingLog admits Limit tokens in any window of the length Window. It remembers
+// each request that it admitted, with its instant. Reset is the time until the oldest
+// of these requests leaves the window, as DigitalOcean announces it, or zero if there
+// is none.
 //
 // This is what a sorted set in Redis does, and with a Cell what ASP.NET Core's
 // SlidingWindowRateLimiter does.
 type SlidingLog struct {
-	// Limit is how much any window admits. If it is not positive, nothing is
+	// Limit is how many tokens any window admits. If zero or negative, nothing is
 	// admitted.
 	Limit int
 
-	// Window is the length of the window. If it is not positive, it is a
-	// second.
+	// Window is the length of the window. If zero or negative, it is a second.
 	Window time.Duration
 
-	// Cell is the resolution of the log: requests count from the start of the
-	// clock cell of this length in which they came, so that all of a cell
-	// leave the window at once. It should divide Window. If it is not
-	// positive, instants are exact; if it is Window, this is a FixedWindow on
-	// the clock's grid.
+	// Cell is the resolution of the log. The clock is divided into cells of this
+	// length, and a request counts from the start of its cell, so that all requests of
+	// a cell leave the window at once. Cell should divide Window. If zero or negative,
+	// instants are exact. If it is Window, this is a FixedWindow with Grid.
 	Cell time.Duration
 
-	// CountRefused makes refused requests count like admitted ones, so that a
-	// client which keeps asking is kept out. A script that adds to the set
-	// before it looks at the size does this.
+	// CountRefused makes refused requests count like admitted ones, so that a client
+	// that keeps asking is kept out. A Redis script that adds to the set before it
+	// looks at its size does this.
 	CountRefused bool
 
 	entries []entry // oldest first
-	used    int     // sum of the entries
+	used    int     // sum of the tokens of all entries
 }
 
-// entry is n taken at an instant.
+// entry is n tokens that were taken at an instant.
 type entry struct {
 	at time.Time
 	n  int
@@ -68,8 +66,8 @@ func (s *SlidingLog) Take(now time.Time, n int) Verdict {
 	return v
 }
 
-// remember adds n at now. Of requests that were refused it keeps no more than
-// what can matter: an entry does not if those after it exhaust the Limit.
+// remember adds n tokens at now. An entry does not matter if the entries after it use
+// up the Limit. Such entries, which refused requests can make, are forgotten.
 func (s *SlidingLog) remember(now time.Time, n int) {
 	n = min(n, max(0, s.Limit))
 	if n == 0 {
@@ -90,18 +88,18 @@ func (s *SlidingLog) remember(now time.Time, n int) {
 	}
 }
 
-// forget drops the oldest entry.
+// forget removes the oldest entry.
 func (s *SlidingLog) forget() {
 	s.used -= s.entries[0].n
 	s.entries = s.entries[1:]
 }
 
-// leaves returns the time until e no longer counts.
+// leaves returns the time until e leaves the window.
 func (s *SlidingLog) leaves(e entry, now time.Time) time.Duration {
 	return e.at.Add(windowOrSecond(s.Window)).Sub(now)
 }
 
-// wait returns the time until n are admitted.
+// wait returns the time until n tokens are admitted.
 func (s *SlidingLog) wait(now time.Time, n int) time.Duration {
 	if n == 0 {
 		return 0

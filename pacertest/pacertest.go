@@ -1,7 +1,7 @@
-// Package pacertest provides a rate-limited API server for tests of HTTP
-// clients, as net/http/httptest provides servers in general. It refuses as
-// real servers refuse, says so in the headers that real servers use, and
-// counts what it admitted.
+// Package pacertest provides a rate-limited API server for tests of HTTP clients,
+// as net/http/httptest provides servers in general. It refuses requests as real
+// servers do, says so in the headers that real servers use, and counts what it
+// admitted.
 //
 //	server := pacertest.NewServer(
 //		&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second},
@@ -10,21 +10,25 @@
 //	defer server.Close()
 //	client := &http.Client{Transport: server.Transport()}
 //
+// Requests come in, from any HTTP client. Answers go out, and [Stats] for the test.
+// The package uses the standard library alone. It knows nothing of pacer, so that
+// it can test any client.
+//
 // # Algorithm and Dialect
 //
-// How a server counts and what it writes into headers are independent, in life
-// as here: an Algorithm makes a Verdict, with exact times; a Dialect writes
-// it, with rounding, in one of many forms.
+// How a server counts does not depend on what it writes into headers. So there are
+// two types: an [Algorithm] makes a [Verdict], with exact times; a [Dialect] writes
+// the Verdict into headers in one of many forms, with the rounding of that form.
 //
-// Several quotas at once, as of an inner and an outer layer, are a Server that
-// is the Handler of another one. If their dialects share names, the inner one
-// wins, as in life.
+// A server with two layers of quotas is a Server that is the Handler of another
+// one. If both dialects write a header of the same name, the inner one wins, as it
+// does with real servers.
 //
 // # In memory, in virtual time
 //
-// Transport reaches the server over net.Pipe under any host name, so that it
-// works in a bubble of testing/synctest, where an hour of waiting passes at
-// once and every duration can be compared with ==:
+// Transport reaches the server over net.Pipe under any host name. So it works in a
+// bubble of testing/synctest, where an hour of waiting passes at once and every
+// duration can be compared with ==:
 //
 //	func TestClient(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -44,73 +48,112 @@
 //	}
 //
 // Least is the least time in which the server's algorithm can serve so many
-// requests. A client's own time over that, and the refusals that it needed,
-// tell how well it uses the quota.
+// requests. How much longer a client takes, and how many refusals it needs, tell
+// how well it uses the quota.
 //
-// In a bubble, create the Server inside, and Close it inside as well: a bubble
-// ends only when no goroutine is left.
+// Create the Server inside the bubble, and Close it inside as well: a bubble ends
+// only when no goroutine is left in it.
 //
 // # On a real port
 //
-// Start listens on a loopback port, for clients that cannot take a Transport.
-// In a bubble this does not work: a goroutine that waits for the network does
-// not let virtual time pass.
+// Start listens on a loopback port, for clients that cannot take a Transport. It
+// does not work in a bubble: a goroutine that waits for the network keeps virtual
+// time from passing.
 package pacertest
 
 import (
-	"io"
 	"net/http"
 	"sync"
 	"time"
 )
 
-// Server is a rate-limited HTTP server. It is an http.Handler, to be used in
-// any server; Transport and Start make it one by itself. The zero value admits
-// everything and says nothing. Fields must not be changed while it is in use.
+// Server is a rate-limited HTTP server. It is an http.Handler, which any server can
+// use; Transport and Start make it a server by itself. The zero value admits every
+// request and announces no limit. The fields must not be changed while the Server
+// is in use.
 type Server struct {
-	// Algorithm decides who is admitted. It is a template: the server works
-	// with copies. If nil, everything is admitted, and no limit is announced.
+	// Algorithm decides which requests are admitted. It is a template: the Server
+	// works with copies of it. If nil, every request is admitted, and no limit is
+	// announced.
 	Algorithm Algorithm
 
-	// Dialect writes the verdict into the headers of admitted and refused
-	// answers.
+	// Dialect writes the verdict into the headers of answers, both of requests that
+	// were admitted and of refusals.
 	Dialect Dialect
 
-	// Latency is the time from the verdict, which falls when a request
-	// arrives, until it is served or refused. It ends early if the client goes
-	// away. If it is not positive, there is none.
+	// Latency is the time from the verdict, which is made when the request arrives,
+	// until the request is served or refused. It ends early if the client goes away.
+	// If zero or negative, there is none.
 	Latency time.Duration
 
 	// Status is the status of a refusal. If zero, it is 429.
 	Status int
 
-	// Cost returns what a request takes of the quota. If nil, it is 1.
+	// Cost returns how many tokens of the quota a request takes. If nil, each request
+	// takes 1. A negative cost panics.
 	Cost func(*http.Request) int
 
-	// Key returns whose quota a request draws on. Each key has one of its own,
-	// which is kept for as long as the Server. If nil, there is one quota.
+	// Key returns the name of the quota from which a request takes tokens. Each key
+	// has a quota of its own, which the Server keeps as long as it lives. If nil,
+	// there is one quota.
 	Key func(*http.Request) string
 
-	// Handler serves admitted requests, with the headers of the Dialect set.
-	// If nil, they get a status 200 and a small body.
+	// Handler serves admitted requests. The headers of the Dialect are set before it
+	// is called. If nil, admitted requests get status 200 and a small body.
 	Handler http.Handler
 
-	// Faults returns what goes wrong with a request, of which n came before
-	// (as the server saw them). If nil, nothing goes wrong. Like Cost and Key
-	// it is called without a lock, by several goroutines.
+	// Faults returns what goes wrong with a request. The server has seen n requests
+	// before it. If nil, nothing goes wrong. Like Cost and Key, Faults is called
+	// without a lock, by several goroutines.
 	Faults func(n int, r *http.Request) Fault
 
-	// mu protects the fields below.
-	mu     sync.Mutex
+	mu     sync.Mutex           // protects the fields below
 	quotas map[string]Algorithm // by key
 	stats  Stats
 	seen   int // requests that Faults was asked about
-	served served
+
+	service service
 }
 
-// NewServer returns a Server that admits by a and announces it in d.
+// NewServer returns a Server that admits requests by a and announces it in d.
 func NewServer(a Algorithm, d Dialect) *Server {
 	return &Server{Algorithm: a, Dialect: d}
+}
+
+// Start serves on a port of the loopback interface and returns the base URL, like
+// "http://127.0.0.1:41234". A second call returns the same URL. Start panics if it
+// cannot listen, or if it is called for the first time after Close.
+func (s *Server) Start() string { return s.service.start(s) }
+
+// Transport returns a new Transport that reaches this server in memory, over
+// net.Pipe, whatever the host in the URL is; that host arrives in the request's
+// Host. The schemes http and https both work, without TLS. It works inside a bubble
+// of testing/synctest. Transport panics if it is called for the first time after
+// Close.
+//
+// Several Transports use the quotas of one server together, as several programs
+// do.
+func (s *Server) Transport() *http.Transport { return s.service.transport(s) }
+
+// Close stops serving and waits until nothing of the server is left, so that a
+// bubble of testing/synctest can end. It closes idle connections at once, which
+// ends the idle connections of a Transport, too. Answers that are under way have 5
+// seconds to end; then Close closes their connections. A Handler that does not end
+// keeps Close waiting.
+func (s *Server) Close() { s.service.close() }
+
+// Stats returns what the server has seen so far.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.clone()
+}
+
+// Reset forgets all requests: every quota is unused again, and Stats are empty.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quotas, s.stats, s.seen = nil, Stats{}, 0
 }
 
 // ServeHTTP implements http.Handler.
@@ -152,16 +195,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Reset forgets what was taken and counted: every quota is unused again.
-func (s *Server) Reset() {
+// fault returns what goes wrong with r.
+func (s *Server) fault(r *http.Request) Fault {
+	if s.Faults == nil {
+		return Fault{}
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.quotas, s.stats, s.seen = nil, Stats{}, 0
+	n := s.seen
+	s.seen++
+	s.mu.Unlock()
+	return s.Faults(n, r)
 }
 
-// take charges r to its quota. The clock is read under the lock, or verdicts
-// might be made in another order than their instants. limited is false if
-// there is no quota.
+// count counts a request that a Fault ended before any quota was asked.
+func (s *Server) count(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.fault(time.Now(), f)
+}
+
+// take asks the quota of r for the cost of r. Limited is false if there is no quota.
+// The clock is read under the lock. Otherwise verdicts might be made in another
+// order than that of their instants.
 func (s *Server) take(r *http.Request, fault Fault) (now time.Time, v Verdict, limited bool) {
 	key, cost := "", 1
 	if s.Key != nil {
@@ -191,7 +246,7 @@ func (s *Server) take(r *http.Request, fault Fault) (now time.Time, v Verdict, l
 	if !v.OK {
 		e.Status = s.refusal()
 	}
-	s.stats.add(e, v.OK)
+	s.stats.verdict(e, v.OK)
 	return now, v, limited
 }
 
@@ -201,26 +256,4 @@ func (s *Server) refusal() int {
 		return http.StatusTooManyRequests
 	}
 	return s.Status
-}
-
-// reply writes a small answer.
-func reply(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // the client may be gone
-}
-
-// pause waits for d. It reports false if the client went away meanwhile.
-func pause(r *http.Request, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-r.Context().Done():
-		return false
-	}
 }

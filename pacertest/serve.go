@@ -9,71 +9,62 @@ import (
 	"time"
 )
 
-// grace is for how long Close waits for answers that are under way. It is
-// what httptest.Server waits before it complains.
+// grace is how long close waits for answers that are under way. An httptest.Server
+// waits for as long before it complains.
 const grace = 5 * time.Second
 
-// served is what a Server has open.
-type served struct {
-	http   *http.Server
+// service is how requests reach a handler: over a loopback port, in memory, or both.
+type service struct {
+	mu     sync.Mutex // protects the fields below
+	server *http.Server
 	url    string
 	pipe   *pipe
-	fresh  map[net.Conn]struct{} // connections that carried no request yet
+	unused map[net.Conn]struct{} // connections that have carried no request yet
 	closed bool
-	group  sync.WaitGroup // connections, and accept loops
+
+	open sync.WaitGroup // connections, and the loops that accept them
 }
 
-// Start serves on a port of the loopback interface and returns the base URL,
-// like "http://127.0.0.1:41234". If it was called before, it returns the same
-// URL again. It panics if it cannot listen, or the first time after Close.
-func (s *Server) Start() string {
+// start serves h on a loopback port, if it does not do so yet, and returns the base
+// URL.
+func (s *service) start(h http.Handler) (url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.served.url == "" {
+	if s.url == "" {
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			panic("pacertest: " + err.Error())
 		}
-		s.served.url = "http://" + l.Addr().String()
-		s.serveLocked(l)
+		s.url = "http://" + l.Addr().String()
+		s.serveLocked(l, h)
 	}
-	return s.served.url
+	return s.url
 }
 
-// Transport returns a new Transport that reaches this server in memory, over
-// net.Pipe, whatever the host in the URL; the host arrives in the request's
-// Host. The schemes http and https both work, without TLS. It works inside a
-// synctest bubble. It panics if called for the first time after Close.
-//
-// Several Transports share the quota of the one server, as several programs
-// do.
-func (s *Server) Transport() *http.Transport {
+// transport serves h in memory, if it does not do so yet, and returns a new client
+// of it.
+func (s *service) transport(h http.Handler) *http.Transport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.served.pipe == nil {
-		s.served.pipe = &pipe{conns: make(chan net.Conn), closed: make(chan struct{})}
-		s.serveLocked(s.served.pipe)
+	if s.pipe == nil {
+		s.pipe = &pipe{conns: make(chan net.Conn), closed: make(chan struct{})}
+		s.serveLocked(s.pipe, h)
 	}
-	dial := s.served.pipe.dial
+	dial := s.pipe.dial
 	return &http.Transport{
 		DialContext:         dial,
 		DialTLSContext:      dial,
-		MaxIdleConnsPerHost: 1 << 10, // as many as callers; the default of 2 redials all the time
+		MaxIdleConnsPerHost: 1 << 10, // as many as there are callers; with the default of 2 they dial again all the time
 	}
 }
 
-// Close stops serving and waits until nothing of the server is left, so that a
-// synctest bubble can end. Idle connections are closed at once, by which those
-// of a Transport end as well. Answers that are under way may end, for 5
-// seconds; then their connections are closed too. A Handler that does not end
-// keeps Close waiting.
-func (s *Server) Close() {
+// close stops serving and waits until no connection is open.
+func (s *service) close() {
 	s.mu.Lock()
-	srv := s.served.http
-	s.served.closed = true
-	// Shutdown takes a connection that was opened and never used for busy,
-	// for 5 seconds.
-	for c := range s.served.fresh {
+	srv := s.server
+	s.closed = true
+	// Shutdown waits 5 seconds for a connection that was opened and never used.
+	for c := range s.unused {
 		_ = c.Close()
 	}
 	s.mu.Unlock()
@@ -85,53 +76,54 @@ func (s *Server) Close() {
 	if srv.Shutdown(ctx) != nil {
 		_ = srv.Close()
 	}
-	s.served.group.Wait()
+	s.open.Wait()
 }
 
-// serveLocked serves l. It requires that s.mu is held.
-func (s *Server) serveLocked(l net.Listener) {
-	if s.served.closed {
+// serveLocked serves h on the connections of l. It requires that s.mu is held.
+func (s *service) serveLocked(l net.Listener, h http.Handler) {
+	if s.closed {
 		_ = l.Close()
 		panic("pacertest: Server is closed")
 	}
-	if s.served.http == nil {
-		s.served.http = &http.Server{Handler: s, ConnState: s.connState}
-		s.served.fresh = map[net.Conn]struct{}{}
+	if s.server == nil {
+		s.server = &http.Server{Handler: h, ConnState: s.connState}
+		s.unused = map[net.Conn]struct{}{}
 	}
-	srv := s.served.http
-	s.served.group.Go(func() {
+	srv := s.server
+	s.open.Go(func() {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			panic("pacertest: " + err.Error())
 		}
 	})
 }
 
-// connState follows the connections. It adds to the group inside Serve, which
-// itself is in the group, so that Wait cannot come in between.
-func (s *Server) connState(c net.Conn, state http.ConnState) {
+// connState counts the connections that are open. It is called inside Serve, which is
+// counted itself: so Wait cannot return before connState has counted a connection.
+func (s *service) connState(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.served.fresh, c)
+	delete(s.unused, c)
 	switch state {
 	case http.StateNew:
-		s.served.group.Add(1)
-		if s.served.closed {
+		s.open.Add(1)
+		if s.closed {
 			_ = c.Close()
 			return
 		}
-		s.served.fresh[c] = struct{}{}
+		s.unused[c] = struct{}{}
 	case http.StateClosed, http.StateHijacked:
-		s.served.group.Done()
+		s.open.Done()
 	}
 }
 
-// pipe is a net.Listener whose connections are those that dial makes.
+// pipe is a net.Listener. Its connections are the ones that dial makes.
 type pipe struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once // closes closed
 }
 
+// dial returns a connection to the server of the pipe, whatever the address is.
 func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {

@@ -73,7 +73,7 @@ func TestServerHeadersInBubble(t *testing.T) {
 	})
 }
 
-// A client that keeps to RetryAfter exactly takes exactly the least time.
+// A client that obeys RetryAfter exactly takes exactly the least time.
 func TestServerLeastIsReached(t *testing.T) {
 	for _, m := range models() {
 		t.Run(name(m.algorithm), func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestServerLatencyAndDelay(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The refused one and the first are answered together.
+		// The refused request and the first one are answered at the same instant.
 		want := map[time.Duration]int{5 * time.Millisecond: 200 + 503, 1005 * time.Millisecond: 200, 2005 * time.Millisecond: 200}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("statuses by time (-want +got):\n%s", diff)
@@ -242,8 +242,8 @@ func TestServerFaults(t *testing.T) {
 	})
 }
 
-// http.Transport repeats a GET by itself when a used connection drops, so the
-// fault shows in Stats only.
+// http.Transport sends a GET again by itself when a used connection is dropped, so that
+// the fault shows in Stats only.
 func TestServerDropRepeatedByTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := pacertest.NewServer(nil, pacertest.None)
@@ -344,7 +344,7 @@ func TestServerCloseInBubble(t *testing.T) {
 				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1}, pacertest.None)
 				tt.use(t, server)
 				start := time.Now()
-				server.Close() // what is left now fails the bubble
+				server.Close() // a goroutine that is left now fails the bubble
 				if got := time.Since(start); got >= tt.within {
 					t.Errorf("Close took %v, want less than %v", got, tt.within)
 				}
@@ -353,8 +353,8 @@ func TestServerCloseInBubble(t *testing.T) {
 	}
 }
 
-// Close waits for a connection that lingers beyond its patience, or time would
-// stop for it at the end of the bubble.
+// Close waits for a connection that lingers for longer than 5 seconds. Otherwise time
+// would stop for that connection at the end of the bubble.
 func TestServerCloseLingering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := pacertest.NewServer(&pacertest.FixedWindow{}, pacertest.None) // refuses all
@@ -406,7 +406,7 @@ func TestServerLoopback(t *testing.T) {
 	}
 }
 
-// Never more than the quota under contention, which the race detector watches.
+// Under contention, no more than the quota is admitted. The race detector watches.
 func TestServerConcurrent(t *testing.T) {
 	server := pacertest.NewServer(&pacertest.SlidingLog{Limit: 100, Window: time.Hour}, pacertest.RateLimitDraft8)
 	defer server.Close()
@@ -425,8 +425,8 @@ func TestServerConcurrent(t *testing.T) {
 	}
 }
 
-// A clock that is an hour ahead shows in the Date and in resets that are instants, and
-// nowhere else.
+// A server's clock that is an hour ahead shows in the Date and in resets that are
+// instants, and nowhere else.
 func TestServerSkew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now() // midnight

@@ -5,34 +5,33 @@ import (
 	"time"
 )
 
-// FixedWindow admits Limit in each window and nothing more until it ends, by
-// which up to twice the Limit can pass around the end. Reset is the end of the
-// window, and a refused request is admitted then.
+// FixedWindow admits Limit tokens in each window, and then nothing until the window
+// ends. So up to twice the Limit can be admitted around the end of a window. Reset is
+// the time until the end of the window; a refused request is admitted then.
 //
-// This is what express-rate-limit, @fastify/rate-limit, ulule/limiter and
-// GitHub do (windows that start with a request), and many counters in Redis or
-// memcached whose key contains the minute (windows of the clock). Whether such
-// a server counts refused requests too makes no difference to requests of
-// cost 1.
+// Servers whose windows start with a request are express-rate-limit,
+// @fastify/rate-limit, ulule/limiter and GitHub. Servers with windows of the clock are
+// many counters in Redis or memcached whose key contains the minute. For requests of
+// cost 1 it makes no difference whether such a server counts refused requests, too.
 type FixedWindow struct {
-	// Limit is how much a window admits. If it is not positive, nothing is
+	// Limit is how many tokens a window admits. If zero or negative, nothing is
 	// admitted.
 	Limit int
 
-	// Window is the length of a window. If it is not positive, it is a second.
+	// Window is the length of a window. If zero or negative, it is a second.
 	Window time.Duration
 
 	// Grid makes windows start at multiples of Window on the clock, as
-	// time.Time.Truncate counts them. Otherwise a window starts with the first
-	// request after the end of the last one.
+	// time.Time.Truncate counts them. Otherwise a window starts with the first request
+	// after the end of the last window.
 	Grid bool
 
-	// Phase moves the grid later, as servers do that spread the ends of their
-	// users' windows (django-ratelimit).
+	// Phase moves the grid later. Servers do so to spread the ends of the windows of
+	// their users (django-ratelimit).
 	Phase time.Duration
 
-	start time.Time // of the running window, if used is not 0
-	used  int
+	start time.Time // when the running window started, if used is not 0
+	used  int       // tokens admitted in that window
 }
 
 // Fresh implements Algorithm.
@@ -66,35 +65,37 @@ func (f *FixedWindow) Take(now time.Time, n int) Verdict {
 	return v
 }
 
-// SlidingWindow estimates the requests of the last Window from two counters:
-// those of the clock window that is running, and a share of the previous
-// one's that shrinks to nothing as the running one ends. The estimate is
-// rounded to a whole number. After a burst, quota trickles back at
-// Limit/Window.
+// SlidingWindow admits tokens up to Limit minus an estimate of the tokens of the last
+// Window:
 //
-// This is what go-chi/httprate and Cloudflare do (see Cloudflare's blog,
-// "Counting things, a lot of different things"). Reset is the end of the
-// running clock window, as httprate announces it, at which nothing in
-// particular happens.
+//	estimate = current + previous · left/Window, rounded to a whole number
+//
+// Current counts the tokens of the clock window that is running, previous those of the
+// window before it; left is the time until the running window ends. After a burst,
+// quota comes back bit by bit, at Limit/Window.
+//
+// This is what go-chi/httprate and Cloudflare do (see Cloudflare's blog, "Counting
+// things, a lot of different things"). Reset is the time until the running clock window
+// ends, as httprate announces it. At that instant nothing in particular happens.
 type SlidingWindow struct {
-	// Limit is how much the estimate may reach. If it is not positive, nothing
-	// is admitted.
+	// Limit is the largest estimate. If zero or negative, nothing is admitted.
 	Limit int
 
-	// Window is the length of a window. If it is not positive, it is a second.
+	// Window is the length of a window. If zero or negative, it is a second.
 	Window time.Duration
 
-	// Phase moves the windows, which are multiples of Window on the clock,
-	// later. In memory, httprate counts from the start of the process, with
-	// Redis on the clock.
+	// Phase moves the windows later; without it they start at multiples of Window on
+	// the clock. With counters in memory, the windows of httprate start with the
+	// process; with counters in Redis, they start at multiples.
 	Phase time.Duration
 
-	// CountRefused makes refused requests count like admitted ones, so that a
-	// client which keeps asking is kept out.
+	// CountRefused makes refused requests count like admitted ones, so that a client
+	// that keeps asking is kept out.
 	CountRefused bool
 
-	start             time.Time
-	previous, current int
+	start    time.Time // when the running window started
+	previous int       // tokens of the window before it
+	current  int       // tokens of the running window
 }
 
 // Fresh implements Algorithm.
@@ -116,7 +117,7 @@ func (s *SlidingWindow) Take(now time.Time, n int) Verdict {
 	left := s.start.Add(window).Sub(now)
 	ok := s.wait(left, n) == 0
 	if ok || s.CountRefused {
-		s.current += min(n, max(0, s.Limit)) // a refused n is larger at will
+		s.current += min(n, max(0, s.Limit)) // a refused n may be as large as an int
 	}
 	return Verdict{
 		OK:         ok,
@@ -128,9 +129,8 @@ func (s *SlidingWindow) Take(now time.Time, n int) Verdict {
 	}
 }
 
-// estimate returns the rounded estimate at the instant at which left remains
-// of the running window. It is computed in 128-bit integers, so that an
-// instant is never off by a rounding error.
+// estimate returns the estimate when the running window ends in left. It is computed
+// with integers of 128 bits, so that no instant is off by a rounding error.
 func (s *SlidingWindow) estimate(left time.Duration) int {
 	window := uint64(windowOrSecond(s.Window))
 	hi, lo := bits.Mul64(2*uint64(s.previous), uint64(left))
@@ -139,9 +139,9 @@ func (s *SlidingWindow) estimate(left time.Duration) int {
 	return s.current + int(share)
 }
 
-// wait returns the time until n are admitted, when left remains of the running
-// window. It looks at that window and the following ones, in the second of
-// which at the latest both counters are zero.
+// wait returns the time until n tokens are admitted, when the running window ends in
+// left. It looks at that window and at the windows after it. Both counters are zero at
+// the latest in the second of these.
 func (s *SlidingWindow) wait(left time.Duration, n int) time.Duration {
 	if n == 0 {
 		return 0
@@ -159,9 +159,9 @@ func (s *SlidingWindow) wait(left time.Duration, n int) time.Duration {
 	}
 }
 
-// admitting returns for how long, at the end of a window, the share of the
-// previous one's count is rounded to room or less. That is the greatest whole
-// number of nanoseconds below window·(room + 1/2)/previous.
+// admitting returns how long before the end of a window previous · left/window, rounded,
+// becomes room or less. That is the largest whole number of nanoseconds below
+// window·(room + 1/2)/previous.
 func admitting(window time.Duration, previous, room int) time.Duration {
 	switch {
 	case room < 0:
@@ -175,7 +175,7 @@ func admitting(window time.Duration, previous, room int) time.Duration {
 	return time.Duration(share)
 }
 
-// gridStart returns the start of the window of the clock in which now is.
+// gridStart returns the start of the clock window that contains now.
 func gridStart(now time.Time, window, phase time.Duration) time.Time {
 	return now.Add(-phase).Truncate(window).Add(phase)
 }
