@@ -9,9 +9,10 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/valkey-io/valkey-go"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/internal/server"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestAdaptersREADME: those that README.md shows are these.
@@ -43,29 +44,30 @@ func TestAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Stop()
-	r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
+	resp2 := s.Mini != nil // in RESP3 it takes no commands on a connection that subscribes, as real servers do
+	r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: resp2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	v, err := valkey.NewClient(valkey.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
+	v, err := valkey.NewClient(valkey.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: resp2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
 	for name, client := range map[string]redisquota.Client{"rueidis": rueidisClient{r}, "valkey-go": valkeyClient{v}} {
 		t.Run(name, func(t *testing.T) {
-			store := &redisquota.Store{Client: client, Prefix: name}
-			heard := make(chan throttle.News, 100)
-			stop, err := store.Listen("api", func(n throttle.News) { heard <- n })
+			shared := &redisquota.Store{Client: client, Prefix: name}
+			heard := make(chan store.News, 100)
+			stop, err := shared.Listen("api", func(n store.News) { heard <- n })
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer stop()
 			for i := range 1000 {
-				reply, err := store.Exchange(t.Context(), &throttle.Request{
-					Bucket: "api", Quotas: throttle.Quotas{{N: 50, Per: time.Second, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
-					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []throttle.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
+				reply, err := shared.Exchange(t.Context(), &store.Request{
+					Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []store.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
 				})
 				if err != nil || len(reply.Slots) == 0 {
 					t.Fatalf("%+v, %v, want slots", reply, err)
