@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -38,8 +37,9 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if c != nil {
 		p.next, paidFor.above = c.paid, c.above
 	}
-	if p.bucket, err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
-		t.Trace.refused(Refused{Request: req, Bucket: p.bucket.Name, Err: err})
+	p.limiter = t.limiter(req)
+	if err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
+		t.Trace.refused(Refused{Request: req, Bucket: p.limiter.Name, Err: err})
 		return nil, nil, err
 	}
 	p.stop = context.AfterFunc(req.Context(), p.giveBack)
@@ -48,12 +48,12 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 
 // payment is what a request has been granted before it is sent.
 type payment struct {
-	t      *Transport
-	bucket *bucket
-	stop   func() bool // nothing more is to be done when the context of the request ends
-	grant  throttle.Grant
-	used   atomic.Bool
-	next   *payment // for another Transport below or above this one
+	t       *Transport
+	limiter *throttle.Limiter // the most specific
+	stop    func() bool       // nothing more is to be done when the context of the request ends
+	grant   throttle.Grant
+	used    atomic.Bool
+	next    *payment // for another Transport below or above this one
 }
 
 // giveBack gives the payment back unless it was used.
@@ -68,89 +68,61 @@ func (p *payment) cancel() {
 	p.giveBack()
 }
 
-// paid returns the bucket and the grant that were paid for the request, nil if none was.
-// What was paid for another bucket, since the request is another one now, goes back.
-func (t *Transport) paid(req *http.Request, c *called, g *throttle.Grant) *bucket {
-	if c == nil {
-		return nil
-	}
+// paid reports whether the request was paid for, and makes g the grant then. What was paid for another
+// bucket, since the request is another one now, goes back.
+func (t *Transport) paid(req *http.Request, c *called, tm *terms, g *throttle.Grant) bool {
 	p := c.paid
 	for p != nil && p.t != t {
 		p = p.next
 	}
 	if p == nil {
-		return nil
+		return false
 	}
-	b, _ := t.router.bucket(t, req)
+	l := t.limiter(req)
 	p.stop()
 	if p.used.Swap(true) {
-		return nil
+		return false
 	}
-	if b != p.bucket {
+	if l != p.limiter {
 		p.grant.Cancel()
+		return false
+	}
+	*g, tm.paid = p.grant, time.Now()
+	return true
+}
+
+// acquire waits until the bucket of the request and those above it grant what is claimed, in the way that
+// the mode says. Before it waits, it calls waits. Terms and grant are passed by pointer on the way of
+// every request, where copies of them would be much of the cost.
+func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g *throttle.Grant, waits func()) error {
+	if tm.mode == Observe {
+		t.observe(req, tm, g)
 		return nil
 	}
-	*g = p.grant
-	return b
-}
-
-// acquire finds the bucket of the request, and waits until it and those above it
-// grant what is claimed, in the way that the mode says. Before it waits, it calls
-// waits. Terms and grant are passed by pointer on the way of every request, where copies
-// of them would be much of the cost.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g *throttle.Grant, waits func()) (*bucket, error) {
-	var moved *throttle.Waiter
-	for {
-		b, rs := t.router.bucket(t, req)
-		if tm.mode == Observe {
-			*g = t.observe(req, b, tm)
-			return b, nil
+	var waiting time.Time
+	granted, err := t.buckets.Acquire(ctx, tm.claim, func() *throttle.Limiter { return t.limiter(req) }, func(f throttle.Forecast) {
+		t.Trace.queued(queued(req, f))
+		if waits != nil {
+			waits()
 		}
-		var w *throttle.Waiter
-		var err error
-		*g, w, err = b.Join(ctx, tm.claim)
-		if moved != nil {
-			moved.Moved()
-			moved = nil
+		if waiting.IsZero() {
+			waiting = time.Now()
 		}
-		stale := b.gone.Load() // nobody will look it up any more
-		switch {
-		case w != nil:
-			// Who joined when the quotas had been replaced already was not told to move.
-			if stale = stale || t.router.table.Load() != rs; stale && w.Leave() {
-				tm.claim.Place = w.Place()
-				continue
-			}
-			if err = t.wait(ctx, req, tm, g, w, waits); errors.Is(err, throttle.ErrDismissed) {
-				moved, tm.claim.Place = w, w.Place()
-				continue
-			}
-		case stale && err == nil:
-			g.Cancel()
-			continue
-		}
-		return b, err
+	})
+	if !waiting.IsZero() {
+		tm.call.wait(time.Since(waiting))
 	}
-}
-
-// wait waits in line.
-func (t *Transport) wait(ctx context.Context, req *http.Request, tm *terms, g *throttle.Grant, w *throttle.Waiter, waits func()) (err error) {
-	t.Trace.queued(queued(req, w.Forecast))
-	if waits != nil {
-		waits()
+	if err != nil {
+		return err
 	}
-	if tm.call != nil {
-		defer func(start time.Time) { tm.call.wait(time.Since(start)) }(time.Now())
-	}
-	*g, err = w.Wait(ctx)
-	return err
+	*g = *granted
+	return nil
 }
 
 // observe lets the request go, and tells how long it should have waited.
-func (t *Transport) observe(req *http.Request, b *bucket, tm *terms) throttle.Grant {
-	g, f := b.Observe(tm.claim)
-	if f.Wait > 0 {
+func (t *Transport) observe(req *http.Request, tm *terms, g *throttle.Grant) {
+	granted, f := t.limiter(req).Observe(tm.claim)
+	if *g = *granted; f.Wait > 0 {
 		t.Trace.queued(queued(req, f))
 	}
-	return g
 }

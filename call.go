@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -14,7 +16,7 @@ import (
 // differs from their fields, and how it went. Redirects and retries belong to it. The
 // zero Call asks for nothing. It belongs to one call at a time.
 //
-//	call := &pacer.Call{Costs: throttle.Costs{"tokens": 1200}, Priority: throttle.Urgent}
+//	call := &pacer.Call{Costs: quota.Costs{"tokens": 1200}, Priority: throttle.Urgent}
 //	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
 type Call struct {
 	// Mode says what happens if it cannot go now. Zero is what the Transport says.
@@ -25,7 +27,7 @@ type Call struct {
 
 	// Costs is what it is thought to cost. What is not among it costs what
 	// Transport.Cost says.
-	Costs throttle.Costs
+	Costs quota.Costs
 
 	mu     sync.Mutex // protects the fields below
 	sends  []sends
@@ -35,7 +37,7 @@ type Call struct {
 // sends is what one Transport has sent for a call, of which there may be one below the other.
 type sends struct {
 	by       *Transport
-	grant    throttle.Grant // of the latest
+	grant    *throttle.Grant // of the latest
 	attempts int
 }
 
@@ -69,7 +71,7 @@ func (c *Call) Waited() time.Duration {
 // are among spent; see throttle.Grant.Settle. It is for costs that stand in the body
 // of an answer, and may be called when that has been read. Before anything was sent it
 // does nothing.
-func (c *Call) Settle(spent throttle.Costs) {
+func (c *Call) Settle(spent quota.Costs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {
@@ -77,22 +79,21 @@ func (c *Call) Settle(spent throttle.Costs) {
 	}
 }
 
-// sent notes that t sends a request.
-func (c *Call) sent(t *Transport, g *throttle.Grant) {
-	if c == nil {
-		return
-	}
-	g.Share()
+// sent notes that t sends a request. It returns where the grant is from then on.
+func (c *Call) sent(t *Transport, g *throttle.Grant) *throttle.Grant {
+	kept := new(throttle.Grant)
+	*kept = *g
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {
 		if s := &c.sends[i]; s.by == t {
-			s.grant = *g
+			s.grant = kept
 			s.attempts++
-			return
+			return kept
 		}
 	}
-	c.sends = append(c.sends, sends{t, *g, 1})
+	c.sends = append(c.sends, sends{t, kept, 1})
+	return kept
 }
 
 // wait notes that a request waited.
@@ -118,6 +119,18 @@ func callOf(ctx context.Context) *called {
 	return c
 }
 
+// modeOf returns the mode that Modes has for the request.
+func (t *Transport) modeOf(req *http.Request) Mode {
+	mode := t.modes.OfHost(pattern.Hostname(req.URL))
+	if m := t.modes.Match(req); m.Pattern != "" {
+		mode = m.Value
+	}
+	if mode == 0 {
+		return t.Mode
+	}
+	return mode
+}
+
 // terms are those on which a request goes.
 type terms struct {
 	call   *Call
@@ -126,6 +139,15 @@ type terms struct {
 	counts bool      // the bytes of its bodies
 	nested bool      // a Transport above retries
 	paid   time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
+}
+
+// began is when the request was sent for the first time: when it was granted, if it was not paid for
+// before.
+func (tm *terms) began(g *throttle.Grant) time.Time {
+	if tm.paid.IsZero() {
+		return g.Time()
+	}
+	return tm.paid
 }
 
 // terms fills in those of a request: what its Call says, and else the Transport.
@@ -147,13 +169,14 @@ func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
 			tm.obey(c.call)
 		}
 	}
-	if t.router.table.Load().bytes {
+	if t.routes.Load().bytes {
 		tm.countBytes(req)
 	}
 	if tm.mode == 0 {
 		tm.mode = Wait
 	}
 	tm.claim.NoWait = tm.mode != Wait
+	tm.claim.Class = throttle.Class{Verb: req.Method, Path: req.URL.Path}
 }
 
 // obey takes over what the call says.
@@ -179,13 +202,13 @@ func (tm *terms) obey(call *Call) {
 // countBytes has the bytes of request and response count, unless somebody knows better.
 // Before it is sent, the length of the request's body is known at most.
 func (tm *terms) countBytes(req *http.Request) {
-	if _, ok := tm.claim.Costs[throttle.Bytes]; ok {
+	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
 	}
 	costs := maps.Clone(tm.claim.Costs)
 	if costs == nil {
-		costs = throttle.Costs{}
+		costs = quota.Costs{}
 	}
-	costs[throttle.Bytes] = int(max(req.ContentLength, 0))
+	costs[quota.Bytes] = int(max(req.ContentLength, 0))
 	tm.claim.Costs, tm.counts = costs, true
 }

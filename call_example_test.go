@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -28,7 +29,7 @@ func ExampleCall() {
 	}
 	client := &http.Client{Transport: transport}
 	ask := func(guess, truth int) {
-		call := &pacer.Call{Costs: throttle.Costs{"tokens": guess}}
+		call := &pacer.Call{Costs: quota.Costs{"tokens": guess}}
 		ctx := pacer.WithCall(context.Background(), call)
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/complete", http.NoBody)
 		if err != nil {
@@ -46,7 +47,7 @@ func ExampleCall() {
 			return
 		}
 		resp.Body.Close() // the usage would be read from it
-		call.Settle(throttle.Costs{"tokens": truth})
+		call.Settle(quota.Costs{"tokens": truth})
 		fmt.Printf("%d tokens: sent %d time, took %d\n", guess, call.Attempts(), truth)
 	}
 	ask(800, 300)
@@ -120,7 +121,7 @@ func ExampleTransport_SetQuotas() {
 	fmt.Println(<-done)
 	// Output:
 	// 200 OK
-	// pacer: Quotas["/"]: throttle: quota "-5/s": N is -5, want at least 0 (0 is no limit)
+	// pacer: Quotas["/"]: quota: "-5/s": N is -5, want at least 0 (0 is no limit)
 	// 200 OK
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -43,7 +44,7 @@ func ExampleTransport_quotas() {
 
 	client := &http.Client{Transport: &pacer.Transport{
 		Base: server.Transport(),
-		Quotas: map[string]throttle.Quotas{
+		Quotas: map[string]quota.Quotas{
 			"api.example.com/":             {{N: 100, Burst: 20}, {N: 100_000, Per: time.Hour, Burst: 1000}},
 			"GET api.example.com/search/":  {{N: 2, Per: time.Minute, Burst: 2}},
 			"api.example.com/users/{user}": {{N: 1, Per: time.Minute}},
@@ -98,7 +99,7 @@ func ExampleTransport_degrade() {
 
 	client := &http.Client{Transport: &pacer.Transport{
 		Base:     server.Transport(),
-		Quotas:   map[string]throttle.Quotas{"api.example.com/": {{N: 1, Per: time.Minute}}},
+		Quotas:   map[string]quota.Quotas{"api.example.com/": {{N: 1, Per: time.Minute}}},
 		Mode:     pacer.Degrade,
 		Fallback: stale{},
 	}}
@@ -164,7 +165,7 @@ func Example_errors() {
 
 	client := &http.Client{Transport: &pacer.Transport{
 		Base:    server.Transport(),
-		Quotas:  map[string]throttle.Quotas{"api.example.com/": {{Name: "free plan", N: 1, Per: time.Hour}}},
+		Quotas:  map[string]quota.Quotas{"api.example.com/": {{Name: "free plan", N: 1, Per: time.Hour}}},
 		MaxWait: 10 * time.Second,
 	}}
 	for range 2 {

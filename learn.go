@@ -1,6 +1,7 @@
 package pacer
 
 import (
+	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -9,128 +10,130 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/verdict"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
-// learn ends the grant with what became of the request, and returns whether it is to be
-// sent again. Sent is how much of its body was sent; nil if its length is known.
-func (t *Transport) learn(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, err error, sent *atomic.Int64) verdict {
-	if err != nil {
-		if neverSent(err) {
-			g.Cancel() // nothing reached the server, so nothing was used up
-		} else {
-			g.Done(throttle.Answer{Lost: true})
-		}
-		return t.judgeError(req, tm, err)
-	}
-	if resp.Request != req {
-		resp.Request = req
-	}
-	if resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts && !g.Lasts() &&
-		!b.told.Load() && !t.Headers.Tells(resp.Header) {
-		g.Done(throttle.Answer{})
-		b.budget.Deposit()
-		return verdict{}
-	}
-	return t.learnFrom(req, tm, b, g, resp, sent)
+// spentHold is for how long a bucket is held, within MaxHold, when a quota is spent which
+// is granted by the day or longer, or for money: until one request looks again.
+const spentHold = time.Hour
+
+// silent reports whether an answer says nothing of limits and costs, and nothing is to be found out
+// by a closer look.
+func (t *Transport) silent(tm *terms, g *throttle.Grant, resp *http.Response) bool {
+	return resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts &&
+		!bucketOf(g.Limiter()).told.Load() && !t.Headers.Tells(resp.Header)
 }
 
-// learnFrom is learn for an answer that says something.
-func (t *Transport) learnFrom(req *http.Request, tm *terms, b *bucket, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict) {
-	at := tm.paid
-	if at.IsZero() {
-		at = g.Time()
+// lose ends the grant of a request to which no answer came.
+func (t *Transport) lose(g *throttle.Grant, err error) {
+	if verdict.NeverSent(err) {
+		g.Cancel() // nothing reached the server, so nothing was used up
+	} else {
+		g.Done(throttle.Answer{Lost: true})
 	}
-	var few [2]headers.Limit
-	limits, hint := t.Headers.Append(few[:0], resp.Header, at)
+}
+
+// read appends to limits what an answer says of them, in its headers and in its body, and returns when to
+// come again.
+func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
+	at := tm.began(g)
+	limits, hint := t.Headers.Append(limits, resp.Header, at)
+	b := bucketOf(g.Limiter())
 	if told := len(limits) > 0; b.told.Load() != told {
 		b.told.Store(told)
 	}
-	if t.Bodies != nil && t.Bodies(resp) {
-		limits, hint = t.readBody(req, resp, at, limits, hint)
+	if t.Bodies == nil || !t.Bodies(resp) || !body.Has(req, resp) || !headers.BodyTells(resp.Header) {
+		return limits, hint
 	}
-	var buf [2]throttle.Statement
-	a := throttle.Answer{Statements: statements(buf[:0], limits)}
-	if refusal(resp.StatusCode, a.Statements, hint) {
+	begin, whole := body.Peek(resp.Body, headers.MaxBody)
+	resp.Body = whole
+	facts := t.Headers.ParseBody(resp.Header, begin, at)
+	return facts.Limits, facts.Retry
+}
+
+// refusal notes in a, which has the Statements of the answer, whether that refuses the request, and for how
+// long then.
+func refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
+	switch {
+	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && anySpent(a.Statements)):
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
 		if hint.Cause == headers.Spent {
 			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
 		}
+	case resp.StatusCode >= 400:
+		a.MayRefuse = verdict.MayRefuse(resp.StatusCode, hint)
 	}
-	if resp.StatusCode >= 400 || a.Refused {
-		a.Shed = !a.Refused && sheds(resp.StatusCode, hint)
-		v = t.judge(req, tm, resp, a.Refused || a.Shed && b.Sheds() && idempotent(req), hint)
-	}
-	counts := false
-	if t.Spent != nil || tm.counts || g.Lasts() {
-		a.Spent, counts = t.spent(tm, resp, v, sent)
-		a.Reading = (counts || g.Lasts()) && v.kind == final && hasBody(req, resp)
-	}
-	held := t.teach(req, b, g, a, limits)
-	if a.Reading {
-		resp.Body = t.watch(req, b, resp, g, counts, sent)
-	}
-	if resp.StatusCode < 500 && !a.Refused {
-		b.budget.Deposit()
-	}
-	t.Trace.learned(req, b.Name, limits)
-	if a.Refused && held > 0 {
-		t.Trace.held(Held{Request: req, Bucket: b.Name, Status: resp.StatusCode, For: held})
-	}
-	return v
 }
 
-// teach ends the grant, and has the bucket learn to which the request belonged. It returns
-// for how long that is held.
-func (t *Transport) teach(req *http.Request, b *bucket, g *throttle.Grant, a throttle.Answer, limits []headers.Limit) (held time.Duration) {
-	own := b
-	if name := drewOn(limits); name != "" {
-		spent := slices.ContainsFunc(a.Statements, func(s throttle.Statement) bool { return s.Remaining <= 0 })
-		own = t.router.sort(t, b, req, name, spent)
-		if a.Refused && a.HoldKnown && !spent && own.key.name != "" {
-			// It was not refused because of what is named: GitHub's secondary limits are for all.
-			held = own.host().Told(*g, throttle.Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
-		}
-	}
-	if own == b {
-		held = max(held, g.Done(a))
-	} else {
-		held = max(held, own.Told(*g, a))
-		g.Done(throttle.Answer{Lost: true, Reading: a.Reading, Spent: a.Spent})
-	}
-	return held
-}
-
-// spent returns what the request has cost, as far as it is known now, and whether that is
-// for its bytes to tell. Of an answer that is not final nobody will read the body.
-func (t *Transport) spent(tm *terms, resp *http.Response, v verdict, sent *atomic.Int64) (spent throttle.Costs, counts bool) {
+// price returns what the request has cost, as far as it is known now, and whether its bytes are to tell when
+// the answer was read.
+func (t *Transport) price(req *http.Request, tm *terms, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
 	if t.Spent != nil {
 		spent = t.Spent(resp)
 	}
-	if _, known := spent[throttle.Bytes]; known || !tm.counts {
+	if _, known := spent[quota.Bytes]; known || !tm.counts {
 		return spent, false
 	}
 	if spent = maps.Clone(spent); spent == nil {
-		spent = throttle.Costs{}
+		spent = quota.Costs{}
 	}
-	n := bytesOf(resp.Request, sent)
-	if v.kind == final && hasBody(resp.Request, resp) {
+	n := body.Sent(req, sent)
+	if unsettled = body.Has(req, resp); unsettled {
 		n += max(resp.ContentLength, 0)
 	}
-	spent[throttle.Bytes] = int(n)
-	return spent, true
+	spent[quota.Bytes] = int(n)
+	return spent, unsettled
+}
+
+// watch returns the body of resp with whose end g ends. The end matters because the answer holds a slot
+// of what may be in flight, or because its bytes are counted.
+func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
+	kept := *g
+	return body.Watch(req.Context(), resp.Body, t.maxUnread(), func(read int64) {
+		g := kept // its methods take its address, for which kept would be allocated
+		if counts {
+			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)})
+		}
+		g.Close()
+	})
+}
+
+// ErrorBodies is for Transport.Bodies: all answers that are errors.
+func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
+
+// bucketName returns what an answer says that the request drew on, empty if nothing or more
+// than one.
+func bucketName(limits []headers.Limit) (name string) {
+	for i := range limits {
+		switch b := limits[i].Bucket; {
+		case b == "" || b == name:
+		case name != "":
+			return ""
+		default:
+			name = b
+		}
+	}
+	return name
+}
+
+// anySpent reports whether nothing remains of one of the limits.
+func anySpent(limits []quota.Statement) bool {
+	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
 }
 
 // statements translates what headers say into what throttle learns from. A limit
 // without a count of what remains says nothing about now, and an advisory one
 // binds nobody.
-func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Statement {
+func statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
 	for i := range limits {
 		l := &limits[i]
 		if !l.Remaining.Known || l.Advisory {
 			continue
 		}
-		s := throttle.Statement{
+		s := quota.Statement{
 			Name: l.Name, Bucket: l.Bucket, Unit: unit(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
@@ -138,7 +141,7 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
 			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
-		if i := slices.IndexFunc(to, func(o throttle.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit }); i < 0 {
+		if i := slices.IndexFunc(to, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit }); i < 0 {
 			to = append(to, s)
 		} else if s.Remaining < to[i].Remaining {
 			to[i] = s // a name that is given twice is one limit, and the tighter word counts
@@ -150,7 +153,7 @@ func statements(to []throttle.Statement, limits []headers.Limit) []throttle.Stat
 // unit returns the name of a unit as users write it.
 func unit(name string) string {
 	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
-		return throttle.Bytes
+		return quota.Bytes
 	}
 	return name
 }

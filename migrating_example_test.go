@@ -14,6 +14,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -162,7 +163,7 @@ func ExampleTransport_fromRate() {
 // A limiter without HTTP.
 func Example_limiterFromRate() {
 	work := func(ctx context.Context) error {
-		limiter := &throttle.Limiter{Quotas: throttle.Quotas{{N: 10, Burst: 5}}}
+		limiter := &throttle.Limiter{Quotas: quota.Quotas{{N: 10, Burst: 5}}}
 		if err := limiter.Wait(ctx, 1); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package pacer
 
 import (
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -63,18 +62,4 @@ func (m Mode) check() error {
 		return fmt.Errorf("pacer: Mode is %d, want Wait, Reject, Degrade or Observe", int(m))
 	}
 	return nil
-}
-
-// modeOf returns the mode that Modes has for the request.
-func (t *Transport) modeOf(req *http.Request) Mode {
-	mode := t.modes.host(hostname(req.URL))
-	if t.modes.mux != nil {
-		if m := t.modes.match(req); m.target != nil {
-			mode = m.target.value
-		}
-	}
-	if mode == 0 {
-		return t.Mode
-	}
-	return mode
 }

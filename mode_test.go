@@ -1,409 +1,79 @@
 package pacer
 
 import (
-	"context"
-	"errors"
+	"encoding/json"
+	"flag"
 	"fmt"
-	"net/http"
-	"slices"
-	"sync"
+	"io"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/gopacer/pacer/throttle"
 )
 
-// ok is a Base that answers at once.
-func ok() *script {
-	return &script{answers: []func(*http.Request) (*http.Response, error){status(200, "")}}
-}
-
-// all is Quotas for every host.
-func all(qs ...throttle.Quota) map[string]throttle.Quotas { return map[string]throttle.Quotas{"/": qs} }
-
-// serial sends requests one after the other and returns when each was sent.
-func serial(t *testing.T, tr *Transport, base *script, n int) []time.Time {
-	t.Helper()
-	before := len(base.at)
-	for range n {
-		resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
+func TestModeText(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		mode Mode
+		out  string
+	}{
+		{"", 0, "default"},
+		{"default", 0, "default"},
+		{"wait", Wait, "wait"},
+		{"Wait", Wait, "wait"},
+		{"REJECT", Reject, "reject"},
+		{"degrade", Degrade, "degrade"},
+		{"observe", Observe, "observe"},
+	} {
+		var m Mode
+		if err := m.UnmarshalText([]byte(test.text)); err != nil || m != test.mode {
+			t.Errorf("%q is %v, %v, want %v", test.text, m, err, test.mode)
+		}
+		if out, err := m.MarshalText(); err != nil || string(out) != test.out {
+			t.Errorf("%v is written %q, %v, want %q", m, out, err, test.out)
+		}
+		var c struct{ Mode Mode }
+		in, err := json.Marshal(struct{ Mode string }{test.text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp.Body.Close()
+		if err := json.Unmarshal(in, &c); err != nil || c.Mode != test.mode {
+			t.Errorf("%s is %v, %v, want %v", in, c.Mode, err, test.mode)
+		}
+		if out, err := json.Marshal(c); err != nil || string(out) != fmt.Sprintf(`{"Mode":%q}`, test.out) {
+			t.Errorf("%v is %s, %v", c, out, err)
+		}
 	}
-	return base.at[before:]
-}
-
-func TestModeReject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var refused []Refused
-		base := ok()
-		tr := &Transport{Base: base, Mode: Reject, Quotas: all(throttle.Quota{N: 2, Per: time.Minute, Burst: 2}), Trace: &Trace{
-			Refused: func(r Refused) { refused = append(refused, r) },
-			Queued:  func(q Queued) { t.Errorf("queued %+v", q) },
-		}}
-		start := time.Now()
-		serial(t, tr, base, 2)
-		req := request(t, "GET", "http://a.example/", "")
-		_, err := tr.RoundTrip(req)
-		var local *throttle.Error
-		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) || local.Wait != 30*time.Second || !local.At.Equal(start.Add(30*time.Second)) {
-			t.Errorf("got %+v", err)
+	m := Reject
+	for _, bad := range []string{"hold", "wait ", "1", "Mode(1)"} {
+		if err := m.UnmarshalText([]byte(bad)); err == nil || err.Error() != fmt.Sprintf("pacer: mode %q, want wait, reject, degrade or observe", bad) || m != Reject {
+			t.Errorf("%q is %v, %v", bad, m, err)
 		}
-		if len(refused) != 1 || refused[0].Request != req || refused[0].Bucket != "a.example" || refused[0].Err != err { //nolint:errorlint // the same
-			t.Errorf("Refused was told %+v", refused)
+	}
+	for _, bad := range []Mode{-1, 5} {
+		if out, err := bad.MarshalText(); err == nil {
+			t.Errorf("%v is written %q", bad, out)
 		}
-		if len(base.got) != 2 || time.Since(start) != 0 {
-			t.Errorf("sent %d after %v", len(base.got), time.Since(start))
-		}
-		time.Sleep(30*time.Second - 1)
-		if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrWait) {
-			t.Errorf("a nanosecond too early: %v", err)
-		}
-		time.Sleep(time.Nanosecond)
-		serial(t, tr, base, 1)
-	})
-}
-
-// The server's refusal is the answer: it would have to be waited for.
-func TestModeRejectReturnsARefusalAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := &script{answers: []func(*http.Request) (*http.Response, error){status(429, "why", "Retry-After", "5"), status(200, "")}}
-		tr := &Transport{Base: base, Mode: Reject, Rand: zero}
-		start := time.Now()
-		resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
-		if err != nil || resp.StatusCode != http.StatusTooManyRequests || read(t, resp) != "why" || time.Since(start) != 0 {
-			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
-		}
-		var local *throttle.Error
-		if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); !errors.As(err, &local) || local.Cause != throttle.CauseHold || local.Wait != 5*time.Second {
-			t.Errorf("got %v, want a hold of 5s", err)
-		}
-	})
-}
-
-func TestModeDegrade(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := ok()
-		var got *http.Request
-		tr := &Transport{Base: base, Mode: Degrade, Quotas: all(throttle.Quota{N: 1, Per: time.Minute}), Fallback: roundTripper(func(r *http.Request) (*http.Response, error) {
-			got = r
-			return answer(r, http.StatusNonAuthoritativeInfo, "a copy"), nil
-		})}
-		start := time.Now()
-		serial(t, tr, base, 1)
-		b := newBody("data")
-		req := request(t, "POST", "http://a.example/", "")
-		req.Body = b
-		resp, err := tr.RoundTrip(req)
-		if err != nil || resp.StatusCode != http.StatusNonAuthoritativeInfo || read(t, resp) != "a copy" || time.Since(start) != 0 {
-			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
-		}
-		if got != req || b.reads != 0 || b.closed() {
-			t.Errorf("Fallback was given %v with a body read %d times, closed: %v", got, b.reads, b.closed())
-		}
-		if len(base.got) != 1 {
-			t.Errorf("sent %q", base.got)
-		}
-		time.Sleep(time.Minute)
-		serial(t, tr, base, 1)
-	})
-}
-
-// Who has gone needs no answer; what Base answered, or failed to, is the outcome.
-func TestModeDegradeWithoutFallback(t *testing.T) {
-	for name, test := range map[string]struct {
-		gone   bool
-		answer func(*http.Request) (*http.Response, error)
-		want   string
-	}{
-		"canceled": {true, status(200, ""), "<nil> pacer/throttle: a.example: not sent: canceled while waiting: context canceled"},
-		"failed":   {false, status(503, ""), "503 <nil>"},
-		"broken":   {false, fails(errBroken), "<nil> connection broken"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tr := &Transport{
-					Base: &script{answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: Degrade, MaxAttempts: -1,
-					Fallback: roundTripper(func(*http.Request) (*http.Response, error) {
-						t.Error("Fallback was used")
-						return nil, errBroken
-					}),
-				}
-				b := newBody("data")
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if test.gone {
-					cancel()
-				}
-				req := request(t, "POST", "http://a.example/", "").WithContext(ctx)
-				req.Body = b
-				resp, err := tr.RoundTrip(req)
-				got := fmt.Sprintf("<nil> %v", err)
-				if resp != nil {
-					got = fmt.Sprintf("%d %v", resp.StatusCode, err)
-				}
-				if got != test.want || !b.closed() {
-					t.Errorf("got %s, want %s; body closed: %v", got, test.want, b.closed())
-				}
-			})
-		})
+	}
+	var modes map[string]Mode
+	if err := json.Unmarshal([]byte(`{"/": "wait", "GET a.example/": "observe"}`), &modes); err != nil || modes["/"] != Wait || modes["GET a.example/"] != Observe {
+		t.Errorf("got %v, %v", modes, err)
 	}
 }
 
-func TestModeObserveDelaysNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := ok()
-		var got []string
-		tr := &Transport{Base: base, Mode: Observe, Quotas: all(throttle.Quota{N: 2}), IdleAfter: -1, Trace: &Trace{
-			Queued: func(q Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
-		}}
-		start := time.Now()
-		serial(t, tr, base, 4)
-		if took := time.Since(start); took != 0 {
-			t.Errorf("took %v", took)
-		}
-		time.Sleep(1500 * time.Millisecond) // what they should have waited
-		serial(t, tr, base, 2)
-		want := []string{"a.example pace 500ms", "a.example pace 1s", "a.example pace 1.5s", "a.example pace 500ms", "a.example pace 1s"}
-		if !slices.Equal(got, want) {
-			t.Errorf("Queued was told %q, want %q", got, want)
-		}
-	})
-}
-
-func TestModeObserveRetriesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := &script{answers: []func(*http.Request) (*http.Response, error){
-			status(503, ""), fails(errBroken), status(429, "", "Retry-After", "20"), status(200, ""),
-		}}
-		var got []string
-		tr := &Transport{Base: base, Mode: Observe, Rand: zero, Trace: &Trace{
-			Queued:   func(q Queued) { got = append(got, fmt.Sprintf("%s %v", q.Cause, q.Wait)) },
-			Retrying: func(r Retrying) { t.Errorf("retrying %+v", r) },
-		}}
-		start := time.Now()
-		for i, want := range []string{"503 <nil>", "0 connection broken", "429 <nil>", "200 <nil>"} {
-			code := 0
-			resp, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
-			if err == nil {
-				code = resp.StatusCode
-			}
-			if out := fmt.Sprintf("%d %v", code, err); out != want || len(base.got) != i+1 {
-				t.Errorf("%d: got %s after %d attempts, want %s", i, out, len(base.got), want)
-			}
-		}
-		if want := []string{"hold 20s"}; !slices.Equal(got, want) || time.Since(start) != 0 {
-			t.Errorf("Queued was told %q after %v, want %q", got, time.Since(start), want)
-		}
-	})
-}
-
-func TestKeySplitsQuotasAndHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.Header.Get("Authorization") == "greedy" && r.URL.Path == "/once" {
-				return answer(r, 429, "", "Retry-After", "30"), nil
-			}
-			return answer(r, 200, ""), nil
-		})
-		tr := &Transport{
-			Base: base, Rand: zero, Mode: Reject, Quotas: all(throttle.Quota{N: 1, Per: time.Second}),
-			Key: func(r *http.Request) string { return r.Header.Get("Authorization") },
-		}
-		do := func(who, path string) error {
-			req := request(t, "GET", "http://a.example"+path, "")
-			req.Header.Set("Authorization", who)
-			_, err := tr.RoundTrip(req)
-			return err
-		}
-		for _, who := range []string{"greedy", "modest"} {
-			if err := do(who, "/once"); err != nil {
-				t.Errorf("%s: %v", who, err)
-			}
-		}
-		time.Sleep(time.Second)
-		var local *throttle.Error
-		if err := do("greedy", "/"); !errors.As(err, &local) || local.Bucket != "a.example for greedy" || local.Cause != throttle.CauseHold || local.Wait != 29*time.Second {
-			t.Errorf("greedy: %v", err)
-		}
-		if err := do("modest", "/"); err != nil {
-			t.Errorf("modest: %v", err)
-		}
-		if err := do("modest", "/"); !errors.As(err, &local) || local.Bucket != "a.example for modest" || local.Cause != throttle.CausePace || local.Wait != time.Second {
-			t.Errorf("modest: %v", err)
-		}
-	})
-}
-
-func TestCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cost := 0
-		base := ok()
-		tr := &Transport{Base: base, Quotas: all(throttle.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) throttle.Costs { return throttle.Costs{throttle.Requests: cost} }}
-		var got []time.Duration
-		start := time.Now()
-		for _, cost = range []int{20, 10, 5, 1, 0, -7} {
-			serial(t, tr, base, 1)
-			got = append(got, time.Since(start))
-		}
-		// 10 more are there after 1s, 5 more after 1.5s; less than 1 is 1.
-		wantAt := []time.Duration{0, time.Second, 1500 * time.Millisecond, 1600 * time.Millisecond, 1700 * time.Millisecond, 1800 * time.Millisecond}
-		if !slices.Equal(got, wantAt) {
-			t.Errorf("went at %v, want %v", got, wantAt)
-		}
-		cost = 21
-		_, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
-		if want := `pacer/throttle: a.example: not sent: cost above what the quota grants at once: never: pace "10/s burst 20", cost 21`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	})
-}
-
-// inLine asks for n requests at the same time, and returns when each came back, and the
-// errors of those that were refused, in order of arrival.
-func inLine(t *testing.T, tr *Transport, n int) (went []time.Duration, errs []error) {
-	t.Helper()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	start := time.Now()
-	for range n {
-		wg.Go(func() {
-			_, err := tr.RoundTrip(request(t, "GET", "http://a.example/", ""))
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				went = append(went, time.Since(start))
-				return
-			}
-			if time.Since(start) != 0 {
-				t.Errorf("refused after %v: %v", time.Since(start), err)
-			}
-			errs = append(errs, err)
-		})
-		synctest.Wait()
-	}
-	wg.Wait()
-	return went, errs
-}
-
-func TestBoundsOfALine(t *testing.T) {
-	const s = time.Second
+func TestModeFlag(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		tr       *Transport
-		went     []time.Duration
-		cause    error
-		text     string // of the first error
-		refusals int
+		args []string
+		want Mode
+		err  bool
 	}{
-		{
-			"two minutes by default", &Transport{Quotas: all(throttle.Quota{N: 1, Per: time.Minute})},
-			[]time.Duration{0, 60 * s, 120 * s},
-			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m", could go in 3m0s`, 2,
-		},
-		{
-			"MaxWait", &Transport{Quotas: all(throttle.Quota{Name: "daily", N: 10, Per: 10 * time.Hour}), MaxWait: 2 * time.Hour},
-			[]time.Duration{0, time.Hour, 2 * time.Hour},
-			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,
-		},
-		{
-			"MaxWait negative", &Transport{Quotas: all(throttle.Quota{N: 1}), MaxWait: -1},
-			[]time.Duration{0},
-			throttle.ErrWait,
-			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
-		},
-		{
-			"MaxQueue", &Transport{Quotas: all(throttle.Quota{N: 1}), MaxQueue: 3},
-			[]time.Duration{0, s, 2 * s, 3 * s},
-			throttle.ErrQueueFull,
-			`pacer/throttle: a.example: not sent: queue is full (3): pace "1/s", could go in 4s`, 1,
-		},
-		{
-			"MaxQueue negative", &Transport{Quotas: all(throttle.Quota{N: 1}), MaxQueue: -1},
-			[]time.Duration{0},
-			throttle.ErrWait,
-			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
-		},
-		{
-			"the tighter of two quotas", &Transport{Quotas: all(throttle.Quota{N: 5, Burst: 5}, throttle.Quota{N: 3, Per: time.Hour, Burst: 3}), MaxWait: time.Minute},
-			[]time.Duration{0, 0, 0},
-			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): pace "3/h burst 3", could go in 20m0s`, 2,
-		},
+		{nil, Reject, false},
+		{[]string{"-mode", "degrade"}, Degrade, false},
+		{[]string{"-mode", "never"}, Reject, true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				test.tr.Base = ok()
-				went, errs := inLine(t, test.tr, 5)
-				if !slices.Equal(went, test.went) || len(errs) != test.refusals {
-					t.Fatalf("went at %v, %d refused; want %v and %d", went, len(errs), test.went, test.refusals)
-				}
-				if err := errs[0]; !errors.Is(err, test.cause) || err.Error() != test.text {
-					t.Errorf("got\n\t%v, want\n\t%s", err, test.text)
-				}
-			})
-		})
-	}
-}
-
-// What a request waits for, and what it is refused for, is told in words too where it
-// is the server that set the limit.
-func TestErrorNamesTheServersLimit(t *testing.T) {
-	for name, want := range map[string]string{
-		"":     `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 15m0s`,
-		"core": `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 15m0s`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				header := []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "3600"}
-				if name != "" {
-					header = append(header, "X-RateLimit-Resource", name)
-				}
-				base := &script{answers: []func(*http.Request) (*http.Response, error){status(200, "", header...)}}
-				tr := &Transport{Base: base, Rand: zero, MaxWait: time.Minute}
-				serial(t, tr, base, 1)
-				// The reset is an hour away, but one may look after MaxHold.
-				if _, err := tr.RoundTrip(request(t, "GET", "http://a.example/", "")); err == nil || err.Error() != want {
-					t.Errorf("got\n\t%v, want\n\t%s", err, want)
-				}
-			})
-		})
-	}
-}
-
-// gaps are the times between requests.
-func gaps(at []time.Time) (d []time.Duration) {
-	for i := range at[1:] {
-		d = append(d, at[i+1].Sub(at[i]))
-	}
-	return d
-}
-
-// A quota with a WarmUp starts as slowly after idling, and after the server pushed
-// back, as when it was new.
-func TestWarmUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := ok()
-		tr := &Transport{Base: base, Rand: zero, Quotas: all(throttle.Quota{N: 10, WarmUp: 2 * time.Second})}
-		cold := gaps(serial(t, tr, base, 20))
-		if cold[0] < 250*time.Millisecond || cold[18] != 100*time.Millisecond {
-			t.Errorf("gaps %v, want them to fall from nearly 3 times 100ms to 100ms", cold)
+		var m Mode
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		fs.SetOutput(io.Discard)
+		fs.TextVar(&m, "mode", Reject, "what happens")
+		if err := fs.Parse(test.args); m != test.want || (err != nil) != test.err {
+			t.Errorf("%q: got %v, %v, want %v", test.args, m, err, test.want)
 		}
-
-		time.Sleep(time.Minute)
-		if got := gaps(serial(t, tr, base, 20)); !slices.Equal(got, cold) {
-			t.Errorf("gaps after idling %v, want %v", got, cold)
-		}
-
-		base.answers = []func(*http.Request) (*http.Response, error){status(429, ""), status(200, "")}
-		got := gaps(serial(t, tr, base, 19))[1:]
-		if got[0] < 250*time.Millisecond || !slices.IsSortedFunc(got, func(a, b time.Duration) int { return int(b - a) }) {
-			t.Errorf("gaps after a refusal %v, want %v", got, cold)
-		}
-	})
+	}
 }

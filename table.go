@@ -7,25 +7,25 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/quota"
 )
 
 // Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/",
 // "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" is
 // for every host that is not named, each for itself. The nil Table has no quotas.
 //
-// In JSON and YAML it is an object of texts, which are those of [throttle.ParseQuotas],
+// In JSON and YAML it is an object of texts, which are those of [quota.Parse],
 // or of arrays of them:
 //
 //	{
 //	  "api.github.com/": "5000/h window, 100 in flight",
 //	  "GET api.github.com/search/": ["30/m window", "5 in flight"]
 //	}
-type Table map[string]throttle.Quotas
+type Table map[string]quota.Quotas
 
 // ErrPointless marks what Table.Validate says of a limit that never binds. Such a table
 // works, but not as somebody may have thought.
@@ -40,70 +40,56 @@ var ErrPointless = errors.New("pointless limit")
 //     port, a query or a fragment, a host or method in the wrong case or that is none,
 //     or a path that is not clean, or because for each request there is a more specific one,
 //   - limits which never bind, because another one under the same pattern or under that
-//     of the host is stricter (see [throttle.Quotas.Pointless]). These wrap ErrPointless,
+//     of the host is stricter (see [quota.Quotas.Pointless]). These wrap ErrPointless,
 //     and a Transport tolerates them.
-func (t Table) Validate() error { return t.validate(true) }
+func (t Table) Validate() error {
+	_, err := t.validate(true)
+	return err
+}
 
-// check reports all with which a Transport cannot work.
-func (t Table) check() error { return t.validate(false) }
-
-func (t Table) validate(pointless bool) error {
-	found := map[string][]error{}
-	bad := func(pattern string, err error) {
-		found[pattern] = append(found[pattern], fmt.Errorf("pacer: Quotas[%q]: %w", pattern, err))
-	}
-	mux, good := http.NewServeMux(), map[string]bool{}
-	for _, pattern := range t.patterns() {
-		for _, q := range t[pattern] {
+// validate returns the quotas as requests look them up, and reports all with which a Transport
+// cannot work. If pointless is set, it also reports limits which never bind.
+func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
+	quotas, mistakes := pattern.New(t)
+	var all []error
+	for _, p := range slices.Sorted(maps.Keys(t)) {
+		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
+		for _, q := range t[p] {
 			if err := q.Validate(); err != nil {
-				bad(pattern, err)
+				bad(err)
 			}
 		}
-		if err := matchable(pattern); err != nil {
-			bad(pattern, err)
-		} else if err := register(mux, pattern, http.NotFoundHandler()); err != nil {
-			bad(pattern, fmt.Errorf("want a pattern of http.ServeMux: %w", err))
-		} else {
-			good[pattern] = true
+		mistake := mistakes[p]
+		if mistake != nil {
+			bad(mistake)
 		}
 		if pointless {
-			t.pointless(pattern, bad)
+			t.pointless(p, bad)
+		}
+		if mistake == nil && !quotas.Reachable(p) {
+			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
 		}
 	}
-	ps, err := newPatterns(good)
-	if err != nil {
-		return err
-	}
-	var all []error
-	for _, pattern := range t.patterns() {
-		if good[pattern] && !reachable(ps, pattern) {
-			bad(pattern, errors.New("want a pattern that some request matches: for each there is a more specific one"))
-		}
-		all = append(all, found[pattern]...)
-	}
-	return errors.Join(all...)
+	return quotas, errors.Join(all...)
 }
 
-// patterns returns the keys in order.
-func (t Table) patterns() []string { return slices.Sorted(maps.Keys(t)) }
-
-// pointless tells of what never binds under pattern.
-func (t Table) pointless(pattern string, tell func(string, error)) {
-	host, above := t.above(pattern)
-	for _, p := range t[pattern].Pointless(above...) {
-		never, by := throttle.Quotas{p.Quota}, throttle.Quotas{p.By}.String()
-		if p.Above {
+// pointless tells which limits under pattern p never bind.
+func (t Table) pointless(p string, tell func(error)) {
+	host, above := t.above(p)
+	for _, limit := range t[p].Pointless(above...) {
+		never, by := quota.Quotas{limit.Quota}, quota.Quotas{limit.By}.String()
+		if limit.Above {
 			by += fmt.Sprintf(" of %q", host)
 		}
-		tell(pattern, fmt.Errorf("%w: %v never binds: %s %s", ErrPointless, never, by, p.Why))
+		tell(fmt.Errorf("%w: %v never binds: %s %s", ErrPointless, never, by, limit.Why))
 	}
 }
 
-// above returns the pattern, and the quotas, of the host on which whatever matches the
-// pattern draws as well. There are none for a pattern of many hosts.
-func (t Table) above(pattern string) (string, throttle.Quotas) {
-	_, host, path := split(pattern)
-	if _, ok := hostOf(pattern); ok || host == "" || path == "" {
+// above returns the pattern, and the quotas, of the host on which whatever matches pattern p
+// draws as well. There are none for a pattern of many hosts.
+func (t Table) above(p string) (string, quota.Quotas) {
+	_, host, path := pattern.Split(p)
+	if _, ok := pattern.HostOnly(p); ok || host == "" || path == "" {
 		return "", nil
 	}
 	if qs, ok := t[host+"/"]; ok {
@@ -137,12 +123,12 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("pacer: Quotas: %w", err)
 		}
-		pattern := key.(string)
-		if _, ok := read[pattern]; ok {
-			errs = append(errs, fmt.Errorf("pacer: Quotas[%q]: there twice", pattern))
+		p := key.(string)
+		if _, ok := read[p]; ok {
+			errs = append(errs, fmt.Errorf("pacer: Quotas[%q]: there twice", p))
 			continue
 		}
-		errs = append(errs, read.read(pattern, value))
+		errs = append(errs, read.read(p, value))
 	}
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("pacer: Quotas: %w", err)
@@ -163,8 +149,8 @@ func (t *Table) UnmarshalYAML(unmarshal func(any) error) error {
 	}
 	read := Table{}
 	var errs []error
-	for _, pattern := range slices.Sorted(maps.Keys(values)) {
-		errs = append(errs, read.read(pattern, values[pattern]))
+	for _, p := range slices.Sorted(maps.Keys(values)) {
+		errs = append(errs, read.read(p, values[p]))
 	}
 	return t.replace(read, errs)
 }
@@ -178,15 +164,15 @@ func (t *Table) replace(read Table, errs []error) error {
 	return nil
 }
 
-// read parses the quotas of a pattern: a text, or an array of texts.
-func (t Table) read(pattern string, value any) error {
-	t[pattern] = nil
+// read parses the quotas of pattern p: a text, or an array of texts.
+func (t Table) read(p string, value any) error {
+	t[p] = nil
 	texts, array := value.([]any)
 	if !array {
 		texts = []any{value}
 	}
 	for i, text := range texts {
-		at := fmt.Sprintf("pacer: Quotas[%q]", pattern)
+		at := fmt.Sprintf("pacer: Quotas[%q]", p)
 		if array {
 			at += fmt.Sprintf("[%d]", i)
 		}
@@ -194,11 +180,11 @@ func (t Table) read(pattern string, value any) error {
 		if !ok {
 			return fmt.Errorf(`%s: %v, want a text such as "5/s burst 10", or an array of such texts`, at, strings.TrimSpace(fmt.Sprint(text)))
 		}
-		qs, err := throttle.ParseQuotas(s)
+		qs, err := quota.Parse(s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
-		t[pattern] = append(t[pattern], qs...)
+		t[p] = append(t[p], qs...)
 	}
 	return nil
 }

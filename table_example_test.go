@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // A table in a configuration file. What is there twice, or cannot be read, is an error that
@@ -29,14 +29,14 @@ func ExampleTable_UnmarshalJSON() {
 	fmt.Println(err)
 	// Output:
 	// 30/m window, 1000/d window grid <nil>
-	// pacer: Quotas["api.example.com/"]: throttle: quotas: column 5: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as
+	// pacer: Quotas["api.example.com/"]: quota: column 5: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as
 	// pacer: Quotas["/"]: there twice
 }
 
 // A table in Go is written as text by encoding/json, in the order of its patterns.
 func ExampleTable() {
 	table := pacer.Table{
-		"api.example.com/": {{N: 5, Burst: 10}, {N: 100, Kind: throttle.InFlight}},
+		"api.example.com/": {{N: 5, Burst: 10}, {N: 100, Kind: quota.InFlight}},
 		"POST api.example.com/channels/{id}/messages": {{N: 5, Per: 5 * time.Second, Burst: 5}}, // for each channel
 		"api.example.com/complete":                    {{N: 30_000, Unit: "tokens", Per: time.Minute, Burst: 30_000}},
 		"/":                                           {{N: 2}}, // every other host, each for itself
@@ -56,7 +56,7 @@ func ExampleTable() {
 func ExampleTable_Validate() {
 	table := pacer.Table{
 		"https://api.example.com/":    {{N: 5}},
-		"api.example.com/":            {{N: 5, Burst: 10}, {N: 100_000, Per: time.Hour, Kind: throttle.FixedWindow}},
+		"api.example.com/":            {{N: 5, Burst: 10}, {N: 100_000, Per: time.Hour, Kind: quota.FixedWindow}},
 		"get api.example.com/search/": {{N: 1}},
 		"api.example.com/upload":      {{N: 8, Burst: 10}, {N: 5, Burst: -1}},
 	}
@@ -65,7 +65,7 @@ func ExampleTable_Validate() {
 	fmt.Println(errors.Is(err, pacer.ErrPointless))
 	// Output:
 	// pacer: Quotas["api.example.com/"]: pointless limit: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
-	// pacer: Quotas["api.example.com/upload"]: throttle: quota "5/s": Burst is -1, want at least 0 (0 is a burst of 1)
+	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)
 	// pacer: Quotas["api.example.com/upload"]: pointless limit: 8/s burst 10 never binds: 5/s burst 10 of "api.example.com/" admits at most 10 at once, and no more than 5/s from then on
 	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
 	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, as "api.example.com/"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // lines are the errors that are joined in err.
@@ -21,9 +21,15 @@ func lines(err error) string {
 	return err.Error()
 }
 
+// check returns all with which a Transport cannot work.
+func (t Table) check() error {
+	_, err := newRoutes(t)
+	return err
+}
+
 func TestTableValidate(t *testing.T) {
-	q := func(text string) throttle.Quotas {
-		qs, err := throttle.ParseQuotas(text)
+	q := func(text string) quota.Quotas {
+		qs, err := quota.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,16 +47,16 @@ func TestTableValidate(t *testing.T) {
 		{
 			table: Table{"b.example/": {{N: -1}, {N: 5}, {N: 5, Burst: -1}}, "a.example/": {{N: 1, Cells: 3}}, "c.example/": q("5/s")},
 			want: []string{
-				p + `["a.example/"]: throttle: quota "1/s 3": Cells is 3, want 0 for what is no SlidingWindow`,
-				p + `["b.example/"]: throttle: quota "-1/s": N is -1, want at least 0 (0 is no limit)`,
-				p + `["b.example/"]: throttle: quota "5/s": Burst is -1, want at least 0 (0 is a burst of 1)`,
+				p + `["a.example/"]: quota: "1/s 3": Cells is 3, want 0 for what is no SlidingWindow`,
+				p + `["b.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
+				p + `["b.example/"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)`,
 			},
 		},
 		{
 			table: Table{"A.example/": {{N: -1}}, "": nil, "a.example": nil, "GET  a.example/{x": nil, "a.example/{x}/b": nil, "a.example/a/{y}": nil},
 			want: []string{
 				p + `[""]: want a pattern of http.ServeMux: http: invalid pattern`,
-				p + `["A.example/"]: throttle: quota "-1/s": N is -1, want at least 0 (0 is no limit)`,
+				p + `["A.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
 				p + `["A.example/"]: want the host in lower case: "a.example"`,
 				p + `["GET  a.example/{x"]: want a pattern of http.ServeMux: parsing "GET  a.example/{x": at offset 15: bad wildcard segment (must end with '}')`,
 				p + `["a.example"]: want a pattern of http.ServeMux: parsing "a.example": at offset 0: host/path missing /`,
@@ -115,9 +121,9 @@ func TestTableJSON(t *testing.T) {
 	}
 	want := Table{
 		"/":                       {{N: 5, Per: time.Second}},
-		"GET api.example/search/": {{N: 30, Per: time.Minute, Kind: throttle.FixedWindow}, {N: 5, Kind: throttle.InFlight}},
+		"GET api.example/search/": {{N: 30, Per: time.Minute, Kind: quota.FixedWindow}, {N: 5, Kind: quota.InFlight}},
 		"api.example/":            nil,
-		"b.example/":              {{N: 1 << 20, Unit: throttle.Bytes, Per: time.Second, Burst: 8 << 20, Debt: true}},
+		"b.example/":              {{N: 1 << 20, Unit: quota.Bytes, Per: time.Second, Burst: 8 << 20, Debt: true}},
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -146,12 +152,12 @@ func TestTableJSON(t *testing.T) {
 
 func TestTableJSONErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a/": "5/s brust 3"}`:                   `pacer: Quotas["a/"]: throttle: quotas: column 5: "brust", want a comma`,
+		`{"a/": "5/s brust 3"}`:                   `pacer: Quotas["a/"]: quota: column 5: "brust", want a comma`,
 		`{"a/": "5/s", "b/": "6/s", "a/": "7/s"}`: `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5/s", "\u0061/": "7/s"}`:         `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,
-		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: throttle: quotas: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
-			`pacer: Quotas["a/"][1]: throttle: quotas: column 10: nothing, want a whole number from 1`,
+		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
+			`pacer: Quotas["a/"][1]: quota: column 10: nothing, want a whole number from 1`,
 		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
 		`{"a/": null}`:         `pacer: Quotas["a/"]: <nil>, want a text`,
 		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: map[N:5], want a text`,
@@ -198,7 +204,7 @@ func TestTableYAML(t *testing.T) {
 	old := errors.New(`line 3: key "a/" already defined`)
 	for want, f := range map[string]func(any) error{
 		`pacer: Quotas: line 3: key "a/" already defined`: library(map[string]any{"a/": "5/s"}, old),
-		"pacer: Quotas[\"a/\"]: throttle: quotas: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
+		"pacer: Quotas[\"a/\"]: quota: column 3: \"x\", want ms, s, m, h, d, or a duration such as 1m30s\n" +
 			"pacer: Quotas[\"b/\"]: 5, want a text such as \"5/s burst 10\", or an array of such texts": library(map[string]any{"b/": 5, "a/": "5/x", "c/": "1/s"}, nil),
 	} {
 		if err := table.UnmarshalYAML(f); lines(err) != want {

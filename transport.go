@@ -53,7 +53,12 @@ package pacer
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,7 +68,10 @@ import (
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // Transport is an http.RoundTripper that paces, learns and retries. The zero
@@ -85,8 +93,8 @@ type Transport struct {
 	// Store, if not nil, is where Quotas live: all processes with the same Store, such as one
 	// of package redisquota, share them, and what a server says to one holds all. Patterns
 	// and quotas must be the same in all. What has no Quotas is learned by each process for
-	// itself. See throttle.Store, and Close.
-	Store throttle.Store
+	// itself. See store.Store, and Close.
+	Store store.Store
 
 	// Outage is what to do while the Store cannot be reached. Zero is throttle.Share.
 	Outage throttle.Outage
@@ -101,16 +109,16 @@ type Transport struct {
 	Key func(*http.Request) string
 
 	// Cost is what a request is thought to cost, in the units of Quotas:
-	// {"tokens": 1200}. Of throttle.Requests it costs 1 if that is not among them or
-	// less than 1. Of throttle.Bytes, where a quota is of bytes, it costs as many as
+	// {"tokens": 1200}. Of quota.Requests it costs 1 if that is not among them or
+	// less than 1. Of quota.Bytes, where a quota is of bytes, it costs as many as
 	// the bodies of request and response have, if they are not among them. If nil,
 	// each request costs nothing else. What it returns must not be changed later.
-	Cost func(*http.Request) throttle.Costs
+	Cost func(*http.Request) quota.Costs
 
 	// Spent is what a request has cost as its answer tells: what differs from Cost
 	// is given back, or charged to those who come next. It must not read the body; see
 	// Call.Settle for what is in there. If nil, answers say nothing of costs.
-	Spent func(*http.Response) throttle.Costs
+	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is Wait.
 	Mode Mode
@@ -247,8 +255,10 @@ type Transport struct {
 
 	once    sync.Once
 	invalid error
-	router  router
-	modes   *patterns[Mode]
+	routes  atomic.Pointer[routes]
+	buckets throttle.Group
+	recent  atomic.Pointer[recent] // only of hosts, where there is no Key
+	modes   *pattern.Set[Mode]
 	marks   bool // requests say that t retries
 }
 
@@ -262,13 +272,13 @@ func (t *Transport) Validate() error {
 
 func (t *Transport) init() error {
 	degrade := t.Mode == Degrade
-	for pattern, mode := range t.Modes {
+	for p, mode := range t.Modes {
 		degrade = degrade || mode == Degrade
 		if err := mode.check(); err != nil {
-			return fmt.Errorf("%w in Modes[%q]", err, pattern)
+			return fmt.Errorf("%w in Modes[%q]", err, p)
 		}
-		if err := matchable(pattern); err != nil {
-			return fmt.Errorf("pacer: Modes[%q]: %w", pattern, err)
+		if err := pattern.Check(p); err != nil {
+			return fmt.Errorf("pacer: Modes[%q]: %w", p, err)
 		}
 	}
 	switch {
@@ -289,28 +299,54 @@ func (t *Transport) init() error {
 		return fmt.Errorf("pacer: Headers: %w", err)
 	}
 	if len(t.Modes) > 0 {
-		var err error
-		if t.modes, err = newPatterns(t.Modes); err != nil {
-			return fmt.Errorf("pacer: Modes%w", err)
+		modes, mistakes := pattern.New(t.Modes)
+		if len(mistakes) > 0 {
+			p := slices.Sorted(maps.Keys(mistakes))[0]
+			return fmt.Errorf("pacer: Modes[%q]: %w", p, mistakes[p])
 		}
+		t.modes = modes
 	}
 	t.marks = nests(t.Base) && (t.maxAttempts() > 1 || t.maxRefusals() > 0)
-	return t.router.init(t)
+	rs, err := newRoutes(t.Quotas)
+	t.routes.Store(rs)
+	t.buckets.New = t.newLimiter
+	return err
 }
 
-// SetQuotas replaces Quotas while requests are on their way. Those who wait are timed
-// anew, and go to the line of the pattern that is theirs now, to the place that is
-// theirs. A pattern that stays keeps what was charged to it. If something is wrong with the
-// table, nothing is changed.
-func (t *Transport) SetQuotas(quotas Table) error {
-	if err := t.Validate(); err != nil {
-		return err
+func (t *Transport) base() http.RoundTripper {
+	if t.Base != nil {
+		return t.Base
 	}
-	rs, err := newRoutes(quotas)
-	if err != nil {
-		return err
+	return http.DefaultTransport
+}
+
+func (t *Transport) maxWait() time.Duration {
+	if t.MaxWait == 0 {
+		return 2 * time.Minute
 	}
-	return t.router.replace(t, rs)
+	return t.MaxWait
+}
+
+func (t *Transport) maxAttempts() int {
+	if t.MaxAttempts == 0 {
+		return 3
+	}
+	return max(t.MaxAttempts, 1)
+}
+
+func (t *Transport) maxRefusals() int {
+	if t.MaxRefusals == 0 {
+		return 10
+	}
+	return max(t.MaxRefusals, 0)
+}
+
+// maxUnread is zero if there is no bound.
+func (t *Transport) maxUnread() time.Duration {
+	if t.MaxUnread == 0 {
+		return 5 * time.Minute
+	}
+	return max(t.MaxUnread, 0)
 }
 
 // Close gives back to the Store what is in hand. Requests to what it kept fail from then on with
@@ -323,110 +359,32 @@ func (t *Transport) Close() error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	var errs []error
-	for _, b := range t.router.all() {
-		errs = append(errs, b.Close())
-	}
-	return errors.Join(errs...)
+	return t.buckets.Close()
 }
 
-// RoundTrip implements http.RoundTripper.
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.check(req); err != nil {
-		closeBody(req)
-		return nil, err
+// State returns what the buckets look like now, in no particular order. Idle ones are
+// forgotten sooner or later, and are not among them then.
+func (t *Transport) State() []throttle.State { return t.buckets.State() }
+
+// Save writes what was learned from the answers of servers, as JSON, for the next run of
+// the program to Load: a program that runs every minute would else find out every
+// minute that a limit is used up. Hosts, patterns and what Key returns are written as
+// digests. What was charged to Quotas is not among it.
+func (t *Transport) Save(w io.Writer) error {
+	if err := t.Validate(); err != nil {
+		return err
 	}
-	called := callOf(req.Context())
-	var tm terms
-	t.terms(req, called, &tm)
-	if !t.alters() || tm.mode == Observe {
-		return t.roundTrip(req, called, &tm)
-	}
-	out := t.altered(req)
-	resp, err := t.roundTrip(out, called, &tm)
-	if body, ok := out.Body.(*replayReader); ok {
-		body.of.finish()
-	}
-	if resp != nil {
-		resp.Request = req
-	}
-	return resp, err
+	return t.buckets.Save(w)
 }
 
-// roundTrip is RoundTrip for a request whose terms are known.
-func (t *Transport) roundTrip(req *http.Request, called *called, tm *terms) (*http.Response, error) {
-	ctx := req.Context()
-	var g throttle.Grant
-	b := t.paid(req, called, &g)
-	if b != nil {
-		tm.paid = time.Now()
-	} else {
-		var err error
-		if b, err = t.acquire(ctx, req, tm, &g, nil); err != nil {
-			t.Trace.refused(Refused{Request: req, Bucket: b.Name, Err: err})
-			if tm.mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
-				return t.fallback(req)
-			}
-			closeBody(req)
-			return nil, err
-		}
+// Load takes over what Save wrote, where nothing was learned since: before the first
+// request, best. What is out of date is left out. If it cannot be read, nothing is
+// changed.
+func (t *Transport) Load(r io.Reader) error {
+	if err := t.Validate(); err != nil {
+		return err
 	}
-	resp, v, err := t.attempt(req, req, tm, b, &g)
-	if v.kind == final {
-		return resp, err
-	}
-	x := exchange{t: t, req: req, bucket: b, terms: *tm, place: g.Place(), resp: resp, err: err}
-	if x.first = tm.paid; x.first.IsZero() {
-		x.first = g.Time()
-	}
-	if tm.nested {
-		return x.giveUp(ctx, ErrNested)
-	}
-	return x.again(ctx, v)
-}
-
-// attempt sends next, which is req or a copy of it, and learns from what comes back.
-func (t *Transport) attempt(req, next *http.Request, tm *terms, b *bucket, g *throttle.Grant) (*http.Response, verdict, error) {
-	tm.call.sent(t, g)
-	if t.marks && tm.mode != Observe {
-		next = t.marked(next)
-	}
-	var sent *atomic.Int64
-	if tm.counts && req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody { // 0 means that it is not known, too
-		sent = new(atomic.Int64)
-		next = next.WithContext(next.Context())
-		next.Body = countedBody{next.Body, sent}
-	}
-	var resp *http.Response
-	var err error
-	if t.AttemptTimeout > 0 && tm.mode != Observe {
-		resp, err = t.sendWithin(t.AttemptTimeout, next, g)
-	} else {
-		resp, err = t.send(next, g)
-	}
-	return resp, t.learn(req, tm, b, g, resp, err, sent), err
-}
-
-// send hands the request to Base. If that panics, the grant ends all the same: a slot
-// would be lost for ever.
-func (t *Transport) send(req *http.Request, g *throttle.Grant) (*http.Response, error) {
-	came := false
-	defer func() {
-		if !came {
-			g.Done(throttle.Answer{Lost: true})
-		}
-	}()
-	resp, err := send(t.base(), req)
-	came = true
-	return resp, err
-}
-
-func (t *Transport) fallback(req *http.Request) (*http.Response, error) {
-	if t.Fallback == nil { // the Call asks for it
-		closeBody(req)
-		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
-	}
-	return send(t.Fallback, req)
+	return t.buckets.Load(r)
 }
 
 // CloseIdleConnections forwards to Base, as http.Client expects of its Transport.
@@ -447,40 +405,44 @@ func (t *Transport) check(req *http.Request) error {
 	return t.Validate()
 }
 
-func (t *Transport) base() http.RoundTripper {
-	if t.Base != nil {
-		return t.Base
-	}
-	return http.DefaultTransport
+// validName reports whether a name is one of a header, which is a token of RFC 9110 section
+// 5.6.2, or empty.
+func validName(name string) bool {
+	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
-func (t *Transport) maxWait() time.Duration {
-	if t.MaxWait == 0 {
-		return 2 * time.Minute
-	}
-	return t.MaxWait
-}
+// nests reports whether a Transport stands below a RoundTripper, so that requests have to
+// say who retries them. It looks at the fields of those that wrap others, and does
+// not see what a function has closed over.
+func nests(base http.RoundTripper) bool { return base != nil && wraps(reflect.ValueOf(base), 16) }
 
-// send hands the request to base and holds base to the contract: an answer with a
-// body or an error, not both, not neither.
-func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
-	resp, err := base.RoundTrip(req)
+func wraps(v reflect.Value, depth int) bool {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
 	switch {
-	case err != nil && resp != nil:
-		if resp.Body != nil {
-			resp.Body.Close()
-		}
-		return nil, err
-	case err == nil && resp == nil:
-		return nil, fmt.Errorf("pacer: %T returned neither a response nor an error", base)
-	case err == nil && resp.Body == nil:
-		resp.Body = http.NoBody
+	case depth == 0 || !v.IsValid() || v.Type() == leafType:
+		return false
+	case v.Type() == transportType:
+		return !v.IsNil()
+	case v.Kind() == reflect.Pointer:
+		return wraps(v.Elem(), depth-1)
+	case v.Kind() != reflect.Struct:
+		return false
 	}
-	return resp, err
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if (f.Type().Implements(roundTripperType) || f.Type() == clientType || f.Type() == retryableType) && wraps(f, depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		req.Body.Close()
-	}
-}
+var (
+	transportType    = reflect.TypeFor[*Transport]()
+	roundTripperType = reflect.TypeFor[http.RoundTripper]()
+	clientType       = reflect.TypeFor[*http.Client]()
+	retryableType    = reflect.TypeFor[*retryablehttp.Client]()
+	leafType         = reflect.TypeFor[*http.Transport]()
+)

@@ -1,12 +1,14 @@
-// Package bench measures what pacer costs when there is nothing to do, beside
-// what a program would otherwise use.
+// Package bench measures what pacer costs when nothing has to wait, and compares
+// it with what a program would otherwise use. It is a module of its own, so that
+// the peers stay out of the go.sum of pacer's users.
 //
-//	go run ./cmd/compare          # one table, all of them interleaved in one run
+//	go run ./cmd/compare          # one table of all subjects, measured in turns
+//	go run ./cmd/instructions     # instructions of each path, by valgrind
 //	go test -bench=. -count=10    # for benchstat and profiles
 //
-// A round trip is measured over a base without a network, so that what is seen is
+// Round trips are measured over a base without a network, so that the figures are
 // what the wrapper adds. Figures differ from machine to machine and from hour to
-// hour: compare rows of one run, not runs.
+// hour: compare the rows of one run, not different runs.
 package bench
 
 import (
@@ -19,23 +21,28 @@ import (
 	"time"
 )
 
-// Answer is what the base says in the headers of its answers.
+// Answer says which headers the answers of a base have.
 type Answer int
 
 const (
 	// Plain says nothing of limits, in three headers.
 	Plain Answer = iota
 	// Usual says nothing of limits either, in as many headers as an answer has that came
-	// through a proxy or two.
+	// through one or two proxies.
 	Usual
-	// Epoch has X-RateLimit headers with a reset in seconds since 1970, as GitHub's.
+	// Epoch has X-RateLimit headers with a reset in seconds since 1970, as GitHub has.
 	Epoch
 	// Delta has X-RateLimit headers with a reset in seconds from now.
 	Delta
-	// Countdown is Epoch with one less remaining in every answer, as from a server
-	// that counts. It serves one goroutine.
+	// Countdown is Epoch, but each answer has a remaining of one less, as a real server
+	// that counts. A base with it is for one goroutine.
 	Countdown
 )
+
+// String returns the name of the constant.
+func (a Answer) String() string {
+	return [...]string{"plain", "usual", "epoch", "delta", "countdown"}[a]
+}
 
 const (
 	limit     = 5000
@@ -43,9 +50,9 @@ const (
 	ring      = 2048 // answers of a Countdown before it starts again
 )
 
-// NewBase returns a RoundTripper that answers at once with status 200 and no
-// body. A real one makes a response for each request, so this one does; that is
-// its one allocation. Its headers are always the same.
+// NewBase returns a RoundTripper that answers at once, with status 200 and without
+// a body. It makes a response for each request, as a real one does; that is its
+// one allocation. Its headers are always the same.
 func NewBase(a Answer) http.RoundTripper {
 	now := time.Now()
 	b := &base{header: http.Header{
@@ -79,12 +86,13 @@ func NewBase(a Answer) http.RoundTripper {
 	return c
 }
 
-// usual are names of headers beside those of Plain.
+// usual are the names of the headers that Usual has beside those of Plain.
 var usual = []string{
 	"Server", "Cache-Control", "Vary", "Strict-Transport-Security", "X-Content-Type-Options", "Referrer-Policy", "Etag", "X-Request-Id",
 	"Cf-Ray", "X-Vendor-Version", "X-Vendor-Region",
 }
 
+// base answers with the same headers again and again.
 type base struct{ header http.Header }
 
 // RoundTrip implements http.RoundTripper.
@@ -98,9 +106,10 @@ func (b *base) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// countdown is a base whose remaining goes down.
 type countdown struct {
 	base
-	remaining []string // the value in header
+	remaining []string // the value in the header
 	texts     [ring]string
 	next      int
 }
@@ -174,8 +183,8 @@ func (c *caller) run(b *testing.B, rt http.RoundTripper) {
 	}
 }
 
-// warm ends what only the first requests to a host cost: its bucket, and the slow
-// start, which is over after 32 answers.
+// warm sends 64 requests, so that what only the first requests to a host cost is
+// paid: the bucket, and the slow start, which is over after 32 answers.
 func (c *caller) warm(tb testing.TB, rt http.RoundTripper) {
 	tb.Helper()
 	for range 64 {
@@ -185,8 +194,8 @@ func (c *caller) warm(tb testing.TB, rt http.RoundTripper) {
 	}
 }
 
-// payload is a body as http.NewRequest makes it of a bytes.Reader, but can be sent
-// again without an allocation.
+// payload is a body like the one that http.NewRequest makes of a bytes.Reader, but it
+// can be sent again without an allocation.
 type payload struct {
 	text []byte
 	r    bytes.Reader

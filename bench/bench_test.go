@@ -4,10 +4,6 @@ import (
 	"testing"
 )
 
-func (a Answer) String() string {
-	return [...]string{"plain", "usual", "epoch", "delta", "countdown"}[a]
-}
-
 func BenchmarkGet(b *testing.B) {
 	for _, s := range Subjects() {
 		b.Run(s.Name+"/"+s.Answer.String(), func(b *testing.B) { Get(b, s.New()) })
@@ -82,7 +78,7 @@ func TestGrantAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What the base allocates is all there is.
+// Only the base allocates.
 func TestPacerAllocatesNothing(t *testing.T) {
 	for _, s := range []Subject{
 		{"nothing configured", Plain, newPacer},
@@ -111,7 +107,7 @@ func TestPacerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Every subject must really answer, or its figure is that of a failure.
+// Every subject must really answer. Otherwise its figure would be that of a failure.
 func TestSubjectsAnswer(t *testing.T) {
 	for _, s := range Subjects() {
 		rt := s.New()

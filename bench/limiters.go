@@ -4,22 +4,23 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"golang.org/x/time/rate"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
-// XTimeAllow names the decision that the others are compared with.
+// XTimeAllow is the name of the decision with which the others are compared.
 const XTimeAllow = "rate.Limiter Allow"
 
 var errRefused = errors.New("bench: refused by a limit that never binds")
 
-// Decision is a limiter that grants at once. Grant may be called by several
-// goroutines.
+// Decision is a limiter that grants every token at once.
 type Decision struct {
 	Name  string
-	Grant func() error
+	Grant func() error // takes one token; several goroutines may call it
 }
 
 // Run measures decisions, one after another.
@@ -35,11 +36,15 @@ func (d Decision) Run(b *testing.B) {
 // Decisions returns the limiters that are compared.
 func Decisions() []Decision {
 	ctx := context.Background()
-	quotas := throttle.Quotas{{N: hugeRate, Burst: hugeBurst}}
+	quotas := quota.Quotas{{N: hugeRate, Burst: hugeBurst}}
 	allow, wait := rate.NewLimiter(hugeRate, hugeBurst), rate.NewLimiter(hugeRate, hugeBurst)
 	waits, empty := &throttle.Limiter{Quotas: quotas}, &throttle.Limiter{}
 	one := &throttle.Limiter{Quotas: quotas}
 	child := &throttle.Limiter{Quotas: quotas, Parent: &throttle.Limiter{Quotas: quotas}}
+	learned, none := &throttle.Limiter{SlowStart: true}, throttle.Answer{}
+	said := throttle.Answer{Statements: []quota.Statement{{
+		Name: "core", Limit: 1 << 30, Remaining: 1 << 30, Reset: time.Hour, ResetKnown: true, Resolution: time.Second,
+	}}}
 	return []Decision{
 		{XTimeAllow, func() error {
 			if !allow.Allow() {
@@ -49,17 +54,19 @@ func Decisions() []Decision {
 		}},
 		{"rate.Limiter Wait", func() error { return wait.Wait(ctx) }},
 		{"throttle Wait", func() error { return waits.Wait(ctx, 1) }},
-		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty) }},
-		{"throttle Acquire and Done", func() error { return acquire(ctx, one) }},
-		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child) }},
+		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty, none) }},
+		{"throttle Acquire and Done", func() error { return acquire(ctx, one, none) }},
+		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child, none) }},
+		{"throttle Acquire and Done, a server's window", func() error { return acquire(ctx, learned, said) }},
 	}
 }
 
-func acquire(ctx context.Context, l *throttle.Limiter) error {
+// acquire makes the two calls of a request that gets an answer.
+func acquire(ctx context.Context, l *throttle.Limiter, a throttle.Answer) error {
 	g, err := l.Acquire(ctx, throttle.Claim{})
 	if err != nil {
 		return err
 	}
-	g.Done(throttle.Answer{})
+	g.Done(a)
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gopacer/pacer"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
-// A rate and a burst that never bind: nothing here asks as fast.
+// A rate and a burst that never bind: no benchmark is as fast.
 const (
 	hugeRate  = 1_000_000_000 // per second
 	hugeBurst = 1_000_000
@@ -22,21 +22,21 @@ const (
 // Subject is a RoundTripper under measure.
 type Subject struct {
 	Name   string
-	Answer Answer // of the base that it wraps
+	Answer Answer // of the base that Wrap is given
 	Wrap   func(base http.RoundTripper) http.RoundTripper
 }
 
-// New returns the RoundTripper over a new base.
+// New returns the RoundTripper around a new base.
 func (s Subject) New() http.RoundTripper { return s.Wrap(NewBase(s.Answer)) }
 
-// Names of the subjects that others are compared with.
+// Names of the subjects with which others are compared.
 const (
 	Bare  = "bare base"
 	XTime = "ten lines around rate.Limiter"
 )
 
-// Subjects returns all that are compared. The one named Bare with the same Answer
-// is what each is measured over.
+// Subjects returns the RoundTrippers that are compared. The cost of each is measured
+// beside the cost of the one that is named Bare and has the same Answer.
 func Subjects() []Subject {
 	return []Subject{
 		{Bare, Plain, bare},
@@ -83,8 +83,14 @@ func (t *xTime) RoundTrip(req *http.Request) (*http.Response, error) {
 func newPacer(base http.RoundTripper) http.RoundTripper { return &pacer.Transport{Base: base} }
 
 func newPacerQuota(base http.RoundTripper) http.RoundTripper {
-	return &pacer.Transport{Base: base, Quotas: map[string]throttle.Quotas{
+	return &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
 		"api.example.com/": {{N: hugeRate, Burst: hugeBurst}},
+	}}
+}
+
+func newPacerPattern(base http.RoundTripper) http.RoundTripper {
+	return &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
+		"GET api.example.com/v1/{collection}": {{N: hugeRate, Burst: hugeBurst}},
 	}}
 }
 

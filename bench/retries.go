@@ -14,31 +14,33 @@ import (
 	"github.com/gopacer/pacer/backoff"
 )
 
-// Retrier is a way to call a function again until it returns no error, for at most 3 times.
+// Retrier calls a function again until the function returns no error, 3 times at most.
 type Retrier struct {
 	Name string
-	// Do calls a function with exponential delays from 100 ms to 20 s and jitter, as far as it has them.
+	// Do calls the function with exponential delays from 100 ms to 20 s and jitter, as far as the
+	// Retrier has them.
 	Do func(ctx context.Context, f func() error) error
-	// DoAtOnce calls it with the shortest delays that it has.
+	// DoAtOnce calls the function with the shortest delays that the Retrier has.
 	DoAtOnce func(ctx context.Context, f func() error) error
-	// Delays returns a function that returns those of Do, one after the other. It is nil where they are not to be had.
+	// Delays returns a function that returns the delays of Do, one after the other. It is nil if the
+	// Retrier does not give them away.
 	Delays func() func() time.Duration
 }
 
-// Backoff is the retrier that the others are compared with.
+// Backoff is the name of the Retrier with which the others are compared.
 const Backoff = "pacer/backoff"
 
 const (
 	firstDelay = 100 * time.Millisecond
 	mostDelay  = 20 * time.Second
 	attempts   = 3
-	noDelay    = 1 // of those that want more than zero
+	noDelay    = 1 // ns, for a Retrier that does not accept zero
 )
 
 var errFails = errors.New("bench: fails")
 
-// Retriers returns those that are compared, each as its documentation has it used.
-func Retriers() []Retrier {
+// Retriers returns the Retriers that are compared, each used as its documentation says.
+func Retriers() []Retrier { //nolint:funlen // a flat table
 	return []Retrier{
 		{
 			Name: Backoff,
@@ -126,14 +128,14 @@ func newSethvargo() sethvargo.Backoff {
 	return sethvargo.WithFullJitter(sethvargo.WithCappedDuration(mostDelay, sethvargo.NewExponential(firstDelay)))
 }
 
-// doSethvargo marks what may be tried again, which is what it wants.
+// doSethvargo marks every error as one that may be retried, as the package asks for.
 func doSethvargo(ctx context.Context, f func() error, b sethvargo.Backoff) error {
 	return sethvargo.Do(ctx, sethvargo.WithMaxRetries(attempts-1, b), func(context.Context) error {
 		return sethvargo.RetryableError(f())
 	})
 }
 
-// Success measures a function that succeeds at once.
+// Success measures the call of a function that succeeds at once.
 func (r Retrier) Success(b *testing.B) {
 	b.ReportAllocs()
 	ctx := b.Context()
@@ -144,7 +146,7 @@ func (r Retrier) Success(b *testing.B) {
 	}
 }
 
-// Failures measures a function that succeeds the third time, with hardly a delay.
+// Failures measures the call of a function that succeeds the third time, with hardly a delay.
 func (r Retrier) Failures(b *testing.B) {
 	b.ReportAllocs()
 	ctx := b.Context()
@@ -162,11 +164,11 @@ func (r Retrier) Failures(b *testing.B) {
 	}
 }
 
-// Delay measures the computation of a delay, where there is one.
+// Delay measures the computation of one delay, if the Retrier gives its delays away.
 func (r Retrier) Delay(b *testing.B) {
 	b.ReportAllocs()
 	if r.Delays == nil {
-		b.Skip("it has none of its own")
+		b.Skip("it does not give its delays away")
 	}
 	next := r.Delays()
 	for b.Loop() {

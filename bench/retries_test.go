@@ -16,7 +16,7 @@ func BenchmarkRetry(b *testing.B) {
 	}
 }
 
-// All of them do the same: three attempts, and the error of the last one.
+// All Retriers do the same: they make three attempts and return the error of the last one.
 func TestRetriersAreAlike(t *testing.T) {
 	for _, r := range Retriers() {
 		t.Run(r.Name, func(t *testing.T) {

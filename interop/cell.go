@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // A client that is not done after patience times the least makespan, and grace, fails.
@@ -58,7 +58,7 @@ func (c Cell) Run(ctx context.Context, logs string) (Result, error) {
 	// The limiter grows old by chance, so that its windows, and the seconds of the
 	// clock, begin anywhere in the run.
 	age := time.Second
-	if truth.Quota.Kind == throttle.EstimatedWindow {
+	if truth.Quota.Kind == quota.EstimatedWindow {
 		age = max(age, truth.Quota.Per)
 	}
 	if err := pause(ctx, rand.N(age)); err != nil {

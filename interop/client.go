@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/gopacer/pacer"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // Client is something that a program would call a rate-limited server with.
@@ -51,12 +51,12 @@ func newPacer(base http.RoundTripper, j job) http.RoundTripper {
 }
 
 func newToldPacer(base http.RoundTripper, j job) http.RoundTripper {
-	return &pacer.Transport{Base: base, Trace: j.trace(), Quotas: map[string]throttle.Quotas{"127.0.0.1/": {j.Truth.told()}}}
+	return &pacer.Transport{Base: base, Trace: j.trace(), Quotas: map[string]quota.Quotas{"127.0.0.1/": {j.Truth.told()}}}
 }
 
 // told is the quota as pacer is told it. Of a server that queues what is over the rate,
 // nothing is gained by sending earlier.
-func (t Truth) told() throttle.Quota {
+func (t Truth) told() quota.Quota {
 	q := t.Quota
 	if t.Queue {
 		q.Burst = 1

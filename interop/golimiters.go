@@ -12,7 +12,7 @@ import (
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 	"golang.org/x/time/rate"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // goServers returns the limiters that are Go packages. They count in memory, each Fresh
@@ -21,18 +21,18 @@ func goServers(q Quotas) []Server {
 	return append(each(q.Windows, goWindows), each(q.Buckets, goBuckets)...)
 }
 
-func goWindows(q throttle.Quota) []Server {
+func goWindows(q quota.Quota) []Server {
 	return []Server{
 		{
 			Name: "httprate", Package: "github.com/go-chi/httprate", Version: module("github.com/go-chi/httprate"), Says: "X-RateLimit, floored epoch; Retry-After: the window",
-			Truth: Truth{Quota: counted(throttle.EstimatedWindow, q)},
+			Truth: Truth{Quota: counted(quota.EstimatedWindow, q)},
 			Fresh: func() http.Handler {
 				return httprate.LimitBy(q.N, q.Per, httprate.Key("*"))(ok)
 			},
 		},
 		{
 			Name: "ulule/limiter", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch",
-			Truth: Truth{Quota: counted(throttle.FixedWindow, q)},
+			Truth: Truth{Quota: counted(quota.FixedWindow, q)},
 			Fresh: func() http.Handler {
 				l := limiter.New(memory.NewStore(), limiter.Rate{Period: q.Per, Limit: int64(q.N)})
 				return stdlib.NewMiddleware(l).Handler(ok)
@@ -41,7 +41,7 @@ func goWindows(q throttle.Quota) []Server {
 	}
 }
 
-func goBuckets(q throttle.Quota) []Server {
+func goBuckets(q quota.Quota) []Server {
 	truth := Truth{Quota: q}
 	return []Server{
 		{
@@ -71,7 +71,7 @@ func goBuckets(q throttle.Quota) []Server {
 	}
 }
 
-func gcra(q throttle.Quota) http.Handler {
+func gcra(q quota.Quota) http.Handler {
 	store, err := memstore.NewCtx(0)
 	if err != nil {
 		panic(err) // of a size that does not bind

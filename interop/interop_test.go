@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 func TestMain(m *testing.M) {
@@ -100,8 +100,8 @@ func TestFreshQuota(t *testing.T) {
 func farm(t *testing.T) *Farm {
 	t.Helper()
 	f := Open(context.WithoutCancel(t.Context()), Quotas{
-		Windows: []throttle.Quota{{N: 40, Per: 2 * time.Second}},
-		Buckets: []throttle.Quota{{N: 20, Per: time.Second, Burst: 10}},
+		Windows: []quota.Quota{{N: 40, Per: 2 * time.Second}},
+		Buckets: []quota.Quota{{N: 20, Per: time.Second, Burst: 10}},
 	}, "node")
 	t.Cleanup(f.Close)
 	for _, err := range f.Missing {

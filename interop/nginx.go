@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // nginxKinds are the ways of nginx's limit_req. By default it refuses with 503.
@@ -48,14 +48,14 @@ func openNginx(ctx context.Context, q Quotas) (servers []Server, stop func(), er
 	socket := filepath.Join(dir, "nginx.sock")
 	var zones, locations strings.Builder
 	for _, kind := range nginxKinds {
-		for _, quota := range q.Buckets {
+		for _, bucket := range q.Buckets {
 			name := fmt.Sprintf("l%d", len(servers))
-			fmt.Fprintf(&zones, "limit_req_zone $uri zone=%s:4m rate=%s;\n", name, nginxRate(quota))
+			fmt.Fprintf(&zones, "limit_req_zone $uri zone=%s:4m rate=%s;\n", name, nginxRate(bucket))
 			fmt.Fprintf(&locations, "location /%s/ { limit_req zone=%[1]s%s %s; limit_req_status %d; try_files /ok =500; }\n",
-				name, nginxBurst(quota), kind.options, kind.status)
+				name, nginxBurst(bucket), kind.options, kind.status)
 			servers = append(servers, Server{
 				Name: kind.name, Package: "nginx", Version: version, Says: nothing,
-				Truth: Truth{Quota: quota, Queue: kind.queue}, Fresh: newUpstream(socket, "/"+name+"/").fresh,
+				Truth: Truth{Quota: bucket, Queue: kind.queue}, Fresh: newUpstream(socket, "/"+name+"/").fresh,
 			})
 		}
 	}
@@ -86,7 +86,7 @@ root %s;
 `
 
 // nginxRate is a rate as limit_req_zone takes it: whole requests per second or minute.
-func nginxRate(q throttle.Quota) string {
+func nginxRate(q quota.Quota) string {
 	if perSecond := int64(q.N) * int64(time.Second) / int64(q.Per); perSecond*int64(q.Per) == int64(q.N)*int64(time.Second) {
 		return fmt.Sprintf("%dr/s", perSecond)
 	}
@@ -95,7 +95,7 @@ func nginxRate(q throttle.Quota) string {
 
 // nginxBurst is the burst as limit_req takes it: what may be over the rate, which is one
 // less than what may go at once.
-func nginxBurst(q throttle.Quota) string {
+func nginxBurst(q quota.Quota) string {
 	if q.Burst <= 1 {
 		return ""
 	}

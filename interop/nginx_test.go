@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 func TestNginxQuota(t *testing.T) {
 	for _, tt := range []struct {
-		quota       throttle.Quota
+		quota       quota.Quota
 		rate, burst string
 	}{
-		{throttle.Quota{N: 20, Per: time.Second, Burst: 10}, "20r/s", " burst=9"},
-		{throttle.Quota{N: 20, Per: 2 * time.Second, Burst: 2}, "10r/s", " burst=1"},
-		{throttle.Quota{N: 3, Per: 2 * time.Second, Burst: 1}, "90r/m", ""},
-		{throttle.Quota{N: 30, Per: time.Minute}, "30r/m", ""},
+		{quota.Quota{N: 20, Per: time.Second, Burst: 10}, "20r/s", " burst=9"},
+		{quota.Quota{N: 20, Per: 2 * time.Second, Burst: 2}, "10r/s", " burst=1"},
+		{quota.Quota{N: 3, Per: 2 * time.Second, Burst: 1}, "90r/m", ""},
+		{quota.Quota{N: 30, Per: time.Minute}, "30r/m", ""},
 	} {
 		if got := nginxRate(tt.quota); got != tt.rate {
 			t.Errorf("%s: rate is %q, want %q", tt.quota, got, tt.rate)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // nodeKinds are the limiters in node/server.mjs.
@@ -50,12 +50,12 @@ func openNode(ctx context.Context, dir string, q Quotas) (servers []Server, stop
 	}
 	var asked []socketed
 	for _, kind := range nodeKinds {
-		for _, quota := range q.Windows {
-			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), quota.N, quota.Per.Milliseconds()}
+		for _, window := range q.Windows {
+			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), window.N, window.Per.Milliseconds()}
 			asked = append(asked, s)
 			servers = append(servers, Server{
 				Name: kind.name, Package: kind.pkg, Version: versions[kind.pkg], Says: kind.says,
-				Truth: Truth{Quota: counted(throttle.FixedWindow, quota)}, Fresh: newUpstream(s.Socket, "/").fresh,
+				Truth: Truth{Quota: counted(quota.FixedWindow, window)}, Fresh: newUpstream(s.Socket, "/").fresh,
 			})
 		}
 	}

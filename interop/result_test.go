@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // made returns what a limiter answered: statuses at milliseconds after noon.
@@ -16,7 +16,7 @@ func made(events ...[2]int) (all []event) {
 	return all
 }
 
-var pair = Truth{Quota: throttle.Quota{N: 2, Per: time.Second, Kind: throttle.FixedWindow}}
+var pair = Truth{Quota: quota.Quota{N: 2, Per: time.Second, Kind: quota.FixedWindow}}
 
 func cell(client string, n int) Cell {
 	return Cell{

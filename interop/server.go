@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // Server is a rate limiter that others wrote, with a quota.
@@ -24,7 +24,7 @@ type Server struct {
 }
 
 // Documented is the quota as its users read it.
-func (s Server) Documented() throttle.Quota { return s.Truth.Quota }
+func (s Server) Documented() quota.Quota { return s.Truth.Quota }
 
 // Silent reports whether the server says nothing of limits in its headers.
 func (s Server) Silent() bool { return s.Says == nothing }
@@ -33,13 +33,13 @@ const nothing = "nothing"
 
 // Quotas are those that the servers are run with: windows and buckets, each server with
 // those that suit it.
-type Quotas struct{ Windows, Buckets []throttle.Quota }
+type Quotas struct{ Windows, Buckets []quota.Quota }
 
 // Standard are the quotas that the servers are run with unless others are asked for.
 func Standard() Quotas {
 	return Quotas{
-		Windows: []throttle.Quota{{N: 50, Per: 2 * time.Second}, {N: 100, Per: 10 * time.Second}},
-		Buckets: []throttle.Quota{{N: 20, Per: time.Second, Burst: 10}},
+		Windows: []quota.Quota{{N: 50, Per: 2 * time.Second}, {N: 100, Per: 10 * time.Second}},
+		Buckets: []quota.Quota{{N: 20, Per: time.Second, Burst: 10}},
 	}
 }
 
@@ -87,13 +87,13 @@ func (f *Farm) Close() {
 }
 
 // counted returns the quota with the kind by which a server counts.
-func counted(kind throttle.Kind, q throttle.Quota) throttle.Quota {
+func counted(kind quota.Kind, q quota.Quota) quota.Quota {
 	q.Kind = kind
 	return q
 }
 
 // each returns the servers that one makes of each quota.
-func each(quotas []throttle.Quota, one func(throttle.Quota) []Server) (servers []Server) {
+func each(quotas []quota.Quota, one func(quota.Quota) []Server) (servers []Server) {
 	for _, q := range quotas {
 		servers = slices.Concat(servers, one(q))
 	}

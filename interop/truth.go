@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/pacertest"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // Truth is how a server counts: what its documentation says, and what only it knows.
 type Truth struct {
-	Quota throttle.Quota
+	Quota quota.Quota
 	Phase time.Duration // by which windows of a clock are later than the clock's
 	Queue bool          // what is over the rate is held back by the server, up to the burst
 }
@@ -18,9 +18,9 @@ type Truth struct {
 func (t Truth) algorithm() pacertest.Algorithm {
 	q := t.Quota
 	switch {
-	case q.Kind == throttle.FixedWindow:
+	case q.Kind == quota.FixedWindow:
 		return &pacertest.FixedWindow{Limit: q.N, Window: q.Per}
-	case q.Kind == throttle.EstimatedWindow:
+	case q.Kind == quota.EstimatedWindow:
 		return &pacertest.SlidingWindow{Limit: q.N, Window: q.Per, Phase: t.Phase}
 	case t.Queue:
 		return &pacertest.LeakyBucket{Rate: perSecond(q), Depth: q.Burst, Queue: true}
@@ -55,11 +55,11 @@ func (t Truth) least(before []time.Time, start time.Time, n int) time.Duration {
 }
 
 // perSecond is the rate of a quota.
-func perSecond(q throttle.Quota) float64 { return float64(q.N) / q.Per.Seconds() }
+func perSecond(q quota.Quota) float64 { return float64(q.N) / q.Per.Seconds() }
 
 // atOnce is how many may go at once by the documentation.
-func atOnce(q throttle.Quota) int {
-	if q.Kind == throttle.TokenBucket {
+func atOnce(q quota.Quota) int {
+	if q.Kind == quota.TokenBucket {
 		return max(q.Burst, 1)
 	}
 	return q.N

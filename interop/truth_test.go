@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/pacertest"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -18,10 +18,10 @@ func after(ms ...int) (ts []time.Time) {
 }
 
 func TestTruthLeast(t *testing.T) {
-	fixed := Truth{Quota: throttle.Quota{N: 2, Per: 2 * time.Second, Kind: throttle.FixedWindow}}
-	bucket := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Burst: 3}}
-	queue := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Burst: 3}, Queue: true}
-	estimate := Truth{Quota: throttle.Quota{N: 10, Per: time.Second, Kind: throttle.EstimatedWindow}, Phase: 300 * time.Millisecond}
+	fixed := Truth{Quota: quota.Quota{N: 2, Per: 2 * time.Second, Kind: quota.FixedWindow}}
+	bucket := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Burst: 3}}
+	queue := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Burst: 3}, Queue: true}
+	estimate := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Kind: quota.EstimatedWindow}, Phase: 300 * time.Millisecond}
 	for _, tt := range []struct {
 		name   string
 		truth  Truth
@@ -54,9 +54,9 @@ func TestTruthLeast(t *testing.T) {
 
 // Without a history it is the least that package pacertest computes.
 func TestTruthLeastIsLeastAt(t *testing.T) {
-	for _, q := range []throttle.Quota{
-		{N: 50, Per: 2 * time.Second, Kind: throttle.FixedWindow},
-		{N: 50, Per: 2 * time.Second, Kind: throttle.EstimatedWindow},
+	for _, q := range []quota.Quota{
+		{N: 50, Per: 2 * time.Second, Kind: quota.FixedWindow},
+		{N: 50, Per: 2 * time.Second, Kind: quota.EstimatedWindow},
 		{N: 20, Per: time.Second, Burst: 10},
 	} {
 		truth := Truth{Quota: q}
@@ -68,7 +68,7 @@ func TestTruthLeastIsLeastAt(t *testing.T) {
 }
 
 func TestTruthLeastNever(t *testing.T) {
-	if got := (Truth{Quota: throttle.Quota{Per: time.Second, Burst: 2}}).least(nil, noon, 3); got != pacertest.Never {
+	if got := (Truth{Quota: quota.Quota{Per: time.Second, Burst: 2}}).least(nil, noon, 3); got != pacertest.Never {
 		t.Errorf("least is %v, want never", got)
 	}
 }

@@ -70,10 +70,10 @@ quotas:
 
 			for text, want := range map[string]string{
 				"a/: 5/s\nb/: 6/s\na/: 7/s\n": "a/",
-				"a/: 5/s brust 10\n":          `Quotas["a/"]: throttle: quotas: column 5: "brust"`,
+				"a/: 5/s brust 10\n":          `Quotas["a/"]: quota: column 5: "brust"`,
 				"a/: 5\n":                     `Quotas["a/"]: 5, want a text`,
 				"a/:\n":                       `Quotas["a/"]: <nil>, want a text`,
-				"a/: [5/s, 5/x]\n":            `Quotas["a/"][1]: throttle: quotas: column 3: "x"`,
+				"a/: [5/s, 5/x]\n":            `Quotas["a/"][1]: quota: column 3: "x"`,
 			} {
 				err := lib.unmarshal([]byte(text), &back)
 				if err == nil || !strings.Contains(err.Error(), want) {

@@ -4,22 +4,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // member is one that asks a Store as a Limiter does.
 type member struct {
 	t      *testing.T
 	store  *redisquota.Store
-	quotas throttle.Quotas
+	quotas quota.Quotas
 	name   string
 	serial int64
 }
 
-func (m *member) request(cost, count int) *throttle.Request {
+func (m *member) request(cost, count int) *store.Request {
 	m.serial++
-	r := &throttle.Request{
+	r := &store.Request{
 		Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: m.name, Serial: m.serial, Hand: make([]int, len(m.quotas)),
 	}
@@ -28,12 +29,12 @@ func (m *member) request(cost, count int) *throttle.Request {
 		for i := range c {
 			c[i] = cost
 		}
-		r.Asks = []throttle.Ask{{Cost: c, Count: count, Within: -1}}
+		r.Asks = []store.Ask{{Cost: c, Count: count, Within: -1}}
 	}
 	return r
 }
 
-func (m *member) send(r *throttle.Request) *throttle.Reply {
+func (m *member) send(r *store.Request) *store.Reply {
 	m.t.Helper()
 	reply, err := m.store.Exchange(m.t.Context(), r)
 	if err != nil {
@@ -43,13 +44,13 @@ func (m *member) send(r *throttle.Request) *throttle.Reply {
 }
 
 // ask asks for count slots of that cost of all quotas.
-func (m *member) ask(cost, count int) *throttle.Reply {
+func (m *member) ask(cost, count int) *store.Reply {
 	m.t.Helper()
 	return m.send(m.request(cost, count))
 }
 
 // granted is how much a reply grants, and within the time from now on.
-func granted(r *throttle.Reply, within time.Duration) (n int) {
+func granted(r *store.Reply, within time.Duration) (n int) {
 	for _, s := range r.Slots {
 		if s.In <= within {
 			n += s.Count

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // sending is what was sent of a slot: somewhere from its instant on until Late after it.
@@ -52,10 +53,10 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 	q := &m.quotas[0]
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(r.Int64N(1e9)) * time.Microsecond)
 	limit := q.N
-	if q.Kind == throttle.TokenBucket {
+	if q.Kind == quota.TokenBucket {
 		limit = q.Burst
 	}
-	var has []throttle.Part
+	var has []store.Part
 	clock(now)
 	m.ask(1, 0) // a new bucket is a drained one
 	now = now.Add(2 * q.Per)
@@ -68,18 +69,18 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 			if r.IntN(8) == 0 {
 				cost = 1 + r.IntN(limit)
 			}
-			req.Asks = append(req.Asks, throttle.Ask{Cost: []int{cost}, Count: 1 + r.IntN(3), Within: time.Duration(r.IntN(3)) * time.Second})
+			req.Asks = append(req.Asks, store.Ask{Cost: []int{cost}, Count: 1 + r.IntN(3), Within: time.Duration(r.IntN(3)) * time.Second})
 		}
 		for len(has) > 0 && r.IntN(3) == 0 {
 			i := r.IntN(len(has))
 			part := 1 + r.IntN(has[i].Cost[0])
-			req.Back = append(req.Back, throttle.Part{Slot: has[i].Slot, Cost: []int{part}})
+			req.Back = append(req.Back, store.Part{Slot: has[i].Slot, Cost: []int{part}})
 			if has[i].Cost[0] -= part; has[i].Cost[0] == 0 {
 				has = slices.Delete(has, i, i+1)
 			}
 		}
 		for _, slot := range m.send(req).Slots {
-			has = append(has, throttle.Part{Slot: slot.ID, Cost: []int{req.Asks[slot.Ask].Cost[0] * slot.Count}})
+			has = append(has, store.Part{Slot: slot.ID, Cost: []int{req.Asks[slot.Ask].Cost[0] * slot.Count}})
 		}
 	}
 	for _, p := range has {
@@ -90,20 +91,20 @@ func play(m *member, r *rand.Rand, clock func(time.Time)) (sends []sending) {
 	return sends
 }
 
-func checkDefinition(t *testing.T, q *throttle.Quota, sends []sending) {
+func checkDefinition(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
 	n, per := int64(q.N), q.Per.Microseconds()
 	switch q.Kind {
-	case throttle.TokenBucket:
+	case quota.TokenBucket:
 		checkBucket(t, q, sends)
-	case throttle.ClockWindow:
+	case quota.ClockWindow:
 		in := map[int64]int64{}
 		for _, s := range sends {
 			if in[s.us/per] += s.n; in[s.us/per] > n {
 				t.Errorf("%d in the window of %d", in[s.us/per], s.us)
 			}
 		}
-	case throttle.EstimatedWindow:
+	case quota.EstimatedWindow:
 		in := map[int64]int64{}
 		for _, s := range sends {
 			window := s.us / per
@@ -132,7 +133,7 @@ func checkDefinition(t *testing.T, q *throttle.Quota, sends []sending) {
 }
 
 // checkBucket: Burst + t·N/Per; if Burst is too small for Late, 1 + (t + Late)·N/Per, at a rate that is lower.
-func checkBucket(t *testing.T, q *throttle.Quota, sends []sending) {
+func checkBucket(t *testing.T, q *quota.Quota, sends []sending) {
 	t.Helper()
 	rate, burst := float64(q.N)/float64(q.Per), float64(q.Burst)
 	slack := 0.0

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // A bucket that the server does not know has no slot before the Horizon is over, and
 // then none that a bucket which was used up to then would not have.
-func checkDrained(t *testing.T, what string, r *throttle.Reply, lost bool) {
+func checkDrained(t *testing.T, what string, r *store.Reply, lost bool) {
 	t.Helper()
 	if r.Lost != lost {
 		t.Errorf("%s: Lost is %v, want %v", what, r.Lost, lost)
@@ -56,10 +57,10 @@ func TestStoreKeyEvicted(t *testing.T) {
 				first := a.ask(1, 20)
 				r := b.request(1, 5)
 				r.Hold = 10 * time.Second
-				r.Statements = []throttle.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
+				r.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
 				b.send(r)
 				r = a.request(1, 0)
-				r.Back = []throttle.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1}}}
+				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1}}}
 				a.send(r)
 			}
 			fill()

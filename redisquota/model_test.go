@@ -11,34 +11,35 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // step is one exchange of a history, and what the model answered.
 type step struct {
 	at   time.Time
-	r    throttle.Request
-	want *throttle.Reply
+	r    store.Request
+	want *store.Reply
 }
 
 // user is a member of a random history.
 type user struct {
 	name   string
 	serial int64
-	has    []throttle.Part
-	sent   *throttle.Request
+	has    []store.Part
+	sent   *store.Request
 }
 
-// history has random members of a throttle.MemoryStore that loses what it does not know, as a server may.
-func history(t *testing.T, r *rand.Rand, quotas throttle.Quotas) (start time.Time, steps []step) {
+// history has random members of a store.Memory that loses what it does not know, as a server may.
+func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Duration(r.IntN(1e6)) * time.Microsecond)
-		model := new(throttle.MemoryStore)
+		model := new(store.Memory)
 		model.Lose()
 		users := make([]user, 1+r.IntN(4))
-		versions := []throttle.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
+		versions := []quota.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
 		for i := range quotas {
 			versions[1][i].N /= 2
 		}
@@ -61,7 +62,7 @@ func history(t *testing.T, r *rand.Rand, quotas throttle.Quotas) (start time.Tim
 				for i := range cost {
 					cost[i] *= s.Count
 				}
-				u.has = append(u.has, throttle.Part{Slot: s.ID, Cost: cost})
+				u.has = append(u.has, store.Part{Slot: s.ID, Cost: cost})
 			}
 			if req.Leave {
 				*u = user{}
@@ -86,7 +87,7 @@ func pause(r *rand.Rand) time.Duration {
 	return d / 4
 }
 
-func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
+func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	if u.sent != nil && r.IntN(10) == 0 {
 		return *u.sent // once more
 	}
@@ -94,13 +95,13 @@ func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
 		u.serial++ // else as if the last one had failed
 	}
 	u.serial = max(u.serial, 1)
-	req := throttle.Request{
+	req := store.Request{
 		Bucket: "api", Quotas: quotas, Late: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
 	}
 	for r.IntN(2) == 0 && len(u.has) > 0 {
 		i := r.IntN(len(u.has))
-		p := throttle.Part{Slot: u.has[i].Slot, Cost: slices.Clone(u.has[i].Cost)}
+		p := store.Part{Slot: u.has[i].Slot, Cost: slices.Clone(u.has[i].Cost)}
 		u.has = slices.Delete(u.has, i, i+1)
 		if r.IntN(2) == 0 {
 			for k := range p.Cost {
@@ -118,7 +119,7 @@ func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
 		c := make([]int, len(quotas))
 		for i, q := range quotas {
 			c[i] = r.IntN(min(max(q.Burst, 1), 4) + 1)
-			if q.Kind != throttle.TokenBucket || q.Debt {
+			if q.Kind != quota.TokenBucket || q.Debt {
 				c[i] = r.IntN(1 + min(q.N, 1+r.IntN(12)))
 			}
 		}
@@ -134,14 +135,14 @@ func (u *user) request(r *rand.Rand, quotas throttle.Quotas) throttle.Request {
 		return req
 	case 3, 4:
 		for range 1 + r.IntN(3) {
-			req.Statements = append(req.Statements, throttle.Statement{
+			req.Statements = append(req.Statements, quota.Statement{
 				Name: string(rune('a' + r.IntN(3))), Limit: 10, Remaining: r.IntN(10),
 				Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: time.Duration(r.IntN(2)) * time.Second,
 			})
 		}
 	}
 	for range r.IntN(4) {
-		ask := throttle.Ask{Cost: cost(), Count: 1 + r.IntN(8), Within: -1}
+		ask := store.Ask{Cost: cost(), Count: 1 + r.IntN(8), Within: -1}
 		if r.IntN(3) == 0 {
 			ask.Within = time.Duration(r.IntN(600)) * time.Millisecond
 		}
@@ -160,7 +161,7 @@ func translate(start time.Time, id int64) int64 {
 
 // snap has what differs by a microsecond or two not differ: an estimate falls below a bound at any
 // instant, which the model knows to the nanosecond.
-func snap(got, want *throttle.Reply) {
+func snap(got, want *store.Reply) {
 	near := func(a, b int64) bool { return max(a-b, b-a) <= 2 }
 	for i := range min(len(got.Slots), len(want.Slots)) {
 		g, w := &got.Slots[i], &want.Slots[i]
@@ -175,7 +176,7 @@ func snap(got, want *throttle.Reply) {
 	}
 }
 
-// TestStoreAgainstModel: the script answers as throttle.MemoryStore does. What it rounds, it rounds
+// TestStoreAgainstModel: the script answers as store.Memory does. What it rounds, it rounds
 // up to whole microseconds; the quotas here are such that nothing else is, but for estimates.
 func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
@@ -211,7 +212,7 @@ func TestStoreAgainstModel(t *testing.T) {
 							want.Statements[k].Reset = 0
 						}
 					}
-					slices.SortFunc(want.Statements, func(a, b throttle.Statement) int { return cmp.Compare(a.Name, b.Name) })
+					slices.SortFunc(want.Statements, func(a, b quota.Statement) int { return cmp.Compare(a.Name, b.Name) })
 					if strings.Contains(text, "estimate") {
 						snap(got, &want)
 					}

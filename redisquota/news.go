@@ -7,25 +7,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // again is how long after a subscription failed there is another one.
 const again = time.Second
 
-// Listen implements [throttle.Store]. All who listen to a Store share one subscription, which is renewed if it
+// Listen implements [store.Store]. All who listen to a Store share one subscription, which is renewed if it
 // fails, until the last of them stops.
-func (s *Store) Listen(bucket string, hear func(throttle.News)) (stop func(), err error) {
+func (s *Store) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
 	if s.Client == nil {
 		return nil, errors.ErrUnsupported
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hears == nil {
-		s.hears = map[string]map[*func(throttle.News)]struct{}{}
+		s.hears = map[string]map[*func(store.News)]struct{}{}
 	}
 	if s.hears[bucket] == nil {
-		s.hears[bucket] = map[*func(throttle.News)]struct{}{}
+		s.hears[bucket] = map[*func(store.News)]struct{}{}
 	}
 	s.hears[bucket][&hear] = struct{}{}
 	if s.listen == nil {
@@ -71,12 +71,12 @@ func (s *Store) heard(message string) {
 		return
 	}
 	s.mu.Lock()
-	hears := make([]func(throttle.News), 0, len(s.hears[bucket]))
+	hears := make([]func(store.News), 0, len(s.hears[bucket]))
 	for hear := range s.hears[bucket] {
 		hears = append(hears, *hear)
 	}
 	s.mu.Unlock()
-	news := throttle.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
+	news := store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
 	for _, hear := range hears {
 		hear(news)
 	}

@@ -6,23 +6,24 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 type (
-	request   = throttle.Request
-	reply     = throttle.Reply
-	part      = throttle.Part
-	statement = throttle.Statement
+	request   = store.Request
+	reply     = store.Reply
+	part      = store.Part
+	statement = quota.Statement
 )
 
 // listen listens, and returns when it is subscribed.
-func listen(t *testing.T, s *redisquota.Store, bucket string) (heard <-chan throttle.News, stop func()) {
+func listen(t *testing.T, s *redisquota.Store, bucket string) (heard <-chan store.News, stop func()) {
 	t.Helper()
-	news := make(chan throttle.News, 16)
-	stop, err := s.Listen(bucket, func(n throttle.News) { news <- n })
+	news := make(chan store.News, 16)
+	stop, err := s.Listen(bucket, func(n store.News) { news <- n })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestStoreNews(t *testing.T) {
 			r := a.request(1, 0)
 			r.Hold = 3 * time.Second
 			a.send(r)
-			for _, news := range []<-chan throttle.News{heard, more} {
+			for _, news := range []<-chan store.News{heard, more} {
 				if n := <-news; n.Hold != 3*time.Second {
 					t.Errorf("heard %v, want to hold for 3s", n)
 				}
@@ -110,10 +111,10 @@ func TestStoreNewsRoom(t *testing.T) {
 			r.Serial++
 			r.Hold, r.Back = time.Second, nil
 			a.send(r)
-			if n := <-heard; n != (throttle.News{Room: true}) {
+			if n := <-heard; n != (store.News{Room: true}) {
 				t.Errorf("heard %+v, want room", n)
 			}
-			if n := <-heard; n != (throttle.News{Hold: time.Second}) {
+			if n := <-heard; n != (store.News{Hold: time.Second}) {
 				t.Errorf("heard %+v, want a hold", n)
 			}
 		})

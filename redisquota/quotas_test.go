@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 // parse returns the quotas of a text as a Limiter sends them to a Store.
-func parse(t *testing.T, text string) throttle.Quotas {
+func parse(t *testing.T, text string) quota.Quotas {
 	t.Helper()
-	quotas, err := throttle.ParseQuotas(text)
+	quotas, err := quota.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,9 +20,9 @@ func parse(t *testing.T, text string) throttle.Quotas {
 			q.Per = time.Second
 		}
 		switch q.Kind {
-		case throttle.TokenBucket:
+		case quota.TokenBucket:
 			q.Burst = max(q.Burst, 1)
-		case throttle.SlidingWindow:
+		case quota.SlidingWindow:
 			if q.Cells == 0 {
 				q.Cells = 10
 			}

@@ -1,5 +1,5 @@
 // Package redisquota keeps the quotas of pacer on Redis or Valkey, so that any number of
-// processes share them: a [throttle.Store].
+// processes share them: a [store.Store].
 //
 //	store := goredis.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}))
 //	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: store}
@@ -12,7 +12,7 @@
 //
 // A [throttle.Limiter] asks for slots, instants of one schedule, for all who wait in it at
 // once, and each of them sleeps until its own. One script does that, with what came back and what
-// the server said, in one atomic step: see [throttle.Store] for the arithmetic. Nobody polls. Time
+// the server said, in one atomic step: see [store.Store] for the arithmetic. Nobody polls. Time
 // is that of the server (TIME) and never runs back in a bucket: if the clock is set back, by up
 // to a minute, time stands still for as long, and beyond that the bucket counts as lost. If it is
 // set forward, so much comes back at once, but no more than a Burst or an N. Only durations
@@ -29,7 +29,7 @@
 //
 // A bucket of one quota takes 650 bytes, and 190 for each further member. That is all for a TokenBucket; a ClockWindow
 // and an EstimatedWindow take 150 more, whatever their N. A SlidingWindow has as many cells as it is divided into
-// and two more, 500 bytes for 10. A SlidingLog and a FixedWindow have one cell for each [throttle.Request.Late] in Per, and no more than
+// and two more, 500 bytes for 10. A SlidingLog and a FixedWindow have one cell for each [store.Request.Late] in Per, and no more than
 // slots: 36 bytes each up to 128 of them, 110 each of more, which is 4 kB for 100 a second, 400 kB for 10000 an hour
 // and 6 MB for 100000 a day. A call reads and writes only the cells which it changes: it takes 25 to 60 times as long as a
 // script that does nothing, and one to five times more for each slot. README.md has the table, and
@@ -57,7 +57,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // Client runs a script on Redis or Valkey. Package goredis has one for go-redis; for other
@@ -74,7 +74,7 @@ type Client interface {
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 
-// Store is a [throttle.Store] on Redis or Valkey. It is safe for concurrent use, by any number of Limiters. It must not be
+// Store is a [store.Store] on Redis or Valkey. It is safe for concurrent use, by any number of Limiters. It must not be
 // copied after its first use.
 type Store struct {
 	// Client is how the server is reached. Required.
@@ -87,11 +87,11 @@ type Store struct {
 	run   atomic.Uint64 // random; tells this Store from others
 
 	mu     sync.Mutex // protects the fields below
-	hears  map[string]map[*func(throttle.News)]struct{}
+	hears  map[string]map[*func(store.News)]struct{}
 	listen context.CancelFunc // ends the subscription; nil if nobody listens
 }
 
-var _ throttle.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 func (s *Store) prefix() string {
 	if s.Prefix == "" {
@@ -110,8 +110,8 @@ func (s *Store) nonce() string {
 	return strconv.FormatUint(s.run.Load(), 36) + "." + strconv.FormatUint(s.calls.Add(1), 36)
 }
 
-// Exchange implements [throttle.Store].
-func (s *Store) Exchange(ctx context.Context, r *throttle.Request) (*throttle.Reply, error) {
+// Exchange implements [store.Store].
+func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // twice runs each script twice, as a client library does which sees no reply.
@@ -52,7 +52,7 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				}
 				// What comes back comes back once, and what costs more does so once.
 				r := a.request(1, 0)
-				r.Back = []throttle.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
+				r.Back = []store.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
 				for i := range quotas {
 					r.Back[0].Cost[i] = 1
 				}
@@ -201,10 +201,10 @@ func TestStoreContextEnds(t *testing.T) {
 
 func TestStoreNeedsClient(t *testing.T) {
 	var s redisquota.Store
-	if _, err := s.Exchange(t.Context(), &throttle.Request{}); err == nil {
+	if _, err := s.Exchange(t.Context(), &store.Request{}); err == nil {
 		t.Error("a Store without a Client answers")
 	}
-	if _, err := s.Listen("api", func(throttle.News) {}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := s.Listen("api", func(store.News) {}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Listen without a Client: %v, want ErrUnsupported", err)
 	}
 }

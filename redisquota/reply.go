@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 var errReply = errors.New("the script's reply cannot be read: the Client must return it as an array of strings")
@@ -37,12 +38,12 @@ func (r *reader) int() int { return int(r.number()) }
 func (r *reader) duration() time.Duration { return time.Duration(r.number()) * time.Microsecond }
 
 // decode reads what 11_exchange.lua writes.
-func decode(flat []string) (*throttle.Reply, error) {
+func decode(flat []string) (*store.Reply, error) {
 	if len(flat) < 2 {
 		return nil, errReply
 	}
 	h := read(flat[0])
-	reply := &throttle.Reply{
+	reply := &store.Reply{
 		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(),
 	}
 	slots, err := strconv.Atoi(flat[1])
@@ -52,7 +53,7 @@ func decode(flat []string) (*throttle.Reply, error) {
 	flat = flat[2:]
 	for _, text := range flat[:slots] {
 		s := read(text)
-		reply.Slots = append(reply.Slots, throttle.Slot{ID: s.number(), In: s.duration(), Ask: s.int(), Count: s.int(), Bound: s.int()})
+		reply.Slots = append(reply.Slots, store.Slot{ID: s.number(), In: s.duration(), Ask: s.int(), Count: s.int(), Bound: s.int()})
 		if s.bad {
 			return nil, errReply
 		}
@@ -61,7 +62,7 @@ func decode(flat []string) (*throttle.Reply, error) {
 		if len(said) < 3 {
 			return nil, errReply
 		}
-		var st throttle.Statement
+		var st quota.Statement
 		if err := json.Unmarshal([]byte(said[2]), &st); err != nil {
 			return nil, errReply
 		}
@@ -72,7 +73,7 @@ func decode(flat []string) (*throttle.Reply, error) {
 		}
 		reply.Statements = append(reply.Statements, st)
 	}
-	slices.SortFunc(reply.Statements, func(a, b throttle.Statement) int {
+	slices.SortFunc(reply.Statements, func(a, b quota.Statement) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Bucket, b.Bucket))
 	})
 	return reply, nil

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // most is the largest number that the script counts to.
 const most = 1 << 50
 
 // check reports what the script could not do exactly.
-func check(r *throttle.Request) error {
+func check(r *store.Request) error {
 	for i := range r.Quotas {
 		q := &r.Quotas[i]
-		clock := q.Kind == throttle.ClockWindow || q.Kind == throttle.EstimatedWindow
+		clock := q.Kind == quota.ClockWindow || q.Kind == quota.EstimatedWindow
 		switch {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind > throttle.EstimatedWindow:
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind > quota.EstimatedWindow:
 			return fmt.Errorf("redisquota: %s: quota %q cannot live in a Store", r.Bucket, q)
 		case clock && q.Per%time.Microsecond != 0:
 			return fmt.Errorf("redisquota: %s: quota %q: Per is %v, want whole microseconds for a window of the clock", r.Bucket, q, q.Per)
@@ -56,7 +57,7 @@ func (a *arguments) costs(c []int, n int) {
 }
 
 // encode writes a request as 02_request.lua reads it.
-func encode(r *throttle.Request, prefix, channel, nonce string) (keys, args []string) {
+func encode(r *store.Request, prefix, channel, nonce string) (keys, args []string) {
 	tag := "{" + prefix + ":" + r.Bucket + "}"
 	keys = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
@@ -100,18 +101,18 @@ func encode(r *throttle.Request, prefix, channel, nonce string) (keys, args []st
 }
 
 // quota writes one, and reports whether it has a key of its own.
-func (a *arguments) quota(q *throttle.Quota) (log bool) {
+func (a *arguments) quota(q *quota.Quota) (log bool) {
 	kind, tag, cell := "log", strconv.Itoa(int(q.Kind))+":"+q.Unit, time.Duration(-1)
 	switch q.Kind {
-	case throttle.TokenBucket:
+	case quota.TokenBucket:
 		kind = "bucket"
-	case throttle.ClockWindow, throttle.EstimatedWindow:
+	case quota.ClockWindow, quota.EstimatedWindow:
 		kind = "clock"
-		if q.Kind == throttle.EstimatedWindow {
+		if q.Kind == quota.EstimatedWindow {
 			kind = "estimate"
 		}
 		tag += ":" + strconv.FormatInt(q.Per.Microseconds(), 10)
-	case throttle.SlidingWindow:
+	case quota.SlidingWindow:
 		cell = q.Per / time.Duration(max(q.Cells, 1))
 	}
 	a.text(kind)
@@ -127,7 +128,7 @@ func (a *arguments) quota(q *throttle.Quota) (log bool) {
 	return kind == "log"
 }
 
-func (a *arguments) back(parts []throttle.Part, n int) {
+func (a *arguments) back(parts []store.Part, n int) {
 	place := len(*a)
 	a.text("")
 	k := int64(0)
@@ -143,7 +144,7 @@ func (a *arguments) back(parts []throttle.Part, n int) {
 
 // statements writes what servers said. Reset and Remaining are the matter of the script; the rest is
 // read by decode again.
-func (a *arguments) statements(all []throttle.Statement) {
+func (a *arguments) statements(all []quota.Statement) {
 	a.number(int64(len(all)))
 	for _, st := range all {
 		rest := st

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/redisquota/internal/server"
 	"github.com/gopacer/pacer/throttle"
@@ -53,7 +54,7 @@ func work(addr string) {
 	store := goredis.New(c)
 	var wait sync.WaitGroup
 	for i, text := range soaked {
-		quotas, err := throttle.ParseQuotas(text)
+		quotas, err := quota.Parse(text)
 		if err != nil {
 			panic(err)
 		}
@@ -206,13 +207,13 @@ func (f *fleet) check(text string, sends []sending, losses []int64, last int64) 
 				}
 				most := float64(q.N)
 				switch {
-				case q.Kind == throttle.TokenBucket:
+				case q.Kind == quota.TokenBucket:
 					most = float64(max(q.Burst, 2)) + float64(q.N)*(span+tardy).Seconds()/q.Per.Seconds()
 				case span > q.Per-tardy:
 					most = float64(len(sends))
-				case q.Kind == throttle.ClockWindow:
+				case q.Kind == quota.ClockWindow:
 					most *= 2 // the end of a window, and the beginning of the next
-				case q.Kind == throttle.EstimatedWindow:
+				case q.Kind == quota.EstimatedWindow:
 					most *= 1.5 // as far as an estimate is off, for what is not even
 				case lost:
 					most *= 1.5
@@ -221,7 +222,7 @@ func (f *fleet) check(text string, sends []sending, losses []int64, last int64) 
 					f.t.Errorf("%s: %d sent in %v, want at most %.0f; lost %v", q, n, span, most, lost)
 					return
 				}
-				if span > 2*q.Per && q.Kind != throttle.TokenBucket {
+				if span > 2*q.Per && q.Kind != quota.TokenBucket {
 					break
 				}
 			}

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // plenty is a quota that never has to be waited for.
-var plenty = Quota{N: math.MaxInt32, Burst: math.MaxInt32}
+var plenty = quota.Quota{N: math.MaxInt32, Burst: math.MaxInt32}
 
 // enoughLeft is an answer that leaves no doubt that more may go.
-var enoughLeft = Answer{Statements: []Statement{{
+var enoughLeft = Answer{Statements: []quota.Statement{{
 	Name: "core", Limit: 1 << 30, Remaining: 1 << 30, Reset: time.Hour, ResetKnown: true, Resolution: time.Second,
 }}}
 
@@ -22,11 +24,11 @@ var enoughLeft = Answer{Statements: []Statement{{
 func kinds() []kind {
 	return []kind{
 		{"no quota", &Limiter{}, Answer{}},
-		{"one quota", &Limiter{Quotas: Quotas{plenty}}, Answer{}},
-		{"two quotas", &Limiter{Quotas: Quotas{plenty, plenty}}, Answer{}},
-		{"a parent", &Limiter{Quotas: Quotas{plenty}, Parent: &Limiter{Quotas: Quotas{plenty}}}, Answer{}},
+		{"one quota", &Limiter{Quotas: quota.Quotas{plenty}}, Answer{}},
+		{"two quotas", &Limiter{Quotas: quota.Quotas{plenty, plenty}}, Answer{}},
+		{"a parent", &Limiter{Quotas: quota.Quotas{plenty}, Parent: &Limiter{Quotas: quota.Quotas{plenty}}}, Answer{}},
 		{"a server's window", &Limiter{SlowStart: true}, enoughLeft},
-		{"a server's window and a quota", &Limiter{SlowStart: true, Quotas: Quotas{plenty}}, enoughLeft},
+		{"a server's window and a quota", &Limiter{SlowStart: true, Quotas: quota.Quotas{plenty}}, enoughLeft},
 	}
 }
 
@@ -169,7 +171,7 @@ const crowded = 10_000
 
 // What it costs to join a line of 10 000 at its end, and to leave it.
 func BenchmarkJoinAndLeaveALine(b *testing.B) {
-	l := &Limiter{Quotas: Quotas{{N: 1, Per: time.Hour}}}
+	l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	gone := make(chan struct{})

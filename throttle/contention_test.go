@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -14,7 +15,7 @@ import (
 func delta(v pacertest.Verdict, _, _ time.Time) throttle.Answer {
 	return throttle.Answer{
 		Hold: ceiled.of(v.RetryAfter), HoldKnown: !v.OK,
-		Statements: []throttle.Statement{{
+		Statements: []quota.Statement{{
 			Limit: v.Limit, Remaining: v.Remaining, Reset: ceiled.of(v.Reset), ResetKnown: true, Resolution: time.Second,
 		}},
 	}
@@ -26,19 +27,19 @@ func epoch(r rounding, hint time.Duration) speech {
 	return func(v pacertest.Verdict, written, sent time.Time) throttle.Answer {
 		date := written.Truncate(time.Second)
 		reset := r.of(written.Add(v.Reset).Sub(date)) // from one whole second to another
-		st := throttle.Statement{Limit: v.Limit, Remaining: v.Remaining}
+		st := quota.Statement{Limit: v.Limit, Remaining: v.Remaining}
 		if reset > 0 || v.Remaining == 0 {
 			st.Reset, st.ResetKnown, st.Resolution = reset, true, time.Second
 			st.Absolute, st.Skew = true, sent.Sub(date)
 		}
-		return throttle.Answer{Hold: hint, HoldKnown: !v.OK && hint > 0, Statements: []throttle.Statement{st}}
+		return throttle.Answer{Hold: hint, HoldKnown: !v.OK && hint > 0, Statements: []quota.Statement{st}}
 	}
 }
 
 // constant says that a limit, which is a rate, is reset in a second, whatever is left.
 func constant(limit int) speech {
 	return func(v pacertest.Verdict, _, _ time.Time) throttle.Answer {
-		return throttle.Answer{Statements: []throttle.Statement{{
+		return throttle.Answer{Statements: []quota.Statement{{
 			Limit: limit, Remaining: v.Remaining, Reset: time.Second, ResetKnown: true, Resolution: time.Second,
 		}}}
 	}

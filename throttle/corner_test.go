@@ -9,13 +9,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were claimed, too.
 func TestDoneChargesWhatWasSpentOfAQuietBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 10 tokens/s burst 10")}
-		grant(t, l, Claim{}).Done(Answer{Spent: Costs{"tokens": 10}})
+		grant(t, l, Claim{}).Done(Answer{Spent: quota.Costs{"tokens": 10}})
 		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
 			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
 		}
@@ -27,8 +29,8 @@ func TestSettleOfABucketInDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
 		g := grant(t, l, tokens(10))
-		g.Settle(Costs{"tokens": 50})
-		g.Settle(Costs{"tokens": 30})
+		g.Settle(quota.Costs{"tokens": 50})
+		g.Settle(quota.Costs{"tokens": 30})
 		if got := l.Forecast(tokens(10)).Wait; got != 3*time.Second {
 			t.Errorf("30 tokens were spent, 10 more may go in %v, want 3s", got)
 		}
@@ -198,12 +200,26 @@ func TestReadingWithoutASlotNeedsNoClose(t *testing.T) {
 			t.Error("not idle: it holds no slot, so nobody has to Close it")
 		}
 		h := grant(t, l, Claim{})
-		h.Done(Answer{Reading: true, Spent: Costs{"tokens": 1}})
+		h.Done(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
 		h.Close()
 		g.Close()
 		time.Sleep(time.Hour)
 		if !l.Idle() {
 			t.Error("not idle after Close")
+		}
+		u := grant(t, l, tokens(1))
+		if !u.Done(Answer{Reading: true, Unsettled: true}).Open {
+			t.Error("does not wait for Close")
+		}
+		time.Sleep(time.Hour)
+		if l.Idle() {
+			t.Error("idle, while a cost is still to be told")
+		}
+		u.Settle(quota.Costs{"tokens": 5})
+		u.Close()
+		time.Sleep(time.Hour)
+		if !l.Idle() {
+			t.Error("not idle when the cost was told")
 		}
 	})
 }
@@ -213,9 +229,8 @@ func TestSettleKnowsWhatDoneWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10"), SlowStart: true}
 		h := grant(t, l, Claim{})
-		h.Share()
-		h.Done(Answer{Spent: Costs{"tokens": 10}})
-		h.Settle(Costs{"tokens": 10})
+		h.Done(Answer{Spent: quota.Costs{"tokens": 10}})
+		h.Settle(quota.Costs{"tokens": 10})
 		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
 			t.Errorf("10 tokens were spent, 10 more may go in %v, want 1s", got)
 		}
@@ -269,7 +284,7 @@ func TestWaiterLeaveTwice(t *testing.T) {
 func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "100/s burst 100, 1 tokens/s burst 3")}
-		_, _, err := l.Join(t.Context(), Claim{N: 10, Costs: Costs{"tokens": 5}})
+		_, _, err := l.Join(t.Context(), Claim{N: 10, Costs: quota.Costs{"tokens": 5}})
 		var e *Error
 		if !errors.As(err, &e) || e.Cost != 5 {
 			t.Errorf("got %v, want a cost of 5 tokens", err)
@@ -331,7 +346,7 @@ func TestReserveOfAScarceLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, reserve := range []float64{0, 0.1} {
 			l := &Limiter{MaxWait: time.Minute, IdleAfter: -1, Rand: noJitter, Reserve: reserve}
-			grant(t, l, Claim{}).Done(Answer{Statements: []Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
+			grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{{Limit: 1000, Remaining: 190, Reset: time.Hour, ResetKnown: true}}})
 			if f := l.Forecast(Claim{}); f.Wait > 40*time.Second {
 				t.Errorf("Reserve %v: %+v, want an hour for what is left: a 91st or a 191st of it", reserve, f)
 			}
@@ -346,7 +361,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		left := 60
 		for i := range 30 { // as much as normals may
 			left--
-			grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []Statement{{
+			grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []quota.Statement{{
 				Limit: 60, Remaining: left, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
@@ -356,7 +371,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		// The server's bucket gains one a second, and others use it up.
 		time.Sleep(20 * time.Second)
 		g := grant(t, l, Claim{Priority: Urgent})
-		g.Done(Answer{Statements: []Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
+		g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
 		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); err == nil {
 			t.Error("29 of 60 remain and 30 are reserved, and a normal one goes")
 		}
@@ -446,7 +461,7 @@ func TestSettleGivesBackNoMoreThanWouldBeThere(t *testing.T) {
 		g := grant(t, l, tokens(10))
 		time.Sleep(time.Second)
 		grant(t, l, tokens(10))
-		g.Settle(Costs{"tokens": 0})
+		g.Settle(quota.Costs{"tokens": 0})
 		if got := l.Forecast(tokens(10)).Wait; got != time.Second {
 			t.Errorf("10 may go in %v; had the first not been claimed, in 1s", got)
 		}
@@ -459,7 +474,7 @@ func TestSettleGivesBackWhatWasAddedLater(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s log")}
 		g := grant(t, l, tokens(2))
 		time.Sleep(100 * time.Millisecond)
-		g.Settle(Costs{"tokens": 10})
+		g.Settle(quota.Costs{"tokens": 10})
 		g.Cancel()
 		if got := l.Forecast(tokens(10)).Wait; got != 0 {
 			t.Errorf("all was given back, and 10 may go in %v", got)

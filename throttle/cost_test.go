@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // claim starts a caller, whose request takes for as long as busy, and returns when it
@@ -30,7 +32,7 @@ func (c *crowd) claim(ctx context.Context, l *Limiter, name string, claim Claim,
 }
 
 // join makes a claim that nothing refuses. The Waiter is nil if it went at once.
-func join(t *testing.T, l *Limiter, c Claim) (Grant, *Waiter) {
+func join(t *testing.T, l *Limiter, c Claim) (*Grant, *Waiter) {
 	t.Helper()
 	g, w, err := l.Join(t.Context(), c)
 	if err != nil {
@@ -40,17 +42,17 @@ func join(t *testing.T, l *Limiter, c Claim) (Grant, *Waiter) {
 }
 
 // grant makes a claim that must go at once.
-func grant(t *testing.T, l *Limiter, c Claim) Grant {
+func grant(t *testing.T, l *Limiter, c Claim) *Grant {
 	t.Helper()
 	g, w := join(t, l, c)
 	if w != nil {
-		t.Fatalf("%+v waits for %+v, want it to go at once", c, w.Forecast)
+		t.Fatalf("%+v waits for %+v, want it to go at once", c, w.forecast)
 	}
 	return g
 }
 
 // tokens is a claim of one request that costs n tokens.
-func tokens(n int) Claim { return Claim{Costs: Costs{"tokens": n}} }
+func tokens(n int) Claim { return Claim{Costs: quota.Costs{"tokens": n}} }
 
 // gone reports whether the wait has ended.
 func gone(w *Waiter) bool {
@@ -82,10 +84,10 @@ func TestCostsOfOtherUnitsAreNotDrawnOn(t *testing.T) {
 		grant(t, &l, tokens(10)).Done(Answer{})
 		for name, c := range map[string]Claim{
 			"no costs":     {},
-			"another unit": {Costs: Costs{Bytes: 50, "points": 1_000_000}},
+			"another unit": {Costs: quota.Costs{quota.Bytes: 50, "points": 1_000_000}},
 			"zero":         tokens(0),
 			"negative":     tokens(-5),
-			"requests":     {Costs: Costs{Requests: 1_000}},
+			"requests":     {Costs: quota.Costs{quota.Requests: 1_000}},
 		} {
 			if f := l.Forecast(c); f != (Forecast{}) {
 				t.Errorf("%s: %+v, want at once", name, f)
@@ -106,11 +108,11 @@ func TestCostsInRequests(t *testing.T) {
 		}{
 			{Claim{}, time.Second / 10},
 			{Claim{N: 10}, time.Second},
-			{Claim{Costs: Costs{Requests: 10}}, time.Second},
-			{Claim{Costs: Costs{Requests: 0}}, time.Second / 10},
-			{Claim{Costs: Costs{Requests: -3}}, time.Second / 10},
-			{Claim{N: 10, Costs: Costs{Requests: 1}}, time.Second}, // N counts
-			{Claim{N: 1, Costs: Costs{Requests: 10}}, time.Second / 10},
+			{Claim{Costs: quota.Costs{quota.Requests: 10}}, time.Second},
+			{Claim{Costs: quota.Costs{quota.Requests: 0}}, time.Second / 10},
+			{Claim{Costs: quota.Costs{quota.Requests: -3}}, time.Second / 10},
+			{Claim{N: 10, Costs: quota.Costs{quota.Requests: 1}}, time.Second}, // N counts
+			{Claim{N: 1, Costs: quota.Costs{quota.Requests: 10}}, time.Second / 10},
 		} {
 			l := Limiter{Quotas: quotas(t, "10/s burst 10")}
 			grant(t, &l, test.c)
@@ -178,10 +180,10 @@ func TestDebt(t *testing.T) {
 func TestDebtInAStackAndAParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := Limiter{Quotas: quotas(t, "100 bytes/s burst 50 debt")}
-		l := Limiter{Quotas: Quotas{{N: 10, Burst: 3}, {N: 1000, Unit: Bytes, Burst: 10, Debt: true}}, Parent: &host}
+		l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 3}, {N: 1000, Unit: quota.Bytes, Burst: 10, Debt: true}}, Parent: &host}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
-			c.claim(t.Context(), &l, name, Claim{Costs: Costs{Bytes: 150}}, 0)
+			c.claim(t.Context(), &l, name, Claim{Costs: quota.Costs{quota.Bytes: 150}}, 0)
 		}
 		// The host's is full again after 1.5 s each time, that of l after 150 ms.
 		c.check(t, "a 0s", "b 1.5s", "c 3s")
@@ -192,7 +194,7 @@ func TestCostsOfWaitersAreCopied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
 		grant(t, &l, tokens(10))
-		costs := Costs{"tokens": 10}
+		costs := quota.Costs{"tokens": 10}
 		_, w := join(t, &l, Claim{Costs: costs})
 		costs["tokens"] = 1
 		time.Sleep(time.Second - 1)
@@ -210,7 +212,7 @@ func TestCostsOfWaitersAreCopied(t *testing.T) {
 
 func TestCostsOfLearnedWindows(t *testing.T) {
 	tells := func(remaining int) Answer {
-		return Answer{Statements: []Statement{
+		return Answer{Statements: []quota.Statement{
 			{Name: "requests", Limit: 100, Remaining: 50, Reset: time.Minute, ResetKnown: true},
 			{Name: "tokens", Unit: "tokens", Limit: 1000, Remaining: remaining, Reset: time.Minute, ResetKnown: true},
 		}}
@@ -229,10 +231,10 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 		if f := l.Forecast(tokens(100)); f != (Forecast{}) {
 			t.Errorf("100 tokens are left: %+v", f)
 		}
-		if _, _, err := l.Join(t.Context(), Claim{NoWait: true, Costs: Costs{"tokens": 101}}); !errors.Is(err, ErrWait) {
+		if _, _, err := l.Join(t.Context(), Claim{NoWait: true, Costs: quota.Costs{"tokens": 101}}); !errors.Is(err, ErrWait) {
 			t.Errorf("101 of 100: %v", err)
 		}
-		g.Settle(Costs{"tokens": 10})
+		g.Settle(quota.Costs{"tokens": 10})
 		g.Done(tells(490)) // the server may have seen h, too, or not
 		available(90)
 		h.Cancel()

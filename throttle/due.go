@@ -1,56 +1,39 @@
 package throttle
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
 
 // open reports whether w may go at now in this bucket alone. What the server
 // allows counts only for those who asked this bucket itself (home): its answers
 // to them are what it was learned from.
-func (l *Limiter) open(now instant, w *want, home bool) bool {
-	if l.hold > now || home && !l.server.open(now, w, l.share(w)) {
+func (l *Limiter) open(now monotime.Time, w *need, home bool) bool {
+	if l.hold > now || home && !l.server.Open(now, &w.Demand, l.share(w)) {
 		return false
 	}
-	if !l.opens(l.limits, now, w) {
+	if !l.stack.Open(now, &w.Demand, w.urgent()) {
 		return false
 	}
-	if l.spare != nil && !w.urgent() && !l.opens(l.spare, now, w) {
-		return false
-	}
-	return l.lease == nil || l.lease.open(now, w)
-}
-
-func (l *Limiter) opens(limits []limit, now instant, w *want) bool {
-	for i, lim := range limits {
-		if lim == nil {
-			continue
-		}
-		n := w.in(&l.quotas[i])
-		if n == 0 {
-			continue
-		}
-		if at, ok := lim.when(now, 0, n); !ok || at > now {
-			return false
-		}
-	}
-	return true
+	return l.link == nil || l.link.lease.Open(now, &w.Demand, w.urgent())
 }
 
 // share is which part of what the server allows w must leave to others.
-func (l *Limiter) share(w *want) float64 {
+func (l *Limiter) share(w *need) float64 {
 	if w.urgent() {
 		return 0
 	}
 	return l.Reserve
 }
 
-// due is when something may go, and what it waits for until then.
-type due struct {
-	at     instant
-	shared instant  // when it could go but for what is reserved: until then it stands in the way of others
-	by     *Limiter // the bucket that stands in the way
-	cause  Cause
-	quota  string
-	cost   int  // what was asked for of the quota, if that is never
-	never  bool // no wait helps
+// obstacle is when a claim may go, and the bucket that stands in its way until then.
+type obstacle struct {
+	limit.Due
+	by *Limiter // nil if none does
 }
 
 // Forecast is how long a claim would wait, as it looks now: not longer than it will,
@@ -63,8 +46,8 @@ type Forecast struct {
 	Never  bool   // the cost is above what a quota ever grants at once
 }
 
-func (d due) forecast(now instant) Forecast {
-	f := Forecast{Wait: d.at.sub(now), Cause: d.cause, Quota: d.quota, Never: d.never}
+func (d obstacle) forecast(now monotime.Time) Forecast {
+	f := Forecast{Wait: d.At.Sub(now), Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
 	if d.by != nil {
 		f.Bucket = d.by.Name
 	}
@@ -75,152 +58,99 @@ func (d due) forecast(now instant) Forecast {
 // it. Some waits end with an answer, and nobody knows when that comes: to set a
 // timer, the longest that they are waited for counts, for a projection (optimist)
 // they do not.
-func (l *Limiter) due(t instant, ahead others, w *want, home, optimist bool) due {
-	from := due{at: t}
+func (l *Limiter) due(now, t monotime.Time, ahead predecessors, w *need, home, optimist bool) limit.Due {
+	from := limit.Due{At: t}
 	if l.hold > t {
-		from.at, from.cause = l.hold, CauseHold
+		from.At, from.Cause = l.hold, limit.Hold
 	}
 	d := from
 	if home {
-		d = l.server.due(d, &ahead.all, w, 0, optimist)
+		d = l.server.Due(d, &ahead.all, &w.Demand, 0, optimist)
 	}
-	d = l.dueOf(l.limits, d, &ahead.all, w, optimist)
-	if l.lease != nil && !d.never {
-		d = l.lease.due(d, &ahead.all, w, false, optimist)
+	d = l.stack.Due(d, &ahead.all, &w.Demand, false, optimist)
+	if l.link != nil && !d.Never {
+		d = l.link.lease.Due(now, d, &ahead.all, &w.Demand, false, optimist)
 	}
-	d.shared = d.at
-	if l.Reserve == 0 || w.urgent() || d.never {
+	d.Unreserved = d.At
+	if l.Reserve == 0 || w.urgent() || d.Never {
 		return d
 	}
 	// What is left is used by others than all of it is: each is reckoned from now.
 	left := from
 	if home {
-		left = l.server.due(left, &ahead.kept, w, l.Reserve, optimist)
+		left = l.server.Due(left, &ahead.unreserved, &w.Demand, l.Reserve, optimist)
 	}
-	left = l.dueOf(l.spare, left, &ahead.kept, w, optimist)
-	if l.lease != nil && !left.never {
-		left = l.lease.due(left, &ahead.kept, w, true, optimist)
+	left = l.stack.Due(left, &ahead.unreserved, &w.Demand, true, optimist)
+	if l.link != nil && !left.Never {
+		left = l.link.lease.Due(now, left, &ahead.unreserved, &w.Demand, true, optimist)
 	}
 	switch {
-	case left.never, left.at > d.at:
-		left.shared = from.at // until then it would have to wait for what is left to it
+	case left.Never, left.At > d.At:
+		left.Unreserved = from.At // until then it would have to wait for what is left to it
 		return left
-	case d.cause == "":
-		left.shared = d.shared
+	case d.Cause == "":
+		left.Unreserved = d.Unreserved
 		return left
 	}
 	return d
-}
-
-// dueOf returns d, or what comes later because of the limits.
-func (l *Limiter) dueOf(limits []limit, d due, ahead *demand, w *want, optimist bool) due {
-	from := d.at
-	for i, lim := range limits {
-		if lim == nil {
-			continue
-		}
-		q := &l.quotas[i]
-		n := w.in(q)
-		if n == 0 {
-			continue
-		}
-		at, ok := lim.when(from, ahead.in(q), n)
-		switch {
-		case !ok:
-			return due{at: at, shared: d.shared, cause: q.cause(), quota: q.label(), cost: n, never: true}
-		case at <= d.at:
-		case q.Kind.slots() && optimist:
-			if d.cause == "" {
-				d.cause, d.quota = q.cause(), q.label()
-			}
-		default:
-			d = due{at: at, shared: d.shared, cause: q.cause(), quota: q.label()}
-		}
-	}
-	return d
-}
-
-// cause is what those who wait for q wait for.
-func (q *Quota) cause() Cause {
-	switch {
-	case q.WarmUp > 0:
-		return CauseWarmUp
-	case q.Kind.slots():
-		return CauseInFlight
-	}
-	return CausePace
 }
 
 // charge takes what w wants from this bucket and all above it at the instant at, and
 // makes g the Grant.
-func (l *Limiter) charge(g *Grant, at, now instant, w *want, p Place) {
-	*g = Grant{l: l, n: w.n, place: p, sent: now, urgent: w.urgent()}
-	if w.of != nil {
-		g.more = &more{asked: w.demand}
+func (l *Limiter) charge(g *Grant, at, now monotime.Time, w *need, p place, c Class) {
+	*g = Grant{l: l, ticket: adaptive.Ticket{Sent: now, N: w.N}, place: p, class: c, urgent: w.urgent()}
+	if w.Costs != nil {
+		g.more = &more{asked: w.Demand}
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.last.Store(int64(now))
-		b.booked = at
-		b.take(b.limits, g, at, w)
-		if !g.urgent {
-			b.take(b.spare, g, at, w)
+		b.lastCharged = at
+		b.stack.Take(at, now, &w.Demand, g.urgent)
+		if b.concurrent {
+			g.hold(b.stack, &w.Demand)
 		}
-		if b.lease != nil {
-			b.lease.take(g, at, now, w)
-		}
-	}
-	g.order, g.probe = l.server.take(now, max(p.since, 1), w, l.share(w))
-}
-
-// take charges g to the limits.
-func (l *Limiter) take(limits []limit, g *Grant, at instant, w *want) {
-	for i, lim := range limits {
-		if lim == nil {
-			continue
-		}
-		n := w.in(&l.quotas[i])
-		if n == 0 {
-			continue
-		}
-		lim.take(at, g.sent, n)
-		if s, ok := lim.(*slots); ok {
-			g.hold(s, n)
+		if b.link != nil {
+			b.link.take(g, at, now, w)
 		}
 	}
+	g.plain = g.more == nil
+	l.server.Take(now, max(p.since, 1), &w.Demand, l.share(w), &g.ticket)
 }
 
 // holdUntil holds the bucket until at, if that is later than until when it is
 // held already, and starts it slowly after that.
-func (l *Limiter) holdUntil(at, now instant) {
+func (l *Limiter) holdUntil(at, now monotime.Time) {
 	if at <= l.hold || at <= now {
 		return
 	}
 	l.hold = at
-	if l.lease != nil {
-		l.lease.later(now, 0) // others are told, if they do not know
+	if l.link != nil {
+		l.link.tell(now)
 	}
-	if l.SlowStart {
-		l.server.restart()
-	}
+	l.server.Restart(false)
 	l.refuseLate(now)
 }
 
 // wake notices that the bucket is new or has idled, and then starts it slowly.
-func (l *Limiter) wake(now instant) {
+func (l *Limiter) wake(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
 	if l.SlowStart && l.idled(now) {
-		set(&l.calm, false)
-		l.server.restart()
-		l.server.delivered = delivered{}
+		set(&l.fastGrant, false)
+		l.server.Restart(true)
 	}
 }
 
 // idled reports whether the bucket is new or has idled.
-func (l *Limiter) idled(now instant) bool {
-	last, after := instant(l.last.Load()), l.idleAfter()
-	return last == 0 || after > 0 && now.sub(last) >= after && l.server.inflight.Load() == 0
+func (l *Limiter) idled(now monotime.Time) bool {
+	return l.last.Load() == 0 || !l.busy(now) && l.server.InFlight() == 0
+}
+
+// busy reports whether something was granted lately, so that the bucket does not idle.
+func (l *Limiter) busy(now monotime.Time) bool {
+	last, after := monotime.Time(l.last.Load()), l.idleAfter()
+	return last != 0 && (after <= 0 || now.Sub(last) < after)
 }
 
 func (l *Limiter) idleAfter() time.Duration {
@@ -228,4 +158,19 @@ func (l *Limiter) idleAfter() time.Duration {
 		return time.Minute
 	}
 	return l.IdleAfter
+}
+
+// maxHold is the longest hold that a server's word is good for.
+func (l *Limiter) maxHold() time.Duration {
+	if l.MaxHold == 0 {
+		return 15 * time.Minute
+	}
+	return max(l.MaxHold, 0)
+}
+
+func (l *Limiter) random() func() float64 {
+	if l.Rand == nil {
+		return rand.Float64
+	}
+	return l.Rand
 }

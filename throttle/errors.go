@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // Why a Limiter did not grant. An [*Error] wraps one of them.
@@ -21,23 +23,24 @@ var (
 	// ErrTooLarge: the cost is above what a quota ever grants at once, its burst or
 	// its N, so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
-	// ErrDismissed: Limiter.Dismiss was called.
-	ErrDismissed = errors.New("dismissed from the line")
 	// ErrCanceled: the caller's context or cancel channel ended the wait.
 	ErrCanceled = errors.New("canceled while waiting")
 )
+
+// errDismissed says that a claim belongs in another bucket.
+var errDismissed = errors.New("throttle: dismissed from the line")
 
 // Cause is what a caller has to wait for.
 type Cause string
 
 // The causes of a wait.
 const (
-	CausePace      Cause = "pace"           // a configured quota
-	CauseWarmUp    Cause = "warm-up"        // a configured quota that is still cold
-	CauseInFlight  Cause = "in flight"      // a configured quota of what is under way
-	CauseHold      Cause = "hold"           // the server told everybody to wait, or Pause was called
-	CauseWindow    Cause = "window used up" // the server says that nothing remains of a limit
-	CauseSlowStart Cause = "slow start"     // one goes first, the others follow what it learns
+	CausePace      = Cause(limit.Pace)      // a configured quota
+	CauseWarmUp    = Cause(limit.WarmUp)    // a configured quota that is still cold
+	CauseInFlight  = Cause(limit.InFlight)  // a configured quota of what is under way
+	CauseHold      = Cause(limit.Hold)      // the server told everybody to wait, or Pause was called
+	CauseWindow    = Cause(limit.Window)    // the server says that nothing remains of a limit
+	CauseSlowStart = Cause(limit.SlowStart) // one goes first, the others follow what it learns
 )
 
 // Error says that the limiter, not the server, refused a call, and why.

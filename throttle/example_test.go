@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -21,7 +23,7 @@ func wait(l *throttle.Limiter) {
 
 // A token every ten minutes, and up to three at once after idling.
 func ExampleLimiter() {
-	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 6, Per: time.Hour, Burst: 3}}}
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 6, Per: time.Hour, Burst: 3}}}
 	for range 3 {
 		if err := l.Wait(context.Background(), 1); err != nil {
 			fmt.Println(err)
@@ -49,7 +51,7 @@ func ExampleLimiter_Acquire() {
 			return
 		}
 		// … the server is asked, and answers …
-		g.Done(throttle.Answer{Statements: []throttle.Statement{
+		g.Done(throttle.Answer{Statements: []quota.Statement{
 			{Name: "core", Limit: 60, Remaining: 1 - remaining, Reset: 5 * time.Minute, ResetKnown: true, Resolution: time.Second},
 		}})
 		wait(&l)
@@ -63,7 +65,7 @@ func ExampleLimiter_Acquire() {
 func ExampleLimiter_quotas() {
 	l := throttle.Limiter{
 		Name:    "api.example.com",
-		Quotas:  throttle.Quotas{{N: 10, Burst: 10}, {Name: "daily", N: 4, Per: 24 * time.Hour, Burst: 4}},
+		Quotas:  quota.Quotas{{N: 10, Burst: 10}, {Name: "daily", N: 4, Per: 24 * time.Hour, Burst: 4}},
 		MaxWait: time.Second,
 	}
 	fmt.Println(l.Wait(context.Background(), 4))
@@ -79,8 +81,8 @@ func ExampleLimiter_quotas() {
 // Users with quotas of their own share that of the whole program: both grant, or
 // neither is charged.
 func ExampleLimiter_parent() {
-	program := &throttle.Limiter{Quotas: throttle.Quotas{{N: 3, Per: time.Hour, Burst: 3}}}
-	own := throttle.Quotas{{N: 2, Per: 8 * time.Hour, Burst: 2}}
+	program := &throttle.Limiter{Quotas: quota.Quotas{{N: 3, Per: time.Hour, Burst: 3}}}
+	own := quota.Quotas{{N: 2, Per: 8 * time.Hour, Burst: 2}}
 	alice := &throttle.Limiter{Quotas: own, Parent: program}
 	bob := &throttle.Limiter{Quotas: own, Parent: program}
 
@@ -97,13 +99,13 @@ func ExampleLimiter_parent() {
 
 // New quotas count from now, also for those who wait already.
 func ExampleLimiter_SetQuotas() {
-	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 1, Per: time.Hour}}}
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
 	fmt.Println(l.Wait(context.Background(), 1))
 	went := make(chan error)
 	go func() { went <- l.Wait(context.Background(), 1) }()
 
 	// The plan was upgraded: no hour's wait.
-	if err := l.SetQuotas(throttle.Quotas{{N: 1000, Per: time.Second}}); err != nil {
+	if err := l.SetQuotas(quota.Quotas{{N: 1000, Per: time.Second}}); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(<-went)
@@ -127,10 +129,36 @@ func ExampleLimiter_Pause() {
 
 // A quota that starts slowly: cold, it grants a third of its rate.
 func ExampleQuota_warmUp() {
-	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 6, Per: time.Hour, WarmUp: 2 * time.Hour}}}
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 6, Per: time.Hour, WarmUp: 2 * time.Hour}}}
 	fmt.Println(l.Wait(context.Background(), 1))
 	wait(&l)
 	// Output:
 	// <nil>
 	// may go in 28m0s for warm-up
+}
+
+// Each customer may send ten requests a minute, and each of its jobs four of them.
+func ExampleGroup() {
+	quotas := map[int]quota.Quotas{ // by the length of the path
+		1: {{N: 10, Per: time.Minute, Burst: 10}},
+		2: {{N: 4, Per: time.Minute, Burst: 4}},
+	}
+	g := throttle.Group{New: func(path []string) *throttle.Limiter {
+		return &throttle.Limiter{Name: strings.Join(path, "/"), Quotas: quotas[len(path)]}
+	}}
+	for _, path := range [][]string{{"ann", "mail"}, {"ann", "sync"}, {"ann", "report"}, {"ben", "mail"}} {
+		l, granted := g.Limiter(path...), 0
+		for {
+			if _, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true}); err != nil {
+				break
+			}
+			granted++
+		}
+		fmt.Printf("%s: %d, and then waits for %s\n", l.Name, granted, l.Forecast(throttle.Claim{}).Bucket)
+	}
+	// Output:
+	// ann/mail: 4, and then waits for ann/mail
+	// ann/sync: 4, and then waits for ann/sync
+	// ann/report: 2, and then waits for ann
+	// ben/mail: 4, and then waits for ben/mail
 }

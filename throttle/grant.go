@@ -1,156 +1,119 @@
 package throttle
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/lease"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
 
 // Grant is the right to send one request now. It is ended by exactly one call of
 // Done, when the server has answered, or of Cancel, if nothing was sent. If the
-// answer is still being read then (Answer.Reading), Close ends that.
+// answer is still being read then, Close ends that.
+//
+// A Grant may be moved to another variable; then only that one is good. Its methods may be
+// called at the same time.
 type Grant struct {
 	l      *Limiter
-	n      int
-	place  Place
-	sent   instant // when it was granted
-	order  uint64  // among the grants and answers of the bucket; zero if nothing was known then
-	probe  bool    // it went to find out what the server allows
-	urgent bool    // nothing of what is left to those that are not urgent was charged
-	more   *more   // nil if it cost requests only, and holds no slot
+	ticket adaptive.Ticket
+	place  place
+	class  Class
+	urgent bool  // nothing of what is left to those that are not urgent was charged
+	plain  bool  // it cost requests only, and holds no slot
+	more   *more // nil if there is no more to know
 }
 
 // more is what only some grants have.
 type more struct {
-	asked   demand
-	parts   []part // what was charged; nil if that is what was asked for
-	slots   []slot // that it holds
-	uses    []use  // of slots of a Store
-	reading bool   // Close will be called
+	asked limit.Demand
+	parts []limit.Part // what was charged; nil if that is what was asked for
+	slots []limit.Slot // that it holds
+	uses  []lease.Use  // of slots of a Store
+	open  bool         // Close will be called
 
 	canceled bool // nothing is left to settle
 }
 
-// slot is a share of a limit on what is under way.
-type slot struct {
-	of *slots
-	n  int
-}
-
-// Place is where the request stood in line: the Claim.Place with which it asks
-// again if the server refuses it.
-func (g Grant) Place() Place { return g.place }
+// Limiter returns the bucket that granted the request.
+func (g *Grant) Limiter() *Limiter { return g.l }
 
 // Time is when the request was granted, by the wall clock of when the Limiter was
 // first used and the monotonic one since.
-func (g Grant) Time() time.Time { return g.l.time(g.sent) }
+func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Lasts reports whether the end of the answer matters: whether the grant holds a slot
-// of an InFlight quota. If not, Answer.Reading changes nothing.
-func (g Grant) Lasts() bool {
-	if g.more == nil {
-		return false
-	}
-	for _, s := range g.more.slots {
-		if s.of.kind == InFlight {
-			return true
-		}
-	}
-	return false
-}
-
-// Answer is what became of a request.
-type Answer struct {
-	// Refused says that the server refused the request because of a limit, and
-	// did nothing.
-	Refused bool
-
-	// Shed says that the request failed in a way in which some servers refuse, such as a
-	// 503 without a Retry-After. Where that is seen to depend on how fast requests
-	// go, it is taken for Refused; see Limiter.Sheds.
-	Shed bool
-
-	// Lost says that no answer came: it may have reached the server or not.
-	Lost bool
-
-	// Reading says that the answer has begun and is being read. Quotas of what is
-	// InFlight wait for Grant.Close then.
-	Reading bool
-
-	// Spent is what the request has cost, where that differs from what was
-	// claimed; see Grant.Settle.
-	Spent Costs
-
-	// Hold is for how long the server wants nobody to ask, and HoldKnown whether
-	// it said so. It is bounded by Limiter.MaxHold.
-	Hold      time.Duration
-	HoldKnown bool
-
-	// Statements is what the server said about its limits.
-	Statements []Statement
-}
-
-// Done ends the grant and learns from the answer. It returns for how long the
-// bucket is held from now on, zero if it is not.
-func (g Grant) Done(a Answer) (held time.Duration) {
-	l := g.l
-	if g.more == nil && a.Spent == nil && !a.tells() && l.quiet.Load() {
-		l.server.inflight.Add(int64(-g.n))
-		return 0
-	}
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.change(now, func() {
-		if a.Spent != nil {
-			g.settle(now, a.Spent)
-		}
-		l.learn(&g, now, &a)
-		g.free(Unanswered)
-		if !a.Reading {
-			g.free(InFlight)
-		} else if g.Lasts() {
-			g.more.reading = true
-			l.reading++
-		}
-	})
-	return max(l.hold.sub(now), 0)
-}
-
-// Close ends the reading of an answer that was Done with Answer.Reading. Later calls
-// do nothing.
-func (g Grant) Close() {
-	if g.more == nil {
+// Close ends the reading of an answer that was Done with Answer.Reading, or with
+// Answer.Unsettled. Later calls do nothing.
+func (g *Grant) Close() {
+	if g.plain {
 		return
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.more.reading {
-		g.more.reading = false
-		g.l.reading--
-		g.l.change(root.now(), func() { g.free(InFlight) })
+	if g.more.open {
+		g.more.open = false
+		g.l.unclosed--
+		g.l.change(root.now(), func() { g.free(quota.InFlight) })
 	}
+}
+
+// askedCosts is what the grant was asked for, nil if only requests were.
+func (g *Grant) askedCosts() *limit.Demand {
+	if g.more == nil {
+		return nil
+	}
+	return &g.more.asked
+}
+
+// costs is what the grant has cost, as far as that is known; nil if only requests were asked for.
+func (g *Grant) costs() *limit.Demand {
+	if g.more == nil {
+		return nil
+	}
+	d := g.cost()
+	return &d
 }
 
 // asked is what the grant was asked for.
-func (g *Grant) asked() demand {
+func (g *Grant) asked() limit.Demand {
 	if g.more != nil {
 		return g.more.asked
 	}
-	return demand{claims: 1, n: g.n}
+	return limit.Demand{Claims: 1, N: g.ticket.N}
 }
 
-// hold notes that the grant holds n of s.
-func (g *Grant) hold(s *slots, n int) {
-	g.Share()
-	g.more.slots = append(g.more.slots, slot{s, n})
+// hold notes what the grant holds of limits on what is under way.
+func (g *Grant) hold(s limit.Stack, d *limit.Demand) {
+	var slots []limit.Slot
+	if g.more != nil {
+		slots = g.more.slots
+	}
+	if slots = s.Slots(slots, d, g.urgent); len(slots) > 0 {
+		g.extend().slots = slots
+	}
+}
+
+// holds reports whether the grant holds slots of a kind.
+func (g *Grant) holds(kind quota.Kind) bool {
+	if g.more == nil {
+		return false
+	}
+	return slices.ContainsFunc(g.more.slots, func(s limit.Slot) bool { return s.Kind == kind })
 }
 
 // free gives back the slots of a kind. It requires that mu is held.
-func (g *Grant) free(kind Kind) {
+func (g *Grant) free(kind quota.Kind) {
 	if g.more == nil {
 		return
 	}
 	kept := g.more.slots[:0]
 	for _, s := range g.more.slots {
-		if s.of.kind == kind {
-			s.of.give(0, 0, s.n)
+		if s.Kind == kind {
+			s.Free()
 		} else {
 			kept = append(kept, s)
 		}
@@ -158,88 +121,24 @@ func (g *Grant) free(kind Kind) {
 	g.more.slots = kept
 }
 
-// learn takes in what became of a request.
-func (l *Limiter) learn(g *Grant, now instant, a *Answer) {
-	l.server.end(g)
-	l.hear(g, now, a)
+// endFast ends a grant of so many requests without the lock, if nobody waits and nothing is
+// known that its answer could confirm.
+func (l *Limiter) endFast(n int) bool {
+	if !l.fastDone.Load() {
+		return false
+	}
+	l.unlocked.Add(int64(-n))
+	if !l.fastDone.Load() { // somebody has learned something meanwhile, and may wait for this
+		root := l.lock()
+		l.change(root.now(), func() {})
+		l.unlock(root)
+	}
+	return true
 }
-
-// hear takes in what the answer says.
-func (l *Limiter) hear(g *Grant, now instant, a *Answer) {
-	s := &l.server
-	if !a.Lost && !a.Refused && len(s.windows) == 0 {
-		a.Refused = s.shed.tell(g, now, a.Shed, l)
-		set(&l.sheds, s.shed.trial != failures)
-	}
-	if a.Refused && a.HoldKnown && a.Hold <= 0 {
-		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
-	}
-	s.learn(g, now, a, l)
-	if l.lease != nil {
-		l.lease.said(now, a.Statements)
-	}
-	if a.Refused || a.HoldKnown {
-		l.refused(g, now, a)
-	} else if !a.Lost {
-		s.refusals = 0
-	}
-}
-
-// refused holds the bucket for as long as the server asks, or, where it does not
-// say or has not meant it, for a time that doubles with each refusal in a row.
-func (l *Limiter) refused(g *Grant, now instant, a *Answer) {
-	s := &l.server
-	// A burst of refusals is one signal: those that were on their way when the
-	// first came back say nothing new.
-	news := g.order >= s.refusedAt
-	if a.Refused && news {
-		s.refusals++
-		s.refusedAt = s.order
-		if s.mute || !s.used(now) {
-			s.delivered.refused(now, a.HoldKnown)
-		}
-		l.cool(now)
-		if l.SlowStart {
-			s.restart()
-		}
-	}
-	hold := max(a.Hold, 0)
-	if a.Refused {
-		if (hold == 0 || s.refusals > 1) && !s.used(now) {
-			hold = max(hold, doubled(firstHold, s.refusals))
-		}
-	}
-	hold = min(hold, l.maxHold())
-	spread := l.jitter(hold)
-	if s.refusals > 1 {
-		// Whoever took what was back may have done so in step with us, and would again.
-		spread *= 50
-	}
-	l.holdUntil(now.add(hold+min(spread, time.Second)), now)
-}
-
-// cool tells the limits that the server pushed back.
-func (l *Limiter) cool(now instant) {
-	for _, limits := range [...][]limit{l.limits, l.spare} {
-		for _, lim := range limits {
-			if lim != nil {
-				lim.cool(now)
-			}
-		}
-	}
-}
-
-// firstHold is how long the bucket is held after a refusal for which the server
-// gave neither a hint nor a reset. It doubles with each further refusal.
-const firstHold = 100 * time.Millisecond
-
-// Sheds reports whether failures (Answer.Shed) are taken for refusals: since a good part of
-// the answers were failures, and as long as fewer are where requests go slower.
-func (l *Limiter) Sheds() bool { return l.sheds.Load() }
 
 // Cancel ends the grant of a request that was not sent: what was charged goes
 // back, exactly, and everybody behind moves up.
-func (g Grant) Cancel() {
+func (g *Grant) Cancel() {
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	now := root.now()
@@ -247,34 +146,35 @@ func (g Grant) Cancel() {
 }
 
 // give takes the grant back. It requires that mu is held.
-func (g *Grant) give(now instant) {
+func (g *Grant) give(now monotime.Time) {
 	parts := g.parts()
 	if g.more != nil {
 		g.more.canceled = true
 	}
 	for b := g.l; b != nil; b = b.Parent {
-		b.booked = now
-		b.settle(b.limits, now, nil, parts)
-		if !g.urgent {
-			b.settle(b.spare, now, nil, parts)
+		b.lastCharged = now
+		b.stack.Settle(now, nil, parts, g.urgent)
+		if b.link != nil {
+			b.link.giveBack(now, g)
 		}
 	}
-	g.giveUses(now)
+	if g.more != nil {
+		g.more.uses = nil
+	}
 	g.end()
 }
 
 // end ends what is under way. It requires that mu is held.
 func (g *Grant) end() {
-	g.free(InFlight)
-	g.free(Unanswered)
-	g.l.server.end(g)
-	g.l.server.seen(g)
+	g.free(quota.InFlight)
+	g.free(quota.Unanswered)
+	g.l.server.End(&g.ticket, g.askedCosts())
+	g.l.server.Looked(&g.ticket)
 }
 
 // forget ends the grant of a caller who will not say how it went.
-func (g Grant) forget() {
-	if g.more == nil && g.l.quiet.Load() {
-		g.l.server.inflight.Add(int64(-g.n))
+func (g *Grant) forget() {
+	if g.plain && g.l.endFast(g.ticket.N) {
 		return
 	}
 	root := g.l.lock()
@@ -284,4 +184,109 @@ func (g Grant) forget() {
 	} else {
 		g.end()
 	}
+}
+
+// Settle tells what the request has really cost, in the units that are among spent;
+// the others stay as they were. What was claimed too much goes back as if it had not
+// been claimed; what was claimed too little is charged now, as a server does that
+// finds it out at the end, and may leave a bucket in debt. Those who wait are timed
+// anew. It may be called at any time, more than once, before Done and after it.
+func (g *Grant) Settle(spent quota.Costs) {
+	root := g.l.lock()
+	defer g.l.unlock(root)
+	now := root.now()
+	g.l.change(now, func() { g.settle(now, spent) })
+}
+
+// extend returns what more is known of g. It requires that mu is held, or that nobody else has g.
+func (g *Grant) extend() *more {
+	if g.more == nil {
+		g.more = &more{asked: g.asked()}
+	}
+	return g.more
+}
+
+func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
+	m := g.extend()
+	if m.canceled {
+		return
+	}
+	m.parts = g.parts()
+	more, less := quota.Costs{}, []limit.Part{}
+	for unit, n := range spent {
+		if unit == "" {
+			unit = quota.Requests
+		}
+		switch diff := max(n, 0) - m.spent(unit); {
+		case diff > 0:
+			more[unit] = diff
+		case diff < 0:
+			less = m.take(less, unit, -diff)
+		}
+	}
+	for b := g.l; b != nil; b = b.Parent {
+		b.lastCharged = now
+		b.stack.Settle(now, more, less, g.urgent)
+		if b.link != nil {
+			b.link.settle(now, g, more, less)
+		}
+	}
+	if len(more) > 0 {
+		m.parts = append(m.parts, limit.Part{At: now, Cost: more})
+	}
+}
+
+// take takes n of a unit back from the latest parts, and adds to less what it took.
+func (m *more) take(less []limit.Part, unit string, n int) []limit.Part {
+	for i := len(m.parts) - 1; i >= 0 && n > 0; i-- {
+		p := &m.parts[i]
+		if k := min(n, p.Cost[unit]); k > 0 {
+			p.Cost[unit] -= k
+			n -= k
+			less = append(less, limit.Part{At: p.At, Cost: quota.Costs{unit: k}})
+		}
+	}
+	return less
+}
+
+// parts returns what was charged.
+func (g *Grant) parts() []limit.Part {
+	if g.more != nil && g.more.parts != nil {
+		return g.more.parts
+	}
+	asked := g.asked()
+	cost := maps.Clone(asked.Costs)
+	if cost == nil {
+		cost = quota.Costs{}
+	}
+	cost[quota.Requests] = asked.N
+	return []limit.Part{{At: g.ticket.Sent, Cost: cost}}
+}
+
+// spent is what the grant has cost in a unit, as far as it is known.
+func (m *more) spent(unit string) (n int) {
+	for _, p := range m.parts {
+		n += p.Cost[unit]
+	}
+	return n
+}
+
+// cost is what the grant has cost, as far as that is known.
+func (g *Grant) cost() limit.Demand {
+	d := g.asked()
+	if g.more == nil || g.more.parts == nil {
+		return d
+	}
+	d.N, d.Costs = g.more.spent(quota.Requests), maps.Clone(d.Costs)
+	for _, p := range g.more.parts {
+		for unit := range p.Cost {
+			if unit != quota.Requests {
+				if d.Costs == nil {
+					d.Costs = quota.Costs{}
+				}
+				d.Costs[unit] = g.more.spent(unit)
+			}
+		}
+	}
+	return d
 }

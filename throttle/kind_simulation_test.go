@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -97,9 +98,9 @@ func TestKindsOfServersAtRandom(t *testing.T) {
 
 // serve has callers make 200 requests, each after a pause, and returns how many the
 // server refused.
-func serve(t *testing.T, quota string, server pacertest.Algorithm, callers int, pause func() time.Duration) (refused int) {
+func serve(t *testing.T, text string, server pacertest.Algorithm, callers int, pause func() time.Duration) (refused int) {
 	t.Helper()
-	qs, err := throttle.ParseQuotas(quota)
+	qs, err := quota.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

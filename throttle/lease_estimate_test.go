@@ -5,6 +5,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestLeaseEstimates: four processes that reckon with four times of what their requests turn out to cost use a
@@ -26,30 +29,30 @@ func TestLeaseEstimates(t *testing.T) {
 		{"1/s, 30000 tokens/m log", 20, 0.8},
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
-			used := func(store Store) (n int) {
+			used := func(shared store.Store) (n int) {
 				synctest.Test(t, func(t *testing.T) {
 					var mu sync.Mutex
 					var wait sync.WaitGroup
 					ctx := until(t, time.Now().Add(span))
 					var limiters []*Limiter
 					for range 4 {
-						l := &Limiter{Name: "api", Quotas: quotas(t, c.quotas), Store: store}
+						l := &Limiter{Name: "api", Quotas: quotas(t, c.quotas), Store: shared}
 						defer l.Close()
 						limiters = append(limiters, l)
 					}
 					for i := range c.workers {
 						l := limiters[0]
-						if store != nil {
+						if shared != nil {
 							l = limiters[i%len(limiters)]
 						}
 						wait.Go(func() {
 							for {
-								g, err := l.Acquire(ctx, Claim{Costs: Costs{"tokens": 2000}})
+								g, err := l.Acquire(ctx, Claim{Costs: quota.Costs{"tokens": 2000}})
 								if err != nil {
 									return
 								}
 								time.Sleep(time.Second)
-								g.Settle(Costs{"tokens": 500})
+								g.Settle(quota.Costs{"tokens": 500})
 								g.Done(Answer{})
 								mu.Lock()
 								n++

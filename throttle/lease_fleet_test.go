@@ -8,13 +8,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // fleet is several processes on one store, and what they did.
 type fleet struct {
-	t     *testing.T
-	store *slowStore
-	start time.Time
+	t      *testing.T
+	shared *slowStore
+	start  time.Time
 
 	mu    sync.Mutex
 	sends []sent
@@ -83,7 +85,7 @@ func TestLeaseFleetSaturated(t *testing.T) {
 		t.Run(fmt.Sprintf("%s by %d", c.text, c.members), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
-				f.store = &slowStore{Store: new(MemoryStore), there: 400 * time.Microsecond, back: 600 * time.Microsecond}
+				f.shared = &slowStore{Store: new(store.Memory), there: 400 * time.Microsecond, back: 600 * time.Microsecond}
 				const span = 60 * time.Second
 				ctx, cancel := context.WithTimeout(t.Context(), span)
 				defer cancel()
@@ -91,7 +93,7 @@ func TestLeaseFleetSaturated(t *testing.T) {
 				var limiters []*Limiter
 				var n float64
 				for i := range c.members {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: f.store}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: f.shared}
 					n = float64(l.Quotas[0].N)
 					limiters = append(limiters, l)
 					for range 4 {

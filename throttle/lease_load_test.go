@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestLeaseLoad: processes that together ask for less than there is, at random, pay one round trip at
@@ -29,13 +31,13 @@ func TestLeaseLoad(t *testing.T) {
 		t.Run(fmt.Sprintf("%s by %d", c.text, c.members), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, 4))
-				store := nearStore()
+				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
 				const span = 30 * time.Second
 				want := 0
 				var limiters []*Limiter
 				for i := range c.members {
-					l := member(t, store, c.text)
+					l := member(t, shared, c.text)
 					limiters = append(limiters, l)
 					for at := time.Duration(0); at < span; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {
 						want++
@@ -78,13 +80,13 @@ func TestLeaseFarLoad(t *testing.T) {
 		t.Run(fmt.Sprintf("%s late %v", c.text, c.late), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(5, 6))
-				store := &slowStore{Store: new(MemoryStore), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
+				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
 				var mu sync.Mutex
 				var wait sync.WaitGroup
 				var waits []time.Duration
 				var limiters []*Limiter
 				for range 2 {
-					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: store, Late: c.late}
+					l := &Limiter{Name: "api", Quotas: quotas(t, c.text), Store: shared, Late: c.late}
 					defer l.Close()
 					limiters = append(limiters, l)
 					for at := time.Duration(0); at < 30*time.Second; at += time.Duration(r.ExpFloat64() / c.perSecond * float64(time.Second)) {

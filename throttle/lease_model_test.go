@@ -11,12 +11,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // rough is a Store as a network makes it: late, failing before and after it was done, repeating
 // what it was told, at once and much later.
 type rough struct {
-	Store
+	store.Store
 	mu    sync.Mutex
 	r     *rand.Rand
 	fails bool
@@ -31,7 +36,7 @@ func (s *rough) random(n int) int {
 
 var errRough = errors.New("connection reset")
 
-func (s *rough) Exchange(ctx context.Context, r *Request) (*Reply, error) {
+func (s *rough) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	time.Sleep(time.Duration(s.random(3000)) * time.Microsecond)
 	what := 100
 	if s.fails {
@@ -58,31 +63,34 @@ func (s *rough) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 
 // sendings is what a random fleet did.
 type sendings struct {
-	quotas Quotas
+	quotas quota.Quotas
 	late   time.Duration
 	sends  []sent // in their order
 	start  time.Time
 }
 
 // play has a random fleet do random things.
-func play(t *testing.T, r *rand.Rand, quotas Quotas, fails bool) (h sendings, store *MemoryStore) {
+func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendings, shared *store.Memory) {
 	t.Helper()
 	h = sendings{quotas: quotas, start: time.Now()}
-	store = new(MemoryStore)
-	net := &rough{Store: store, r: rand.New(rand.NewPCG(r.Uint64(), 0)), fails: fails}
+	shared = new(store.Memory)
+	net := &rough{Store: shared, r: rand.New(rand.NewPCG(r.Uint64(), 0)), fails: fails}
 	members := 1 + r.IntN(8)
 	limiters := make([]*Limiter, members)
 	for i := range limiters {
 		limiters[i] = &Limiter{Name: "api", Quotas: quotas, Store: net, Outage: Closed}
 	}
-	longest := quotas.longest()
-	h.late = limiters[0].late(quotas)
+	longest := time.Duration(0)
+	for _, q := range quotas.Explicit() {
+		longest = max(longest, q.Per)
+	}
+	h.late = limiters[0].late(quotas.Explicit())
 	span := min(4*longest, 4*time.Second)
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	largest := make([]int, len(quotas))
 	for i := range quotas {
-		largest[i] = min(quotas[i].most(), 3)
+		largest[i] = min(quotas[i].Most(), 3)
 	}
 	for range 20 + r.IntN(200) {
 		by := r.IntN(members)
@@ -90,7 +98,7 @@ func play(t *testing.T, r *rand.Rand, quotas Quotas, fails bool) (h sendings, st
 		if r.IntN(3) == 0 {
 			at -= at % (span / 8) // many at once
 		}
-		claim := Claim{Costs: Costs{}, Priority: Priority(r.IntN(3) - 1)}
+		claim := Claim{Costs: quota.Costs{}, Priority: Priority(r.IntN(3) - 1)}
 		for i, q := range quotas {
 			if n := r.IntN(largest[i] + 1); q.Unit != "" && n > 0 {
 				claim.Costs[q.Unit] = n
@@ -140,10 +148,10 @@ func play(t *testing.T, r *rand.Rand, quotas Quotas, fails bool) (h sendings, st
 				return
 			case settle:
 				time.Sleep(after)
-				spent := Costs{}
+				spent := quota.Costs{}
 				for i := range quotas {
 					s.cost[i] /= 2
-					spent[quotas[i].name()] = s.cost[i]
+					spent[limit.UnitName(&quotas[i])] = s.cost[i]
 				}
 				g.Settle(spent)
 			}
@@ -160,72 +168,24 @@ func play(t *testing.T, r *rand.Rand, quotas Quotas, fails bool) (h sendings, st
 	wait.Wait()
 	for _, l := range limiters {
 		for l.Close() != nil {
-			l.lease.closed = false // it may be told again
+			l.link.closed = false // it may be told again
 		}
 	}
 	net.wait.Wait()
 	sort.SliceStable(h.sends, func(i, j int) bool { return h.sends[i].at < h.sends[j].at })
-	return h, store
+	return h, shared
 }
 
 // check tells where a sendings breaks a quota by definition.
 func (h *sendings) check(t *testing.T) {
 	t.Helper()
 	for i, q := range h.quotas {
-		switch q.Kind {
-		case TokenBucket:
-			h.checkBucket(t, i, q)
-		case ClockWindow:
-			in := map[int64]int{}
-			for _, s := range h.sends {
-				window := h.start.Add(s.at).UnixNano() / int64(q.per())
-				if in[window] += s.cost[i]; in[window] > q.N {
-					t.Errorf("%v: more than %d in its window, at %v", q, q.N, s.at)
-				}
-			}
-		case EstimatedWindow:
-			in := map[int64]int{}
-			for _, s := range h.sends {
-				at := h.start.Add(s.at).UnixNano()
-				window, rest := at/int64(q.per()), at%int64(q.per())
-				in[window] += s.cost[i]
-				// cur + prev·(1−u) < N + 1/2, in whole numbers.
-				if s.cost[i] > 0 && 2*(int64(in[window]-q.N)*int64(q.per())+int64(in[window-1])*(int64(q.per())-rest)) > int64(q.per()) {
-					t.Errorf("%v: estimate above %d at %v", q, q.N, s.at)
-				}
-			}
-		default:
-			for j := range h.sends {
-				n := 0
-				for k := j; k < len(h.sends) && h.sends[k].at < h.sends[j].at+q.per(); k++ {
-					n += h.sends[k].cost[i]
-				}
-				if n > q.N {
-					t.Errorf("%v: %d in %v from %v", q, n, q.per(), h.sends[j].at)
-				}
-			}
+		sent := make([]definition.Sent, len(h.sends))
+		for j, s := range h.sends {
+			sent[j] = definition.Sent{At: s.at, N: s.cost[i]}
 		}
-	}
-}
-
-func (h *sendings) checkBucket(t *testing.T, i int, q Quota) {
-	t.Helper()
-	interval := float64(q.per()) / float64(q.N)
-	burst, slack := float64(q.burst()), 0.0
-	if burst < 1+float64(h.late)/interval {
-		// One at a time, and what is due within Late of each other may go at once.
-		p := float64(max(q.per(), time.Second))
-		interval *= (p + float64(h.late)) / p
-		burst, slack = 1, float64(h.late)
-	}
-	for j := range h.sends {
-		n := 0
-		for k := j; k < len(h.sends); k++ {
-			n += h.sends[k].cost[i]
-			span := h.sends[k].at - h.sends[j].at
-			if float64(n)-burst > (float64(span)+slack)/interval+1e-6 {
-				t.Fatalf("%v: %d in %v from %v, late %v", q, n, span, h.sends[j].at, h.late)
-			}
+		if err := definition.Check(explicit(q), h.start, h.late, sent); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -236,7 +196,7 @@ func TestLeaseAgainstDefinition(t *testing.T) {
 		"20/s window", "20/s window grid", "20/s estimate", "20/s log", "20/s sliding", "30/2s sliding 4",
 		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
 	} {
-		quotas, err := ParseQuotas(text)
+		quotas, err := quota.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +216,7 @@ func TestLeaseAgainstDefinition(t *testing.T) {
 // TestLeaseReturnsExactly: what a store has counted in the end is what was sent, to the token.
 func TestLeaseReturnsExactly(t *testing.T) {
 	for _, text := range []string{"500/h log", "500/h window", "500/h window grid", "500/h estimate", "500/h sliding 5", "500 points/h log, 20/s burst 9", "500/h burst 500"} {
-		quotas, err := ParseQuotas(text)
+		quotas, err := quota.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,40 +224,66 @@ func TestLeaseReturnsExactly(t *testing.T) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Minute)
-					h, store := play(t, rand.New(rand.NewPCG(seed, 2)), slices.Clone(quotas), false)
+					h, shared := play(t, rand.New(rand.NewPCG(seed, 2)), slices.Clone(quotas), false)
 					h.check(t)
 					want, full := 0, time.Duration(0)
 					for _, s := range h.sends {
 						want += s.cost[0]
-						full = max(full, s.at) + time.Duration(s.cost[0])*quotas[0].per()/time.Duration(quotas[0].N)
+						full = max(full, s.at) + time.Duration(s.cost[0])*explicit(quotas[0]).Per/time.Duration(quotas[0].N)
 					}
-					var got int64
-					switch l := store.buckets["api"].ledgers[0].(type) {
-					case *slotBucket:
-						store.buckets["api"].fill(store.now() + 1)
-						l.settle(store.now())
-						if d := time.Duration(l.full-1) - full; d > h.late || d < -h.late {
-							t.Errorf("the bucket is full at %v, want %v, within %v", time.Duration(l.full-1), full, h.late)
+					time.Sleep(10 * time.Second) // what came back of slots that were still to come has passed
+					p := probe{t: t, store: shared}
+					for _, q := range quotas {
+						p.quotas = append(p.quotas, plain(q))
+					}
+					if quotas[0].Kind == quota.TokenBucket {
+						in, late := p.first(quotas[0].Burst, -1)
+						if d := time.Since(h.start) + in - late - full; d > h.late || d < -h.late {
+							t.Errorf("the bucket is full %v after %v, want within %v", d, full, h.late)
 						}
 						return
-					case *slotWindow:
-						got = l.log.number() - l.log.left
-					case *slotGrid:
-						switch w := l.limit.(type) {
-						case *fixed:
-							got = w.used
-						case *estimated:
-							got = w.current
-						}
 					}
-					for _, hole := range store.buckets["api"].holes {
-						got -= int64(hole.cost[0])
+					free := quotas[0].N - want
+					if in, _ := p.first(free+1, 0); in == 0 {
+						t.Errorf("the store counts less than %d", want)
 					}
-					if got != int64(want) {
-						t.Errorf("the store counts %d, want %d", got, want)
+					if in, _ := p.first(free, 0); in != 0 {
+						t.Errorf("the store counts more than %d", want)
 					}
 				})
 			})
 		}
 	}
+}
+
+// probe asks a store for slots of the bucket "api", each time as another process.
+type probe struct {
+	t      *testing.T
+	store  store.Store
+	quotas quota.Quotas
+	asked  int
+}
+
+// first returns in how long there is a slot that costs n of the first quota, -1 if there is none
+// within a time, and the Late of the bucket. A negative time is no bound.
+func (p *probe) first(n int, within time.Duration) (in, late time.Duration) {
+	p.t.Helper()
+	p.asked++
+	cost := make([]int, len(p.quotas))
+	cost[0] = n
+	reply := p.exchange(&store.Request{Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 1, Within: within}}})
+	if len(reply.Slots) == 0 {
+		return -1, reply.Late
+	}
+	return reply.Slots[0].In, reply.Late
+}
+
+func (p *probe) exchange(r *store.Request) *store.Reply {
+	p.t.Helper()
+	r.Bucket, r.Quotas, r.Horizon, r.Member = "api", p.quotas, horizon, fmt.Sprint("probe ", p.asked)
+	reply, err := p.store.Exchange(context.Background(), r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 var errDown = errors.New("no route to host")
@@ -24,8 +27,8 @@ func TestLeaseOutage(t *testing.T) {
 		t.Run(fmt.Sprint(c.outage), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				store := nearStore()
-				store.fail = func(int) error {
+				shared := nearStore()
+				shared.fail = func(int) error {
 					if d := time.Since(start); d >= 2*time.Second && d < 8*time.Second {
 						return errDown
 					}
@@ -35,7 +38,7 @@ func TestLeaseOutage(t *testing.T) {
 				f := &fleet{t: t, start: start, each: make([]int, 2)}
 				var limiters []*Limiter
 				for i := range 2 {
-					l := member(t, store, "100/s")
+					l := member(t, shared, "100/s")
 					l.Outage, l.StoreEvent = c.outage, func(e StoreEvent) { events[i] = append(events[i], e) }
 					limiters = append(limiters, l)
 				}
@@ -77,16 +80,16 @@ func TestLeaseOutage(t *testing.T) {
 // TestLeaseNeverReached: nobody knows how many share a store that was never reached.
 func TestLeaseNeverReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		store.fail = func(int) error { return errDown }
-		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s"), Store: store, MaxWait: time.Second}
+		shared := nearStore()
+		shared.fail = func(int) error { return errDown }
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s"), Store: shared, MaxWait: time.Second}
 		start := time.Now()
 		err := l.Wait(t.Context(), 1)
 		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStore || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if s := l.State().Store; s.Down == 0 || !errors.Is(s.Err, errDown) || store.calls.Load() > 6 {
-			t.Errorf("%d calls, state %+v", store.calls.Load(), s)
+		if s := l.State().Store; s.Down == 0 || !errors.Is(s.Err, errDown) || shared.calls.Load() > 6 {
+			t.Errorf("%d calls, state %+v", shared.calls.Load(), s)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -97,10 +100,10 @@ func TestLeaseNeverReached(t *testing.T) {
 // TestLeaseFarStore: a store that is too far away says so, and is not asked all the time.
 func TestLeaseFarStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{Store: new(MemoryStore), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
+		shared := &slowStore{Store: new(store.Memory), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
 		var events []StoreEvent
 		l := &Limiter{
-			Name: "api", Quotas: quotas(t, "100/s"), Store: store, Late: 10 * time.Millisecond,
+			Name: "api", Quotas: quotas(t, "100/s"), Store: shared, Late: 10 * time.Millisecond,
 			StoreEvent: func(e StoreEvent) { events = append(events, e) },
 		}
 		defer l.Close()
@@ -109,8 +112,8 @@ func TestLeaseFarStore(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if len(events) != 1 || events[0].Err == nil || l.State().Store.Err == nil || store.calls.Load() > 100 {
-			t.Errorf("%d calls, events %v", store.calls.Load(), events)
+		if len(events) != 1 || events[0].Err == nil || l.State().Store.Err == nil || shared.calls.Load() > 100 {
+			t.Errorf("%d calls, events %v", shared.calls.Load(), events)
 		}
 	})
 }
@@ -118,7 +121,7 @@ func TestLeaseFarStore(t *testing.T) {
 // TestLeaseLate: if Late is not set, it becomes longer where the store is far away, for all who share it.
 func TestLeaseLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := &slowStore{Store: new(MemoryStore), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
+		far := &slowStore{Store: new(store.Memory), there: 20 * time.Millisecond, back: 20 * time.Millisecond}
 		near := &slowStore{Store: far.Store, there: time.Millisecond, back: time.Millisecond}
 		a, b := member(t, near, "100/s log"), member(t, far, "100/s log")
 		start := time.Now()
@@ -134,7 +137,8 @@ func TestLeaseLate(t *testing.T) {
 			if err := c.l.Wait(t.Context(), 1); err != nil || time.Since(start) != c.want {
 				t.Errorf("%d: after %v, want %v: %v", i, time.Since(start), c.want, err)
 			}
-			if got := far.Store.(*MemoryStore).buckets["api"].late; got != c.late {
+			p := probe{t: t, store: far.Store, quotas: quota.Quotas{plain(quotas(t, "100/s log")[0])}}
+			if got := p.exchange(&store.Request{Serial: 1, Leave: true}).Late; got != c.late {
 				t.Errorf("%d: Late is %v, want %v", i, got, c.late)
 			}
 			if err := c.l.State().Store.Err; err != nil {
@@ -149,12 +153,12 @@ func TestLeaseLost(t *testing.T) {
 	for _, text := range []string{"100/s", "100/s burst 50", "100/s log", "100/s window grid", "100/s estimate"} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := nearStore()
+				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
 				ctx := until(t, f.start.Add(10*time.Second))
 				var lost atomic.Int64
 				for i := range 4 {
-					l := member(t, store, text)
+					l := member(t, shared, text)
 					l.StoreEvent = func(e StoreEvent) {
 						if e.Lost {
 							lost.Add(1)
@@ -165,7 +169,7 @@ func TestLeaseLost(t *testing.T) {
 					}
 				}
 				time.Sleep(4330 * time.Millisecond)
-				store.Store.(*MemoryStore).Lose()
+				shared.Store.(*store.Memory).Lose()
 				f.wait.Wait()
 				if lost.Load() != 4 {
 					t.Errorf("%d of 4 were told", lost.Load())
@@ -185,9 +189,9 @@ func TestLeaseLost(t *testing.T) {
 				}
 				q := quotas(t, text)[0]
 				bound := 100
-				if q.Kind == TokenBucket {
-					bound += q.burst()
-				} else if q.onClock() {
+				if q.Kind == quota.TokenBucket {
+					bound += explicit(q).Burst
+				} else if q.Kind.OnClock() {
 					bound *= 2
 				}
 				if most > bound {

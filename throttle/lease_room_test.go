@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestLeaseRoom: who waits for a slot far ahead goes when something has come back, and the slot
@@ -19,8 +21,8 @@ func TestLeaseRoom(t *testing.T) {
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := nearStore()
-				a, b := member(t, store, c.quotas), member(t, store, c.quotas)
+				shared := nearStore()
+				a, b := member(t, shared, c.quotas), member(t, shared, c.quotas)
 				start := time.Now()
 				g, err := a.Acquire(t.Context(), Claim{N: 9})
 				if err != nil {
@@ -37,10 +39,10 @@ func TestLeaseRoom(t *testing.T) {
 					went <- time.Since(start)
 				}()
 				time.Sleep(2 * time.Second)
-				g.Settle(Costs{Requests: 4})
+				g.Settle(quota.Costs{quota.Requests: 4})
 				g.Done(Answer{})
 				// It is told after a horizon; then come the news, and a call. Three calls were before.
-				if d, want := <-went, 2*time.Second+horizon+7*store.there; d != want {
+				if d, want := <-went, 2*time.Second+horizon+7*shared.there; d != want {
 					t.Errorf("went after %v, want %v", d, want)
 				}
 				if err := b.Wait(t.Context(), 1); err != nil {

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestLeaseNewcomers: those who come later have their share soon, and those who leave leave theirs.
@@ -14,10 +17,10 @@ func TestLeaseNewcomers(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/s", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{t: t, start: time.Now(), each: make([]int, 10)}
-				store := nearStore()
+				shared := nearStore()
 				for i := range 10 {
 					first := time.Duration(i/5) * 5 * time.Second
-					l := member(t, store, fmt.Sprintf("%d/s", n))
+					l := member(t, shared, fmt.Sprintf("%d/s", n))
 					for range 100 {
 						pause := first
 						f.worker(until(t, f.start.Add(15*time.Second)), i, l, func() time.Duration { d := pause; pause = 0; return d })
@@ -48,15 +51,15 @@ func TestLeaseNewcomers(t *testing.T) {
 func TestLeaseLight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{t: t, start: time.Now(), each: make([]int, 6)}
-		store := nearStore()
+		shared := nearStore()
 		end := f.start.Add(20 * time.Second)
 		for i := range 5 {
-			l := member(t, store, "100/s")
+			l := member(t, shared, "100/s")
 			for range 20 {
 				f.worker(until(t, end), i, l, func() time.Duration { return 0 })
 			}
 		}
-		l := member(t, store, "100/s")
+		l := member(t, shared, "100/s")
 		most := time.Duration(0)
 		for range 19 {
 			time.Sleep(time.Second)
@@ -77,9 +80,9 @@ func TestLeaseLight(t *testing.T) {
 func TestLeaseCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
-		store := nearStore()
+		shared := nearStore()
 		for i := range 4 {
-			l := member(t, store, "200/s")
+			l := member(t, shared, "200/s")
 			end := f.start.Add(10 * time.Second)
 			if i == 0 {
 				end = f.start.Add(5 * time.Second)
@@ -91,7 +94,7 @@ func TestLeaseCrash(t *testing.T) {
 			if i == 0 {
 				time.AfterFunc(4999*time.Millisecond, func() {
 					root := l.lock()
-					l.lease.closed = true // it says no more
+					l.link.closed = true // it says no more
 					l.unlock(root)
 				})
 			}
@@ -118,14 +121,14 @@ func TestLeaseCrash(t *testing.T) {
 // TestLeaseRemaining: what the server says to one remains, is known to all.
 func TestLeaseRemaining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "100/s burst 10"), member(t, store, "100/s burst 10")
+		shared := nearStore()
+		a, b := member(t, shared, "100/s burst 10"), member(t, shared, "100/s burst 10")
 		a.Rand, b.Rand = func() float64 { return 0 }, func() float64 { return 0 }
 		g, err := a.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Done(Answer{Statements: []Statement{{Limit: 60, Remaining: 0, Reset: 10 * time.Second, ResetKnown: true, Resolution: time.Second}}})
+		g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 0, Reset: 10 * time.Second, ResetKnown: true, Resolution: time.Second}}})
 		time.Sleep(time.Second)
 		start := time.Now()
 		g, err = b.Acquire(t.Context(), Claim{})
@@ -143,10 +146,10 @@ func TestLeaseRemaining(t *testing.T) {
 // slot.
 func TestLeaseUrgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
+		shared := nearStore()
 		var limiters [2]*Limiter
 		for i := range limiters {
-			limiters[i] = &Limiter{Name: "api", Quotas: quotas(t, "10/s log"), Store: store, Reserve: 0.3}
+			limiters[i] = &Limiter{Name: "api", Quotas: quotas(t, "10/s log"), Store: shared, Reserve: 0.3}
 			defer limiters[i].Close()
 		}
 		start := time.Now()
@@ -178,7 +181,7 @@ func TestLeaseParent(t *testing.T) {
 	for _, above := range []bool{false, true} {
 		t.Run(fmt.Sprint("above ", above), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := nearStore()
+				shared := nearStore()
 				var leaves, all []*Limiter
 				for range 2 {
 					root := &Limiter{Name: "host", Quotas: quotas(t, "20/s burst 10")}
@@ -190,7 +193,7 @@ func TestLeaseParent(t *testing.T) {
 				}
 				for _, l := range all {
 					if (l.Parent == nil) == above {
-						l.Store = store
+						l.Store = shared
 						defer l.Close()
 					}
 				}
@@ -227,13 +230,13 @@ func TestLeaseParents(t *testing.T) {
 	} {
 		t.Run(c.host+" above "+c.leaf, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := nearStore()
+				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
 				for i := range 2 {
-					root := &Limiter{Name: "host", Quotas: quotas(t, c.host), Store: store}
+					root := &Limiter{Name: "host", Quotas: quotas(t, c.host), Store: shared}
 					defer root.Close()
 					for j := range 2 {
-						leaf := &Limiter{Name: fmt.Sprint("leaf", j), Quotas: quotas(t, c.leaf), Store: store, Parent: root}
+						leaf := &Limiter{Name: fmt.Sprint("leaf", j), Quotas: quotas(t, c.leaf), Store: shared, Parent: root}
 						defer leaf.Close()
 						for range 3 {
 							f.worker(until(t, f.start.Add(3*time.Minute)), 2*i+j, leaf, func() time.Duration { return 0 })
@@ -244,7 +247,7 @@ func TestLeaseParents(t *testing.T) {
 				if n := len(f.sends); n < c.want*97/100 || n > c.want*103/100 {
 					t.Errorf("%d went, want %d", n, c.want)
 				}
-				if n := store.calls.Load(); n > int64(3*c.want) {
+				if n := shared.calls.Load(); n > int64(3*c.want) {
 					t.Errorf("%d calls for %d", n, c.want)
 				}
 			})
@@ -255,14 +258,14 @@ func TestLeaseParents(t *testing.T) {
 // TestLeaseScarce: while there is nothing to be had, it is not asked for all the time.
 func TestLeaseScarce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		l := member(t, store, "600/m log")
+		shared := nearStore()
+		l := member(t, shared, "600/m log")
 		f := &fleet{t: t, start: time.Now(), each: make([]int, 1)}
 		for range 2 {
 			f.worker(until(t, f.start.Add(90*time.Second)), 0, l, func() time.Duration { return 0 })
 		}
 		f.wait.Wait()
-		if n := store.calls.Load(); len(f.sends) != 1200 || n > 400 {
+		if n := shared.calls.Load(); len(f.sends) != 1200 || n > 400 {
 			t.Errorf("%d calls for %d, want 1200", n, len(f.sends))
 		}
 	})
@@ -271,8 +274,8 @@ func TestLeaseScarce(t *testing.T) {
 // TestLeaseClose gives back what is in hand, and ends waits.
 func TestLeaseClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		tl := &timeline{start: time.Now()}
 		tl.ask(t.Context(), "a1", a, 1)
 		tl.ask(t.Context(), "a2", a, 1)
@@ -289,7 +292,8 @@ func TestLeaseClose(t *testing.T) {
 		if err := a.Wait(t.Context(), 1); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		if n := len(store.Store.(*MemoryStore).buckets["api"].members); n != 1 {
+		p := probe{t: t, store: shared.Store, quotas: quota.Quotas{plain(quotas(t, "10/s")[0])}}
+		if n := p.exchange(&store.Request{Serial: 1, Leave: true}).Members; n != 1 {
 			t.Errorf("%d members", n)
 		}
 		if err := new(Limiter).Close(); err != nil {
@@ -301,31 +305,31 @@ func TestLeaseClose(t *testing.T) {
 // TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged.
 func TestLeaseSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "1000 tokens/m log"), member(t, store, "1000 tokens/m log")
-		g, err := a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 900}})
+		shared := nearStore()
+		a, b := member(t, shared, "1000 tokens/m log"), member(t, shared, "1000 tokens/m log")
+		g, err := a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 900}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		g.Settle(Costs{"tokens": 400})
+		g.Settle(quota.Costs{"tokens": 400})
 		g.Done(Answer{})
 		time.Sleep(time.Second)
 		start := time.Now()
-		g, err = b.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 600}})
+		g, err = b.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 600}})
 		if err != nil || time.Since(start) != 500*time.Microsecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		g.Done(Answer{Spent: Costs{"tokens": 700}})
+		g.Done(Answer{Spent: quota.Costs{"tokens": 700}})
 		time.Sleep(57 * time.Second) // 400 leave a minute after they went
 		start = time.Now()
-		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 300}}); err != nil || time.Since(start) > time.Millisecond {
+		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start) > time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
 			t.Error(err)
 		}
-		if _, err = a.Acquire(t.Context(), Claim{Costs: Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {
+		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}
 	})
@@ -345,15 +349,15 @@ func TestLeaseValidate(t *testing.T) {
 		{"api", "5/s log", time.Second, false},
 		{"api", "5/s log", time.Second / 2, true},
 	} {
-		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Late: c.late, Store: new(MemoryStore), MaxWait: time.Minute}
+		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Late: c.late, Store: new(store.Memory), MaxWait: time.Minute}
 		if err := l.Wait(t.Context(), 1); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 		l.Close()
 	}
 	for text, ok := range map[string]bool{"10/s": false, "10/s burst 3": false, "10/s burst 20": true, "600/m log": true} {
-		root := &Limiter{Name: "root", Quotas: quotas(t, text), Store: new(MemoryStore)}
-		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s"), Store: new(MemoryStore), Parent: root}
+		root := &Limiter{Name: "root", Quotas: quotas(t, text), Store: new(store.Memory)}
+		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s"), Store: new(store.Memory), Parent: root}
 		if err := l.Wait(t.Context(), 1); (err == nil) != ok {
 			t.Errorf("%s above a store: %v", text, err)
 		}
@@ -365,8 +369,8 @@ func TestLeaseValidate(t *testing.T) {
 // TestLeaseSetQuotas: quotas that change keep what was charged to them.
 func TestLeaseSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s log"), member(t, store, "10/s log")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s log"), member(t, shared, "10/s log")
 		for range 10 {
 			if err := a.Wait(t.Context(), 1); err != nil {
 				t.Fatal(err)

@@ -10,18 +10,20 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // slowStore is a Store at a distance.
 type slowStore struct {
-	Store
+	store.Store
 	there, back time.Duration
 	fail        func(n int) error // of the n-th call, before it is done
 	silent      bool              // it has no news
 	calls       atomic.Int64
 }
 
-func (s *slowStore) Exchange(ctx context.Context, r *Request) (*Reply, error) {
+func (s *slowStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	n := int(s.calls.Add(1))
 	time.Sleep(s.there)
 	if s.fail != nil {
@@ -34,7 +36,7 @@ func (s *slowStore) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 	return reply, err
 }
 
-func (s *slowStore) Listen(bucket string, hear func(News)) (stop func(), err error) {
+func (s *slowStore) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
 	if s.silent {
 		return nil, errors.ErrUnsupported
 	}
@@ -43,11 +45,11 @@ func (s *slowStore) Listen(bucket string, hear func(News)) (stop func(), err err
 
 // nearStore is one half a millisecond away.
 func nearStore() *slowStore {
-	return &slowStore{Store: new(MemoryStore), there: 250 * time.Microsecond, back: 250 * time.Microsecond}
+	return &slowStore{Store: new(store.Memory), there: 250 * time.Microsecond, back: 250 * time.Microsecond}
 }
 
 // member is a process of a test.
-func member(t *testing.T, s Store, text string) *Limiter {
+func member(t *testing.T, s store.Store, text string) *Limiter {
 	t.Helper()
 	l := &Limiter{Name: "api", Quotas: quotas(t, text), Store: s}
 	t.Cleanup(func() { l.Close() })
@@ -89,8 +91,8 @@ func (tl *timeline) check(t *testing.T, want ...string) {
 // they asked, and each process asks once for all who wait.
 func TestLeaseTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		tl := &timeline{start: time.Now()}
 		tl.ask(t.Context(), "a1", a, 1)
 		tl.ask(t.Context(), "a2", a, 1)
@@ -101,7 +103,7 @@ func TestLeaseTurns(t *testing.T) {
 		time.Sleep(time.Second)
 		// A slot each 101 ms, from when the first call arrived, and a quarter of a millisecond back.
 		tl.check(t, "a1 500µs", "a2 101.5ms", "a3 202.5ms", "b1 303.5ms", "b2 404.5ms")
-		if n := store.calls.Load(); n != 4 { // a1; a2 and a3; b1; b2
+		if n := shared.calls.Load(); n != 4 { // a1; a2 and a3; b1; b2
 			t.Errorf("%d calls", n)
 		}
 	})
@@ -110,8 +112,8 @@ func TestLeaseTurns(t *testing.T) {
 // TestLeaseCancel: the slot of who gives up goes to who asks next, at the same instant.
 func TestLeaseCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		tl := &timeline{start: time.Now()}
 		ctx, cancel := context.WithCancel(t.Context())
 		tl.ask(t.Context(), "a1", a, 1)
@@ -133,9 +135,9 @@ func TestLeaseCancel(t *testing.T) {
 // elsewhere.
 func TestLeaseCancelGranted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s log"), member(t, store, "10/s log")
-		grants := make([]Grant, 10)
+		shared := nearStore()
+		a, b := member(t, shared, "10/s log"), member(t, shared, "10/s log")
+		grants := make([]*Grant, 10)
 		for i := range grants {
 			var err error
 			if grants[i], err = a.Acquire(t.Context(), Claim{}); err != nil {
@@ -161,8 +163,8 @@ func TestLeaseCancelGranted(t *testing.T) {
 // store has said that.
 func TestLeaseDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		tl := &timeline{start: time.Now()}
 		for i := range 3 {
 			tl.ask(t.Context(), fmt.Sprint("a", i+1), a, 1)
@@ -183,8 +185,8 @@ func TestLeaseDeadline(t *testing.T) {
 // TestLeaseNoWait: who does not want to wait learns within a round trip whether it may go.
 func TestLeaseNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := nearStore()
-		a, b := member(t, store, "10/s"), member(t, store, "10/s")
+		shared := nearStore()
+		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		start := time.Now()
 		if _, err := a.Acquire(t.Context(), Claim{NoWait: true}); err != nil || time.Since(start) != 500*time.Microsecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
@@ -211,9 +213,9 @@ func TestLeaseHold(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		t.Run(fmt.Sprint("silent ", silent), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := nearStore()
-				store.silent = silent
-				a, b := member(t, store, "10/s"), member(t, store, "10/s")
+				shared := nearStore()
+				shared.silent = silent
+				a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 				a.Rand = func() float64 { return 0 }
 				tl := &timeline{start: time.Now()}
 				g, err := a.Acquire(t.Context(), Claim{})

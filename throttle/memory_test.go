@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
 
 // keep writes and reads a memory, as from one run of a program to the next.
-func keep(t *testing.T, m Memory) (kept Memory) {
+func keep(t *testing.T, m adaptive.Memory) (kept adaptive.Memory) {
 	t.Helper()
 	text, err := json.Marshal(m)
 	if err == nil {
@@ -28,15 +30,15 @@ func TestMemoryOfAWindow(t *testing.T) {
 		a := server10(t)
 		a.get().Done(says(4, time.Minute))
 		a.get() // in flight, and may have been counted
-		m := keep(t, a.l.Memory())
+		m := keep(t, a.l.memory())
 		reset := time.Now().Add(time.Minute)
-		want := Memory{Windows: []WindowMemory{{Limit: 10, Remaining: 3, Early: reset, Late: reset}}}
+		want := adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Remaining: 3, Early: reset, Late: reset}}}
 		if diff := cmp.Diff(want, m); diff != "" {
 			t.Fatal(diff)
 		}
 		time.Sleep(10 * time.Second)
 		b := server10(t)
-		b.l.Remember(m)
+		b.l.remember(m)
 		b.wantOpen(1) // it starts slowly, as ever
 		b.get().Done(says(2, 50*time.Second))
 		b.wantOpen(2)
@@ -56,17 +58,17 @@ func TestMemoryThatIsOutOfDate(t *testing.T) {
 		a := server10(t)
 		a.get().Done(says(0, time.Minute))
 		a.l.Pause(30 * time.Second)
-		m := keep(t, a.l.Memory())
+		m := keep(t, a.l.memory())
 		for after, want := range map[time.Duration]time.Duration{
 			0: time.Minute, 20 * time.Second: 40 * time.Second, 59 * time.Second: time.Second, time.Minute: 0, time.Hour: 0,
 		} {
 			synctest.Wait()
 			later := m
 			later.Held = m.Held.Add(-after)
-			later.Windows = []WindowMemory{m.Windows[0]}
+			later.Windows = []adaptive.WindowMemory{m.Windows[0]}
 			later.Windows[0].Early, later.Windows[0].Late = m.Windows[0].Early.Add(-after), m.Windows[0].Late.Add(-after)
 			b := server10(t)
-			b.l.Remember(later)
+			b.l.remember(later)
 			if f := b.l.Forecast(Claim{}); f.Wait != want {
 				t.Errorf("%v later: %v to wait, want %v", after, f.Wait, want)
 			}
@@ -84,13 +86,13 @@ func TestMemoryOfASilentServer(t *testing.T) {
 			}
 			a.get().Done(Answer{Refused: true})
 		}
-		m := keep(t, a.l.Memory())
+		m := keep(t, a.l.memory())
 		if m.Rate < 8 || m.Rate > 10 || len(m.Windows) > 0 {
 			t.Fatalf("%+v is remembered, want a rate of 9.5 or less", m)
 		}
 		time.Sleep(30 * time.Second)
 		b := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
-		b.l.Remember(m)
+		b.l.remember(m)
 		start := time.Now()
 		for range 20 {
 			b.get().Done(Answer{})
@@ -100,8 +102,8 @@ func TestMemoryOfASilentServer(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		c := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
-		c.l.Remember(m) // of a time that is idling
-		if c.l.Memory().Rate != 0 {
+		c.l.remember(m) // of a time that is idling
+		if c.l.memory().Rate != 0 {
 			t.Error("a rate is remembered for longer than IdleAfter")
 		}
 	})
@@ -111,7 +113,7 @@ func TestMemoryOfAServerThatRefills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := time.Now().Add(time.Hour)
 		a := asker{t, &Limiter{Rand: noJitter}}
-		a.l.Remember(Memory{Windows: []WindowMemory{{Limit: 10, Late: late, Early: late, Refill: 2}}})
+		a.l.remember(adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Late: late, Early: late, Refill: 2}}})
 		start := time.Now()
 		a.get()
 		a.get()
@@ -125,7 +127,7 @@ func TestMemoryIsNotTakenForNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		a.get().Done(says(9, time.Minute))
-		a.l.Remember(Memory{Held: time.Now().Add(time.Minute), Windows: []WindowMemory{{Late: time.Now().Add(time.Minute)}}})
+		a.l.remember(adaptive.Memory{Held: time.Now().Add(time.Minute), Windows: []adaptive.WindowMemory{{Late: time.Now().Add(time.Minute)}}})
 		a.wantOpen(9)
 	})
 }
@@ -134,27 +136,27 @@ func TestMemoryIsNotTakenForNews(t *testing.T) {
 // requests back for MaxHold.
 func TestMemoryMayBeNonsense(t *testing.T) {
 	ever := time.Unix(1<<50, 0)
-	for _, m := range []Memory{
+	for _, m := range []adaptive.Memory{
 		{Held: ever},
 		{Rate: math.Inf(1), At: ever},
 		{Rate: math.NaN(), Growth: math.NaN()},
 		{Rate: -1},
 		{Rate: 1e-300, Growth: -1},
-		{Windows: make([]WindowMemory, 1000)},
-		{Windows: []WindowMemory{{Limit: math.MinInt, Remaining: math.MinInt, Early: ever, Late: ever, Resolution: math.MinInt64, Span: math.MinInt64}}},
-		{Windows: []WindowMemory{{Limit: math.MaxInt, Remaining: 0, Early: time.Unix(-1<<50, 0), Late: ever, Resolution: math.MaxInt64, Span: math.MaxInt64}}},
-		{Windows: []WindowMemory{{Limit: 5, Late: ever, Refill: math.Inf(1)}}},
-		{Windows: []WindowMemory{{Limit: 5, Late: ever, Refill: 1e-300}}},
+		{Windows: make([]adaptive.WindowMemory, 1000)},
+		{Windows: []adaptive.WindowMemory{{Limit: math.MinInt, Remaining: math.MinInt, Early: ever, Late: ever, Resolution: math.MinInt64, Span: math.MinInt64}}},
+		{Windows: []adaptive.WindowMemory{{Limit: math.MaxInt, Remaining: 0, Early: time.Unix(-1<<50, 0), Late: ever, Resolution: math.MaxInt64, Span: math.MaxInt64}}},
+		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Refill: math.Inf(1)}}},
+		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Refill: 1e-300}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
-			a.l.Remember(m)
+			a.l.remember(m)
 			start := time.Now()
 			a.get().Done(Answer{})
 			if waited := time.Since(start); waited > 16*time.Minute {
 				t.Errorf("%+v: waited %v", m, waited)
 			}
-			if n := len(a.l.Memory().Windows); n > maxWindows {
+			if n := len(a.l.memory().Windows); n > 16 {
 				t.Errorf("%d windows", n)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // model is a Limiter by definition: every millisecond all buckets gain their rate,
@@ -17,7 +19,7 @@ import (
 type model struct {
 	now     int // ms
 	held    int // nothing goes before
-	quotas  []Quota
+	quotas  []quota.Quota
 	tokens  []int // thousandths
 	spills  []spill
 	waiting []*modelWaiter
@@ -59,7 +61,7 @@ func (m *model) give(w *modelWaiter) {
 
 // follow has what was charged to a quota stay with it: with an equal one if there is
 // one, else with the one that takes its place.
-func (m *model) follow(old []Quota) {
+func (m *model) follow(old []quota.Quota) {
 	tokens, spills, taken := make([]int, len(old)), make([]spill, len(old)), make([]bool, len(old))
 	left := map[int]bool{}
 	for i := range old {
@@ -113,7 +115,7 @@ func TestLimiterAgainstModel(t *testing.T) {
 
 func againstModel(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	quotas := func(qs Quotas) Quotas {
+	quotas := func(qs quota.Quotas) quota.Quotas {
 		for i := range qs {
 			for _, divisor := range []int{2, 2, 5} {
 				if qs[i].N%divisor == 0 && r.IntN(3) == 0 {
@@ -124,8 +126,8 @@ func againstModel(t *testing.T, r *rand.Rand) {
 		}
 		return qs
 	}
-	l := &Limiter{Quotas: quotas([]Quota{{N: 200}, {N: 100}, {N: 50}}[:1+r.IntN(3)])}
-	m := &model{quotas: append([]Quota(nil), l.Quotas...)}
+	l := &Limiter{Quotas: quotas([]quota.Quota{{N: 200}, {N: 100}, {N: 50}}[:1+r.IntN(3)])}
+	m := &model{quotas: append([]quota.Quota(nil), l.Quotas...)}
 	for _, q := range m.quotas {
 		m.tokens, m.spills = append(m.tokens, q.Burst*1000), append(m.spills, spill{})
 	}
@@ -133,7 +135,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 	type claim struct {
 		*modelWaiter
 		waiter  *Waiter
-		grant   Grant
+		grant   *Grant
 		granted bool
 	}
 	var claims []*claim // not settled
@@ -145,7 +147,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 			}
 			select {
 			case <-c.waiter.ready:
-				c.grant, c.granted = c.waiter.grant, true
+				c.grant, c.granted = &c.waiter.grant, true
 				if c.waiter.err != nil {
 					t.Fatalf("claim %d: %v", c.id, c.waiter.err)
 				}
@@ -203,10 +205,10 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				m.held = min(m.held, m.now)
 				m.grant()
 			case k == 18:
-				old := append([]Quota(nil), m.quotas...)
+				old := append([]quota.Quota(nil), m.quotas...)
 				m.quotas = quotas(m.quotas)
 				m.follow(old)
-				if err := l.SetQuotas(append(Quotas(nil), m.quotas...)); err != nil {
+				if err := l.SetQuotas(append(quota.Quotas(nil), m.quotas...)); err != nil {
 					t.Fatal(err)
 				}
 				m.cut()

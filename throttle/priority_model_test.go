@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // ranked is a tree of Limiters by definition: of a bucket and those below it, who waits
@@ -180,9 +182,9 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b := &m.buckets[i]
 		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
 		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
-		ls[i] = &Limiter{Quotas: Quotas{{N: b.rate, Burst: b.burst}}, Ageing: ageing}
+		ls[i] = &Limiter{Quotas: quota.Quotas{{N: b.rate, Burst: b.burst}}, Ageing: ageing}
 		if i > 0 {
-			ls[i].Quotas = Quotas{{N: b.burst, Kind: InFlight, Unit: "slots"}}
+			ls[i].Quotas = quota.Quotas{{N: b.burst, Kind: quota.InFlight, Unit: "slots"}}
 		}
 		if h.half {
 			ls[i].Reserve = 0.5
@@ -194,7 +196,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 	type claim struct {
 		*rankedWaiter
 		waiter *Waiter
-		grant  Grant
+		grant  *Grant
 	}
 	var waiting, granted []*claim
 	went := 0
@@ -209,7 +211,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				return false
 			}
 			if c.waiter != nil {
-				if c.grant = c.waiter.grant; c.waiter.err != nil {
+				if c.grant = &c.waiter.grant; c.waiter.err != nil {
 					t.Fatal(c.waiter.err)
 				}
 			}
@@ -219,9 +221,9 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		})
 	}
 	number := 0
-	ask := func(c *claim, place Place) {
+	ask := func(c *claim, at Place) {
 		t.Helper()
-		if place == (Place{}) {
+		if at == (Place{}) {
 			number++
 			c.number, c.since = number, m.now
 		}
@@ -229,7 +231,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b := &m.buckets[c.in]
 		b.waiting = append(b.waiting, c.rankedWaiter)
 		m.serve()
-		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: Costs{"slots": c.n}, Priority: c.priority, Place: place})
+		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": c.n}, Priority: c.priority, After: placed(at)})
 		waiting = append(waiting, c)
 		check()
 	}
@@ -275,7 +277,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				}
 				check()
 				c.priority = Priority(r.IntN(3) - 1)
-				ask(c, c.waiter.Place())
+				ask(c, c.waiter.place)
 			case k < 18 && len(granted) > 0:
 				i := len(granted) - 1 - r.IntN(min(len(granted), 5))
 				c := granted[i]
@@ -293,7 +295,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 					m.serve()
 					c.grant.Done(Answer{})
 					check()
-					ask(&claim{rankedWaiter: c.rankedWaiter}, c.grant.Place())
+					ask(&claim{rankedWaiter: c.rankedWaiter}, c.grant.place)
 				default:
 					m.serve()
 					c.grant.Done(Answer{})
@@ -317,7 +319,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.len(), l.line.own)
 		}
 		for _, sum := range l.line.sum {
-			if sum.claims != 0 || sum.n != 0 || len(sum.of) != 0 {
+			if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {
 				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
 			}
 		}

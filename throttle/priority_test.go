@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 func TestPriorityOrder(t *testing.T) {
@@ -59,7 +62,7 @@ func TestPriorityAgeingBound(t *testing.T) {
 		t.Run(fmt.Sprint(test.priority, " behind ", test.others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const ageing = 5 * time.Second
-				l := Limiter{Quotas: Quotas{{N: 10}}, Ageing: ageing}
+				l := Limiter{Quotas: quota.Quotas{{N: 10}}, Ageing: ageing}
 				grant(t, &l, Claim{})
 				start := time.Now()
 				_, w := join(t, &l, Claim{Priority: test.priority})
@@ -92,8 +95,8 @@ func TestPriorityAgeingBound(t *testing.T) {
 
 func TestPriorityStrictStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, ageing := range []time.Duration{-1, 1<<63 - 1, ages, ages + 1} {
-			l := Limiter{Quotas: Quotas{{N: 1, Per: time.Minute}}, Ageing: ageing}
+		for _, ageing := range []time.Duration{-1, 1<<63 - 1, monotime.Longest, monotime.Longest + 1} {
+			l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute}}, Ageing: ageing}
 			grant(t, &l, Claim{})
 			_, b := join(t, &l, Claim{Priority: Background})
 			_, n := join(t, &l, Claim{})
@@ -170,7 +173,7 @@ func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 		g.Done(Answer{})
 		c := newCrowd()
 		c.claim(t.Context(), &l, "n1", Claim{}, 0)
-		c.claim(t.Context(), &l, "again", Claim{Priority: Background, Place: g.Place()}, 0) // as of 0, and a step behind
+		c.claim(t.Context(), &l, "again", Claim{Priority: Background, After: g}, 0) // as of 0, and a step behind
 		time.Sleep(2200 * time.Millisecond)
 		c.claim(t.Context(), &l, "n2", Claim{}, 0)
 		time.Sleep(500 * time.Millisecond)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // rush is how many of a priority may go at once.
@@ -142,18 +144,18 @@ func TestReserveGivenBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Quotas: quotas(t, text), Reserve: 0.5}
 				for _, p := range []Priority{Normal, Urgent} {
-					g := grant(t, l, Claim{Costs: Costs{"tokens": 5}, Priority: p})
+					g := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: p})
 					g.Cancel()
 					n := grant(t, l, tokens(5))
-					if _, _, err := l.Join(t.Context(), Claim{Costs: Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+					if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
 						t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
 					}
 					if text != "10 tokens in flight" { // a slot is not settled
-						n.Settle(Costs{"tokens": 3})
+						n.Settle(quota.Costs{"tokens": 3})
 						m := grant(t, l, tokens(2))
-						u := grant(t, l, Claim{Costs: Costs{"tokens": 5}, Priority: Urgent})
-						u.Settle(Costs{"tokens": 1}) // gives nothing to those who are not
-						if _, _, err := l.Join(t.Context(), Claim{Costs: Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+						u := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: Urgent})
+						u.Settle(quota.Costs{"tokens": 1}) // gives nothing to those who are not
+						if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
 							t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
 						}
 						u.Cancel()
@@ -162,7 +164,7 @@ func TestReserveGivenBack(t *testing.T) {
 					n.Cancel()
 				}
 				grant(t, l, tokens(5))
-				grant(t, l, Claim{Costs: Costs{"tokens": 5}, Priority: Urgent})
+				grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: Urgent})
 			})
 		})
 	}
@@ -232,7 +234,7 @@ func TestReserveOfALearnedWindow(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d, %v", test.remaining, test.limit, test.reserve), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Reserve: test.reserve, Rand: noJitter}
-				grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []Statement{{
+				grant(t, l, Claim{Priority: Urgent}).Done(Answer{Statements: []quota.Statement{{
 					Limit: test.limit, Remaining: test.remaining, Reset: time.Minute, ResetKnown: true,
 				}}})
 				if n := rush(t, l, Normal); n != test.normal {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // asker sends requests one by one or several at once and answers them by hand.
@@ -18,7 +20,7 @@ type asker struct {
 // open returns how many of n more may go at once, and ends them unsent.
 func (a asker) open(n int) int {
 	a.t.Helper()
-	var grants []Grant
+	var grants []*Grant
 	for range n {
 		g, _, err := a.l.Join(a.t.Context(), Claim{NoWait: true})
 		if err != nil {
@@ -33,7 +35,7 @@ func (a asker) open(n int) int {
 }
 
 // get waits for a grant.
-func (a asker) get() Grant {
+func (a asker) get() *Grant {
 	a.t.Helper()
 	g, err := a.l.Acquire(a.t.Context(), Claim{})
 	if err != nil {
@@ -51,7 +53,7 @@ func (a asker) wantOpen(want int) {
 
 // says is an answer that states a limit of 10 with an exact reset.
 func says(remaining int, reset time.Duration) Answer {
-	return Answer{Statements: []Statement{{Limit: 10, Remaining: remaining, Reset: reset, ResetKnown: true}}}
+	return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Reset: reset, ResetKnown: true}}}
 }
 
 func server10(t *testing.T) asker {
@@ -64,7 +66,7 @@ func TestSlowStartDoublesUntilEnough(t *testing.T) {
 		a := server10(t)
 		for _, want := range []int{1, 2, 4, 8, 16} {
 			a.wantOpen(want)
-			var grants []Grant
+			var grants []*Grant
 			for range want {
 				grants = append(grants, a.get())
 			}
@@ -251,10 +253,10 @@ func TestWindowRoundedDownIsLearned(t *testing.T) {
 func TestWindowWithoutResetIsLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Statements: []Statement{{Remaining: 0}}})
+		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 0}}})
 		start := time.Now()
-		a.get().Done(Answer{Statements: []Statement{{Remaining: 0}}})
-		a.get().Done(Answer{Statements: []Statement{{Remaining: 5}}})
+		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 0}}})
+		a.get().Done(Answer{Statements: []quota.Statement{{Remaining: 5}}})
 		if got := time.Since(start); got != 2*unsaidReset {
 			t.Errorf("took %v, want %v", got, 2*unsaidReset)
 		}
@@ -277,7 +279,7 @@ func TestWindowIsForgottenWhenNoLongerStated(t *testing.T) {
 func TestWindowsOfSeveralNamesAllBind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
-		a.get().Done(Answer{Statements: []Statement{
+		a.get().Done(Answer{Statements: []quota.Statement{
 			{Name: "second", Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true},
 			{Name: "hour", Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true},
 		}})
@@ -294,7 +296,7 @@ func TestWindowNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for i := range 1000 {
-			a.get().Done(Answer{Statements: []Statement{{Name: string(rune('a' + i)), Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true}}})
+			a.get().Done(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true}}})
 		}
 		if n := len(a.l.State().Windows); n != maxWindows {
 			t.Errorf("%d windows, want %d", n, maxWindows)
@@ -308,10 +310,10 @@ func TestHintHoldsAllAndOnlyExtends(t *testing.T) {
 		a.l.SlowStart = false
 		x, y := a.get(), a.get()
 		start := time.Now()
-		if held := x.Done(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}); held != 10*time.Second {
+		if held := x.Done(Answer{Refused: true, Hold: 10 * time.Second, HoldKnown: true}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
-		if held := y.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true}); held != 10*time.Second {
+		if held := y.Done(Answer{Refused: true, Hold: time.Second, HoldKnown: true}).Held; held != 10*time.Second {
 			t.Errorf("held for %v", held)
 		}
 		a.get()
@@ -336,12 +338,12 @@ func TestRefusalsWithoutHintDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for _, want := range []string{"100ms", "200ms", "400ms", "800ms"} {
-			if held := a.get().Done(Answer{Refused: true}); held.String() != want {
+			if held := a.get().Done(Answer{Refused: true}).Held; held.String() != want {
 				t.Errorf("held for %v, want %v", held, want)
 			}
 		}
 		a.get().Done(Answer{})
-		if held := a.get().Done(Answer{Refused: true}); held != 100*time.Millisecond {
+		if held := a.get().Done(Answer{Refused: true}).Held; held != 100*time.Millisecond {
 			t.Errorf("held for %v after a success", held)
 		}
 	})
@@ -351,13 +353,13 @@ func TestABurstOfRefusalsIsOneSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		a.l.SlowStart = false
-		var grants []Grant
+		var grants []*Grant
 		for range 10 {
 			grants = append(grants, a.get())
 		}
 		time.Sleep(time.Millisecond)
 		for _, g := range grants {
-			if held := g.Done(Answer{Refused: true}); held != 100*time.Millisecond {
+			if held := g.Done(Answer{Refused: true}).Held; held != 100*time.Millisecond {
 				t.Errorf("held for %v", held)
 			}
 		}
@@ -370,8 +372,8 @@ func TestAServersWordIsBounded(t *testing.T) {
 		"hint":             {Refused: true, Hold: years, HoldKnown: true},
 		"reset":            says(0, 1<<63-1),
 		"reset and hint":   {Refused: true, Hold: 1<<63 - 1, HoldKnown: true, Statements: says(0, years).Statements},
-		"never, refused":   {Refused: true, Statements: []Statement{{Limit: math.MaxInt, Remaining: -5, Reset: -years, ResetKnown: true}}},
-		"remaining 0 only": {Statements: []Statement{{Remaining: 0}}},
+		"never, refused":   {Refused: true, Statements: []quota.Statement{{Limit: math.MaxInt, Remaining: -5, Reset: -years, ResetKnown: true}}},
+		"remaining 0 only": {Statements: []quota.Statement{{Remaining: 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -400,7 +402,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		for i := range 60 {
-			a.get().Done(Answer{Statements: []Statement{{
+			a.get().Done(Answer{Statements: []quota.Statement{{
 				Limit: 60, Remaining: 59 - i, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
@@ -417,7 +419,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 
 func TestIdleLimiterMayBeForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := asker{t, &Limiter{Quotas: Quotas{{N: 1}}, Rand: noJitter}}
+		a := asker{t, &Limiter{Quotas: quota.Quotas{{N: 1}}, Rand: noJitter}}
 		if !a.l.Idle() {
 			t.Error("a new one is not idle")
 		}
@@ -459,7 +461,7 @@ func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
 			left, start := test.limit, time.Now()
 			ask := func() time.Duration {
 				left--
-				a.get().Done(Answer{Statements: []Statement{{
+				a.get().Done(Answer{Statements: []quota.Statement{{
 					Limit: test.limit, Remaining: left, Reset: time.Hour - time.Since(start), ResetKnown: true,
 				}}})
 				return time.Since(start)
@@ -482,7 +484,7 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, maxWait := range []time.Duration{0, 2 * time.Hour} {
 			a := asker{t, &Limiter{MaxWait: maxWait, Rand: noJitter}}
-			a.get().Done(Answer{Statements: []Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true}}})
+			a.get().Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 10, Reset: time.Hour, ResetKnown: true}}})
 			a.wantOpen(10)
 		}
 	})

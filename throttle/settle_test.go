@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestSettle grants some of 10 tokens a second, settles it for another number after 300
@@ -44,18 +46,18 @@ func TestSettle(t *testing.T) {
 		{"10 tokens/s log", 10, -3, 10, 10, 300 * ms, 300 * ms},
 		{"10 tokens/s window", 10, -3, 10, 10, 300 * ms, 300 * ms},
 	} {
-		for name, settle := range map[string]func(g Grant, spent Costs){
-			"before Done": func(g Grant, spent Costs) { g.Settle(spent); g.Done(Answer{}) },
-			"in Done":     func(g Grant, spent Costs) { g.Done(Answer{Spent: spent}) },
-			"after Done":  func(g Grant, spent Costs) { g.Done(Answer{}); g.Settle(spent) },
-			"twice":       func(g Grant, spent Costs) { g.Settle(spent); g.Done(Answer{Spent: spent}); g.Settle(spent) },
+		for name, settle := range map[string]func(g *Grant, spent quota.Costs){
+			"before Done": func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done(Answer{}) },
+			"in Done":     func(g *Grant, spent quota.Costs) { g.Done(Answer{Spent: spent}) },
+			"after Done":  func(g *Grant, spent quota.Costs) { g.Done(Answer{}); g.Settle(spent) },
+			"twice":       func(g *Grant, spent quota.Costs) { g.Settle(spent); g.Done(Answer{Spent: spent}); g.Settle(spent) },
 		} {
 			t.Run(fmt.Sprintf("%s, %d for %d, %s", test.quota, test.spent, test.claimed, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := Limiter{Quotas: quotas(t, test.quota)}
 					g := grant(t, &l, tokens(test.claimed))
 					time.Sleep(300 * ms)
-					settle(g, Costs{"tokens": test.spent, "points": 7})
+					settle(g, quota.Costs{"tokens": test.spent, "points": 7})
 					for n, at := range map[int]time.Duration{test.one: test.oneAt, test.other: test.otherAt} {
 						if got := 300*ms + l.Forecast(tokens(n)).Wait; got != at {
 							t.Errorf("%d may go at %v, want %v", n, got, at)
@@ -98,7 +100,7 @@ func TestSettleRetimesWaiters(t *testing.T) {
 					c.claim(t.Context(), who, "a", tokens(5), 0)
 					c.claim(t.Context(), who, "b", tokens(2), 0)
 					time.Sleep(300 * time.Millisecond)
-					g.Settle(Costs{"tokens": test.spent})
+					g.Settle(quota.Costs{"tokens": test.spent})
 					c.check(t, test.want...)
 				})
 			})
@@ -111,7 +113,7 @@ func TestSettleWarmUp(t *testing.T) {
 		after := func(claimed, spent int) Forecast {
 			l := Limiter{Quotas: quotas(t, "10 tokens/s warm-up 2s")}
 			g := grant(t, &l, tokens(claimed))
-			g.Settle(Costs{"tokens": spent})
+			g.Settle(quota.Costs{"tokens": spent})
 			return l.Forecast(tokens(1))
 		}
 		want := after(5, 5)
@@ -127,8 +129,8 @@ func TestSettleRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "10/s burst 10, 100 tokens/s burst 100")}
 		g := grant(t, &l, Claim{N: 4})
-		g.Settle(Costs{Requests: 9})
-		g.Settle(Costs{"tokens": 100}) // the requests stay as they are
+		g.Settle(quota.Costs{quota.Requests: 9})
+		g.Settle(quota.Costs{"tokens": 100}) // the requests stay as they are
 		if one, none := l.Forecast(Claim{N: 2}), l.Forecast(tokens(50)); one.Wait != 100*time.Millisecond || none.Wait != 500*time.Millisecond {
 			t.Errorf("2 may go in %v and 50 tokens in %v, want 100ms and 500ms", one.Wait, none.Wait)
 		}
@@ -136,7 +138,7 @@ func TestSettleRequests(t *testing.T) {
 			t.Errorf("%d in flight, want what was claimed", got)
 		}
 		g.Cancel()
-		if f := l.Forecast(Claim{N: 10, Costs: Costs{"tokens": 100}}); f != (Forecast{}) || l.State().InFlight != 0 {
+		if f := l.Forecast(Claim{N: 10, Costs: quota.Costs{"tokens": 100}}); f != (Forecast{}) || l.State().InFlight != 0 {
 			t.Errorf("after the cancel %+v, want that nothing is missing", f)
 		}
 	})
@@ -147,7 +149,7 @@ func TestSettleLeavesSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quotas(t, "10 tokens in flight, 10 tokens/s burst 10")}
 		g := grant(t, &l, tokens(10))
-		g.Settle(Costs{"tokens": 0})
+		g.Settle(quota.Costs{"tokens": 0})
 		_, w := join(t, &l, tokens(1))
 		if gone(w) {
 			t.Error("10 of 10 are in flight, and one more goes")
@@ -183,9 +185,9 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		parts       []charged // what was charged when
 		went        bool
 		waiter      *Waiter
-		grant       Grant
+		grant       *Grant
 	}
-	qs := []Quota{{N: 200}, {N: 100}, {N: 200, Unit: "tokens"}, {N: 50, Unit: "tokens"}}
+	qs := []quota.Quota{{N: 200}, {N: 100}, {N: 200, Unit: "tokens"}, {N: 50, Unit: "tokens"}}
 	r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
 	qs = qs[:2+r.IntN(3)]
 	unit := make([]int, len(qs))  // of each quota
@@ -244,7 +246,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 			}
 			if went {
 				if c.waiter != nil {
-					c.grant = c.waiter.grant
+					c.grant = &c.waiter.grant
 				}
 				open = append(open, c)
 			}
@@ -266,7 +268,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		case k < 5:
 			c := &claim{asked: [2]int{1 + r.IntN(2), r.IntN(5)}}
 			c.cost = c.asked
-			g, w := join(t, l, Claim{N: c.asked[0], Costs: Costs{"tokens": c.asked[1]}})
+			g, w := join(t, l, Claim{N: c.asked[0], Costs: quota.Costs{"tokens": c.asked[1]}})
 			c.grant, c.waiter = g, w
 			line, waiting = append(line, c), append(waiting, c)
 			check("a claim")
@@ -280,10 +282,10 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		case k < 9 && len(open) > 0:
 			c := open[r.IntN(len(open))]
 			was := c.cost
-			spent := Costs{}
+			spent := quota.Costs{}
 			if r.IntN(2) == 0 {
 				c.cost[0] = r.IntN(c.asked[0] + more + 1)
-				spent[Requests] = c.cost[0]
+				spent[quota.Requests] = c.cost[0]
 			}
 			c.cost[1] = r.IntN(c.asked[1] + more + 1)
 			spent["tokens"] = c.cost[1]

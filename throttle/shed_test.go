@@ -36,11 +36,11 @@ func besiege(t *testing.T, l *Limiter, callers, n int, serve func() bool) (faile
 				time.Sleep(5 * time.Millisecond)
 				mu.Lock()
 				ok := serve()
-				if !ok && !l.Sheds() {
+				if !ok && !sheds(l) {
 					failed++
 				}
 				mu.Unlock()
-				g.Done(Answer{Shed: !ok})
+				g.Done(Answer{MayRefuse: !ok})
 			}
 		})
 	}
@@ -63,8 +63,8 @@ func TestShedByALimiter(t *testing.T) {
 			}
 			return ok
 		})
-		if !l.Sheds() || failed > 20 || served < 540 {
-			t.Errorf("sheds %v, %d served, %d failed; want it found out after 20 at most", l.Sheds(), served, failed)
+		if !sheds(l) || failed > 20 || served < 540 {
+			t.Errorf("sheds %v, %d served, %d failed; want it found out after 20 at most", sheds(l), served, failed)
 		}
 		if rate := float64(served) / time.Since(start).Seconds(); rate < 0.8*25 {
 			t.Errorf("%.1f a second, want about 25", rate)
@@ -79,7 +79,7 @@ func TestShedAtRandom(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		l := &Limiter{SlowStart: true, Rand: noJitter}
 		besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 })
-		if l.Sheds() {
+		if sheds(l) {
 			t.Error("failures at random are taken for refusals")
 		}
 		if _, took := besiege(t, l, 16, 2000, func() bool { return random.IntN(3) > 0 }); took > 2*2000/16*5*time.Millisecond {
@@ -101,10 +101,10 @@ func TestShedInAnOutage(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Millisecond)
-			g.Done(Answer{Shed: true})
+			g.Done(Answer{MayRefuse: true})
 			time.Sleep(100 * time.Millisecond)
 		}
-		if l.Sheds() {
+		if sheds(l) {
 			t.Error("an outage is taken for refusals")
 		}
 	})

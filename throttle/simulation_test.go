@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -61,7 +62,7 @@ func (s simulation) plain(v pacertest.Verdict, _, _ time.Time) (a throttle.Answe
 	}
 	if !s.silent {
 		reset := s.says.of(v.Reset)
-		a.Statements = []throttle.Statement{{
+		a.Statements = []quota.Statement{{
 			Limit: v.Limit, Remaining: v.Remaining,
 			Reset: reset, ResetKnown: reset > 0 || v.Remaining == 0, Resolution: s.says.step,
 		}}
@@ -96,9 +97,9 @@ func (s simulation) run(t *testing.T) result {
 		var mu sync.Mutex
 		// ask sends one request, and another until it is admitted.
 		ask := func(l *throttle.Limiter) {
-			var place throttle.Place
+			var last *throttle.Grant
 			for again := true; again; {
-				g, err := l.Acquire(t.Context(), throttle.Claim{Place: place})
+				g, err := l.Acquire(t.Context(), throttle.Claim{After: last})
 				if err != nil {
 					t.Error(err)
 					return
@@ -116,7 +117,7 @@ func (s simulation) run(t *testing.T) result {
 				a := speech(v, now, sent)
 				a.Refused = !v.OK
 				g.Done(a)
-				place, again = g.Place(), !v.OK
+				last, again = g, !v.OK
 			}
 		}
 		var wg sync.WaitGroup

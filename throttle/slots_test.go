@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 func TestInFlightFirstInFirstOut(t *testing.T) {
@@ -41,23 +43,23 @@ func TestInFlightBesideAPace(t *testing.T) {
 func TestInFlightEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		quota string
-		end   func(g Grant)
+		end   func(g *Grant)
 		free  bool
 	}{
-		"answered":                     {"1 in flight", func(g Grant) { g.Done(Answer{}) }, true},
-		"refused":                      {"1 in flight", func(g Grant) { g.Done(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
-		"lost":                         {"1 in flight", func(g Grant) { g.Done(Answer{Lost: true}) }, true},
-		"not sent":                     {"1 in flight", func(g Grant) { g.Cancel() }, true},
-		"is read":                      {"1 in flight", func(g Grant) { g.Done(Answer{Reading: true}) }, false},
-		"was read":                     {"1 in flight", func(g Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
-		"closed before":                {"1 in flight", func(g Grant) { g.Close() }, false},
-		"settled":                      {"1 in flight", func(g Grant) { g.Settle(Costs{Requests: 0}) }, false},
-		"unanswered":                   {"1 unanswered", func(g Grant) { g.Settle(Costs{Requests: 0}) }, false},
-		"unanswered, is read":          {"1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}) }, true},
-		"unanswered, not sent":         {"1 unanswered", func(g Grant) { g.Cancel() }, true},
-		"both, is read":                {"1 unanswered, 1 in flight", func(g Grant) { g.Done(Answer{Reading: true}) }, false},
-		"both, was read":               {"1 in flight, 1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
-		"more in flight than answered": {"2 in flight, 1 unanswered", func(g Grant) { g.Done(Answer{Reading: true}) }, true},
+		"answered":                     {"1 in flight", func(g *Grant) { g.Done(Answer{}) }, true},
+		"refused":                      {"1 in flight", func(g *Grant) { g.Done(Answer{Refused: true, Hold: 1, HoldKnown: true}) }, true},
+		"lost":                         {"1 in flight", func(g *Grant) { g.Done(Answer{Lost: true}) }, true},
+		"not sent":                     {"1 in flight", func(g *Grant) { g.Cancel() }, true},
+		"is read":                      {"1 in flight", func(g *Grant) { open(t, g, Answer{Reading: true}, true) }, false},
+		"was read":                     {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
+		"closed before":                {"1 in flight", func(g *Grant) { g.Close() }, false},
+		"settled":                      {"1 in flight", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
+		"unanswered":                   {"1 unanswered", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
+		"unanswered, is read":          {"1 unanswered", func(g *Grant) { open(t, g, Answer{Reading: true}, false) }, true},
+		"unanswered, not sent":         {"1 unanswered", func(g *Grant) { g.Cancel() }, true},
+		"both, is read":                {"1 unanswered, 1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}) }, false},
+		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
+		"more in flight than answered": {"2 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,8 +69,8 @@ func TestInFlightEnds(t *testing.T) {
 					t.Errorf("Lasts is %v, want %v", got, want)
 				}
 				_, w := join(t, l, Claim{})
-				if w.Forecast.Cause != CauseInFlight {
-					t.Errorf("waits for %+v", w.Forecast)
+				if w.forecast.Cause != CauseInFlight {
+					t.Errorf("waits for %+v", w.forecast)
 				}
 				test.end(g)
 				time.Sleep(time.Second)
@@ -190,7 +192,7 @@ func TestInFlightNoTimerFires(t *testing.T) {
 func TestInFlightSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "2 in flight")}
-		var grants []Grant
+		var grants []*Grant
 		var ws []*Waiter
 		for range 2 {
 			grants = append(grants, grant(t, l, Claim{}))
@@ -259,20 +261,20 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		in, n  int // the bucket, and the cost in units
 		state  int // 0 waits, 1 is unanswered, 2 is read, 3 is over
 		waiter *Waiter
-		grant  Grant
+		grant  *Grant
 	}
 	var ns [3]int // in flight, of the host and of the routes
 	units := 4 + r.IntN(4)
 	var ls [3]*Limiter
-	quota := func(i int) Quotas {
+	both := func(i int) quota.Quotas {
 		if i > 0 {
-			return Quotas{{Kind: InFlight, N: ns[i]}}
+			return quota.Quotas{{Kind: quota.InFlight, N: ns[i]}}
 		}
-		return Quotas{{Kind: InFlight, N: ns[i]}, {Kind: Unanswered, N: units, Unit: "units"}}
+		return quota.Quotas{{Kind: quota.InFlight, N: ns[i]}, {Kind: quota.Unanswered, N: units, Unit: "units"}}
 	}
 	for i := range ls {
 		ns[i] = 1 + r.IntN(4)
-		ls[i] = &Limiter{Quotas: quota(i)}
+		ls[i] = &Limiter{Quotas: both(i)}
 		if i > 0 {
 			ls[i].Parent = ls[0]
 		}
@@ -317,8 +319,8 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 			if went != (c.state > 0) {
 				t.Fatalf("after %s, claim %d of %d in %d went: %v; in the model: %v", what, i, c.n, c.in, went, !went)
 			}
-			if went && c.waiter != nil && c.grant.l == nil {
-				c.grant = c.waiter.grant
+			if went && c.waiter != nil && c.grant == nil {
+				c.grant = &c.waiter.grant
 			}
 		}
 	}
@@ -341,7 +343,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 0, 1, 2, 3, 4:
 			c := &claim{in: r.IntN(3), n: r.IntN(5)}
 			claims = append(claims, c)
-			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: Costs{"units": c.n}})
+			c.grant, c.waiter = join(t, ls[c.in], Claim{Costs: quota.Costs{"units": c.n}})
 			check("a claim")
 		case 5, 6, 7:
 			if c := pick(1); c != nil {
@@ -376,7 +378,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 13:
 			i := r.IntN(3)
 			ns[i] = 1 + r.IntN(5)
-			ls[i].SetQuotas(quota(i))
+			ls[i].SetQuotas(both(i))
 			check("SetQuotas")
 		}
 	}
@@ -394,8 +396,8 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		}
 		serve()
 		for _, c := range claims {
-			if c.state == 1 && c.grant.l == nil {
-				c.grant = c.waiter.grant
+			if c.state == 1 && c.grant == nil {
+				c.grant = &c.waiter.grant
 			}
 		}
 	}
@@ -403,5 +405,13 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		if s := l.State(); !l.Idle() || s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("bucket %d in the end: idle %v, %+v", i, l.Idle(), s)
 		}
+	}
+}
+
+// open ends the grant with an answer, for whose end it waits or not.
+func open(t *testing.T, g *Grant, a Answer, want bool) {
+	t.Helper()
+	if o := g.Done(a); o.Open != want {
+		t.Errorf("waits for Close: %v, want %v", o.Open, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestSpend asks without end for a limit of 10 in a minute, which is known from the
@@ -29,7 +31,7 @@ func TestSpend(t *testing.T) {
 			start := time.Now()
 			left := 9
 			answer := func() Answer {
-				return Answer{Statements: []Statement{{Limit: 10, Remaining: left, Reset: time.Minute - time.Since(start), ResetKnown: true}}}
+				return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: left, Reset: time.Minute - time.Since(start), ResetKnown: true}}}
 			}
 			a.get().Done(answer())
 			var got [9]time.Duration

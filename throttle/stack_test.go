@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestStackMeansWhatProvidersMean: of several quotas without a burst, only the one of the
@@ -21,7 +23,7 @@ func TestStackMeansWhatProvidersMean(t *testing.T) {
 		"2/s, 4/m, 10 in flight, no limit": {0, s / 2, s, 3 * s / 2, 61500 * s / 1000, 62 * s, 62500 * s / 1000},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			qs, err := ParseQuotas(text)
+			qs, err := quota.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,5 +37,33 @@ func TestStackMeansWhatProvidersMean(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLimiterInvalidQuotas: a Limiter grants nothing by quotas of which one is invalid.
+func TestLimiterInvalidQuotas(t *testing.T) {
+	for _, bad := range []quota.Quota{
+		{N: -1},
+		{N: 1, Per: -time.Second},
+		{N: 1, Burst: -2},
+		{N: 1, WarmUp: -time.Second},
+		{N: 1, ColdFactor: 3},
+		{Burst: 5},
+		{Queue: 1},
+		{N: 1, Queue: -1},
+		{N: 1, Debt: true, WarmUp: time.Second},
+		{N: 1, Unit: "a b"},
+		{N: 1, Unit: "unanswered"},
+		{Name: "daily", N: -5},
+		{N: 1, Kind: -1},
+		{N: 5, Kind: quota.InFlight, Per: 1},
+		{N: 5, Kind: quota.SlidingLog, Burst: 1},
+	} {
+		qs := quota.Quotas{{N: 5}, bad, {N: -7}}
+		all := qs.Validate()
+		l := Limiter{Quotas: qs}
+		if err := l.Wait(t.Context(), 1); err == nil || err.Error() != all.Error() {
+			t.Errorf("Wait returned %v, want %v", err, all)
+		}
 	}
 }

@@ -1,6 +1,10 @@
 package throttle
 
-import "time"
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
+)
 
 // State is what a bucket looked like at an instant.
 type State struct {
@@ -27,45 +31,28 @@ type WindowState struct {
 
 // State returns a snapshot.
 func (l *Limiter) State() State {
-	root := l.lock()
+	l, root := l.here()
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
-		Bucket: l.Name, Waiting: l.line.len(), InFlight: int(l.server.inflight.Load()), SlowStart: l.server.ramp,
-		Held: max(l.hold.sub(now), 0), Next: l.project(now, want{demand: demand{claims: 1, n: 1}}).forecast(now),
+		Bucket: l.Name, Waiting: l.line.len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
+		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}).forecast(now),
 	}
-	for _, w := range l.server.windows {
-		ws := WindowState{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Available: max(w.least-l.server.under(w), 0)}
-		if w.late != 0 {
-			ws.Reset = max(w.late.sub(now), 0)
-		}
-		if w.refills {
-			ws.Rate = w.rate
-		}
-		s.Windows = append(s.Windows, ws)
+	for _, w := range l.server.Windows(now) {
+		s.Windows = append(s.Windows, WindowState(w))
 	}
-	if l.lease != nil {
-		s.Store = l.lease.state(now)
+	if l.link != nil {
+		st := StoreState(l.link.lease.State(now))
+		s.Store = &st
 	}
 	return s
 }
 
-// Idle reports whether forgetting the Limiter and starting anew would lose
-// nothing: nobody waits, nothing is in flight, it is not held, and what was
-// charged has come back.
-func (l *Limiter) Idle() bool {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	if l.line.waiting > 0 || l.reading > 0 || l.hold > now || !l.server.idle(now) {
-		return false
+// State returns what the buckets look like now, in no particular order. Idle ones are forgotten sooner or
+// later, and are not among them then.
+func (g *Group) State() (states []State) {
+	for _, l := range g.snapshot() {
+		states = append(states, l.State())
 	}
-	for _, limits := range [...][]limit{l.limits, l.spare} {
-		for _, lim := range limits {
-			if lim != nil && !lim.idle(now) {
-				return false
-			}
-		}
-	}
-	return l.lease == nil || l.lease.idle(now)
+	return states
 }

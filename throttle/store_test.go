@@ -1,14 +1,16 @@
 package throttle
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sort"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // TestStoreAgainstDefinition: whatever part of the slots is used, and however late within Late, every
@@ -29,19 +31,19 @@ func TestStoreAgainstDefinition(t *testing.T) {
 	}
 }
 
-func againstDefinition(t *testing.T, r *rand.Rand, qs Quotas) {
+func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	t.Helper()
 	time.Sleep(time.Duration(r.Int64N(int64(time.Second))))
 	h := sendings{quotas: qs, start: time.Now()}
 	l := &Limiter{Quotas: qs}
-	h.late = l.late(qs)
-	var plain Quotas
+	h.late = l.late(qs.Explicit())
+	var stored quota.Quotas
 	for _, q := range qs {
-		plain = append(plain, q.plain())
+		stored = append(stored, plain(q))
 	}
-	store := new(MemoryStore)
+	memory := new(store.Memory)
 	if r.IntN(3) == 0 {
-		store.Lose()
+		memory.Lose()
 	}
 	type got struct {
 		slot  int64
@@ -55,28 +57,28 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs Quotas) {
 		time.Sleep(time.Duration(r.ExpFloat64() * float64(30*time.Millisecond)))
 		by := r.IntN(len(serial))
 		serial[by]++
-		q := &Request{
-			Bucket: "b", Quotas: plain, Late: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
-			Hand: make([]int, len(plain)),
+		q := &store.Request{
+			Bucket: "b", Quotas: stored, Late: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
+			Hand: make([]int, len(stored)),
 		}
 		now := time.Since(h.start)
 		for i := range slots { // what is not sent comes back, before its time or after it
 			s := &slots[i]
 			if !s.spoil && r.IntN(8) == 0 && s.at > now-time.Second {
 				s.spoil = true
-				q.Back = append(q.Back, Part{s.slot, s.cost})
+				q.Back = append(q.Back, store.Part{Slot: s.slot, Cost: s.cost})
 			}
 		}
 		for range 1 + r.IntN(3) {
-			cost := make([]int, len(plain))
+			cost := make([]int, len(stored))
 			for i := range cost {
-				cost[i] = r.IntN(min(plain[i].most(), 4) + 1)
+				cost[i] = r.IntN(min(stored[i].Most(), 4) + 1)
 			}
-			if !empty(cost) {
-				q.Asks = append(q.Asks, Ask{Cost: cost, Count: 1 + r.IntN(4), Within: time.Duration(r.IntN(2000)-500) * time.Millisecond})
+			if !slot.Empty(cost) {
+				q.Asks = append(q.Asks, store.Ask{Cost: cost, Count: 1 + r.IntN(4), Within: time.Duration(r.IntN(2000)-500) * time.Millisecond})
 			}
 		}
-		reply, err := store.Exchange(t.Context(), q)
+		reply, err := memory.Exchange(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,257 +117,9 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs Quotas) {
 	}
 }
 
-// script runs requests of one quota against a new store, and returns the replies.
-type script struct {
-	t     *testing.T
-	store MemoryStore
-	qs    Quotas
-}
-
-func (s *script) exchange(r Request) *Reply {
-	s.t.Helper()
-	r.Bucket, r.Quotas, r.Late, r.Horizon = "b", s.qs, 10*time.Millisecond, horizon
-	reply, err := s.store.Exchange(context.Background(), &r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return reply
-}
-
-// in returns in how long the slots are.
-func in(r *Reply) (at []time.Duration) {
-	for _, s := range r.Slots {
-		for range s.Count {
-			at = append(at, s.In)
-		}
-	}
-	return at
-}
-
-// one asks for n slots of 1.
-func one(n int) []Ask { return []Ask{{Cost: []int{1}, Count: n, Within: -1}} }
-
-func TestStoreSerial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: Quotas{Quota{N: 10, Kind: SlidingLog}.plain()}}
-		r := s.exchange(Request{Member: "a", Serial: 1, Asks: one(10)})
-		back := []Part{{r.Slots[0].ID, []int{4}}}
-		time.Sleep(time.Millisecond)
-		for i, c := range []struct {
-			r    Request
-			want int // slots that are to be had at once
-		}{
-			{Request{Member: "a", Serial: 2, Back: back}, 4},
-			{Request{Member: "a", Serial: 2, Back: back}, 4},     // again
-			{Request{Member: "a", Serial: 1, Back: back}, 4},     // late
-			{Request{Member: "b", Serial: 7, Back: back}, 4},     // not known
-			{Request{Member: "b", Serial: 8, Back: back}, 8},     // known
-			{Request{Member: "c", Serial: 1, More: []int{3}}, 5}, // sent without asking
-			{Request{Member: "c", Serial: 1, More: []int{3}}, 5}, // again
-		} {
-			if r := s.exchange(c.r); r.Lost != (i == 3) {
-				t.Errorf("%d: lost %v", i, r.Lost)
-			}
-			n := 0
-			for n < 20 && s.free(n+1) {
-				n++
-			}
-			if n != c.want {
-				t.Errorf("%d: %d slots, want %d", i, n, c.want)
-			}
-		}
-	})
-}
-
-// free reports whether n can be had at once; it asks with a cost, for which there is no place later.
-func (s *script) free(n int) bool {
-	s.t.Helper()
-	b := s.store.buckets["b"]
-	at, _, _ := b.earliest([]int{n}, s.store.now())
-	return n <= s.qs[0].N && at <= s.store.now()
-}
-
-// TestStoreHoles: what comes back of slots to come goes out again at their own instants, once.
-func TestStoreHoles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: Quotas{Quota{N: 10}.plain()}}
-		a := s.exchange(Request{Member: "a", Serial: 1, Asks: one(3)})
-		b := s.exchange(Request{Member: "b", Serial: 1, Asks: one(1)})
-		ms := time.Millisecond
-		if got := append(in(a), in(b)...); !slices.Equal(got, []time.Duration{0, 101 * ms, 202 * ms, 303 * ms}) {
-			t.Errorf("slots in %v", got)
-		}
-		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
-		if r.Ahead != 303*ms {
-			t.Errorf("ahead %v", r.Ahead)
-		}
-		time.Sleep(150 * ms)
-		// That at 101 ms has passed, and would have spilled over.
-		if got := in(s.exchange(Request{Member: "b", Serial: 2, Asks: one(3)})); !slices.Equal(got, []time.Duration{52 * ms, 254 * ms, 355 * ms}) {
-			t.Errorf("slots in %v", got)
-		}
-	})
-}
-
-// TestStoreShare: who has nothing gets something, and nobody more than its share of the horizon.
-func TestStoreShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: Quotas{Quota{N: 100}.plain()}}
-		for i, c := range []struct {
-			member string
-			hand   int
-			want   int
-			next   time.Duration
-		}{
-			{"a", 0, 50, 505 * time.Millisecond},    // alone: 500 ms
-			{"b", 0, 25, 757500 * time.Microsecond}, // half of it
-			{"b", 25, 0, 757500 * time.Microsecond},
-			{"b", 20, 5, 808 * time.Millisecond},
-			{"a", 50, 0, 808 * time.Millisecond},
-			{"c", 0, 17, 979700 * time.Microsecond}, // a third
-		} {
-			r := s.exchange(Request{Member: c.member, Serial: int64(i + 1), Hand: []int{c.hand}, Asks: one(100)})
-			if n := len(in(r)); n != c.want || r.Next != c.next {
-				t.Errorf("%d: %d slots, want %d; next in %v, want %v", i, n, c.want, r.Next, c.next)
-			}
-		}
-		if r := s.exchange(Request{Member: "b", Serial: 9, Leave: true}); r.Members != 2 {
-			t.Errorf("%d members", r.Members)
-		}
-		time.Sleep(3 * time.Second)
-		if r := s.exchange(Request{Member: "d", Serial: 1}); r.Members != 1 {
-			t.Errorf("%d members", r.Members)
-		}
-	})
-}
-
-// TestStoreClock: no slot is so late in a window of the clock that what is sent late would be in the
-// next one, and what is missing from a window comes with the next.
-func TestStoreClock(t *testing.T) {
-	for _, kind := range []Kind{ClockWindow, EstimatedWindow} {
-		t.Run(kind.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := script{t: t, qs: Quotas{Quota{N: 10, Kind: kind}.plain()}}
-				time.Sleep(985 * time.Millisecond)
-				if got := in(s.exchange(Request{Member: "a", Serial: 1, Asks: one(1)})); got[0] != 0 {
-					t.Errorf("15 ms before a tick: in %v", got)
-				}
-				time.Sleep(5 * time.Millisecond)
-				if got := in(s.exchange(Request{Member: "a", Serial: 2, Asks: one(1)})); got[0] != 10*time.Millisecond {
-					t.Errorf("10 ms before a tick: in %v", got)
-				}
-			})
-		})
-	}
-}
-
-// TestStoreLost: each kind begins as if it had been used evenly, at the horizon.
-func TestStoreLost(t *testing.T) {
-	for _, c := range []struct {
-		quota Quota
-		want  []time.Duration // of slots for 1, 2, 4 and 8
-	}{
-		{Quota{N: 10, Burst: 10}, []time.Duration{600e6, 700e6, 900e6, 1300e6}},
-		{Quota{N: 10, Kind: SlidingLog}, []time.Duration{600e6, 700e6, 900e6, 1300e6}},
-		{Quota{N: 10, Kind: FixedWindow}, []time.Duration{600e6, 700e6, 900e6, 1300e6}},
-		{Quota{N: 10, Kind: SlidingWindow}, []time.Duration{600e6, 700e6, 900e6, 1300e6}},
-		{Quota{N: 10, Kind: ClockWindow}, []time.Duration{500e6, 500e6, 500e6, 1000e6}}, // half of it is left
-		{Quota{N: 10, Kind: EstimatedWindow}, []time.Duration{550000001, 650000001, 850000001, 1500000001}},
-	} {
-		for i, n := range []int{1, 2, 4, 8} {
-			synctest.Test(t, func(t *testing.T) {
-				s := script{t: t, qs: Quotas{c.quota.plain()}}
-				s.store.Lose()
-				r := s.exchange(Request{Member: "a", Serial: 1, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}}})
-				if !r.Lost || r.Slots[0].In != c.want[i] {
-					t.Errorf("%v: slot for %d in %v, want %v", c.quota, n, r.Slots[0].In, c.want[i])
-				}
-			})
-		}
-	}
-}
-
-func TestStoreStatements(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: Quotas{Quota{N: 10}.plain()}}
-		say := func(remaining int, reset time.Duration, known bool) []Statement {
-			return []Statement{{Name: "core", Limit: 60, Remaining: remaining, Reset: reset, ResetKnown: known}}
-		}
-		for i, c := range []struct {
-			say       []Statement
-			remaining int // -1 if nothing is known
-			reset     time.Duration
-		}{
-			{nil, -1, 0},
-			{say(30, 10*time.Second, true), 30, 10 * time.Second},
-			{say(40, 11*time.Second, true), 30, 10 * time.Second}, // older
-			{say(20, 11*time.Second, true), 20, 11 * time.Second},
-			{say(50, 60*time.Second, true), 50, 60 * time.Second}, // of the next window
-			{say(10, 20*time.Second, true), 50, 60 * time.Second}, // of the one before
-			{say(10, 0, false), 50, 60 * time.Second},
-		} {
-			r := s.exchange(Request{Member: "a", Serial: int64(i + 1), Statements: c.say})
-			switch {
-			case c.remaining < 0 && len(r.Statements) == 0:
-			case len(r.Statements) != 1 || r.Statements[0].Remaining != c.remaining || r.Statements[0].Reset != c.reset:
-				t.Errorf("%d: %+v", i, r.Statements)
-			}
-		}
-		time.Sleep(time.Minute)
-		if r := s.exchange(Request{Member: "a", Serial: 10}); len(r.Statements) != 0 {
-			t.Errorf("after the reset: %+v", r.Statements)
-		}
-	})
-}
-
-// TestStoreRollout: while processes differ in the numbers of a quota, both draw on one ledger; a
-// quota of another kind begins anew, as if used.
-func TestStoreRollout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t}
-		for i, c := range []struct {
-			quota Quota
-			want  []time.Duration
-		}{
-			{Quota{N: 4, Kind: SlidingLog}, []time.Duration{0, 0}},
-			{Quota{N: 6, Kind: SlidingLog}, []time.Duration{0, 0}},
-			{Quota{N: 4, Kind: SlidingLog}, []time.Duration{1010e6}},   // four went; the next one is beyond the share of three
-			{Quota{N: 10, Burst: 10}, []time.Duration{1110e6, 1210e6}}, // empty after the last of them
-		} {
-			s.qs = Quotas{c.quota.plain()}
-			r := s.exchange(Request{Member: fmt.Sprint("m", i), Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 2, Within: -1}}})
-			if got := in(r); !slices.Equal(got, c.want) {
-				t.Errorf("%d: slots in %v, want %v", i, got, c.want)
-			}
-		}
-	})
-}
-
-// TestStoreMoreQuotas has the number of quotas change while something has come back that
-// was asked for with fewer.
-func TestStoreMoreQuotas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &MemoryStore{}
-		ask := func(serial int64, back []Part, cost ...int) *Reply {
-			qs := Quotas{{N: 10, Per: time.Second, Burst: 1}, {N: 100, Per: time.Minute, Burst: 1}}
-			reply, err := store.Exchange(t.Context(), &Request{
-				Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
-				Back: back, Asks: []Ask{{Cost: cost, Count: 3, Within: -1}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return reply
-		}
-		slots := ask(1, nil, 1).Slots
-		back := []Part{{Slot: slots[len(slots)-1].ID, Cost: []int{1}}}
-		ask(2, back, 1)
-		if got := len(ask(3, back, 1, 1).Slots); got == 0 {
-			t.Error("no slots for two quotas")
-		}
-		time.Sleep(time.Minute)
-		if got := len(ask(4, nil, 1, 1).Slots); got == 0 {
-			t.Error("no slots after a minute")
-		}
-	})
+// plain returns a quota as a store is told of it.
+func plain(q quota.Quota) quota.Quota {
+	q = quota.Quotas{q}.Explicit()[0]
+	q.Name, q.Queue = "", 0
+	return q
 }

@@ -1,7 +1,7 @@
 // Package throttle makes callers wait for their turn in a bucket: for the quotas
 // that are configured for it, and for what a server's answers say. It knows no HTTP.
 //
-//	l := throttle.Limiter{Quotas: throttle.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
+//	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
 //	if err := l.Wait(ctx, 1); err != nil {
 //		return err // it would take too long, or ctx ended
 //	}
@@ -86,14 +86,17 @@
 package throttle
 
 import (
-	"context"
 	"errors"
-	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // A Limiter is one bucket: what a group of requests draws on together.
@@ -109,7 +112,7 @@ type Limiter struct {
 
 	// Quotas are enforced together. None means no configured limit. If one is
 	// invalid, every call returns the error of Quotas.Validate.
-	Quotas Quotas
+	Quotas quota.Quotas
 
 	// Parent, if not nil, is a wider bucket which every request of this one
 	// draws on too: both grant at the same instant, or neither is charged.
@@ -166,7 +169,7 @@ type Limiter struct {
 	// does not want to wait (NoWait) waits for the store's answer. A Parent that holds
 	// requests up for longer than Late wastes slots; one with a Store too must not be a bucket
 	// whose tokens come back more slowly than within Late. See Close.
-	Store Store
+	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name.
 	StoreName string
@@ -189,197 +192,59 @@ type Limiter struct {
 	// other, with no lock held.
 	StoreEvent func(StoreEvent)
 
-	// A quiet bucket ends grants without the lock: nobody waits, and nothing is
-	// known that an answer could confirm. A calm one grants without it too: nothing
+	// Value is for whoever made the Limiter. In a Group, the buckets of what a server counts on its own have
+	// that of their Parent.
+	Value any
+
+	entry entry // of a Group
+	// A fastDone bucket ends grants without the lock: nobody waits, and nothing is
+	// known that an answer could confirm. A fastGrant one grants without it too: nothing
 	// at all could stand in the way. Both are set when the lock is released.
-	quiet, calm atomic.Bool
-	sheds       atomic.Bool  // failures are taken for refusals
-	last        atomic.Int64 // the instant at which something was granted last
+	fastDone, fastGrant atomic.Bool
+	gone                atomic.Bool  // its Group has forgotten it; written with the lock of the Group, too
+	last                atomic.Int64 // the instant at which something was granted last
+	unlocked            atomic.Int64 // requests under way that were granted, less those that ended, without the lock
 
 	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree
 
-	ready   bool      // init was called
-	invalid error     // what is wrong with Quotas
-	start   time.Time // all instants are start plus what the monotonic clock has run since
-	wall    int64     // start in nanoseconds since 1970
-	limits  []limit   // of Quotas, in their order; nil where a quota is no limit
-	spare   []limit   // what they leave to those that are not urgent; nil if all
-	quotas  Quotas    // of limits; their units are canonical
-	booked  instant   // the latest instant that limits were told of: they never see an older one
-	hold    instant   // nothing goes before
-	server  server    // what the server allows, as far as it is known
-	line    line      // who waits
-	branch  bool      // it is the parent of others
-	reading int       // answers that are being read
-	lease   *lease    // of what lives in the Store; nil if there is none
+	ready       bool  // init was called
+	invalid     error // what is wrong with Quotas
+	clock       monotime.Clock
+	stack       limit.Stack     // of the quotas that do not live in the Store
+	concurrent  bool            // some quota is of what is under way
+	quotas      quota.Quotas    // of limits; their units are canonical
+	lastCharged monotime.Time   // the latest instant that limits were told of: they never see an older one
+	hold        monotime.Time   // nothing goes before
+	server      adaptive.Server // what the server allows, as far as it is known
+	line        line            // who waits
+	branch      bool            // it is the parent of others
+	unclosed    int             // grants for whose Close is waited
+	split       bool            // claims belong in one of the buckets below it, by their Class
+	link        *storeLink      // to the Store; nil if there is none
 
 	// Of the root, for all of its tree.
-	frozen   int        // nobody goes while it is positive
-	stalled  []*Limiter // where something changed meanwhile
-	asked    uint64     // how many have asked
-	speakers []*Limiter // to which answers spoke of limits
-	orders   uint64     // how many grants and answers there were, in so far as they count
-	changed  instant    // when something changed last that may let somebody go
-}
-
-// Claim is what a caller asks of a Limiter.
-type Claim struct {
-	// N is the cost in requests. Zero means what Costs says, or else 1. Negative
-	// panics.
-	N int
-
-	// Costs is the cost in other units. A quota of a unit that is not among them is not
-	// drawn on.
-	Costs Costs
-
-	// Priority is how urgent it is. Zero is Normal.
-	Priority Priority
-
-	// Place is where it stands in line. Zero means at the end. A request that was
-	// granted and that the server then refused asks again with the Place of its
-	// Grant, and so goes before all who came later.
-	Place Place
-
-	// Cancel ends the wait when it is closed, beside the context. Nil means
-	// that only the context does.
-	Cancel <-chan struct{}
-
-	// NoWait refuses with ErrWait what cannot go at once.
-	NoWait bool
-}
-
-// Place is a place in line: that of whoever first asked then. MaxWait counts from
-// there.
-type Place struct {
-	since  instant
-	number uint64 // counts those who asked; zero for one who came when nobody waited
-}
-
-// Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
-// comes at once if the wait would end after ctx's deadline or MaxWait. A caller
-// that stops waiting leaves nothing behind: no token is lost, and everybody
-// behind it moves up. It panics if n < 0; zero counts as one.
-//
-// What is granted by Wait is not counted as in flight, since nobody says when it
-// ends: use Acquire where a server's answers are to be learned from.
-func (l *Limiter) Wait(ctx context.Context, n int) error {
-	g, err := l.Acquire(ctx, Claim{N: n})
-	if err == nil {
-		g.forget()
-	}
-	return err
-}
-
-// Acquire blocks like Wait and returns a Grant, which must be ended by exactly
-// one call of Done or Cancel.
-func (l *Limiter) Acquire(ctx context.Context, c Claim) (Grant, error) {
-	g, w, err := l.Join(ctx, c)
-	if w == nil {
-		return g, err
-	}
-	return w.Wait(ctx)
-}
-
-// Join grants the claim at once if it may go now, else puts it in line and
-// returns a Waiter on which Wait must be called. It is Acquire in two steps, for
-// callers who want to know that and why they are about to wait. Bounds are
-// checked here, on the wait as it is projected now.
-func (l *Limiter) Join(ctx context.Context, c Claim) (g Grant, w *Waiter, err error) {
-	if l.calm.Load() && c.Costs == nil && c.N >= 0 && c.Place == (Place{}) && ctx.Err() == nil {
-		// Calm is asked again: whoever finds the bucket idle takes it away before it
-		// notes that it no longer idles.
-		if now := l.now(); !l.idled(now) && l.calm.Load() {
-			n := max(c.N, 1)
-			l.last.Store(int64(now))
-			l.server.inflight.Add(int64(n))
-			return Grant{l: l, n: n, place: Place{since: now}, sent: now}, nil, nil
-		}
-	}
-	w, err = l.join(ctx, &c, &g)
-	return g, w, err
-}
-
-// join is Join where something may stand in the way. What is granted becomes g.
-func (l *Limiter) join(ctx context.Context, c *Claim, g *Grant) (*Waiter, error) {
-	w := c.want()
-	if ctx.Err() != nil {
-		return nil, &Error{Bucket: l.Name, Cost: w.n, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
-	}
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	for b := l; b != nil; b = b.Parent {
-		if b.invalid != nil {
-			return nil, b.invalid
-		}
-	}
-	l.wake(now)
-	b := l
-	for b != nil && root.frozen == 0 && b.line.len() == 0 && b.open(now, &w, b == l) {
-		b = b.Parent
-	}
-	again := c.Place != Place{}
-	if !again {
-		root.asked++
-		c.Place = Place{now, root.asked}
-	}
-	if b == nil {
-		l.charge(g, now, now, &w, c.Place)
-		l.restock(now)
-		return nil, nil
-	}
-	if w.of != nil {
-		w.of = maps.Clone(w.of) // it is looked at for as long as it waits
-	}
-	return l.queue(ctx, now, c, w, again)
-}
-
-// Forecast returns how long the claim would wait if it were made now, and for
-// what. It changes nothing.
-func (l *Limiter) Forecast(c Claim) Forecast {
-	w := c.want()
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	return l.project(now, w).forecast(now)
-}
-
-// Observe grants the claim at once, whatever is due, and charges it. It returns how
-// long the claim should have waited, and for what: for trying limits on a live system
-// without delaying it.
-func (l *Limiter) Observe(c Claim) (g Grant, f Forecast) {
-	w := c.want()
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.wake(now)
-	d := l.project(now, w)
-	l.charge(&g, now, now, &w, Place{})
-	l.restock(now)
-	return g, d.forecast(now)
-}
-
-// project returns when a claim that was made now would go.
-func (l *Limiter) project(now instant, wanted want) due {
-	w := Waiter{l: l, want: wanted, rank: l.rank(now, wanted.priority)}
-	w.place.number = math.MaxUint64
-	return w.project(now, false)
+	frozen  int                      // nobody goes while it is positive
+	stalled []*Limiter               // where something changed meanwhile
+	asked   uint64                   // how many have asked
+	site    adaptive.Site            // what the servers of the tree have in common
+	peers   map[adaptive.ID]*Limiter // whose servers may come to share windows
+	changed monotime.Time            // when something changed last that may let somebody go
 }
 
 // Pause holds the bucket: nothing goes before d has passed, and those who wait
 // and would then be too late are refused now. A pause only extends what is held
 // already. After it the bucket starts slowly, where SlowStart is set.
 func (l *Limiter) Pause(d time.Duration) {
-	root := l.lock()
+	l, root := l.here()
 	defer l.unlock(root)
 	now := root.now()
-	l.change(now, func() { l.holdUntil(now.add(min(d, ages)), now) })
+	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), now) })
 }
 
 // Resume ends a hold: whoever waits for it goes, as far as quotas allow. A hold that a
 // Store knows of begins again with the store's next word.
 func (l *Limiter) Resume() {
-	root := l.lock()
+	l, root := l.here()
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.hold = min(l.hold, now) })
@@ -388,65 +253,86 @@ func (l *Limiter) Resume() {
 // SetQuotas replaces the quotas; everybody who waits is re-timed. A quota of
 // the same kind at the same place keeps what was charged to it; others start
 // anew. If one is invalid nothing is changed.
-func (l *Limiter) SetQuotas(qs Quotas) error {
+func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	if err := errors.Join(qs.Validate(), l.checkStore(qs)); err != nil {
 		return err
 	}
-	qs = qs.canonical()
-	root := l.lock()
+	qs = qs.Explicit()
+	l, root := l.here()
 	defer l.unlock(root)
-	now := root.now()
-	l.change(now, func() {
-		l.limits = l.remake(l.limits, now, qs)
-		if l.Reserve > 0 {
-			l.spare = l.remake(l.spare, now, l.rest(qs))
-		}
-		l.quotas, l.invalid, l.booked = qs, checkReserve(l.Reserve), now
-		if l.lease != nil {
-			l.lease.adopt()
-		}
-		l.refuseLate(now)
-	})
+	l.replace(root.now(), qs)
 	return nil
 }
 
-// remake returns the limits of qs. A quota that stays as it is keeps its limit; of the
-// others each takes over one of the same kind and unit, that at its own place first.
-func (l *Limiter) remake(limits []limit, now instant, qs Quotas) []limit {
-	made, old := make([]limit, len(qs)), slices.Clone(limits)
-	meant := qs.meant()
-	take := func(i, from int, same bool) {
-		if made[i] == nil && from < len(old) && old[from] != nil && (qs[i] == l.quotas[from] || !same && qs[i].unit() == l.quotas[from].unit()) && old[from].set(now, meant[i]) {
-			made[i], old[from] = old[from], nil
-		}
+// renew is SetQuotas for a bucket of a Group, unless it has these quotas already.
+func (l *Limiter) renew(qs quota.Quotas) error {
+	root := l.lock()
+	same := l.invalid == nil && slices.Equal(l.quotas, qs.Explicit())
+	l.unlock(root)
+	if same {
+		return nil
 	}
-	for _, same := range [...]bool{true, false} {
-		for i := range qs {
-			take(i, i, same)
-		}
-		for i := range qs {
-			for from := range old {
-				take(i, from, same)
+	return l.SetQuotas(qs)
+}
+
+// replace makes qs, which have all defaults written out, the quotas of l.
+func (l *Limiter) replace(now monotime.Time, qs quota.Quotas) {
+	l.change(now, func() {
+		l.adopt(now, qs)
+		l.lastCharged = now
+		l.refuseLate(now)
+	})
+}
+
+// adopt makes the arithmetic of l that of qs, which have all defaults written out.
+func (l *Limiter) adopt(now monotime.Time, qs quota.Quotas) {
+	l.quotas, l.invalid = qs, checkReserve(l.Reserve)
+	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
+	local := qs
+	if l.Store != nil { // the others live there
+		local = slices.Clone(qs)
+		for i := range local {
+			if !local[i].Kind.Concurrent() {
+				local[i] = quota.Quota{}
 			}
 		}
 	}
-	for i := range qs {
-		if made[i] == nil {
-			made[i] = newLimit(meant[i], l.wall-1)
-		}
+	l.stack.Set(now, local, l.Reserve, l.clock.Wall())
+	if l.link != nil {
+		l.link.lease.Set(qs, l.Reserve)
 	}
-	return made
 }
 
-// rest is what quotas leave to those that are not urgent.
-func (l *Limiter) rest(qs Quotas) Quotas {
-	rest := make(Quotas, len(qs))
-	for i, q := range qs.meant() {
-		if rest[i] = q; q.N > 0 {
-			rest[i] = q.rest(l.Reserve)
+// follow is called with the tree of l locked if claims of a class that are made to l belong in another
+// bucket. It returns that, and the root of its tree, which is locked then.
+func (l *Limiter) follow(root *Limiter, c Class) (at, atRoot *Limiter) {
+	for {
+		switch {
+		case l.gone.Load():
+			root.mu.Unlock()
+			l, root = l.here()
+		case l.split:
+			root.mu.Unlock()
+			l = l.entry.group.narrow(l, c)
+			root = l.lock()
+		default:
+			return l, root
 		}
 	}
-	return rest
+}
+
+// here locks the tree of l and returns l and the root of the tree; of what is under the path of l now if the
+// Group of l has forgotten it.
+func (l *Limiter) here() (at, root *Limiter) {
+	for root = l.lock(); l.gone.Load(); root = l.lock() {
+		root.mu.Unlock()
+		if l.entry.named {
+			l = l.Parent
+		} else {
+			l = l.entry.group.Limiter(l.path()...)
+		}
+	}
+	return l, root
 }
 
 // lock locks the tree that l belongs to and returns its root.
@@ -456,22 +342,37 @@ func (l *Limiter) lock() *Limiter {
 	if !l.ready {
 		l.init()
 	}
+	if l.unlocked.Load() != 0 {
+		l.fold()
+	}
 	return root
+}
+
+// fold counts what was granted or has ended without the lock.
+func (l *Limiter) fold() {
+	if n := l.unlocked.Load(); n != 0 {
+		l.unlocked.Add(-n)
+		l.server.Add(int(n))
+	}
 }
 
 // unlock releases the lock of the tree after what was done in l.
 func (l *Limiter) unlock(root *Limiter) {
-	quiet := l.line.waiting == 0 && l.server.unknown()
-	set(&l.quiet, quiet)
-	set(&l.calm, quiet && l == root && !l.branch && len(l.limits) == 0 && l.lease == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
+	quiet := l.line.waiting == 0 && l.server.Unknown()
+	if set(&l.fastDone, quiet) && !quiet {
+		l.fold() // whoever ends a grant later sees that fastDone is false
+	}
+	set(&l.fastGrant, quiet && l == root && !l.gone.Load() && !l.branch && len(l.stack) == 0 && l.link == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
 	root.mu.Unlock()
 }
 
-// set writes only what is new: a write that others must see costs as much as a lock.
-func set(b *atomic.Bool, v bool) {
-	if b.Load() != v {
+// set writes only what is new: a write that others must see costs as much as a lock. It
+// reports whether it was.
+func set(b *atomic.Bool, v bool) (changed bool) {
+	if changed = b.Load() != v; changed {
 		b.Store(v)
 	}
+	return changed
 }
 
 func (l *Limiter) root() *Limiter {
@@ -487,28 +388,24 @@ func (l *Limiter) init() {
 			l.Parent.init()
 		}
 		l.Parent.branch = true
-		l.Parent.calm.Store(false)
-		l.start = l.Parent.start
-	} else {
-		l.start = time.Now()
+		l.Parent.fastGrant.Store(false)
+		l.clock = l.Parent.clock
+	} else if l.clock = l.entry.clock(); !l.clock.Started() {
+		l.clock.Start()
 	}
-	l.wall = l.start.UnixNano()
-	l.server.orders = &l.root().orders
-	l.ready, l.quotas = true, l.Quotas.canonical()
+	l.server.Init(&l.root().site, adaptive.Config{
+		MaxHold: l.maxHold(), MaxWait: max(l.MaxWait, 0), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+	})
+	l.ready, l.quotas = true, l.Quotas.Explicit()
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
-		l.limits = l.remake(nil, 0, l.quotas)
-		if l.Reserve > 0 {
-			l.spare = l.remake(nil, 0, l.rest(l.quotas))
-		}
 		if l.Store != nil {
-			l.lease = newLease(l)
-			l.lease.adopt()
+			l.link = newStoreLink(l)
 		}
+		l.adopt(0, l.quotas)
 	}
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older
-// than one that was used before (time.Since of an instant reads only the
-// monotonic clock, at half the cost of time.Now).
-func (l *Limiter) now() instant { return instant(time.Since(l.start)) + 1 }
+// than one that was used before.
+func (l *Limiter) now() monotime.Time { return l.clock.Now() }

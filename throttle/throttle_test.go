@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // crowd is a number of callers who wait at once; it records who went when.
@@ -82,7 +84,7 @@ func TestLimiterZeroValueGrantsAll(t *testing.T) {
 
 func TestLimiterBurstThenPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 5, Burst: 3}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 5, Burst: 3}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -93,7 +95,7 @@ func TestLimiterBurstThenPace(t *testing.T) {
 
 func TestLimiterExactOverManyGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 100 {
@@ -112,7 +114,7 @@ func TestLimiterExactOverManyGrants(t *testing.T) {
 
 func TestLimiterWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 10, Burst: 10}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 10}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "eight", 8)
 		c.wait(t.Context(), &l, "ten", 10)    // 2 are there, 8 come in 800 ms
@@ -127,7 +129,7 @@ func TestLimiterWeights(t *testing.T) {
 
 func TestLimiterStackedQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 10, Burst: 10}, {N: 60, Per: time.Minute, Burst: 12}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 10}, {N: 60, Per: time.Minute, Burst: 12}}}
 		c := newCrowd()
 		for i := range 14 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -141,7 +143,7 @@ func TestLimiterStackedQuotas(t *testing.T) {
 
 func TestLimiterCancelMovesOthersUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -162,7 +164,7 @@ func TestLimiterCancelMovesOthersUp(t *testing.T) {
 
 func TestLimiterManyCanceledLeaveNoDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 10, Burst: 10}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 10}}}
 		if err := l.Wait(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +183,7 @@ func TestLimiterManyCanceledLeaveNoDebt(t *testing.T) {
 
 func TestGrantCancelGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		g, err := l.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +201,7 @@ func TestGrantCancelGivesBack(t *testing.T) {
 
 func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Name: "api.example.com", Quotas: Quotas{{N: 1}}}
+		l := Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: 1}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
@@ -224,7 +226,7 @@ func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 
 func TestLimiterMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}, MaxWait: 1500 * time.Millisecond}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxWait: 1500 * time.Millisecond}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wait(t.Context(), &l, name, 1)
@@ -253,7 +255,7 @@ func TestLimiterMaxWaitOfAWaiter(t *testing.T) {
 
 func TestLimiterMaxQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}, MaxQueue: 1}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxQueue: 1}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wait(t.Context(), &l, name, 1)
@@ -267,7 +269,7 @@ func TestLimiterMaxQueue(t *testing.T) {
 
 func TestLimiterNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}, MaxWait: -1}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxWait: -1}
 		if err := l.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -296,22 +298,22 @@ func TestLimiterCancelChannel(t *testing.T) {
 
 func TestSetQuotasRetimesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1, Per: time.Minute}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute}}}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c", "d"} {
 			c.wait(t.Context(), &l, name, 1)
 		}
 		time.Sleep(6 * time.Second) // a tenth of a token has come back
-		if err := l.SetQuotas(Quotas{{N: 10}}); err != nil {
+		if err := l.SetQuotas(quota.Quotas{{N: 10}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if err := l.SetQuotas(Quotas{{N: 1}}); err != nil { // and down again
+		if err := l.SetQuotas(quota.Quotas{{N: 1}}); err != nil { // and down again
 			t.Fatal(err)
 		}
 		c.check(t, "a 0s", "b 6.09s", "c 7s", "d 8s")
-		if err := l.SetQuotas(Quotas{{N: -1}}); err == nil {
+		if err := l.SetQuotas(quota.Quotas{{N: -1}}); err == nil {
 			t.Error("no error for a bad quota")
 		}
 	})
@@ -319,11 +321,11 @@ func TestSetQuotasRetimesWaiters(t *testing.T) {
 
 func TestSetQuotasBelowCostRefusesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1, Burst: 5}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Burst: 5}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 5)
 		c.wait(t.Context(), &l, "b", 5)
-		l.SetQuotas(Quotas{{N: 1, Burst: 2}})
+		l.SetQuotas(quota.Quotas{{N: 1, Burst: 2}})
 		c.check(t, "a 0s", "b refused 0s")
 	})
 }
@@ -343,7 +345,7 @@ func TestPauseHoldsAndOnlyExtends(t *testing.T) {
 
 func TestResumeReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		l.Pause(time.Hour)
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
@@ -356,8 +358,8 @@ func TestResumeReleases(t *testing.T) {
 
 func TestParentGrantsWithChildOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := Limiter{Name: "host", Quotas: Quotas{{N: 2, Burst: 2}}}
-		slow := Limiter{Name: "slow", Parent: &host, Quotas: Quotas{{N: 1, Per: 10 * time.Second}}}
+		host := Limiter{Name: "host", Quotas: quota.Quotas{{N: 2, Burst: 2}}}
+		slow := Limiter{Name: "slow", Parent: &host, Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second}}}
 		c := newCrowd()
 		c.wait(t.Context(), &slow, "slow1", 1)
 		c.wait(t.Context(), &slow, "slow2", 1) // due at 10 s
@@ -370,7 +372,7 @@ func TestParentGrantsWithChildOrNotAtAll(t *testing.T) {
 
 func TestChildrenShareParentInOrderOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := Limiter{Quotas: Quotas{{N: 1}}}
+		host := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		a, b := Limiter{Parent: &host}, Limiter{Parent: &host}
 		c := newCrowd()
 		for i, l := range []*Limiter{&a, &a, &a, &b, &host, &b, &a} {
@@ -382,7 +384,7 @@ func TestChildrenShareParentInOrderOfArrival(t *testing.T) {
 
 func TestPauseOfChildWhileItWaitsAtParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := Limiter{Quotas: Quotas{{N: 1}}}
+		host := Limiter{Quotas: quota.Quotas{{N: 1}}}
 		child := Limiter{Parent: &host}
 		c := newCrowd()
 		c.wait(t.Context(), &host, "a", 1)
@@ -395,7 +397,7 @@ func TestPauseOfChildWhileItWaitsAtParent(t *testing.T) {
 
 func TestAskingAgainGoesToTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1}}, Rand: noJitter}
+		l := Limiter{Quotas: quota.Quotas{{N: 1}}, Rand: noJitter}
 		g, err := l.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
@@ -404,7 +406,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 		c.wait(t.Context(), &l, "b", 1)
 		c.wait(t.Context(), &l, "c", 1)
 		g.Done(Answer{Refused: true, Hold: 2 * time.Second, HoldKnown: true})
-		if _, err := l.Acquire(t.Context(), Claim{Place: g.Place()}); err != nil {
+		if _, err := l.Acquire(t.Context(), Claim{After: g}); err != nil {
 			t.Fatal(err)
 		}
 		if got := time.Since(c.start); got != 2*time.Second {
@@ -416,7 +418,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 
 func TestLateTimersLoseNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1000}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -433,7 +435,7 @@ func TestLateTimersLoseNoQuota(t *testing.T) {
 
 func TestLagCreditIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 1000}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -448,9 +450,9 @@ func TestLagCreditIsBounded(t *testing.T) {
 }
 
 func TestBadQuotaIsNamed(t *testing.T) {
-	l := Limiter{Quotas: Quotas{{N: 5}, {Name: "daily", N: 100, Per: -time.Hour}}}
+	l := Limiter{Quotas: quota.Quotas{{N: 5}, {Name: "daily", N: 100, Per: -time.Hour}}}
 	err := l.Wait(t.Context(), 1)
-	const want = `throttle: quota "daily": Per is -1h0m0s, want a positive duration, or 0 for a second`
+	const want = `quota: "daily": Per is -1h0m0s, want a positive duration, or 0 for a second`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -458,7 +460,7 @@ func TestBadQuotaIsNamed(t *testing.T) {
 
 func TestWarmUpAsALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: Quotas{{N: 10, WarmUp: 2 * time.Second}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 10, WarmUp: 2 * time.Second}}}
 		var gaps []time.Duration
 		last := time.Now()
 		for range 16 {
@@ -490,7 +492,7 @@ func TestNegativeCostPanics(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	host := &Limiter{Quotas: Quotas{{N: 100000, Burst: 100}}}
+	host := &Limiter{Quotas: quota.Quotas{{N: 100000, Burst: 100}}}
 	child := &Limiter{Parent: host, SlowStart: true}
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -503,7 +505,7 @@ func TestConcurrentUse(t *testing.T) {
 				case j%7 == 0:
 					g.Cancel()
 				default:
-					g.Done(Answer{Statements: []Statement{{Limit: 100, Remaining: 50, Reset: time.Millisecond, ResetKnown: true}}})
+					g.Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 50, Reset: time.Millisecond, ResetKnown: true}}})
 				}
 				cancel()
 				if j%50 == 0 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // pairOf returns two buckets of one tree.
@@ -20,7 +22,7 @@ func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Done(Answer{Statements: []Statement{{
+	g.Done(Answer{Statements: []quota.Statement{{
 		Name: "n", Limit: 100, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second,
 	}}})
 	return l.State().Windows[0].Available
@@ -104,7 +106,7 @@ func TestTwinsApart(t *testing.T) {
 				if got != test.left {
 					t.Errorf("a and b have %v, want %v", got, test.left)
 				}
-				if got := a.server.windows[0] == b.server.windows[0]; got != test.together {
+				if got := len(a.server.Sharing(nil)) == 1; got != test.together {
 					t.Errorf("taken for one: %v, want %v", got, test.together)
 				}
 			})
@@ -118,10 +120,12 @@ func TestTwinsRelease(t *testing.T) {
 		a, b := pairOf()
 		hear(t, a, 50, time.Minute)
 		hear(t, b, 49, time.Minute)
-		w := a.server.windows[0]
+		if got := a.server.Sharing(nil); len(got) != 1 || a.root().peers[got[0]] != b {
+			t.Errorf("a shares with %v, want b", got)
+		}
 		b.Release()
-		if w.users != nil || len(a.root().speakers) != 1 || len(b.State().Windows) != 0 {
-			t.Errorf("users %v, speakers %v, want none of b", w.users, a.root().speakers)
+		if got := a.server.Sharing(nil); len(got) != 0 || len(a.root().peers) != 1 || b.server.Overlaps() || len(b.State().Windows) != 0 {
+			t.Errorf("a shares with %v, peers are %v, want none of b", got, a.root().peers)
 		}
 		if got := hear(t, a, 48, time.Minute); got != 48 {
 			t.Errorf("a has %d, want 48", got)
@@ -134,7 +138,7 @@ func TestTwinsRelease(t *testing.T) {
 func TestThawRunsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
-		b.Quotas = Quotas{{N: 1}}
+		b.Quotas = quota.Quotas{{N: 1}}
 		if err := b.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 func TestWaiterReady(t *testing.T) {
@@ -76,7 +78,7 @@ func TestWaiterPlaceIsKept(t *testing.T) {
 		w.Leave()
 		c.wait(t.Context(), l, "d", 1)
 		time.Sleep(500 * time.Millisecond)
-		if _, err := l.Acquire(t.Context(), Claim{Place: w.Place()}); err != nil { // although the queue is full
+		if _, err := l.Acquire(t.Context(), Claim{After: placed(w.place)}); err != nil { // although the queue is full
 			t.Fatal(err)
 		}
 		if took := time.Since(c.start); took != time.Second {
@@ -95,7 +97,7 @@ func TestWaiterMaxWaitCountsFromThePlace(t *testing.T) {
 		time.Sleep(time.Second)
 		w.Leave()
 		time.Sleep(time.Second)
-		_, err := l.Acquire(t.Context(), Claim{Place: w.Place()})
+		_, err := l.Acquire(t.Context(), Claim{After: placed(w.place)})
 		if took := time.Since(start); !errors.Is(err, ErrMaxWait) || took != 3*time.Second {
 			t.Errorf("%v after %v, want ErrMaxWait after 3s", err, took)
 		}
@@ -105,7 +107,7 @@ func TestWaiterMaxWaitCountsFromThePlace(t *testing.T) {
 func TestObserveChargesAndDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 in flight")}
-		c := Claim{Costs: Costs{"tokens": 10}, Priority: Background}
+		c := Claim{Costs: quota.Costs{"tokens": 10}, Priority: Background}
 		g, f := l.Observe(c)
 		if f != (Forecast{}) {
 			t.Errorf("the first: %+v, want no wait", f)
@@ -122,7 +124,7 @@ func TestObserveChargesAndDelaysNothing(t *testing.T) {
 		if gone(w) {
 			t.Error("went while one is under way")
 		}
-		h.Settle(Costs{"tokens": 0})
+		h.Settle(quota.Costs{"tokens": 0})
 		h.Done(Answer{})
 		if !gone(w) {
 			t.Error("waits for nothing")
@@ -169,7 +171,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{Costs: Costs{Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: Priority(r.IntN(3) - 1)}
+		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: Priority(r.IntN(3) - 1)}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {
@@ -188,8 +190,8 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 	f := l.Forecast(c)
 	start := time.Now()
 	if _, w := join(t, l, c); w != nil {
-		if w.Forecast != f {
-			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.Forecast)
+		if w.forecast != f {
+			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.forecast)
 		}
 		<-w.Ready()
 	}
@@ -216,7 +218,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 100 {
 				l := []*Limiter{host, a, b}[r.IntN(3)]
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
-				c := Claim{Costs: Costs{"tokens": r.IntN(100)}, Priority: Priority(r.IntN(3) - 1), NoWait: r.IntN(4) == 0}
+				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: Priority(r.IntN(3) - 1), NoWait: r.IntN(4) == 0}
 				everything(ctx, r, l, c)
 				cancel()
 				switch r.IntN(20) {
@@ -225,10 +227,10 @@ func TestEverythingAtOnce(t *testing.T) {
 				case 1:
 					l.Resume()
 				case 2:
-					host.SetQuotas(Quotas{
+					host.SetQuotas(quota.Quotas{
 						{N: 20000, Burst: 40 + r.IntN(20)},
 						{N: 100_000, Burst: 500, Unit: "tokens"},
-						{N: 4 + r.IntN(4), Kind: InFlight},
+						{N: 4 + r.IntN(4), Kind: quota.InFlight},
 					})
 				case 3:
 					l.State()
@@ -241,12 +243,12 @@ func TestEverythingAtOnce(t *testing.T) {
 	wg.Wait()
 	time.Sleep(time.Millisecond)
 	for i, l := range []*Limiter{host, a, b} {
-		if s := l.State(); s.Waiting != 0 || s.InFlight != 0 || l.line.waiting != 0 || l.reading != 0 {
-			t.Errorf("bucket %d: %+v, %d wait, %d are read; want nobody left", i, s, l.line.waiting, l.reading)
+		if s := l.State(); s.Waiting != 0 || s.InFlight != 0 || l.line.waiting != 0 || l.unclosed != 0 {
+			t.Errorf("bucket %d: %+v, %d wait, %d are read; want nobody left", i, s, l.line.waiting, l.unclosed)
 		}
-		for _, lim := range append(l.limits, l.spare...) {
-			if s, ok := lim.(*slots); ok && s.used != 0 {
-				t.Errorf("bucket %d: %d of %d are in flight", i, s.used, s.n)
+		for lim := range l.stack.Limits() {
+			if !lim.Idle(l.root().now().Add(time.Minute)) { // only what is under way lasts so long
+				t.Errorf("bucket %d: something is in flight by %+v", i, lim)
 			}
 		}
 	}
@@ -254,7 +256,7 @@ func TestEverythingAtOnce(t *testing.T) {
 
 // everything makes a claim in one of all ways, and ends it in one of all ways.
 func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
-	var g Grant
+	var g *Grant
 	var err error
 	switch r.IntN(5) {
 	case 0:
@@ -269,12 +271,12 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 			case <-w.Ready():
 			case <-time.After(time.Millisecond):
 				if w.Leave() {
-					c.Place = w.Place()
+					c.After = placed(w.place)
 					g, err = l.Acquire(ctx, c)
 					break
 				}
 			}
-			if c.Place == (Place{}) {
+			if c.After == nil {
 				g, err = w.Wait(ctx)
 			}
 		}
@@ -284,7 +286,7 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	if err != nil {
 		return
 	}
-	spent := Costs{"tokens": r.IntN(120)}
+	spent := quota.Costs{"tokens": r.IntN(120)}
 	if r.IntN(3) == 0 {
 		g.Settle(spent)
 	}
@@ -295,7 +297,7 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	case 1:
 		g.Done(Answer{Refused: true, Hold: time.Microsecond, HoldKnown: true})
 	case 2:
-		g.Done(Answer{Statements: []Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
+		g.Done(Answer{Statements: []quota.Statement{{Unit: "tokens", Limit: 1e6, Remaining: 1e6, Reset: time.Millisecond, ResetKnown: true}}})
 	case 3:
 		g.Done(Answer{Spent: spent, Reading: g.Lasts()})
 	default:

@@ -1,5 +1,6 @@
-// The program retries operations of a flaky service with package backoff alone: with delays that grow, with a server's hint, with an
-// error that is not worth another attempt, within a deadline, and under a budget. It runs offline and takes about a second.
+// The program retries operations of a flaky service, with package backoff alone. It shows delays that
+// grow, a hint of the server, an error that another attempt cannot cure, a deadline, and a budget. It
+// runs offline and takes about a second.
 package main
 
 import (
@@ -16,12 +17,13 @@ var (
 	errNoSuchOrder = errors.New("no such order")
 )
 
-// service fails as often as it is told to.
+// service is a service that fails with the given errors, one after the other, and then succeeds.
 type service struct {
-	failures []error
-	calls    int
+	failures []error // still to come
+	calls    int     // so far
 }
 
+// order returns an order.
 func (s *service) order(context.Context) (string, error) {
 	s.calls++
 	if len(s.failures) > 0 {
@@ -77,6 +79,7 @@ func main() {
 	fmt.Printf("  %d calls where 3 attempts each are 30; the last says: %v\n", s.calls, err)
 }
 
+// report prints the result of Retry.
 func report(v string, err error) {
 	if err != nil {
 		fmt.Println("  failed:", err)

@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what is drawn into the files that it is compared with")
+var update = flag.Bool("update", false, "write the drawings into the files with which they are compared")
 
-// TestBurst runs the program in virtual time, begun at any moment of a second: it draws the files that are in the repository.
+// TestBurst runs the program in virtual time. Whenever in a second it begins, it draws the files that are in the repository.
 func TestBurst(t *testing.T) {
 	for _, phase := range []time.Duration{0, 1, 333 * time.Millisecond, firstWave, firstWave + 1, secondWave, per - 1} {
 		t.Run(phase.String(), func(t *testing.T) {
@@ -58,7 +58,7 @@ func compare(t *testing.T, file string, got []byte) {
 	}
 }
 
-// asked are the ways, after the client.
+// asked returns the ways after the client has asked.
 func asked(t *testing.T) []*way {
 	t.Helper()
 	ws := ways()
@@ -78,10 +78,10 @@ func TestWays(t *testing.T) {
 		most int
 	}{
 		{"fixed window counter", "7:5 9:5 10:10 20:10 30:10", 2 * limit},
-		{"sliding window", "7:5 9:5 19:10 29:10", limit}, // 700ms and 900ms are of one cell, which leaves at 900ms + per
+		{"sliding window", "7:5 9:5 19:10 29:10", limit}, // 700ms and 900ms are in one cell, whose tokens are back at 900ms + per
 		{"sliding log", "7:5 9:5 17:5 19:5 27:5 29:5", limit},
 		{"leaky bucket", "7:1 8:1 9:1" + even, limit},
-		{"token bucket", "7:5 9:2" + even, 5 + limit - 1}, // the last of limit comes when per is over
+		{"token bucket", "7:5 9:2" + even, 5 + limit - 1}, // the last of the limit is back when per is over
 	}
 	ws := asked(t)
 	if len(ws) != len(tests) {
@@ -111,9 +111,9 @@ func TestFullest(t *testing.T) {
 	}{
 		{nil, 0, 0},
 		{[]int{3}, 3, 1},
-		{[]int{0, 10}, 0, 1}, // the end is not in it
+		{[]int{0, 10}, 0, 1}, // the end is not in the span
 		{[]int{0, 9}, 0, 2},
-		{[]int{0, 5, 10, 14, 15}, 5, 3}, // of two spans, the first
+		{[]int{0, 5, 10, 14, 15}, 5, 3}, // the first one of two spans
 		{[]int{0, 0, 20, 20, 20, 29}, 20, 4},
 	}
 	for _, tt := range tests {
@@ -135,7 +135,7 @@ func TestTextWidth(t *testing.T) {
 	}
 }
 
-// TestSVG parses it: it has a circle for each request that went, and asks for nothing from outside.
+// TestSVG parses the SVG. It has a circle for each request that went, and loads nothing from outside.
 func TestSVG(t *testing.T) {
 	ws := asked(t)
 	drawn, want, circles := svg(ws), 0, 0

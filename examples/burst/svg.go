@@ -12,13 +12,14 @@ import (
 const (
 	width   = 680
 	margin  = 24
-	leading = 20 // from line to line of text
-	column  = 20 // from step to step
-	middle  = 8  // of a pile, from where its step begins
-	pile    = 7  // from dot to dot in it
+	leading = 20 // from one line of text to the next
+	column  = 20 // from one step to the next
+	middle  = 8  // from the start of a step to the middle of its pile
+	pile    = 7  // from one dot of a pile to the next
 )
 
-// style has colors for light and for dark screens. The picture brings its own background, so that it can be read on any page.
+// style has colors for light and for dark screens. The drawing has its own background, so that it can be read on any
+// page.
 const style = `<style>
 svg{color:#0969da}
 text{font:13px system-ui,sans-serif;fill:#59636e}
@@ -43,7 +44,7 @@ text{fill:#9198a1}
 </style>
 `
 
-// svg draws what text does. Where more went than the limit has a color of its own.
+// svg draws the same as text. A span in which more requests went than the limit has another color.
 func svg(ws []*way) string {
 	var b strings.Builder
 	y := margin + 12
@@ -69,7 +70,7 @@ func svg(ws []*way) string {
 	return head + b.String() + "</svg>\n"
 }
 
-// svg draws one way from y on, and returns how far down it came.
+// svg draws one way from y on, and returns the y of its last line.
 func (w *way) svg(b *strings.Builder, y int) int {
 	from, most := w.fullest()
 	over := "most"
@@ -106,9 +107,10 @@ func (w *way) svg(b *strings.Builder, y int) int {
 	return y
 }
 
-// x is where an instant is.
+// x is the place of an instant.
 func x(t time.Duration) int { return margin + int(column*t/step) }
 
+// words draws a line of text.
 func words(class string, x, y int, s string) string {
 	return fmt.Sprintf(`<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, x, y, html.EscapeString(s))
 }

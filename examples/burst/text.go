@@ -6,13 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
+// title is the headline of both drawings.
 func title() string {
-	return fmt.Sprintf("One greedy client, and five limiters of %v", throttle.Quota{N: limit, Per: per})
+	return fmt.Sprintf("One greedy client, and five limiters of %v", quota.Quota{N: limit, Per: per})
 }
 
+// story says what the drawings show.
 func story() []string {
 	return []string{
 		fmt.Sprintf("It asks for %d at %v, and from %v on without end; a dot is one that went.", some, firstWave, secondWave),
@@ -20,12 +22,13 @@ func story() []string {
 	}
 }
 
-// intro is what is printed before the client comes.
+// intro is the text that is printed before the client comes.
 func intro() string {
 	return title() + "\n" + strings.Join(story(), "\n") + "\n(A colon is two dots.)\n"
 }
 
-// text draws piles of what went at each step. A step is two columns: one for where a window of the clock begins, one for the pile.
+// text draws the requests that went at each step as a pile of dots. A step has two columns: one for the line where
+// a window of the clock begins, and one for the pile.
 func text(ws []*way) string {
 	var b strings.Builder
 	for _, w := range ws {
@@ -40,7 +43,7 @@ func text(ws []*way) string {
 	return b.String() + axis()
 }
 
-// line draws up to two dots of each pile, on top of so many that are below.
+// line draws one line of all piles, up to two dots of each. Low is how many dots of a pile are in the lines below.
 func line(counts []int, low int) string {
 	dots := []string{" ", ".", ":"}
 	var b strings.Builder
@@ -54,7 +57,7 @@ func line(counts []int, low int) string {
 	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
-// bracket draws one of the length per, from an instant on.
+// bracket draws a bracket with a label, from an instant on and as long as per.
 func bracket(from time.Duration, label string) string {
 	dashes := columns(per) - 2 - len(label)
 	left := strings.Repeat("─", dashes/2)
@@ -62,6 +65,7 @@ func bracket(from time.Duration, label string) string {
 	return strings.Repeat(" ", columns(from)+1) + "└" + left + label + right + "┘\n"
 }
 
+// axis writes the seconds below the piles.
 func axis() string {
 	var b strings.Builder
 	for t := time.Duration(0); t < end; t += per {
@@ -70,4 +74,5 @@ func axis() string {
 	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
+// columns returns how many columns a duration has.
 func columns(d time.Duration) int { return int(2 * d / step) }

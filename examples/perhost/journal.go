@@ -12,7 +12,8 @@ import (
 	"github.com/gopacer/pacer"
 )
 
-// journal prints when requests go, and remembers it for each route. It is used by several requests at the same time, as hooks are.
+// journal prints when requests go, and remembers it for each route. Like every hook, it is used by
+// several requests at the same time.
 type journal struct {
 	start time.Time
 
@@ -20,9 +21,9 @@ type journal struct {
 	went map[string][]time.Duration
 }
 
-// note is what a request waits for. It travels in the context of the request, which hooks can read.
+// note says what a request waits for. It travels in the context of the request, which hooks can read.
 type note struct {
-	since time.Time
+	since time.Time // when the request began to wait
 	cause string
 }
 
@@ -32,16 +33,16 @@ func withNote(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noteKey{}, new(note))
 }
 
-// queued is a hook. It runs in the goroutine of the request.
+// queued is the hook Queued. It runs in the goroutine of the request.
 func (j *journal) queued(q pacer.Queued) {
 	n := q.Request.Context().Value(noteKey{}).(*note)
-	n.since, n.cause = time.Now(), string(q.Cause) // of which Wait is the length, as far as it can be told
+	n.since, n.cause = time.Now(), string(q.Cause) // q.Wait would be the expected length of the wait
 	if q.Quota != "" {
 		n.cause += fmt.Sprintf(" of %q", q.Quota)
 	}
 }
 
-// sent returns a RoundTripper that prints which requests go through base.
+// sent returns a RoundTripper that prints each request that goes through base.
 func (j *journal) sent(base http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		now := time.Now()
@@ -64,12 +65,12 @@ func (j *journal) add(route string, at time.Duration, waited string) {
 	fmt.Println(line(route, at, waited))
 }
 
-// line is what is printed when a request goes.
+// line is the line that is printed when a request goes.
 func line(route string, at time.Duration, waited string) string {
 	return strings.TrimRight(fmt.Sprintf("%5.2f s  %-35s %s", at.Seconds(), route, waited), " ")
 }
 
-// String lists when the requests of each route went.
+// String lists, for each route, when its requests went.
 func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -90,12 +91,12 @@ func (j *journal) String() string {
 	return b.String()
 }
 
-// route is what the journal calls a request: without the port, which is another one in each run.
+// route is the name of a request in the journal. It leaves out the port, which is different in each run.
 func route(req *http.Request) string {
 	return req.Method + " " + req.URL.Hostname() + req.URL.Path
 }
 
-// roundTripper is a function that is an http.RoundTripper.
+// roundTripper is a function as an http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.

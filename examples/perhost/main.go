@@ -1,5 +1,6 @@
-// The program sets quotas by hand: for a host, for a route of it, for every value of a wildcard, and for all other hosts. It prints when
-// each request went, and what it had waited for. It runs offline and takes about two seconds.
+// The program sets quotas by hand: for a host, for a route of that host, for each value of a wildcard,
+// and for all other hosts. It prints when each request went, and what the request waited for. It runs
+// offline and takes about two seconds.
 package main
 
 import (
@@ -12,30 +13,35 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/pacertest"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
-// quotas are what the providers grant, under the patterns of http.ServeMux. A request draws on two of them: on that of its host, and on
-// the most specific other one. It goes when both grant it.
-var quotas = map[string]throttle.Quotas{
-	// A pattern that is only a host and "/" is for all requests to the host: here, 10 a second, of which 5 may go at once.
+// quotas are what the providers grant. The keys are patterns of http.ServeMux. A request takes tokens of
+// two entries: of the entry of its host, and of the most specific other entry that matches it. It goes
+// when the quotas of both grant it.
+var quotas = map[string]quota.Quotas{
+	// A pattern that is a host and "/" is for all requests to the host: here 10 a second, and up to 5 at
+	// once.
 	"127.0.0.1/": {{Name: "the host", N: 10, Burst: 5}},
 
-	// A route of the host. Without a Burst, its requests are spaced evenly: one every 250 ms. They count towards the host's quota too.
+	// This is a route of the host. Without a Burst, its requests are spaced evenly: one every 250 ms.
+	// They count for the host's quota, too.
 	"GET 127.0.0.1/search/": {{Name: "search", N: 4}},
 
-	// Each value of a wildcard has a bucket of its own: 2 messages a second to channel a do not delay those to channel b.
+	// Each value of a wildcard has its own bucket: 2 messages a second to channel a do not delay the
+	// messages to channel b.
 	"POST 127.0.0.1/channels/{channel}/messages": {{Name: "messages", N: 2}},
 
-	// "/" is for hosts that are not named, each for itself. This quota starts slowly, with requests 300 ms apart, and after warming up for
-	// a second they are 100 ms apart. Several quotas of a pattern are enforced together.
+	// "/" is for every other host, each with its own bucket. The first quota starts slowly: its requests
+	// go 300 ms apart, and 100 ms apart after a second of warming up. Both quotas of the pattern are
+	// enforced together.
 	"/": {{Name: "any host", N: 10, WarmUp: time.Second}, {Name: "a day", N: 100_000, Per: 24 * time.Hour, Burst: 1000}},
 }
 
 func main() {
-	// Two servers, which refuse nothing and say nothing about limits: what waits here waits for the quotas above. Where a server does say
-	// something, that may only lower them. (The cause "slow start" is pacer's own: until a host that it does not know has answered once, one
-	// request goes ahead alone.)
+	// The two servers refuse nothing and say nothing about limits: requests wait only for the quotas above.
+	// If a server does say something, it can only lower the quotas. (The cause "slow start" is pacer's
+	// own: until a host that pacer does not know has answered once, one request goes ahead alone.)
 	var named, other pacertest.Server
 	defer named.Close()
 	defer other.Close()
@@ -45,12 +51,13 @@ func main() {
 	log := &journal{start: time.Now()}
 	transport := &pacer.Transport{
 		Quotas: quotas,
-		// What is below pacer sees a request when its turn has come.
+		// The Base of pacer is called with a request when its turn has come.
 		Base: log.sent(http.DefaultTransport),
-		// Queued is called before a request waits. Other hooks tell what was refused, learned, held and retried.
+		// Queued is called before a request waits. Other hooks are called when something is refused,
+		// learned, held or retried.
 		Trace: &pacer.Trace{Queued: log.queued},
 	}
-	// A bad pattern or quota is found by the first request, or here.
+	// Without this call, the first request would report a bad pattern or quota.
 	if err := transport.Validate(); err != nil {
 		fmt.Println(err)
 		return
@@ -84,7 +91,8 @@ func call(client *http.Client, method, url string) {
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		// What pacer did not send fails with a *throttle.Error that says which quota stood in the way, and when it could have gone.
+		// If pacer does not send a request, the error is a *throttle.Error. It says which quota was in
+		// the way, and when the request could have gone.
 		fmt.Println(err)
 		return
 	}

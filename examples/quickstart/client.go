@@ -11,38 +11,40 @@ import (
 	"github.com/gopacer/pacer"
 )
 
-// pacing returns a client with pacer in it. There is nothing to configure: Base is set only to keep as many connections open as for the
-// other client.
-func pacing() *http.Client {
-	return &http.Client{Transport: &pacer.Transport{Base: connections()}}
+// pacing returns a client that paces with pacer. There is nothing to configure: Base is set only
+// so that this client keeps as many connections open as the other one.
+func pacing(callers int) *http.Client {
+	return &http.Client{Transport: &pacer.Transport{Base: connections(callers)}}
 }
 
-// The settings of the retrying client. It has those which its users have after reading "giving up after 5 attempt(s)" in their logs: more
-// attempts (4 retries are not enough for this batch), and shorter delays. The delay doubles from the least to the greatest, and is that of
-// a Retry-After where the server sends one.
+// The settings of the retrying client. They are those of users who have read "giving up after 5
+// attempt(s)" in their logs: more attempts, since 4 retries are not enough for this batch, and
+// shorter delays. The delay doubles from the shortest to the longest. After a Retry-After, the
+// delay is the one that the server asks for.
 const (
 	retries      = 100
 	shortestWait = 100 * time.Millisecond
 	longestWait  = time.Second
 )
 
-// retrying returns a client which sends at once, and sends again what was refused.
-func retrying() *http.Client {
+// retrying returns a client that sends every request at once, and sends it again if it was refused.
+func retrying(callers int) *http.Client {
 	c := retryablehttp.NewClient()
-	c.HTTPClient = &http.Client{Transport: connections()}
+	c.HTTPClient = &http.Client{Transport: connections(callers)}
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = retries, shortestWait, longestWait
 	c.Logger = nil
 	return c.StandardClient()
 }
 
 // connections returns a transport of the standard library that keeps a connection for each caller.
-func connections() *http.Transport {
+func connections(callers int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = callers
 	return t
 }
 
-// get sends one request. Whether it was admitted is for the server to say.
+// get sends one request. It does not look at the answer: the server counts which requests it
+// admitted.
 func get(ctx context.Context, client *http.Client, url string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -1,7 +1,10 @@
-// The program starts rate-limited servers on loopback and sends the same batch of requests to each of them through two clients: one that
-// only retries, and one that paces with pacer, which is told nothing about the servers. It runs offline and takes about ten seconds.
+// The program compares two clients. It starts rate-limited servers on loopback and sends the same
+// batch of requests to each of them: through a client that only retries, and through a client that
+// paces with pacer. It tells pacer nothing about the servers. It runs offline and takes about ten
+// seconds.
 //
-// Every server has one client, so that the clients do not disturb each other. All figures are counted by the servers.
+// Every server has one client, so that the clients do not disturb each other. All figures are
+// counted by the servers.
 package main
 
 import (
@@ -11,45 +14,15 @@ import (
 	"os/signal"
 	"sync"
 	"time"
-
-	"github.com/gopacer/pacer/pacertest"
 )
 
 const (
 	requests = 200 // to each server
 	callers  = 16  // at the same time, in each client
 
-	// patience ends a run that does not get through. What is missing then is reported.
+	// patience ends a run that takes too long. The table then says what is missing.
 	patience = 18 * time.Second
 )
-
-// kinds are the servers: what they allow, and the headers in which they say so.
-var kinds = []kind{
-	{
-		name:      "fixed window",
-		quota:     "50 in 2 s",
-		headers:   "X-RateLimit-* as GitHub",
-		algorithm: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second},
-		dialect:   pacertest.XRateLimit,
-	},
-	{
-		name:      "sliding window",
-		quota:     "50 in 2 s",
-		headers:   "X-RateLimit-*, Retry-After as httprate",
-		algorithm: &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second},
-		dialect: pacertest.Dialect{
-			Layout: pacertest.Trio, Prefix: "X-RateLimit-", Reset: pacertest.ResetEpoch, ResetFloor: true,
-			RetryAfter: pacertest.RetryAfterWindow,
-		},
-	},
-	{
-		name:      "token bucket",
-		quota:     "25/s, burst 25",
-		headers:   "RateLimit, Retry-After as the IETF draft",
-		algorithm: &pacertest.TokenBucket{Rate: 25, Burst: 25},
-		dialect:   pacertest.RateLimitDraft8,
-	},
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -59,15 +32,15 @@ func main() {
 
 	var lanes []*lane
 	for _, k := range kinds {
-		lanes = append(lanes, newLane(k, "retryablehttp", retrying()), newLane(k, "pacer", pacing()))
+		lanes = append(lanes, newLane(k, "retryablehttp", retrying(callers), requests), newLane(k, "pacer", pacing(callers), requests))
 	}
 	screen := newScreen(os.Stdout)
-	screen.intro()
+	screen.intro(len(lanes), requests, callers)
 
 	start := time.Now()
 	var wg sync.WaitGroup
 	for _, l := range lanes {
-		wg.Go(func() { l.run(ctx, requests, callers) })
+		wg.Go(func() { l.run(ctx, callers) })
 	}
 	done := make(chan struct{})
 	go func() {
@@ -76,9 +49,8 @@ func main() {
 	}()
 	screen.watch(lanes, start, done)
 
-	results := make([]result, len(lanes))
-	for i, l := range lanes {
-		results[i] = l.result()
+	results := collect(lanes)
+	for _, l := range lanes {
 		l.server.Close()
 	}
 	fmt.Println()

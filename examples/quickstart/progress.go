@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progress draws how far every client is, in lines of which there are always as many.
+// progress draws how far every client has come. The number of lines is always the same.
 func progress(results []result, elapsed time.Duration, now time.Time) []string {
 	var lines []string
 	for i, r := range results {
@@ -23,13 +23,14 @@ func progress(results []result, elapsed time.Duration, now time.Time) []string {
 	return append(lines, fmt.Sprintf("%.1f s", elapsed.Seconds()))
 }
 
-// bar draws n of all on so many columns.
+// bar draws n of all as a bar that is so many columns wide.
 func bar(n, all, columns int) string {
 	filled := min(columns, columns*n/max(all, 1))
 	return strings.Repeat("█", filled) + strings.Repeat("░", columns-filled)
 }
 
-// sparse is progress in one line, for a file or a pipe: what was admitted of each client and, in brackets, refused.
+// sparse is progress in one line, for a file or a pipe: for each client how many requests were admitted
+// and, in brackets, refused.
 func sparse(results []result, elapsed time.Duration) string {
 	line := fmt.Sprintf("%4.1f s", elapsed.Seconds())
 	for _, r := range results {
@@ -38,7 +39,7 @@ func sparse(results []result, elapsed time.Duration) string {
 	return line
 }
 
-// sparseHead is what goes above the lines of sparse.
+// sparseHead is the head of the lines of sparse.
 func sparseHead(results []result) []string {
 	servers, clients := "", "      "
 	for i, r := range results {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// screen writes to a terminal, where lines are drawn over again, or to anything else, where they are not.
+// screen writes to a terminal, where it draws over old lines, or to a file or a pipe, where it does not.
 type screen struct {
 	out      *os.File
 	terminal bool
@@ -16,8 +16,8 @@ type screen struct {
 
 func newScreen(out *os.File) *screen { return &screen{out: out, terminal: isTerminal(out)} }
 
-// isTerminal reports whether f obeys the escape sequences of ECMA-48. The old console of Windows does not; Windows Terminal sets
-// WT_SESSION.
+// isTerminal reports whether f obeys the escape sequences of ECMA-48. The old console of Windows does
+// not; Windows Terminal does, and sets WT_SESSION.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
@@ -26,7 +26,7 @@ func isTerminal(f *os.File) bool {
 	return runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != ""
 }
 
-// watch shows how far the lanes are until done is closed.
+// watch shows how far the lanes have come, until done is closed.
 func (s *screen) watch(lanes []*lane, start time.Time, done <-chan struct{}) {
 	every := 2 * time.Second
 	if s.terminal {
@@ -53,21 +53,13 @@ func (s *screen) watch(lanes []*lane, start time.Time, done <-chan struct{}) {
 		}
 		lines := progress(results, now.Sub(start), now)
 		for _, line := range lines {
-			fmt.Fprintf(s.out, "\r%s\x1b[K\n", line) // and clear what is left of the old line
+			fmt.Fprintf(s.out, "\r%s\x1b[K\n", line) // and clear the rest of the old line
 		}
 		drawn = len(lines)
 	}
 }
 
-func collect(lanes []*lane) []result {
-	results := make([]result, len(lanes))
-	for i, l := range lanes {
-		results[i] = l.result()
-	}
-	return results
-}
-
-// print writes lines, crosses in red where there are colours.
+// print writes lines. Crosses are red if the terminal has colors.
 func (s *screen) print(lines []string) {
 	for _, line := range lines {
 		if s.terminal && os.Getenv("NO_COLOR") == "" {
@@ -77,15 +69,17 @@ func (s *screen) print(lines []string) {
 	}
 }
 
-func (s *screen) intro() {
+// intro says what the program does with so many servers, requests to each, and callers of each client.
+func (s *screen) intro(servers, requests, callers int) {
 	fmt.Fprintf(s.out, `%d servers on loopback refuse what is over their quota. Each gets %d requests
 from %d callers at a time, through one of two clients: retryablehttp retries
 (RetryMax %d, RetryWaitMin %v, RetryWaitMax %v; it obeys a Retry-After);
 pacer paces, and is told nothing: &http.Client{Transport: &pacer.Transport{}}
 
-`, 2*len(kinds), requests, callers, retries, shortestWait, longestWait)
+`, servers, requests, callers, retries, shortestWait, longestWait)
 }
 
+// outro explains the table.
 func (s *screen) outro() {
 	fmt.Fprint(s.out, `
 The servers counted all this. "Least possible" is the time of a client that

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// table compares the results with what is possible.
+// table compares the time of each client with the least possible time.
 func table(results []result) []string {
 	const columns = "%-15s %-14s %8s %15s %7s %9s"
 	lines := []string{
@@ -29,7 +29,7 @@ func table(results []result) []string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
-// ratio writes how many times longer it took than was possible.
+// ratio writes how many times longer than the least possible time a client took.
 func ratio(took, least time.Duration) string {
 	if least <= 0 {
 		return "-"

@@ -11,10 +11,10 @@ import (
 
 const (
 	margin = 15 // columns to the left of a timeline, for names
-	slots  = 64 // columns of a timeline
+	slots  = 64 // columns of a timeline, each for a slot of time
 )
 
-// timelines draws what one kind of server saw of each of its clients, on one axis of time and to one scale.
+// timelines draws what the servers of one kind saw of their clients, on one axis of time and to one scale.
 func timelines(results []result) []string {
 	var longest time.Duration
 	for _, r := range results {
@@ -46,11 +46,12 @@ func timelines(results []result) []string {
 	return append(lines, row("", axis(slot)))
 }
 
+// row is a line with a name before what is drawn.
 func row(name, drawn string) string {
 	return strings.TrimRight(fmt.Sprintf("%-*s%s", margin, name, drawn), " ")
 }
 
-// slotFor returns the least multiple of 10 ms of which so many cover d, d included.
+// slotFor returns the shortest slot, a multiple of 10 ms, of which so many slots cover all instants from 0 to d.
 func slotFor(d time.Duration, slots int) time.Duration {
 	const step = 10 * time.Millisecond
 	return d.Truncate(time.Duration(slots)*step)/time.Duration(slots) + step
@@ -72,7 +73,7 @@ func count(events []pacertest.Event, start time.Time, slot time.Duration) (admit
 	return admitted, refused
 }
 
-// bars draws counts as bars of up to full. Whatever is more than nothing is seen.
+// bars draws counts as bars; a count of full is the highest bar. Every count above zero can be seen.
 func bars(counts []int, full int) string {
 	levels := []rune(" ▁▂▃▄▅▆▇█")
 	top := len(levels) - 1
@@ -95,7 +96,7 @@ func crosses(counts []int) string {
 	return string(drawn)
 }
 
-// axis writes seconds below slots: all of them, every second one, every fifth, … as there is room.
+// axis writes seconds below slots: every one, every second one, every fifth, and so on, as there is room.
 func axis(slot time.Duration) string {
 	const room = 5 // columns for "10 s" and a blank
 	step := 1      // s

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// at returns events of that status, so many milliseconds after noon.
+// at returns events with a status, each so many milliseconds after noon.
 func at(status int, ms ...int) []pacertest.Event {
 	var events []pacertest.Event
 	for _, m := range ms {
@@ -23,7 +23,7 @@ func at(status int, ms ...int) []pacertest.Event {
 	return events
 }
 
-// seen returns what a server with 2 requests a second saw of a client.
+// seen returns what a server that admits 2 requests a second saw of a client.
 func seen(client string, admitted, refused []int) result {
 	r := result{
 		kind: kind{
@@ -100,7 +100,7 @@ func TestBars(t *testing.T) {
 		want   string
 	}{
 		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, 8, " ▁▂▃▄▅▆▇█"},
-		{[]int{0, 1, 25, 50}, 50, " ▁▄█"}, // one of 50 is seen
+		{[]int{0, 1, 25, 50}, 50, " ▁▄█"}, // 1 of 50 can be seen
 		{[]int{1, 9}, 1, "██"},            // more than full is full
 	}
 	for _, tt := range tests {

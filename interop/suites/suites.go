@@ -50,7 +50,7 @@ type Suite struct {
 }
 
 // All returns the suites.
-func All() []Suite {
+func All() []Suite { //nolint:funlen // a flat table
 	return []Suite{
 		{
 			Name: "go-retryablehttp", Short: true,

@@ -10,8 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // costly are quotas of each kind.
@@ -61,19 +62,19 @@ func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
 }
 
 // canonical returns the quotas of a text as a Limiter sends them.
-func canonical(text string) (throttle.Quotas, error) {
-	quotas, err := throttle.ParseQuotas(text)
+func canonical(text string) (quota.Quotas, error) {
+	quotas, err := quota.Parse(text)
 	for i := range quotas {
 		q := &quotas[i]
 		if q.Per == 0 {
 			q.Per = time.Second
 		}
 		switch {
-		case q.Kind == throttle.TokenBucket && i > 0 && q.Burst == 0:
-			q.Kind, q.Cells = throttle.SlidingWindow, 10 // see throttle.Quota.Burst
-		case q.Kind == throttle.TokenBucket:
+		case q.Kind == quota.TokenBucket && i > 0 && q.Burst == 0:
+			q.Kind, q.Cells = quota.SlidingWindow, 10 // see quota.Quota.Burst
+		case q.Kind == quota.TokenBucket:
 			q.Burst = max(q.Burst, 1)
-		case q.Kind == throttle.SlidingWindow:
+		case q.Kind == quota.SlidingWindow:
 			q.Cells = 10
 		}
 	}
@@ -84,7 +85,7 @@ func canonical(text string) (throttle.Quotas, error) {
 type asker struct {
 	ctx     context.Context //nolint:containedctx // of one measurement
 	c       *redis.Client
-	quotas  throttle.Quotas
+	quotas  quota.Quotas
 	members int
 	serial  [10]int64
 	calls   int
@@ -106,9 +107,9 @@ func (f *asker) ask(count int) {
 		cost[k] = 1
 		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.Late
 	}
-	_, f.err = goredis.New(f.c).Exchange(f.ctx, &throttle.Request{
+	_, f.err = goredis.New(f.c).Exchange(f.ctx, &store.Request{
 		Bucket: "api", Quotas: f.quotas, Late: late, Horizon: 1000 * time.Hour, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
-		Asks: []throttle.Ask{{Cost: cost, Count: count, Within: -1}},
+		Asks: []store.Ask{{Cost: cost, Count: count, Within: -1}},
 	})
 }
 
@@ -118,11 +119,11 @@ func (f *asker) own() int64 {
 	defer func() { f.quotas = plain }()
 	var all int64
 	for _, q := range plain {
-		if q.Kind != throttle.SlidingLog && q.Kind != throttle.SlidingWindow {
+		if q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
 			continue
 		}
 		f.flush()
-		f.quotas = throttle.Quotas{q, {N: q.N, Per: q.Per, Burst: 1}}
+		f.quotas = quota.Quotas{q, {N: q.N, Per: q.Per, Burst: 1}}
 		for range q.N*6/5/50 + 1 {
 			f.ask(50)
 		}

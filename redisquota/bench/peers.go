@@ -10,6 +10,7 @@ import (
 	"github.com/throttled/throttled/v2"
 	throttledredis "github.com/throttled/throttled/v2/store/goredisstore.v9"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -54,7 +55,7 @@ type pacer struct{ l *throttle.Limiter }
 
 func newPacer(text string) maker {
 	return func(c *redis.Client, _ int, late time.Duration) (limiter, error) {
-		quotas, err := throttle.ParseQuotas(text)
+		quotas, err := quota.Parse(text)
 		return pacer{&throttle.Limiter{Name: text, Quotas: quotas, Store: goredis.New(c), Late: late}}, err
 	}
 }

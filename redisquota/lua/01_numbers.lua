@@ -1,4 +1,4 @@
--- One exchange with a bucket: what throttle.Store defines, in one atomic step. The files
+-- One exchange with a bucket: what store.Store defines, in one atomic step. The files
 -- of this directory are one script, in the order of their names.
 --
 -- All times are whole microseconds. Lua has only doubles, which are exact for whole

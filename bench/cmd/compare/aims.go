@@ -8,14 +8,14 @@ import (
 	"github.com/gopacer/pacer/bench"
 )
 
-// The aims: what pacer may add to a GET, in multiples of what ten lines around
-// rate.Limiter add.
+// The aims: what pacer may add to the cost of a GET, in multiples of what ten lines
+// around rate.Limiter add.
 const (
-	plainAim = 1.5 // where the server says nothing of limits
-	learnAim = 4.0 // where its headers are many, or learned from
+	plainAim = 1.5 // if the server says nothing of limits, in few headers
+	learnAim = 4.0 // if the server has many headers, or pacer learns from them
 )
 
-// printAims says of each aim whether it is met, and reports whether all are.
+// printAims prints for each aim whether it is met, and reports whether all are met.
 func printAims(w io.Writer, trips, grants []*row) bool {
 	met := true
 	say := func(ok bool, format string, args ...any) {

@@ -1,8 +1,9 @@
 // The program measures all subjects of package bench several times, in turns, and
-// prints tables in Markdown with the medians: what a round trip costs, what of it
-// the wrapper adds to the bare base, and how that compares with ten lines around
-// rate.Limiter in the same run; what a decision costs; and what a call through a
-// retry loop does. It exits with 1 if an aim is missed.
+// prints tables in Markdown with the medians. The first table has the cost of a
+// round trip, the part of it that the wrapper adds to the bare base, and that part
+// beside what ten lines around rate.Limiter add in the same run. The others have the
+// cost of a decision, and of a call through a retry loop. The program exits with 1 if
+// an aim is missed.
 package main
 
 import (
@@ -10,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/gopacer/pacer/bench"
@@ -18,7 +18,7 @@ import (
 
 func main() {
 	testing.Init()
-	rounds := flag.Int("rounds", 21, "how often each is measured")
+	rounds := flag.Int("rounds", 21, "how often each subject is measured")
 	benchtime := flag.String("benchtime", "30ms", "for how long each time, as go test -benchtime")
 	flag.Parse()
 	if err := flag.Set("test.benchtime", *benchtime); err != nil {
@@ -30,16 +30,7 @@ func main() {
 	}
 }
 
-// row is one line of a table, with one sample of each column per round.
-type row struct {
-	name string
-	base int // the row that it is measured over
-	runs []func(*testing.B)
-	ns   [][]float64 // by column and round
-	mem  []int64     // allocations, by column
-}
-
-// compare measures, prints, and reports whether the aims are met.
+// compare measures all subjects, prints the tables, and reports whether the aims are met.
 func compare(w io.Writer, rounds int) bool {
 	trips, grants, retries := trips(), grants(), retries()
 	for round := range rounds {
@@ -53,6 +44,7 @@ func compare(w io.Writer, rounds int) bool {
 	return printAims(w, trips, grants)
 }
 
+// trips returns a row for each Subject.
 func trips() (rows []*row) {
 	bases := map[bench.Answer]int{}
 	for i, s := range bench.Subjects() {
@@ -66,51 +58,12 @@ func trips() (rows []*row) {
 	return rows
 }
 
+// grants returns a row for each Decision.
 func grants() (rows []*row) {
 	for _, d := range bench.Decisions() {
 		rows = append(rows, &row{name: d.Name, runs: []func(*testing.B){d.Run}})
 	}
 	return rows
-}
-
-// measure takes one sample of each row. Each round begins with another one, so
-// that none always has the same neighbour.
-func measure(rows []*row, round int) {
-	for i := range rows {
-		r := rows[(i+round)%len(rows)]
-		r.ns = slices.Grow(r.ns, len(r.runs))[:len(r.runs)]
-		r.mem = r.mem[:0]
-		for column, run := range r.runs {
-			result := testing.Benchmark(run)
-			r.ns[column] = append(r.ns[column], float64(result.T.Nanoseconds())/float64(max(result.N, 1)))
-			r.mem = append(r.mem, result.AllocsPerOp())
-		}
-	}
-}
-
-// added returns what r costs more than over, as the median of the differences
-// within a round: what disturbs the machine disturbs both.
-func (r *row) added(over *row, column int) float64 {
-	diffs := make([]float64, len(r.ns[column]))
-	for i, ns := range r.ns[column] {
-		diffs[i] = ns - over.ns[column][i]
-	}
-	return median(diffs)
-}
-
-func median(xs []float64) float64 {
-	xs = slices.Sorted(slices.Values(xs))
-	return (xs[len(xs)/2] + xs[(len(xs)-1)/2]) / 2
-}
-
-// find returns the first row of that name.
-func find(rows []*row, name string) *row {
-	for _, r := range rows {
-		if r.name == name {
-			return r
-		}
-	}
-	panic("compare: no row " + name)
 }
 
 func printTrips(w io.Writer, rows []*row) {

@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/bench"
 )
 
+// retries returns a row for each Retrier.
 func retries() (rows []*row) {
 	for _, r := range bench.Retriers() {
 		runs := []func(*testing.B){r.Success, r.Failures}
@@ -19,7 +20,7 @@ func retries() (rows []*row) {
 	return rows
 }
 
-// printRetries prints what it costs to call a function through a retry loop.
+// printRetries prints what the call of a function through a retry loop costs.
 func printRetries(w io.Writer, rows []*row) {
 	fmt.Fprint(w, "\n| one call with at most 3 attempts | succeeds at once, ns | allocs | ÷ ours | the third time, without delays, ns | allocs | ÷ ours | one delay, ns | allocs | ÷ ours |\n")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")

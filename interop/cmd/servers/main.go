@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/interop"
-	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/quota"
 )
 
 func main() {
@@ -65,10 +65,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	var quotas interop.Quotas
-	if quotas.Windows, err = throttle.ParseQuotas(o.windows); err != nil {
+	if quotas.Windows, err = quota.Parse(o.windows); err != nil {
 		return err
 	}
-	if quotas.Buckets, err = throttle.ParseQuotas(o.buckets); err != nil {
+	if quotas.Buckets, err = quota.Parse(o.buckets); err != nil {
 		return err
 	}
 	farm := interop.Open(ctx, quotas, o.node)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -18,7 +19,7 @@ import (
 // call is one process: four workers that send one request after the other, as fast as the limiter lets them.
 func call(ctx context.Context, url, addr string) error {
 	// A log of the last second counts as the API does. On a busy machine a process may wake up late.
-	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: throttle.Quotas{{N: perSecond, Kind: throttle.SlidingLog}}, Late: 50 * time.Millisecond}
+	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: perSecond, Kind: quota.SlidingLog}}, Late: 50 * time.Millisecond}
 	if addr != "" {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		defer client.Close()

@@ -1,0 +1,154 @@
+package pacer
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// draws returns the buckets of a request, the most specific one first.
+func draws(t *testing.T, tr *Transport, method, url string) []string {
+	t.Helper()
+	if err := tr.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for l := tr.limiter(lab.Request(t, method, url, "")); l != nil; l = l.Parent {
+		names = append(names, l.Name+" "+l.Quotas.String())
+	}
+	return names
+}
+
+// forget has tr forget the buckets that are not in use: it asks for those of many other hosts.
+func forget(t *testing.T, tr *Transport, old *throttle.Limiter) {
+	t.Helper()
+	req := lab.Request(t, "GET", "http://a.example/", "")
+	for i := 0; !old.Forgotten(); i++ {
+		if i == 100_000 {
+			t.Fatal("not forgotten")
+		}
+		req.URL.Host = fmt.Sprintf("h%d.example", i)
+		tr.limiter(req)
+	}
+}
+
+func TestRouteToBuckets(t *testing.T) {
+	one, two, three, four := quota.Quotas{{N: 1}}, quota.Quotas{{N: 2}}, quota.Quotas{{N: 3}}, quota.Quotas{{N: 4}}
+	tr := &Transport{Quotas: map[string]quota.Quotas{
+		"/":                             one,
+		"api.example.com/":              two,
+		"GET api.example.com/search/":   three,
+		"POST api.example.com/c/{id}/m": four,
+	}}
+	for _, test := range []struct{ method, url, want string }{
+		{"GET", "http://api.example.com/", "api.example.com 2/s"},
+		{"GET", "http://api.example.com", "api.example.com 2/s"},
+		{"GET", "http://API.Example.com:80/x", "api.example.com 2/s"},
+		{"GET", "https://api.example.com:443/x", "api.example.com 2/s"},
+		{"GET", "https://api.example.com:8443/x", "api.example.com:8443 2/s"},
+		{"GET", "http://api.example.com/search/a", "GET api.example.com/search/ 3/s, api.example.com 2/s"},
+		{"", "http://api.example.com/search/a", "GET api.example.com/search/ 3/s, api.example.com 2/s"},
+		{"HEAD", "http://api.example.com/search/a", "GET api.example.com/search/ 3/s, api.example.com 2/s"},
+		{"POST", "http://api.example.com/search/a", "api.example.com 2/s"},
+		{"POST", "http://api.example.com/c/7/m", "POST api.example.com/c/7/m 4/s, api.example.com 2/s"},
+		{"POST", "http://api.example.com/c/8/m", "POST api.example.com/c/8/m 4/s, api.example.com 2/s"},
+		{"GET", "http://other.example/", "other.example 1/s"},
+		{"GET", "http://[::1]:80/", "[::1] 1/s"},
+	} {
+		if got := strings.Join(draws(t, tr, test.method, test.url), ", "); got != test.want {
+			t.Errorf("%s %s draws on %s, want %s", test.method, test.url, got, test.want)
+		}
+	}
+	if n := len(tr.State()); n != 7 {
+		t.Errorf("%d buckets, want 7", n)
+	}
+}
+
+func TestRouteKeySplitsBuckets(t *testing.T) {
+	tr := &Transport{
+		Quotas: map[string]quota.Quotas{"a.example/x": {{N: 1}}},
+		Key:    func(r *http.Request) string { return r.URL.Query().Get("tenant") },
+	}
+	if got, want := fmt.Sprint(draws(t, tr, "GET", "http://a.example/x?tenant=me")), "[a.example/x for me 1/s a.example for me ]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	draws(t, tr, "GET", "http://a.example/x?tenant=you")
+	draws(t, tr, "GET", "http://a.example/x?tenant=me")
+	if n := len(tr.State()); n != 4 {
+		t.Errorf("%d buckets, want 4", n)
+	}
+}
+
+func TestRouteForgottenWhileLookedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if err := tr.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		old := tr.limiter(req)
+		forget(t, tr, old)
+		if _, err := tr.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if l := tr.limiter(req); l == old {
+			t.Error("the forgotten bucket is used again")
+		}
+	})
+}
+
+func TestRouteAllocatesNothing(t *testing.T) {
+	tr := &Transport{}
+	if err := tr.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	a, b := lab.Request(t, "GET", "http://a.example/", ""), lab.Request(t, "GET", "http://b.example/", "")
+	if n := testing.AllocsPerRun(100, func() {
+		tr.limiter(a)
+		tr.limiter(b)
+		tr.limiter(b)
+	}); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func TestRouteForgottenBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Backoff: lab.Steady{}}
+		var old *throttle.Limiter
+		tr.Base = &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			func(r *http.Request) (*http.Response, error) {
+				time.AfterFunc(100*time.Millisecond, func() { forget(t, tr, old) }) // while the backoff lasts
+				return lab.Answer(r, 503, ""), nil
+			},
+			lab.Status(200, ""),
+		}}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if err := tr.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		old = tr.limiter(req)
+		if _, err := tr.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if l := tr.limiter(req); !old.Forgotten() || l == old || l.State().InFlight != 0 {
+			t.Errorf("bucket %p, was %p; state %+v", l, old, l.State())
+		}
+	})
+}
+
+// "/tree" is not "/tree/", and the redirect of ServeMux leads nobody out of what else matches.
+func TestConnectEscapes(t *testing.T) {
+	tr := &Transport{Quotas: map[string]quota.Quotas{"CONNECT a.example/tree/": {{N: 1}}, "CONNECT a.example/": {{N: 2}}}}
+	req := lab.Request(t, "CONNECT", "http://a.example/tree", "")
+	if got := fmt.Sprint(draws(t, tr, "CONNECT", "http://a.example/tree")); !strings.Contains(got, "2/s") {
+		t.Errorf("%s draws on %s, want 2/s", req.URL, got)
+	}
+}

@@ -1,0 +1,32 @@
+package body
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// Count returns a body that adds to n what is read of it.
+func Count(b io.ReadCloser, n *atomic.Int64) io.ReadCloser { return counted{b, n} }
+
+// Sent returns how many bytes of a request's body were sent: as many as were counted, or, if counted is
+// nil, all, by the length that the request states.
+func Sent(req *http.Request, counted *atomic.Int64) int64 {
+	if counted != nil {
+		return counted.Load()
+	}
+	return max(req.ContentLength, 0)
+}
+
+// counted is a body that is counted.
+type counted struct {
+	io.ReadCloser
+	n *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (b counted) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.n.Add(int64(n))
+	return n, err
+}

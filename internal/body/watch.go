@@ -1,0 +1,75 @@
+package body
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// watched is a body whose end matters.
+type watched struct {
+	io.ReadCloser
+	ended  func(read int64)
+	unread time.Duration
+	read   atomic.Int64 // bytes
+	over   atomic.Bool  // ended was called, or is about to be
+
+	mu    sync.Mutex // protects the fields below until Watch has set them
+	timer *time.Timer
+	stop  func() bool
+}
+
+// Watch returns a body that calls ended once, when it has ended, with the number of bytes that were read
+// of it. A body has ended when it was read to its end, has failed or was closed; when ctx has ended, since
+// nothing can be read after that; and when nothing was read for as long as unread, unless that is zero.
+// It can be written to if b can.
+func Watch(ctx context.Context, b io.ReadCloser, unread time.Duration, ended func(read int64)) io.ReadCloser {
+	w := &watched{ReadCloser: b, ended: ended, unread: unread}
+	end := w.end
+	w.mu.Lock() // end runs in goroutines of its own, at once if ctx has ended
+	defer w.mu.Unlock()
+	w.stop = context.AfterFunc(ctx, end)
+	if unread > 0 {
+		w.timer = time.AfterFunc(unread, end)
+	}
+	return writable(w, b)
+}
+
+// Read implements io.Reader.
+func (b *watched) Read(p []byte) (int, error) {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.read.Add(int64(n))
+	switch {
+	case err != nil:
+		b.end()
+	case b.timer != nil && !b.over.Load():
+		b.timer.Reset(b.unread)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *watched) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
+
+// end says that the body has ended, unless that was said before.
+func (b *watched) end() {
+	if b.over.Swap(true) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.ended(b.read.Load())
+}

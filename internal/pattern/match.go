@@ -1,0 +1,136 @@
+package pattern
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Match is a pattern that a request matches. The zero Match is none.
+type Match[T any] struct {
+	Pattern string
+	Values  string // what its wildcards stand for, in their order, with a zero byte between each two
+	Value   T
+}
+
+// Match returns the most specific pattern that the request matches. If that is a host and nothing
+// else, or if there is none, the Match is zero: OfHost has the value then.
+//
+// The host of a request is that of its URL. A path is looked up as if it were clean.
+func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
+	if s.mux == nil {
+		return m
+	}
+	method := req.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	// The ServeMux is given a request of its own, since it writes to it, and a clean path, since it
+	// redirects others.
+	u, host := req.URL, Hostname(req.URL)
+	if method == http.MethodConnect || !isClean(u) {
+		u = cleanURL(u)
+		u.Host = host // a ServeMux looks for it here if the method is CONNECT, and else in Request.Host
+	}
+	l := &lookup[T]{request: http.Request{Method: method, Host: host, URL: u}}
+	if s.mux.ServeHTTP(l, &l.request); l.redirected {
+		s.matchTree(l, u)
+	}
+	if l.entry != nil {
+		m = Match[T]{l.entry.pattern, l.values, l.entry.value}
+	}
+	return m
+}
+
+// matchTree is Match for a request that the ServeMux redirects: to "/a/tree/", if it is one
+// to "/a/tree". Here a request is never one to another path, so that the most specific pattern
+// for "/a/tree" itself is wanted.
+//
+// A ServeMux redirects "/a/tree" only if that pattern is for all that lies below some path,
+// such as "/a/" and "/{x...}", or if there is none. Of such patterns, those which match
+// "/a/tree" are those which match "/a/", since each matches all paths that go on after its
+// own. So the most specific of them for "/a/" is looked up, which no ServeMux redirects. What a
+// wildcard "{x...}" stands for is shorter there, by the last segment.
+func (s *Set[T]) matchTree(l *lookup[T], u *url.URL) {
+	escaped := u.EscapedPath()
+	end := strings.LastIndexByte(escaped, '/') + 1
+	above := *u
+	above.Path, above.RawPath = unescaped(escaped[:end]), escaped[:end]
+	l.request.URL = &above
+	s.trees.ServeHTTP(l, &l.request)
+	if l.entry != nil && strings.HasSuffix(l.entry.pattern, "...}") {
+		l.values += unescaped(escaped[end:])
+	}
+}
+
+// unescaped returns what a part of an escaped path means.
+func unescaped(escaped string) string {
+	if s, err := url.PathUnescape(escaped); err == nil {
+		return s
+	}
+	return escaped
+}
+
+// lookup is the request that a ServeMux is given, and what its handlers tell. It is the
+// http.ResponseWriter, which the ServeMux passes on to them; nothing is ever written.
+type lookup[T any] struct {
+	request    http.Request
+	entry      *entry[T] // nil if none matched but a host alone
+	values     string    // of its wildcards
+	redirected bool
+}
+
+// Header implements http.ResponseWriter.
+func (l *lookup[T]) Header() http.Header { return http.Header{} }
+
+// Write implements http.ResponseWriter.
+func (l *lookup[T]) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (l *lookup[T]) WriteHeader(status int) { l.redirected = status/100 == 3 }
+
+// ServeHTTP implements http.Handler.
+func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if e.alone {
+		return
+	}
+	l := w.(*lookup[T])
+	l.entry = e
+	switch len(e.names) {
+	case 0:
+	case 1:
+		l.values = req.PathValue(e.names[0])
+	default:
+		values := make([]string, len(e.names))
+		for i, name := range e.names {
+			values[i] = req.PathValue(name)
+		}
+		l.values = strings.Join(values, "\x00")
+	}
+}
+
+// isClean reports whether cleanURL would surely change nothing.
+func isClean(u *url.URL) bool {
+	clean := func(p string) bool {
+		return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
+	}
+	return clean(u.Path) && (u.RawPath == "" || clean(u.RawPath))
+}
+
+// cleanURL returns u with its path as a ServeMux wants it: rooted, and without "//",
+// "." and "..".
+func cleanURL(u *url.URL) *url.URL {
+	c := *u
+	escaped := u.EscapedPath()
+	clean := path.Clean("/" + escaped)
+	if strings.HasSuffix(escaped, "/") && clean != "/" {
+		clean += "/"
+	}
+	if clean != escaped {
+		if p, err := url.PathUnescape(clean); err == nil {
+			c.Path, c.RawPath = p, clean
+		}
+	}
+	return &c
+}

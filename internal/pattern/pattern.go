@@ -1,0 +1,149 @@
+// Package pattern keeps values under the patterns of [http.ServeMux], such as
+// "GET api.example.com/v1/{id}", and finds the value of a request.
+//
+// In come patterns, and requests, of which only the method and the URL are read. Out come the
+// mistakes in a pattern, and the most specific pattern of a request with the values of its
+// wildcards. A [Set] is made once and never changed: it has no lock and no cache. What the
+// values mean, the package does not know; it imports nothing of this module.
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Split takes a pattern apart as ServeMux does. The path begins with a slash, or is empty
+// if the pattern has none.
+func Split(pattern string) (method, host, path string) {
+	rest := pattern
+	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
+		method, rest = pattern[:i], strings.TrimLeft(pattern[i:], " \t")
+	}
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return method, rest[:i], rest[i:]
+	}
+	return method, rest, ""
+}
+
+// Check finds the mistakes in a pattern that ServeMux lets pass although no request would
+// ever match the pattern. New finds those that ServeMux refuses, too.
+func Check(pattern string) error {
+	method, host, p := Split(pattern)
+	switch {
+	case strings.Contains(pattern, "://"):
+		return errors.New(`want a pattern without a scheme, as "api.example.com/"`)
+	case strings.HasPrefix(pattern, " "), strings.HasPrefix(pattern, "\t"):
+		return errors.New("want a pattern without a blank before it")
+	case method != strings.ToUpper(method):
+		return fmt.Errorf("want the method in upper case: %q", strings.ToUpper(method))
+	}
+	if err := checkHost(host); err != nil {
+		return err
+	}
+	clean := path.Clean("/" + p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	switch {
+	case strings.ContainsAny(p, "?#"):
+		return errors.New(`want a path without a query or a fragment, which are not looked at ("%3F" and "%23" are a '?' and a '#' that belong to the path)`)
+	case p != "" && p != clean:
+		return fmt.Errorf("want a clean path, as those of requests are made before they are looked up: %q", clean)
+	}
+	return nil
+}
+
+// checkHost is Check for the host of a pattern. Requests are looked up by [Hostname].
+func checkHost(host string) error {
+	inner, bracket := strings.CutPrefix(host, "[")
+	address, closed := strings.CutSuffix(inner, "]")
+	ip, notIP := netip.ParseAddr(address)
+	switch {
+	case bracket && closed && (notIP != nil || !ip.Is6()):
+		return fmt.Errorf("want an IPv6 address in brackets, not %q", host)
+	case notIP == nil && ip.Is6() && host != "["+ip.String()+"]":
+		return fmt.Errorf("want an IPv6 address in brackets, and in its shortest form: %q", "["+ip.String()+"]")
+	case notIP == nil && ip.Is6():
+		return nil
+	case host != strings.ToLower(host):
+		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
+	case strings.Contains(host, ":"):
+		return errors.New("want the host without a port: a pattern is for all ports of a host")
+	case strings.HasPrefix(host, "."), strings.Contains(host, ".."):
+		return fmt.Errorf(`want a host, not %q: a pattern is for one, and "/" for each that is not named`, host)
+	}
+	for _, c := range host {
+		if c < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-._{", c) || c >= 0x80 && !unicode.In(c, unicode.L, unicode.M, unicode.N) {
+			return fmt.Errorf(`want a host, in which there can be no %q: a pattern is for one, and "/" for each that is not named`, c)
+		}
+	}
+	return nil // ServeMux itself finds '{'
+}
+
+// bare returns the pattern as it is registered: without the brackets around an IPv6 address,
+// since Hostname, by which requests are looked up, has none.
+func bare(pattern string) string {
+	if _, host, _ := Split(pattern); strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		return strings.Replace(pattern, host, host[1:len(host)-1], 1)
+	}
+	return pattern
+}
+
+// register gives the pattern to mux. Where ServeMux panics, register returns an error of one
+// line: the panic names the mistake, and also the lines of code that registered the
+// pattern, which are left out.
+func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text := fmt.Sprint(p)
+			for {
+				before, rest, found := strings.Cut(text, " (registered at ")
+				_, after, closed := strings.Cut(rest, ")")
+				if !found || !closed {
+					break
+				}
+				text = before + after
+			}
+			err = errors.New(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' }), " "))
+		}
+	}()
+	mux.Handle(bare(pattern), h)
+	return nil
+}
+
+// HostOnly reports whether a pattern is a host and nothing else, as "api.example.com/" is, and
+// returns that host in the form of [Hostname]. The pattern "/" is for all hosts: its host is empty.
+func HostOnly(pattern string) (host string, ok bool) {
+	host, path, _ := strings.Cut(bare(pattern), "/")
+	return host, path == "" && !strings.ContainsAny(host, " \t")
+}
+
+// Hostname returns the host of u by which a request is looked up: in lower case, without a port,
+// and without the brackets around an IPv6 address.
+func Hostname(u *url.URL) string { return strings.ToLower(u.Hostname()) }
+
+// wildcards returns the names of the wildcards in a pattern: those of "/{a}/{b...}" are a and b.
+func wildcards(pattern string) (names []string) {
+	for _, part := range strings.Split(pattern, "{")[1:] {
+		name, _, _ := strings.Cut(part, "}")
+		if name != "$" {
+			names = append(names, strings.TrimSuffix(name, "..."))
+		}
+	}
+	return names
+}
+
+// Fill returns the pattern with the values that [Set.Match] found for its wildcards in their place.
+func Fill(pattern, values string) string {
+	filled, each := pattern, strings.Split(values, "\x00")
+	for i, name := range wildcards(pattern) {
+		filled = strings.Replace(strings.Replace(filled, "{"+name+"}", each[i], 1), "{"+name+"...}", each[i], 1)
+	}
+	return filled
+}

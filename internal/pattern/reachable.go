@@ -1,0 +1,73 @@
+package pattern
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Reachable reports whether Match finds the pattern, which is one of s, for any request. If it
+// does not, there is a more specific pattern for each request that matches.
+//
+// Some requests are tried that match the pattern. Where it has a wildcard or no method, they have a
+// segment or a method that no pattern of s names. A more specific pattern that matches such a request
+// has a wildcard there itself, and matches each request that differs from it in that place alone. So
+// only the number of segments after those of the pattern has to be tried.
+func (s *Set[T]) Reachable(pattern string) bool {
+	if _, ok := HostOnly(pattern); ok {
+		return true
+	}
+	deepest, longest := 0, 0
+	for other := range s.entries {
+		deepest, longest = max(deepest, strings.Count(other, "/")), max(longest, len(other))
+	}
+	method, host, p := Split(pattern)
+	if method == "" {
+		method = strings.Repeat("X", longest+1)
+	}
+	unnamed := "/" + strings.Repeat("x", longest+1)
+	var begin strings.Builder
+	more := false // segments may follow
+	for _, segment := range strings.Split(p, "/")[1:] {
+		switch {
+		case segment == "" || strings.HasSuffix(segment, "...}"):
+			more = true
+		case segment == "{$}":
+			begin.WriteString("/")
+		case strings.HasPrefix(segment, "{"):
+			begin.WriteString(unnamed)
+		default:
+			begin.WriteString("/" + spelled(segment))
+		}
+	}
+	matches := func(escaped string) bool {
+		u := &url.URL{Scheme: "https", Host: host}
+		var err error
+		if u.Path, err = url.PathUnescape(escaped); err != nil {
+			return false
+		}
+		u.RawPath = escaped
+		return s.Match(&http.Request{Method: method, URL: u}).Pattern == pattern
+	}
+	if !more {
+		return matches(begin.String())
+	}
+	for n := range deepest + 2 {
+		rest := begin.String() + strings.Repeat(unnamed, n)
+		if matches(rest+"/") || n > 0 && matches(rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// spelled returns a literal segment of a pattern as a request may spell it.
+func spelled(segment string) string {
+	if s, err := url.PathUnescape(segment); err == nil {
+		segment = s
+	}
+	if segment == "." || segment == ".." {
+		return strings.ReplaceAll(segment, ".", "%2E")
+	}
+	return url.PathEscape(segment)
+}

@@ -1,0 +1,102 @@
+package pattern
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Set is an immutable set of values, each under a pattern. It may be used by several goroutines at a
+// time.
+type Set[T any] struct {
+	hosts   map[string]T         // of the patterns that are a host and nothing else; "" is that of "/"
+	entries map[string]*entry[T] // all, under their patterns
+	mux     *http.ServeMux       // of all; nil if each is a host and nothing else
+	trees   *http.ServeMux       // of the patterns that end in "/" or "{x...}"; nil if mux is
+}
+
+// New returns the set of those values whose patterns are valid, and what is wrong with the other
+// patterns: what Check finds, what ServeMux refuses, and a conflict with a pattern that comes before it
+// in the order of strings.
+func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
+	s, mistakes = empty[T](), map[string]error{}
+	for _, pattern := range slices.Sorted(maps.Keys(values)) {
+		err := Check(pattern)
+		if err == nil {
+			err = s.add(pattern, values[pattern])
+		}
+		if err != nil {
+			mistakes[pattern] = err
+		}
+	}
+	if len(s.entries) == len(s.hosts) {
+		s.mux, s.trees = nil, nil
+		return s, mistakes
+	}
+	// What no pattern matches is served as well: a ServeMux would write an error, for which it
+	// collects the methods that it serves. Where "/" or "/{x...}" is a pattern, all is served already.
+	none := &entry[T]{alone: true}
+	for _, mux := range []*http.ServeMux{s.mux, s.trees} {
+		_ = register(mux, "/", none)
+	}
+	return s, mistakes
+}
+
+func empty[T any]() *Set[T] {
+	return &Set[T]{hosts: map[string]T{}, entries: map[string]*entry[T]{}, mux: http.NewServeMux(), trees: http.NewServeMux()}
+}
+
+// add puts a value into a set that is being made.
+func (s *Set[T]) add(pattern string, value T) error {
+	host, alone := HostOnly(pattern)
+	e := &entry[T]{pattern, alone, wildcards(pattern), value}
+	err := register(s.mux, pattern, e)
+	if err == nil && (strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "...}")) {
+		err = register(s.trees, pattern, e)
+	}
+	if err != nil {
+		return fmt.Errorf("want a pattern of http.ServeMux: %w", err)
+	}
+	s.entries[pattern] = e
+	if alone {
+		s.hosts[host] = value
+	}
+	return nil
+}
+
+// Value returns what is kept under a pattern, the zero value if nothing is.
+func (s *Set[T]) Value(pattern string) (value T) {
+	if e := s.entries[pattern]; e != nil {
+		value = e.value
+	}
+	return value
+}
+
+// SamePatterns reports whether another set has the same patterns.
+func (s *Set[T]) SamePatterns(other *Set[T]) bool {
+	return maps.EqualFunc(s.entries, other.entries, func(_, _ *entry[T]) bool { return true })
+}
+
+// HostsOnly reports whether each pattern is a host and nothing else, so that Match never finds
+// one.
+func (s *Set[T]) HostsOnly() bool { return s.mux == nil }
+
+// OfHost returns what is kept under the pattern that is a host and nothing else: that of
+// hostname, which is a Hostname, or else "/".
+func (s *Set[T]) OfHost(hostname string) T {
+	if v, ok := s.hosts[hostname]; ok {
+		return v
+	}
+	return s.hosts[""]
+}
+
+// entry is a pattern and its value. It is the http.Handler of the pattern, and tells a lookup that
+// the pattern matched.
+type entry[T any] struct {
+	pattern string
+	alone   bool     // the pattern is a host and nothing else
+	names   []string // of the wildcards
+	value   T
+}

@@ -1,0 +1,73 @@
+package pattern
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is valid is in the set, and the others are told of, each with its own mistake.
+func TestNew(t *testing.T) {
+	s, mistakes := New(map[string]int{
+		"/": 1, "[::1]/": 2, "GET a.example/{x}": 3, // valid
+		"a.example/{x}/b": 4, "a.example/a/{y}": 5, // the first in order is taken
+		"": 6, "A.example/": 7, "a.example": 8, "GET a.example/{x": 9,
+	})
+	for pattern, want := range map[string]string{
+		"a.example/{x}/b":  `conflicts with pattern "a.example/a/{y}"`,
+		"":                 "want a pattern of http.ServeMux: http: invalid pattern",
+		"A.example/":       "want the host in lower case",
+		"a.example":        "host/path missing /",
+		"GET a.example/{x": "bad wildcard segment",
+	} {
+		if err := mistakes[pattern]; err == nil || !strings.Contains(err.Error(), want) || strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "registered at") {
+			t.Errorf("%q: got %v, want %q in one line", pattern, err, want)
+		}
+		if got := s.Value(pattern); got != 0 {
+			t.Errorf("%q: is in the set with %d", pattern, got)
+		}
+	}
+	if len(mistakes) != 5 {
+		t.Errorf("mistakes: %v", mistakes)
+	}
+	for pattern, want := range map[string]int{"/": 1, "[::1]/": 2, "GET a.example/{x}": 3, "a.example/a/{y}": 5, "POST a.example/{x}": 0} {
+		if got := s.Value(pattern); got != want {
+			t.Errorf("%q: got %d, want %d", pattern, got, want)
+		}
+	}
+	if s.HostsOnly() || s.OfHost("::1") != 2 || s.OfHost("b.example") != 1 {
+		t.Errorf("hosts only: %v, %d, %d", s.HostsOnly(), s.OfHost("::1"), s.OfHost("b.example"))
+	}
+}
+
+func TestSamePatterns(t *testing.T) {
+	s := named(t, "/", "a.example/x")
+	for name, test := range map[string]struct {
+		other *Set[string]
+		want  bool
+	}{
+		"itself":  {s, true},
+		"equal":   {named(t, "a.example/x", "/"), true},
+		"fewer":   {named(t, "/"), false},
+		"more":    {named(t, "/", "a.example/x", "a.example/y"), false},
+		"another": {named(t, "/", "a.example/y"), false},
+		"none":    {named(t), false},
+	} {
+		if got := s.SamePatterns(test.other); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	for _, test := range []struct{ pattern, values, want string }{
+		{"GET a.example/x", "", "GET a.example/x"},
+		{"a.example/{id}/y/{$}", "7", "a.example/7/y/{$}"},
+		{"a.example/{a}/{b}", "1\x002", "a.example/1/2"},
+		{"a.example/{a}/{rest...}", "1\x002/3", "a.example/1/2/3"},
+		{"a.example/{a}/{rest...}", "\x00", "a.example//"},
+	} {
+		if got := Fill(test.pattern, test.values); got != test.want {
+			t.Errorf("%q with %q is %q, want %q", test.pattern, test.values, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package contract
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// An answer that is kept while its request waits, and returned after all, is as the server
+// sent it: also one that broke off, however it is read.
+func TestKeptBodyThatBreaksOff(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			replies(503, "part", "Content-Length", "100")(w, r)
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}
+		for name, read := range map[string]func(io.Reader) (string, error){
+			"ReadAll": func(r io.Reader) (string, error) { b, err := io.ReadAll(r); return string(b), err },
+			"Copy": func(r io.Reader) (string, error) {
+				var b bytes.Buffer
+				_, err := io.Copy(&b, r)
+				return b.String(), err
+			},
+		} {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := read(resp.Body); got != "part" || err == nil {
+				t.Errorf("%s: %q, %v, want \"part\" and an error", name, got, err)
+			}
+			resp.Body.Close()
+			if _, err := resp.Body.Read(make([]byte, 1)); err == nil || err == io.EOF {
+				t.Errorf("%s: reading after Close: %v", name, err)
+			}
+		}
+	})
+}
+
+// One that stalls neither delays the next attempt nor is lost if there is none.
+func TestKeptBodyThatStalls(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		sent := 0
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			if sent++; r.URL.Path == "/better" && sent > 1 {
+				return
+			}
+			w.Header().Set("Content-Length", "4")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			http.NewResponseController(w).Flush()
+			select {
+			case <-time.After(time.Minute):
+				io.WriteString(w, "text")
+			case <-r.Context().Done():
+			}
+		})
+		start := time.Now()
+		hit(t, &pacer.Transport{Base: base, Backoff: lab.Steady{}}, 1, "http://a.example/better")
+		if took := time.Since(start); took != time.Second+drainTime {
+			t.Errorf("took %v, want 1.1s", took)
+		}
+		start = time.Now()
+		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %v, want 1s", took)
+		}
+		if got := lab.Read(t, resp); got != "text" {
+			t.Errorf("read %q", got)
+		}
+		resp.Body.Close()
+	})
+}
+
+// A request that waits to be sent again holds no connection which the request that it waits for
+// needs, whatever its answer is like.
+func TestKeptBodyHoldsNoConnection(t *testing.T) {
+	for name, long := range map[string]int{"short": 10, "longer": 60_000} {
+		for _, chunked := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				lab.Protocols(t, func(t *testing.T, two bool) {
+					t.Helper()
+					base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+						if r.URL.Path == "/good" {
+							return
+						}
+						w.WriteHeader(http.StatusServiceUnavailable)
+						if chunked {
+							http.NewResponseController(w).Flush()
+						}
+						io.WriteString(w, strings.Repeat("x", long))
+					})
+					base.MaxConnsPerHost = 1
+					tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(1))}
+					var wg sync.WaitGroup
+					start := time.Now()
+					wg.Go(func() { hit(t, tr, 1, "http://a.example/bad") })
+					time.Sleep(time.Second / 2) // it is in its backoff
+					hit(t, tr, 1, "http://a.example/good")
+					if took := time.Since(start); took != time.Second/2 {
+						t.Errorf("the other went after %v, want 500ms", took)
+					}
+					wg.Wait()
+					if took := time.Since(start); took != 3*time.Second {
+						t.Errorf("the failing one took %v, want 3s", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A body with trailers is sent once: their values come while it is read, and are not known to a
+// copy that was made before.
+func TestTrailersAreSentOnce(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		var got []string
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			if len(got) == 0 {
+				got = append(got, "refused unread")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+			got = append(got, "sum "+r.Trailer.Get("Sum"))
+		})
+		req := lab.Request(t, "PUT", "http://a.example/", "")
+		trailer := http.Header{"Sum": nil}
+		req.ContentLength, req.Trailer = -1, trailer
+		req.GetBody = func() (io.ReadCloser, error) {
+			return &lab.Body{Reader: io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), atEnd(func() { trailer.Set("Sum", "late") }))}, nil
+		}
+		req.Body, _ = req.GetBody()
+		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		for _, s := range got[1:] {
+			if s != "sum late" {
+				t.Errorf("the server sees %q", got)
+			}
+		}
+	})
+}
+
+// A body can be closed while another goroutine reads it, as those of net/http: run with -race.
+func TestReadBodyClosedWhileRead(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			replies(404, "{}", "Content-Type", "application/json")(w, r)
+			http.NewResponseController(w).Flush()
+			time.Sleep(2 * drainTime)
+			io.WriteString(w, "  ")
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		resp, err := (&pacer.Transport{Base: base, Bodies: pacer.ErrorBodies}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { resp.Body.Close() })
+		if b, err := io.ReadAll(resp.Body); string(b) != "{}  " || err == nil {
+			t.Errorf("read %q, %v", b, err)
+		}
+	})
+}
+
+// A Fallback is held to the contract as Base is.
+func TestContractBadFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := lab.NewBody("lost")
+		for name, bad := range map[string]lab.RoundTripper{
+			"neither": func(*http.Request) (*http.Response, error) { return nil, nil },
+			"both": func(r *http.Request) (*http.Response, error) {
+				resp := lab.Answer(r, 200, "")
+				resp.Body = b
+				return resp, lab.ErrBroken
+			},
+		} {
+			tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.Degrade, Quotas: lab.All(lab.Budget(1)), Fallback: bad}
+			hit(t, tr, 1, "http://a.example/")
+			if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); resp != nil || err == nil {
+				t.Errorf("%s: got %v, %v", name, resp, err)
+			}
+		}
+		if !b.Closed() {
+			t.Error("the body of a response beside an error is not closed")
+		}
+	})
+}
+
+// What panics between the grant of another attempt and its sending loses no slot.
+func TestInFlightPanicBeforeAnotherAttempt(t *testing.T) {
+	for name, prepare := range map[string]func(tr *pacer.Transport, req *http.Request){
+		"GetBody": func(_ *pacer.Transport, req *http.Request) {
+			req.GetBody = func() (io.ReadCloser, error) { panic("oops") }
+		},
+		"PrepareRetry": func(tr *pacer.Transport, _ *http.Request) {
+			tr.PrepareRetry = func(*http.Request) error { panic("oops") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, "")}}, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(1))}
+				req := lab.Request(t, "PUT", "http://a.example/", "text")
+				prepare(tr, req)
+				func() {
+					defer func() {
+						if got := recover(); got != "oops" {
+							t.Errorf("recovered %v", got)
+						}
+					}()
+					tr.RoundTrip(req)
+				}()
+				if s := lab.State(t, tr, "a.example"); !lab.Free(t, tr, "a.example") || s.InFlight != 0 {
+					t.Errorf("state %+v", s)
+				}
+			})
+		})
+	}
+}

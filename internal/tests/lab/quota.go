@@ -1,0 +1,33 @@
+package lab
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// All is Quotas for every host.
+func All(qs ...quota.Quota) map[string]quota.Quotas { return map[string]quota.Quotas{"/": qs} }
+
+// InFlight is "n in flight".
+func InFlight(n int) quota.Quota { return quota.Quota{N: n, Kind: quota.InFlight} }
+
+// Budget is a quota of requests that hardly comes back, so that what is left of it tells what was
+// charged.
+func Budget(burst int) quota.Quota {
+	return quota.Quota{N: 1, Per: 1000 * time.Hour, Burst: burst}
+}
+
+// Hoard is a quota of 10 MiB that hardly comes back.
+func Hoard() quota.Quota {
+	return quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: quota.Bytes, Burst: 10 << 20}
+}
+
+// Zero is a Rand that takes all jitter away: full jitter is then no delay at all.
+func Zero() float64 { return 0 }
+
+// Steady is a backoff without jitter: 1 s, 2 s, 4 s.
+type Steady struct{}
+
+// Delay implements backoff.Backoff.
+func (Steady) Delay(n int, _ time.Duration) time.Duration { return time.Second << (n - 1) }

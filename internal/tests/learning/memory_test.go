@@ -1,0 +1,145 @@
+package learning
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// run is one run of a program which was started after what an earlier one saved.
+func run(t *testing.T, saved *bytes.Buffer, base http.RoundTripper, urls ...string) (*pacer.Transport, []time.Duration) {
+	t.Helper()
+	tr := &pacer.Transport{Base: base, Rand: lab.Zero, Key: func(r *http.Request) string { return r.Header.Get("Authorization") }}
+	if saved.Len() > 0 {
+		if err := tr.Load(saved); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	var took []time.Duration
+	for _, url := range urls {
+		req := lab.Request(t, "GET", url, "")
+		req.Header.Set("Authorization", "secret")
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		took = append(took, time.Since(start))
+	}
+	saved.Reset()
+	if err := tr.Save(saved); err != nil {
+		t.Fatal(err)
+	}
+	return tr, took
+}
+
+// TestMemoryOverRuns runs a program again and again at a server whose limit is used up:
+// only the first time it has to find that out.
+func TestMemoryOverRuns(t *testing.T) {
+	for name, answers := range map[string][]string{
+		"remaining":   {"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "60"},
+		"retry after": {"Retry-After", "60"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			status := http.StatusOK
+			if name == "retry after" {
+				status = http.StatusServiceUnavailable
+			}
+			sent := 0
+			base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				if sent++; sent == 1 {
+					return lab.Answer(r, status, "", answers...), nil
+				}
+				return lab.Answer(r, http.StatusOK, ""), nil
+			})
+			var saved bytes.Buffer
+			start := time.Now()
+			tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxWait: -1, MaxRefusals: -1}
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if err := tr.Save(&saved); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Second) // until the program runs again
+			tr = &pacer.Transport{Base: base, Rand: lab.Zero}
+			if err := tr.Load(&saved); err != nil {
+				t.Fatal(err)
+			}
+			resp, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if took := time.Since(start); took != time.Minute || sent != 2 {
+				t.Errorf("%s: sent %d times, the last after %v, want 2 and 1m0s", name, sent, took)
+			}
+		})
+	}
+}
+
+func TestMemoryIsOfItsBucketAndNamesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			return lab.Answer(r, 200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "7", "X-RateLimit-Reset", "60"), nil
+		})
+		var saved bytes.Buffer
+		run(t, &saved, base, "http://a.example/", "http://b.example/")
+		if text := saved.String(); strings.Contains(text, "secret") || strings.Contains(text, "example") {
+			t.Errorf("saved %s", text)
+		}
+		before := saved.String()
+		tr, _ := run(t, &saved, base, "http://b.example/")
+		if saved.String() != before {
+			t.Errorf("saved again: %s, want what was loaded, also for hosts that were not asked: %s", saved.String(), before)
+		}
+		known := func(key, bucket string) []throttle.WindowState {
+			req := lab.Request(t, "GET", "http://a.example/", "")
+			req.Header.Set("Authorization", key)
+			_, cancel, err := tr.Acquire(t.Context(), req) // a bucket is made when it is asked for
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			return lab.State(t, tr, bucket).Windows
+		}
+		if got := known("", "a.example"); len(got) != 0 {
+			t.Errorf("without its key, %v is known", got)
+		}
+		if got := known("secret", "a.example for secret"); len(got) != 1 || got[0].Available != 7 || got[0].Reset != time.Minute {
+			t.Errorf("%+v is known", got)
+		}
+	})
+}
+
+func TestMemoryLoadErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                           "unexpected end",
+		"{":                          "unexpected end",
+		"[]":                         "cannot unmarshal array",
+		"{}":                         "version is 0, want 1",
+		`{"version":2}`:              "version is 2, want 1",
+		`{"version":1,"buckets":[]}`: "cannot unmarshal array",
+		`{"version":1,"buckets":{"x":{"held":"soon"}}}`: "cannot parse",
+	} {
+		tr := &pacer.Transport{}
+		if err := tr.Load(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), "throttle: load: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	bad := &pacer.Transport{Quotas: pacer.Table{"/": quota.Quotas{{N: -1}}}}
+	if bad.Save(&bytes.Buffer{}) == nil || bad.Load(strings.NewReader("{}")) == nil {
+		t.Error("an invalid Transport was saved or loaded")
+	}
+}

@@ -1,0 +1,147 @@
+package learning
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+const (
+	openAINoMoney = `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`
+	googleRetry   = `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"22s"}]}}`
+	shopifySlow   = `{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}],
+		"extensions":{"cost":{"requestedQueryCost":500,"throttleStatus":{"maximumAvailable":1000.0,"currentlyAvailable":400,"restoreRate":50.0}}}}`
+)
+
+// all200 looks into every body.
+func all200(*http.Response) bool { return true }
+
+// TestWhyItWasRefused: one answer, then 200. What it says itself of the reason, in a
+// header or in its body, tells whether to wait, to back off, or to give up.
+func TestWhyItWasRefused(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		bodies func(*http.Response) bool
+		status int
+		body   string
+		header []string
+		sent   int           // times
+		after  time.Duration // it is over
+		hold   bool          // others are held for as long as MaxHold
+	}{
+		"OpenAI, no money":                {pacer.ErrorBodies, 429, openAINoMoney, nil, 1, 0, true},
+		"OpenAI, and nobody looks":        {nil, 429, openAINoMoney, nil, 2, 100 * time.Millisecond, false},
+		"Google says when in the body":    {pacer.ErrorBodies, 429, googleRetry, nil, 2, 22 * s, false},
+		"not of a success":                {pacer.ErrorBodies, 200, shopifySlow, nil, 1, 0, false},
+		"Shopify, 200":                    {all200, 200, shopifySlow, nil, 2, 2 * s, false}, // 100 points are missing
+		"AWS, 400":                        {nil, 400, "{}", []string{"X-Amzn-ErrorType", "ThrottlingException"}, 2, 100 * time.Millisecond, false},
+		"a 400 of another kind":           {nil, 400, "{}", []string{"X-Amzn-ErrorType", "ValidationException"}, 1, 0, false},
+		"Stripe, too many at once":        {nil, 429, "{}", []string{"Stripe-Rate-Limited-Reason", "global-concurrency"}, 2, 100 * time.Millisecond, false},
+		"a day's limit":                   {nil, 429, "", []string{"X-RateLimit-Limit-Day", "100", "X-RateLimit-Remaining-Day", "0", "Retry-After", "22"}, 1, 0, true},
+		"a day's limit that is soon back": {nil, 429, "", []string{"X-RateLimit-Limit-Day", "100", "X-RateLimit-Remaining-Day", "0", "X-RateLimit-Reset-Day", "60"}, 2, time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				tr := &pacer.Transport{Bodies: test.bodies, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					if sent++; sent == 1 {
+						return lab.Answer(r, test.status, test.body, append([]string{"Content-Type", "application/json"}, test.header...)...), nil
+					}
+					return lab.Answer(r, 200, "done"), nil
+				})}
+				req := lab.Request(t, "GET", "http://a.example/", "")
+				start := time.Now()
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, _ := io.ReadAll(resp.Body)
+				want := test.body
+				if test.sent > 1 {
+					want = "done"
+				}
+				if took := time.Since(start); sent != test.sent || took != test.after || string(text) != want {
+					t.Errorf("sent %d times, over after %v with %q, want %d, %v, %q", sent, took, text, test.sent, test.after, want)
+				}
+				if held := lab.State(t, tr, "a.example").Held; (held == 15*time.Minute) != test.hold {
+					t.Errorf("held for %v", held)
+				}
+			})
+		})
+	}
+}
+
+// slowly is a body of which a part comes every so often.
+type slowly struct {
+	parts  []string
+	every  time.Duration
+	end    error
+	closed bool
+}
+
+func (b *slowly) Read(p []byte) (int, error) {
+	if len(b.parts) == 0 {
+		return 0, b.end
+	}
+	time.Sleep(b.every)
+	n := copy(p, b.parts[0])
+	if b.parts[0] = b.parts[0][n:]; b.parts[0] == "" {
+		b.parts = b.parts[1:]
+	}
+	return n, nil
+}
+
+func (b *slowly) Close() error { b.closed = true; return nil }
+
+// TestBodyIsHandedOn: a body that was looked into is the same, byte for byte, and with the
+// same end, however it comes, and RoundTrip does not wait for all of it.
+func TestBodyIsHandedOn(t *testing.T) {
+	long := strings.Repeat("0123456789abcdef", 10_000) // more than is looked into
+	for name, test := range map[string]struct {
+		body *slowly
+		took time.Duration
+	}{
+		"short":    {&slowly{parts: []string{"{", "}"}, end: io.EOF}, 0},
+		"empty":    {&slowly{end: io.EOF}, 0},
+		"long":     {&slowly{parts: []string{long}, end: io.EOF}, 0},
+		"broken":   {&slowly{parts: []string{`{"a":`}, end: io.ErrUnexpectedEOF}, 0},
+		"trickles": {&slowly{parts: strings.Split(long[:100], ""), every: 30 * time.Millisecond, end: io.EOF}, 120 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := strings.Join(test.body.parts, "")
+				tr := &pacer.Transport{Bodies: pacer.ErrorBodies, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					resp := lab.Answer(r, 404, "", "Content-Type", "application/json")
+					resp.Body, resp.ContentLength = test.body, -1
+					return resp, nil
+				})}
+				start := time.Now()
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took != test.took {
+					t.Errorf("RoundTrip took %v, want %v", took, test.took)
+				}
+				wantErr := test.body.end
+				if errors.Is(wantErr, io.EOF) {
+					wantErr = nil
+				}
+				if got, err := io.ReadAll(resp.Body); string(got) != want || !errors.Is(err, wantErr) {
+					t.Errorf("%d bytes, %v, want %d, %v", len(got), err, len(want), wantErr)
+				}
+				resp.Body.Close()
+				if _, err := resp.Body.Read(make([]byte, 1)); !test.body.closed || err == nil {
+					t.Errorf("closed: %v; read after that: %v", test.body.closed, err)
+				}
+			})
+		})
+	}
+}

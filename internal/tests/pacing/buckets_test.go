@@ -1,0 +1,252 @@
+package pacing
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// few is how many buckets are kept without looking whether they are still of use.
+const few = 1024
+
+// tour sends a request to each of so many other hosts that what need not be remembered is forgotten.
+func tour(t *testing.T, tr *pacer.Transport) {
+	t.Helper()
+	const hosts = 5 * few
+	before := len(tr.State())
+	for i := range hosts {
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", fmt.Sprintf("http://%d.%d.example/", i, time.Now().UnixNano()), ""))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	if n := len(tr.State()) - before; n > hosts/2 {
+		t.Errorf("%d of %d hosts are remembered", n, hosts)
+	}
+}
+
+// remembers reports whether there is a bucket of a name.
+func remembers(tr *pacer.Transport, bucket string) bool {
+	return slices.ContainsFunc(tr.State(), func(s throttle.State) bool { return s.Bucket == bucket })
+}
+
+// only has base answer what goes to a.example. Other hosts answer with nothing.
+func only(base lab.RoundTripper) lab.RoundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		if r.URL.Host != "a.example" {
+			return lab.Answer(r, 200, ""), nil
+		}
+		return base(r)
+	}
+}
+
+func TestStateOfBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "7", "X-RateLimit-Reset", "60")}}
+		tr := &pacer.Transport{Base: base}
+		if len(tr.State()) != 0 {
+			t.Error("buckets before the first request")
+		}
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+			t.Fatal(err)
+		}
+		s := tr.State()
+		if len(s) != 1 || s[0].Bucket != "a.example" || len(s[0].Windows) != 1 || s[0].Windows[0].Available != 7 || s[0].Windows[0].Reset != time.Minute {
+			t.Errorf("state %+v", s)
+		}
+	})
+}
+
+func TestRouteValidate(t *testing.T) {
+	for want, tr := range map[string]*pacer.Transport{
+		`Quotas["a.example"]: want a pattern of http.ServeMux`: {Quotas: map[string]quota.Quotas{"a.example": {{N: 1}}}},
+		`Quotas["GET a.example/{"]`:                            {Quotas: map[string]quota.Quotas{"GET a.example/{": {{N: 1}}}},
+		`Quotas["a.example/{y}/b"]: want a pattern of http.ServeMux: pattern "a.example/{y}/b"`: {Quotas: map[string]quota.Quotas{
+			"a.example/a/{x}": {{N: 1}}, "a.example/{y}/b": {{N: 1}},
+		}},
+		`Quotas["/"]: quota: "-5/s": N is -5, want at least 0`:          {Quotas: map[string]quota.Quotas{"/": {{N: 1}, {N: -5}}}},
+		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]quota.Quotas{"https://a.example/": nil}},
+		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]quota.Quotas{"a.example:8080/x": nil}},
+		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},
+		`Mode is 9, want Wait`:                      {Mode: 9},
+		`Fallback is nil, want a RoundTripper`:      {Mode: pacer.Degrade},
+		`ColdFactor is 0.5, want at least 1, or 0`:  {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
+		`Burst is 5, want 0 beside a WarmUp`:        {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
+		`N is 0, want a positive number beside a B`: {Quotas: map[string]quota.Quotas{"/": {{Burst: 5}}}},
+	} {
+		err := tr.Validate()
+		if err == nil || !strings.HasPrefix(err.Error(), "pacer: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+		if _, again := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); again != err { //nolint:errorlint // the same
+			t.Errorf("RoundTrip returned %v, Validate %v", again, err)
+		}
+	}
+	if err := (&pacer.Transport{}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRouteRedirectsPayAtTheHostTheyGoTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			lab.Status(302, "", "Location", "http://b.example/"), lab.Status(200, ""),
+		}}
+		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		start := time.Now()
+		for range 2 {
+			resp, err := (&http.Client{Transport: tr}).Do(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %v, want 1s: a second request to a.example, after one to each", took)
+		}
+	})
+}
+
+func TestRouteForgetsIdleBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
+		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
+			"held.example/": nil, "short.example/": {{N: 1, Per: time.Hour}}, "child.example/x": {{N: 1, Per: time.Hour}},
+		}}
+		send := func(url string) {
+			t.Helper()
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", url, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(429, "", "Retry-After", "600"), lab.Status(200, "")}
+		send("http://held.example/")
+		send("http://short.example/")
+		send("http://child.example/x") // its host has no limit, but is its parent
+		for i := range 50_000 {
+			send(fmt.Sprintf("http://h%d.example/", i))
+		}
+		if n := len(tr.State()); n > 2*few+8 {
+			t.Errorf("%d buckets after 50 000 hosts", n)
+		}
+		for _, bucket := range []string{"held.example", "short.example", "child.example/x"} {
+			if f := lab.State(t, tr, bucket).Next; f.Wait < 10*time.Minute {
+				t.Errorf("%s was forgotten: next may go in %v", bucket, f.Wait)
+			}
+		}
+		if !remembers(tr, "child.example") {
+			t.Error("the host of child.example/x was forgotten")
+		}
+	})
+}
+
+// Buckets with an answer that is being read are not forgotten.
+func TestInFlightIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base, bodies := streaming()
+		tr := &pacer.Transport{Base: only(base), MaxUnread: -1, Quotas: lab.All(lab.InFlight(1))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-bodies
+		time.Sleep(24 * time.Hour)
+		tour(t, tr)
+		if !remembers(tr, "a.example") || lab.Free(t, tr, "a.example") {
+			t.Error("the bucket was forgotten, and its slot with it")
+		}
+		resp.Body.Close()
+		tour(t, tr)
+		if remembers(tr, "a.example") {
+			t.Error("the bucket is not forgotten after it has ended")
+		}
+	})
+}
+
+// A bucket is not forgotten while the bytes of an answer are being counted, though all that
+// was charged for it has come back.
+func TestBytesOfAnOpenAnswerKeepTheBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Quotas: lab.All(lab.Hoard()), MaxUnread: -1, Base: only(download(500, false))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if tour(t, tr); !remembers(tr, "a.example") {
+			t.Fatal("forgotten while the answer is open")
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if used(t, tr, req) != 500 {
+			t.Errorf("%d are charged, want 500", used(t, tr, req))
+		}
+		if tour(t, tr); !remembers(tr, "a.example") {
+			t.Error("forgotten while what was charged has not come back")
+		}
+		time.Sleep(500 * 1000 * time.Hour)
+		if tour(t, tr); remembers(tr, "a.example") {
+			t.Error("not forgotten after the answer has ended: it counts as open")
+		}
+	})
+}
+
+// Buckets are forgotten as ever while tables are replaced, also those of patterns that
+// were taken away, and none whose loss would matter.
+func TestSetQuotasForgetsBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base}
+		tables := []map[string]quota.Quotas{
+			{"kept.example/": {lab.Budget(10)}, "/": {{N: 1}}},
+			{"kept.example/": {lab.Budget(10)}, "/{id}": {{N: 1}}},
+			{"kept.example/": {lab.Budget(10)}, "GET /{id}": {{N: 1}}, "GET /x": nil},
+		}
+		kept := lab.Request(t, "GET", "http://kept.example/", "")
+		if err := tr.SetQuotas(tables[0]); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			if _, err := tr.RoundTrip(kept); err != nil {
+				t.Fatal(err)
+			}
+		}
+		most := 0
+		for i := range 20_000 {
+			if i%1000 == 999 {
+				if err := tr.SetQuotas(tables[i/1000%3]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := tr.RoundTrip(lab.Request(t, "GET", fmt.Sprintf("http://h%d.example/%d", i/2, i), "")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+			if i%50 == 0 { // which add 100 at most
+				most = max(most, len(tr.State())+100)
+			}
+		}
+		if most > 3*few {
+			t.Errorf("%d buckets after 10 000 hosts of 2 paths", most)
+		}
+		if got := left(t, tr, kept, quota.Requests, 10); got != 6 {
+			t.Errorf("left %d of what must not be forgotten, want 6", got)
+		}
+	})
+}

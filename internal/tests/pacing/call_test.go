@@ -1,0 +1,379 @@
+package pacing
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+func TestCallZeroAsksForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1})}
+		var c pacer.Call
+		c.Settle(quota.Costs{quota.Requests: 100}) // nothing was sent: it does nothing
+		if c.Attempts() != 0 || c.Waited() != 0 {
+			t.Errorf("new: %d attempts, waited %v", c.Attempts(), c.Waited())
+		}
+		for i := range 3 {
+			if _, err := tr.RoundTrip(of(lab.Request(t, "GET", "http://a.example/", ""), &c)); err != nil {
+				t.Fatal(err)
+			}
+			if c.Attempts() != i+1 || c.Waited() != time.Duration(i)*time.Second {
+				t.Errorf("%d attempts, waited %v", c.Attempts(), c.Waited())
+			}
+		}
+	})
+}
+
+// Attempts counts what was sent, whatever for; Waited is the time in line, and not that of
+// the backoff or of the server.
+func TestCallAttemptsAndWaited(t *testing.T) {
+	const s = time.Second
+	for name, test := range map[string]struct {
+		answers  []func(*http.Request) (*http.Response, error)
+		method   string
+		attempts int
+		waited   time.Duration
+		took     time.Duration
+	}{
+		"once":           {[]func(*http.Request) (*http.Response, error){lab.Status(200, "")}, "GET", 1, 0, 0},
+		"a redirect":     {[]func(*http.Request) (*http.Response, error){lab.Status(302, "", "Location", "/b"), lab.Status(200, "")}, "GET", 2, 10 * s, 10 * s},
+		"to another":     {[]func(*http.Request) (*http.Response, error){lab.Status(302, "", "Location", "http://b.example/"), lab.Status(200, "")}, "GET", 2, 0, 0},
+		"a failure":      {[]func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}, "GET", 2, 9 * s, 10 * s}, // after a backoff of 1s
+		"a lost one":     {[]func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrBroken), lab.Status(200, "")}, "GET", 2, 9 * s, 10 * s},
+		"a refusal":      {[]func(*http.Request) (*http.Response, error){lab.Status(429, "", "Retry-After", "15"), lab.Status(200, "")}, "GET", 2, 15 * s, 15 * s},
+		"not idempotent": {[]func(*http.Request) (*http.Response, error){lab.Status(503, "")}, "POST", 1, 0, 0},
+		"all together": {[]func(*http.Request) (*http.Response, error){
+			lab.Status(429, ""), lab.Status(503, ""), lab.Status(302, "", "Location", "/b"), lab.Fails(lab.ErrBroken), lab.Status(200, ""),
+		}, "GET", 5, 38 * s, 40 * s}, // two backoffs of 1s
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{
+					Base: &lab.Script{Answers: test.answers}, Backoff: lab.Steady{}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second}),
+				}
+				var c pacer.Call
+				start := time.Now()
+				resp, err := (&http.Client{Transport: tr}).Do(of(lab.Request(t, test.method, "http://a.example/", ""), &c))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if took := time.Since(start); c.Attempts() != test.attempts || c.Waited() != test.waited || took != test.took {
+					t.Errorf("%d attempts, waited %v of %v; want %d, %v of %v", c.Attempts(), c.Waited(), took, test.attempts, test.waited, test.took)
+				}
+			})
+		})
+	}
+}
+
+// Who gives up has waited too.
+func TestCallWaitedInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		serial(t, tr, base, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(7*time.Second, cancel)
+		var c pacer.Call
+		if _, err := tr.RoundTrip(of(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx), &c)); err == nil {
+			t.Error("no error")
+		}
+		if c.Attempts() != 0 || c.Waited() != 7*time.Second {
+			t.Errorf("%d attempts, waited %v, want 0 and 7s", c.Attempts(), c.Waited())
+		}
+	})
+}
+
+// What a Call says counts, and of what it does not say Cost does. Neither map is changed.
+func TestCallCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours := quota.Costs{"tokens": 10, "images": 3}
+		tr := &pacer.Transport{
+			Base: lab.OK(), Cost: func(*http.Request) quota.Costs { return ours },
+			Quotas: lab.All(
+				tokens(100),
+				quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: "images", Burst: 100},
+				quota.Quota{N: 1, Per: 1000 * time.Hour, Burst: 100},
+			),
+		}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		for _, test := range []struct {
+			costs                    quota.Costs
+			tokens, images, requests int // left
+		}{
+			{nil, 90, 97, 99},
+			{quota.Costs{"tokens": 40}, 50, 94, 98},
+			{quota.Costs{"images": 0, quota.Requests: 5}, 40, 94, 93},
+			{quota.Costs{"tokens": -5, "images": 1}, 40, 93, 92},
+			{quota.Costs{"other": 7}, 30, 90, 91},
+		} {
+			c := &pacer.Call{Costs: maps.Clone(test.costs)}
+			if _, err := tr.RoundTrip(of(req, c)); err != nil {
+				t.Fatal(err)
+			}
+			got := [3]int{left(t, tr, req, "tokens", 100), left(t, tr, req, "images", 100), left(t, tr, req, quota.Requests, 100)}
+			if got != [3]int{test.tokens, test.images, test.requests} {
+				t.Errorf("after %v: left %v, want %d %d %d", test.costs, got, test.tokens, test.images, test.requests)
+			}
+			if !maps.Equal(c.Costs, test.costs) || !maps.Equal(ours, quota.Costs{"tokens": 10, "images": 3}) {
+				t.Errorf("costs are changed: %v, %v", c.Costs, ours)
+			}
+		}
+	})
+}
+
+func TestCallPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{
+			Base: base, Quotas: lab.All(quota.Quota{N: 1}),
+			Priority: func(r *http.Request) throttle.Priority {
+				if r.URL.Path == "/batch" {
+					return throttle.Background
+				}
+				return throttle.Normal
+			},
+		}
+		serial(t, tr, base, 1)
+		var wg sync.WaitGroup
+		for _, who := range []struct {
+			path string
+			p    throttle.Priority
+		}{{"/batch", 0}, {"/normal", 0}, {"/person", throttle.Urgent}, {"/batch", throttle.Urgent}, {"/later", throttle.Background}} {
+			wg.Go(func() {
+				if _, err := tr.RoundTrip(of(lab.Request(t, "GET", "http://a.example"+who.path, ""), &pacer.Call{Priority: who.p})); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		want := []string{"GET http://a.example/person", "GET http://a.example/batch", "GET http://a.example/normal", "GET http://a.example/batch", "GET http://a.example/later"}
+		if got := base.Got[1:]; !slices.Equal(got, want) {
+			t.Errorf("went in the order %q, want %q", got, want)
+		}
+	})
+}
+
+// Who asks a language model guesses what it will cost. The body of the answer tells.
+func TestCallSettleFromTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			lab.Status(200, `{"usage": {"total_tokens": 400}}`), lab.Status(200, `{"usage": {"total_tokens": 1500}}`), lab.Status(200, `{}`),
+		}}
+		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, Quotas: lab.All(quota.Quota{N: 60, Per: time.Minute, Unit: "tokens", Burst: 2000})}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		start := time.Now()
+		ask := func() {
+			c := &pacer.Call{Costs: quota.Costs{"tokens": 1000}}
+			resp, err := tr.RoundTrip(of(req, c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var got struct {
+				Usage struct {
+					Total int `json:"total_tokens"`
+				}
+			}
+			if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			if n := got.Usage.Total; n > 0 {
+				c.Settle(quota.Costs{"tokens": n})
+				c.Settle(quota.Costs{"tokens": n}) // once more changes nothing
+			}
+		}
+		ask()
+		if got := left(t, tr, req, "tokens", 2000); got != 1600 {
+			t.Errorf("left %d, want 1600: 600 came back", got)
+		}
+		ask()
+		if got := left(t, tr, req, "tokens", 2000); got != 100 {
+			t.Errorf("left %d, want 100: 500 were charged later", got)
+		}
+		ask() // 900 are missing, at one a second
+		if took := time.Since(start); took != 900*time.Second {
+			t.Errorf("took %v, want 15m", took)
+		}
+	})
+}
+
+// What comes back lets those who wait go, and what is charged later has them wait for longer.
+func TestCallSettleRetimesThoseWhoWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		spent int
+		want  time.Duration // when the second one goes
+	}{
+		"as claimed":     {100, 50 * time.Second},
+		"less":           {40, 10 * time.Second}, // now: it is told after 10s
+		"a little less":  {80, 30 * time.Second},
+		"more":           {150, 100 * time.Second},
+		"nothing at all": {0, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Unit: "tokens", Burst: 100})}
+				req := lab.Request(t, "GET", "http://a.example/", "")
+				first := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
+				if _, err := tr.RoundTrip(of(req, first)); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				time.AfterFunc(10*time.Second, func() { first.Settle(quota.Costs{"tokens": test.spent}) })
+				if _, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{"tokens": 50}})); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took != test.want {
+					t.Errorf("went after %v, want %v", took, test.want)
+				}
+			})
+		})
+	}
+}
+
+// Settle is about what was sent last: each attempt has paid for itself.
+func TestCallSettleIsAboutTheLastAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}, Backoff: lab.Steady{}, Quotas: lab.All(tokens(1000))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
+		if _, err := tr.RoundTrip(of(req, c)); err != nil {
+			t.Fatal(err)
+		}
+		if got := left(t, tr, req, "tokens", 1000); got != 800 {
+			t.Errorf("left %d, want 800", got)
+		}
+		c.Settle(quota.Costs{"tokens": 30})
+		if got := left(t, tr, req, "tokens", 1000); got != 870 {
+			t.Errorf("left %d, want 870", got)
+		}
+	})
+}
+
+// Before the answer has come too: from what is seen of a request on its way.
+func TestCallSettleBeforeTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
+		tr := &pacer.Transport{Quotas: lab.All(tokens(1000)), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			c.Settle(quota.Costs{"tokens": 10})
+			return lab.Answer(r, 200, ""), nil
+		})}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if _, err := tr.RoundTrip(of(req, c)); err != nil {
+			t.Fatal(err)
+		}
+		if got := left(t, tr, req, "tokens", 1000); got != 990 {
+			t.Errorf("left %d, want 990", got)
+		}
+	})
+}
+
+// What was refused here was not sent, and costs nothing that could be settled.
+func TestCallSettleWithoutSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.Reject, Quotas: lab.All(tokens(100))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if _, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{"tokens": 90}})); err != nil {
+			t.Fatal(err)
+		}
+		c := &pacer.Call{Costs: quota.Costs{"tokens": 50}}
+		if _, err := tr.RoundTrip(of(req, c)); err == nil {
+			t.Fatal("no error")
+		}
+		c.Settle(quota.Costs{"tokens": 0})
+		if got := left(t, tr, req, "tokens", 100); got != 10 {
+			t.Errorf("left %d, want 10", got)
+		}
+	})
+}
+
+// A Call may be asked and settled while it runs, and thousands run at once.
+func TestCallConcurrentUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const each, who = 20, 20
+		tr := &pacer.Transport{
+			MaxWait: time.Hour, Quotas: lab.All(tokens(100_000), quota.Quota{N: 5, Kind: quota.InFlight}),
+			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(time.Millisecond)
+				return lab.Answer(r, 200, "x"), nil
+			}),
+		}
+		var wg sync.WaitGroup
+		for range who {
+			wg.Go(func() {
+				for range each {
+					c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
+					var inner sync.WaitGroup
+					inner.Go(func() {
+						for c.Attempts() == 0 {
+							time.Sleep(time.Millisecond)
+						}
+						c.Settle(quota.Costs{"tokens": 70})
+						_ = c.Waited()
+					})
+					resp, err := tr.RoundTrip(of(lab.Request(t, "GET", "http://a.example/", ""), c))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+					inner.Wait()
+					c.Settle(quota.Costs{"tokens": 50})
+				}
+			})
+		}
+		wg.Wait()
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if got, want := left(t, tr, req, "tokens", 100_000), 100_000-who*each*50; got != want {
+			t.Errorf("left %d, want %d", got, want)
+		}
+		if s := lab.State(t, tr, "a.example"); s.InFlight != 0 || s.Waiting != 0 {
+			t.Errorf("state %+v", s)
+		}
+	})
+}
+
+// A context's values are those of the nearest: a call within a call is its own.
+func TestCallOfAContextInAContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: lab.OK()}
+		var outer, inner pacer.Call
+		req := of(of(lab.Request(t, "GET", "http://a.example/", ""), &outer), &inner)
+		if _, err := tr.RoundTrip(req); err != nil || outer.Attempts() != 0 || inner.Attempts() != 1 {
+			t.Errorf("%v, %d and %d attempts, want 0 and 1", err, outer.Attempts(), inner.Attempts())
+		}
+	})
+}
+
+// A Call through two Transports was sent once, and each is settled.
+func TestCallOfTwoTransports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(tokens(100))}
+		outer := &pacer.Transport{Base: inner, Quotas: lab.All(tokens(100))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		c := &pacer.Call{Costs: quota.Costs{"tokens": 50}}
+		if _, err := outer.RoundTrip(of(req, c)); err != nil || c.Attempts() != 1 {
+			t.Errorf("%v, %d attempts, want 1", err, c.Attempts())
+		}
+		c.Settle(quota.Costs{"tokens": 20})
+		if l := [2]int{left(t, outer, req, "tokens", 100), left(t, inner, req, "tokens", 100)}; l != [2]int{80, 80} {
+			t.Errorf("left %v, want 80 and 80", l)
+		}
+	})
+}

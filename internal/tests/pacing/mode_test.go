@@ -1,0 +1,382 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+func TestModeReject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refused []pacer.Refused
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 2, Per: time.Minute, Burst: 2}), Trace: &pacer.Trace{
+			Refused: func(r pacer.Refused) { refused = append(refused, r) },
+			Queued:  func(q pacer.Queued) { t.Errorf("queued %+v", q) },
+		}}
+		start := time.Now()
+		serial(t, tr, base, 2)
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		_, err := tr.RoundTrip(req)
+		var local *throttle.Error
+		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) || local.Wait != 30*time.Second || !local.At.Equal(start.Add(30*time.Second)) {
+			t.Errorf("got %+v", err)
+		}
+		if len(refused) != 1 || refused[0].Request != req || refused[0].Bucket != "a.example" || refused[0].Err != err { //nolint:errorlint // the same
+			t.Errorf("Refused was told %+v", refused)
+		}
+		if len(base.Got) != 2 || time.Since(start) != 0 {
+			t.Errorf("sent %d after %v", len(base.Got), time.Since(start))
+		}
+		time.Sleep(30*time.Second - 1)
+		if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrWait) {
+			t.Errorf("a nanosecond too early: %v", err)
+		}
+		time.Sleep(time.Nanosecond)
+		serial(t, tr, base, 1)
+	})
+}
+
+// The server's refusal is the answer: it would have to be waited for.
+func TestModeRejectReturnsARefusalAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(429, "why", "Retry-After", "5"), lab.Status(200, "")}}
+		tr := &pacer.Transport{Base: base, Mode: pacer.Reject, Rand: lab.Zero}
+		start := time.Now()
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests || lab.Read(t, resp) != "why" || time.Since(start) != 0 {
+			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
+		}
+		var local *throttle.Error
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); !errors.As(err, &local) || local.Cause != throttle.CauseHold || local.Wait != 5*time.Second {
+			t.Errorf("got %v, want a hold of 5s", err)
+		}
+	})
+}
+
+func TestModeDegrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		var got *http.Request
+		tr := &pacer.Transport{Base: base, Mode: pacer.Degrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			got = r
+			return lab.Answer(r, http.StatusNonAuthoritativeInfo, "a copy"), nil
+		})}
+		start := time.Now()
+		serial(t, tr, base, 1)
+		b := lab.NewBody("data")
+		req := lab.Request(t, "POST", "http://a.example/", "")
+		req.Body = b
+		resp, err := tr.RoundTrip(req)
+		if err != nil || resp.StatusCode != http.StatusNonAuthoritativeInfo || lab.Read(t, resp) != "a copy" || time.Since(start) != 0 {
+			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
+		}
+		if got != req || b.Reads != 0 || b.Closed() {
+			t.Errorf("Fallback was given %v with a body read %d times, closed: %v", got, b.Reads, b.Closed())
+		}
+		if len(base.Got) != 1 {
+			t.Errorf("sent %q", base.Got)
+		}
+		time.Sleep(time.Minute)
+		serial(t, tr, base, 1)
+	})
+}
+
+// Who has gone needs no answer; what Base answered, or failed to, is the outcome.
+func TestModeDegradeWithoutFallback(t *testing.T) {
+	for name, test := range map[string]struct {
+		gone   bool
+		answer func(*http.Request) (*http.Response, error)
+		want   string
+	}{
+		"canceled": {true, lab.Status(200, ""), "<nil> pacer/throttle: a.example: not sent: canceled while waiting: context canceled"},
+		"failed":   {false, lab.Status(503, ""), "503 <nil>"},
+		"broken":   {false, lab.Fails(lab.ErrBroken), "<nil> connection broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{
+					Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: pacer.Degrade, MaxAttempts: -1,
+					Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) {
+						t.Error("Fallback was used")
+						return nil, lab.ErrBroken
+					}),
+				}
+				b := lab.NewBody("data")
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if test.gone {
+					cancel()
+				}
+				req := lab.Request(t, "POST", "http://a.example/", "").WithContext(ctx)
+				req.Body = b
+				resp, err := tr.RoundTrip(req)
+				got := fmt.Sprintf("<nil> %v", err)
+				if resp != nil {
+					got = fmt.Sprintf("%d %v", resp.StatusCode, err)
+				}
+				if got != test.want || !b.Closed() {
+					t.Errorf("got %s, want %s; body closed: %v", got, test.want, b.Closed())
+				}
+			})
+		})
+	}
+}
+
+func TestModeObserveDelaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		var got []string
+		tr := &pacer.Transport{Base: base, Mode: pacer.Observe, Quotas: lab.All(quota.Quota{N: 2}), IdleAfter: -1, Trace: &pacer.Trace{
+			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
+		}}
+		start := time.Now()
+		serial(t, tr, base, 4)
+		if took := time.Since(start); took != 0 {
+			t.Errorf("took %v", took)
+		}
+		time.Sleep(1500 * time.Millisecond) // what they should have waited
+		serial(t, tr, base, 2)
+		want := []string{"a.example pace 500ms", "a.example pace 1s", "a.example pace 1.5s", "a.example pace 500ms", "a.example pace 1s"}
+		if !slices.Equal(got, want) {
+			t.Errorf("Queued was told %q, want %q", got, want)
+		}
+	})
+}
+
+func TestModeObserveRetriesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			lab.Status(503, ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "Retry-After", "20"), lab.Status(200, ""),
+		}}
+		var got []string
+		tr := &pacer.Transport{Base: base, Mode: pacer.Observe, Rand: lab.Zero, Trace: &pacer.Trace{
+			Queued:   func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %v", q.Cause, q.Wait)) },
+			Retrying: func(r pacer.Retrying) { t.Errorf("retrying %+v", r) },
+		}}
+		start := time.Now()
+		for i, want := range []string{"503 <nil>", "0 connection broken", "429 <nil>", "200 <nil>"} {
+			code := 0
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err == nil {
+				code = resp.StatusCode
+			}
+			if out := fmt.Sprintf("%d %v", code, err); out != want || len(base.Got) != i+1 {
+				t.Errorf("%d: got %s after %d attempts, want %s", i, out, len(base.Got), want)
+			}
+		}
+		if want := []string{"hold 20s"}; !slices.Equal(got, want) || time.Since(start) != 0 {
+			t.Errorf("Queued was told %q after %v, want %q", got, time.Since(start), want)
+		}
+	})
+}
+
+func TestKeySplitsQuotasAndHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("Authorization") == "greedy" && r.URL.Path == "/once" {
+				return lab.Answer(r, 429, "", "Retry-After", "30"), nil
+			}
+			return lab.Answer(r, 200, ""), nil
+		})
+		tr := &pacer.Transport{
+			Base: base, Rand: lab.Zero, Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Second}),
+			Key: func(r *http.Request) string { return r.Header.Get("Authorization") },
+		}
+		do := func(who, path string) error {
+			req := lab.Request(t, "GET", "http://a.example"+path, "")
+			req.Header.Set("Authorization", who)
+			_, err := tr.RoundTrip(req)
+			return err
+		}
+		for _, who := range []string{"greedy", "modest"} {
+			if err := do(who, "/once"); err != nil {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		time.Sleep(time.Second)
+		var local *throttle.Error
+		if err := do("greedy", "/"); !errors.As(err, &local) || local.Bucket != "a.example for greedy" || local.Cause != throttle.CauseHold || local.Wait != 29*time.Second {
+			t.Errorf("greedy: %v", err)
+		}
+		if err := do("modest", "/"); err != nil {
+			t.Errorf("modest: %v", err)
+		}
+		if err := do("modest", "/"); !errors.As(err, &local) || local.Bucket != "a.example for modest" || local.Cause != throttle.CausePace || local.Wait != time.Second {
+			t.Errorf("modest: %v", err)
+		}
+	})
+}
+
+func TestCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cost := 0
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 10, Burst: 20}), Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: cost} }}
+		var got []time.Duration
+		start := time.Now()
+		for _, cost = range []int{20, 10, 5, 1, 0, -7} {
+			serial(t, tr, base, 1)
+			got = append(got, time.Since(start))
+		}
+		// 10 more are there after 1s, 5 more after 1.5s; less than 1 is 1.
+		wantAt := []time.Duration{0, time.Second, 1500 * time.Millisecond, 1600 * time.Millisecond, 1700 * time.Millisecond, 1800 * time.Millisecond}
+		if !slices.Equal(got, wantAt) {
+			t.Errorf("went at %v, want %v", got, wantAt)
+		}
+		cost = 21
+		_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if want := `pacer/throttle: a.example: not sent: cost above what the quota grants at once: never: pace "10/s burst 20", cost 21`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+// inLine asks for n requests at the same time, and returns when each came back, and the
+// errors of those that were refused, in order of arrival.
+func inLine(t *testing.T, tr *pacer.Transport, n int) (went []time.Duration, errs []error) {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range n {
+		wg.Go(func() {
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				went = append(went, time.Since(start))
+				return
+			}
+			if time.Since(start) != 0 {
+				t.Errorf("refused after %v: %v", time.Since(start), err)
+			}
+			errs = append(errs, err)
+		})
+		synctest.Wait()
+	}
+	wg.Wait()
+	return went, errs
+}
+
+func TestBoundsOfALine(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name     string
+		tr       *pacer.Transport
+		went     []time.Duration
+		cause    error
+		text     string // of the first error
+		refusals int
+	}{
+		{
+			"two minutes by default", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})},
+			[]time.Duration{0, 60 * s, 120 * s},
+			throttle.ErrMaxWait,
+			`pacer/throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m", could go in 3m0s`, 2,
+		},
+		{
+			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour}), MaxWait: 2 * time.Hour},
+			[]time.Duration{0, time.Hour, 2 * time.Hour},
+			throttle.ErrMaxWait,
+			`pacer/throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,
+		},
+		{
+			"MaxWait negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxWait: -1},
+			[]time.Duration{0},
+			throttle.ErrWait,
+			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+		},
+		{
+			"MaxQueue", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxQueue: 3},
+			[]time.Duration{0, s, 2 * s, 3 * s},
+			throttle.ErrQueueFull,
+			`pacer/throttle: a.example: not sent: queue is full (3): pace "1/s", could go in 4s`, 1,
+		},
+		{
+			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxQueue: -1},
+			[]time.Duration{0},
+			throttle.ErrWait,
+			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+		},
+		{
+			"the tighter of two quotas", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 5, Burst: 5}, quota.Quota{N: 3, Per: time.Hour, Burst: 3}), MaxWait: time.Minute},
+			[]time.Duration{0, 0, 0},
+			throttle.ErrMaxWait,
+			`pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): pace "3/h burst 3", could go in 20m0s`, 2,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test.tr.Base = lab.OK()
+				went, errs := inLine(t, test.tr, 5)
+				if !slices.Equal(went, test.went) || len(errs) != test.refusals {
+					t.Fatalf("went at %v, %d refused; want %v and %d", went, len(errs), test.went, test.refusals)
+				}
+				if err := errs[0]; !errors.Is(err, test.cause) || err.Error() != test.text {
+					t.Errorf("got\n\t%v, want\n\t%s", err, test.text)
+				}
+			})
+		})
+	}
+}
+
+// What a request waits for, and what it is refused for, is told in words too where it
+// is the server that set the limit.
+func TestErrorNamesTheServersLimit(t *testing.T) {
+	for name, want := range map[string]string{
+		"":     `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 15m0s`,
+		"core": `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 15m0s`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				header := []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "3600"}
+				if name != "" {
+					header = append(header, "X-RateLimit-Resource", name)
+				}
+				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "", header...)}}
+				tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxWait: time.Minute}
+				serial(t, tr, base, 1)
+				// The reset is an hour away, but one may look after MaxHold.
+				if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || err.Error() != want {
+					t.Errorf("got\n\t%v, want\n\t%s", err, want)
+				}
+			})
+		})
+	}
+}
+
+// A quota with a WarmUp starts as slowly after idling, and after the server pushed
+// back, as when it was new.
+func TestWarmUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 10, WarmUp: 2 * time.Second})}
+		cold := gaps(serial(t, tr, base, 20))
+		if cold[0] < 250*time.Millisecond || cold[18] != 100*time.Millisecond {
+			t.Errorf("gaps %v, want them to fall from nearly 3 times 100ms to 100ms", cold)
+		}
+
+		time.Sleep(time.Minute)
+		if got := gaps(serial(t, tr, base, 20)); !slices.Equal(got, cold) {
+			t.Errorf("gaps after idling %v, want %v", got, cold)
+		}
+
+		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(429, ""), lab.Status(200, "")}
+		got := gaps(serial(t, tr, base, 19))[1:]
+		if got[0] < 250*time.Millisecond || !slices.IsSortedFunc(got, func(a, b time.Duration) int { return int(b - a) }) {
+			t.Errorf("gaps after a refusal %v, want %v", got, cold)
+		}
+	})
+}

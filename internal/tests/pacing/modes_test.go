@@ -1,0 +1,140 @@
+package pacing
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// modeUsed sends two requests of which only one may go now, and returns which mode the
+// second one met.
+func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url string) pacer.Mode {
+	t.Helper()
+	var used pacer.Mode
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{
+			Base: base, Mode: tr.Mode, Modes: tr.Modes, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Rand: lab.Zero,
+			Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { return lab.Answer(r, 203, ""), nil }),
+		}
+		start := time.Now()
+		for range 2 {
+			req := lab.Request(t, method, url, "")
+			if call != nil {
+				req = req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: call.Mode}))
+			}
+			resp, err := tr.RoundTrip(req)
+			switch {
+			case errors.Is(err, throttle.ErrWait):
+				used = pacer.Reject
+			case err != nil:
+				t.Fatal(err)
+			case resp.StatusCode == http.StatusNonAuthoritativeInfo:
+				used = pacer.Degrade
+			case time.Since(start) == time.Minute:
+				used = pacer.Wait
+			default:
+				used = pacer.Observe
+			}
+		}
+	})
+	return used
+}
+
+// What is more specific counts: a Call, then the pattern, then the Transport.
+func TestModesMostSpecificWins(t *testing.T) {
+	modes := map[string]pacer.Mode{
+		"/":                       pacer.Degrade,
+		"a.example/":              pacer.Reject,
+		"a.example/b/":            pacer.Wait,
+		"GET a.example/b/":        pacer.Observe,
+		"POST a.example/b/{id}/c": pacer.Degrade,
+		"zero.example/":           0,
+		"zero.example/x":          0,
+		"POST other.example/":     pacer.Reject,
+	}
+	for _, test := range []struct {
+		tr          *pacer.Transport
+		call        *pacer.Call
+		method, url string
+		want        pacer.Mode
+	}{
+		{&pacer.Transport{}, nil, "GET", "http://a.example/", pacer.Wait},
+		{&pacer.Transport{Mode: pacer.Reject}, nil, "GET", "http://a.example/", pacer.Reject},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/", pacer.Reject},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://A.Example:80/", pacer.Reject},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/", pacer.Wait},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/b/", pacer.Observe},
+		{&pacer.Transport{Modes: modes}, nil, "HEAD", "http://a.example/b/x", pacer.Observe},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/7/c", pacer.Degrade},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://other.example/", pacer.Degrade},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://other.example/", pacer.Reject},
+		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, nil, "GET", "http://zero.example/", pacer.Observe}, // zero is the Transport's
+		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, nil, "GET", "http://zero.example/x", pacer.Observe},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://zero.example/", pacer.Wait},
+		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, &pacer.Call{}, "GET", "http://a.example/", pacer.Reject},
+		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, &pacer.Call{Mode: pacer.Wait}, "GET", "http://a.example/", pacer.Wait},
+		{&pacer.Transport{Mode: pacer.Wait}, &pacer.Call{Mode: pacer.Degrade}, "GET", "http://a.example/", pacer.Degrade},
+		{&pacer.Transport{Mode: pacer.Reject}, &pacer.Call{Mode: pacer.Observe}, "GET", "http://a.example/", pacer.Observe},
+		// Modes for some hosts only: others get the Transport's.
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"b.example/": pacer.Reject}}, nil, "GET", "http://a.example/", pacer.Wait},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"GET b.example/": pacer.Reject}}, nil, "GET", "http://a.example/", pacer.Wait},
+	} {
+		if got := modeUsed(t, test.tr, test.call, test.method, test.url); got != test.want {
+			t.Errorf("%s %s with Mode %v, %d Modes and Call %+v: got %v, want %v", test.method, test.url, test.tr.Mode, len(test.tr.Modes), test.call, got, test.want)
+		}
+	}
+}
+
+func TestModesValidate(t *testing.T) {
+	fallback := lab.RoundTripper(nil)
+	for _, test := range []struct {
+		tr   *pacer.Transport
+		want string // in the error; empty if there is none
+	}{
+		{&pacer.Transport{Mode: pacer.Degrade}, "Fallback is nil"},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.Degrade}}, "Fallback is nil"},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.Degrade}, Fallback: fallback}, ""},
+		{&pacer.Transport{Fallback: fallback}, ""}, // a Call may ask for it
+		{&pacer.Transport{Mode: 5}, "Mode is 5, want Wait, Reject, Degrade or Observe"},
+		{&pacer.Transport{Mode: -1}, "Mode is -1"},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": 5}}, `Mode is 5, want Wait, Reject, Degrade or Observe in Modes["a.example/"]`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.Wait}}, `Modes["a.example"]`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.Wait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.Wait}}, `want the host in lower case: "a.example"`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.Wait, "a.example/a/{y}": pacer.Wait}}, "Modes["},
+		{&pacer.Transport{Reserve: 1}, "Reserve is 1"},
+		{&pacer.Transport{Reserve: -.1}, "Reserve is -0.1"},
+	} {
+		err := test.tr.Validate()
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "pacer: ") || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("got %v, want %q in it", err, test.want)
+		}
+	}
+}
+
+// A Call may ask for what its Transport was not made for. What may go now goes; else
+// that is the error, and the body is closed.
+func TestModesDegradeOfACallWithoutFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		for _, want := range []string{"<nil>", "pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade"} {
+			b := lab.NewBody("data")
+			req := lab.Request(t, "PUT", "http://a.example/", "")
+			req.Body = b
+			_, err := tr.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: pacer.Degrade})))
+			if fmt.Sprint(err) != want || !b.Closed() {
+				t.Errorf("got %v, want %s; body closed: %v", err, want, b.Closed())
+			}
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package promises
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// waves returns how many requests went at each instant.
+func waves(went []time.Duration) (n []int) {
+	for i, at := range went {
+		if i == 0 || at != went[i-1] {
+			n = append(n, 0)
+		}
+		n[len(n)-1]++
+	}
+	return n
+}
+
+// inASecond is a server that takes a second for each answer.
+func inASecond(serve func(int) *http.Response) func(int) *http.Response {
+	return func(n int) *http.Response {
+		time.Sleep(time.Second)
+		return serve(n)
+	}
+}
+
+// An unknown host starts slowly: one probe, then what is in flight doubles with each answer, until
+// the headers say how much is allowed or enough answers have been seen.
+func TestPromiseUnknownHostStartsSlowly(t *testing.T) {
+	visit(t, inASecond(always(200)), func(g *guest) {
+		g.crowd(200).Wait()
+		if got, want := waves(g.went), []int{1, 2, 4, 8, 16, 32, 137}; !slices.Equal(got, want) {
+			t.Errorf("went in waves of %v, want %v", got, want)
+		}
+	})
+	visit(t, inASecond(always(200, trio(1000, 900, time.Minute)...)), func(g *guest) {
+		g.crowd(200).Wait()
+		if got, want := waves(g.went), []int{1, 199}; !slices.Equal(got, want) {
+			t.Errorf("told that 900 remain, went in waves of %v, want %v", got, want)
+		}
+	})
+}
+
+// Every bucket starts slowly after a hold.
+func TestPromiseSlowStartAfterAHold(t *testing.T) {
+	visit(t, inASecond(func(n int) *http.Response {
+		if n == 50 {
+			return reply(429, "Retry-After", "30")
+		}
+		return reply(200)
+	}), func(g *guest) {
+		g.crowd(50).Wait()
+		g.get()
+		before := len(g.went)
+		g.crowd(20).Wait()
+		if got, want := waves(g.went[before-1:]), []int{1, 2, 4, 8, 6}; !slices.Equal(got, want) {
+			t.Errorf("after a hold, went in waves of %v, want %v", got, want)
+		}
+	})
+}
+
+// Every bucket starts slowly after idling (a minute, unless set otherwise).
+func TestPromiseSlowStartAfterIdling(t *testing.T) {
+	for _, test := range []struct {
+		set, idle time.Duration
+		want      []int
+	}{
+		{0, time.Minute - 1, []int{7}},
+		{0, time.Minute, []int{1, 2, 4}},
+		{time.Hour, time.Hour - 1, []int{7}},
+		{time.Hour, time.Hour, []int{1, 2, 4}},
+		{-1, 24 * time.Hour, []int{7}},
+	} {
+		visit(t, inASecond(always(200)), func(g *guest) {
+			g.IdleAfter = test.set
+			g.crowd(64).Wait()
+			g.went = nil
+			time.Sleep(test.idle - time.Second) // the last of them took one
+			g.crowd(7).Wait()
+			if got := waves(g.went); !slices.Equal(got, test.want) {
+				t.Errorf("IdleAfter %v: after %v went in waves of %v, want %v", test.set, test.idle, got, test.want)
+			}
+		})
+	}
+}
+
+// With a Warmup set, a bucket that idled or was pushed back is also cold and ramps over time.
+func TestPromiseWarmUpWhenCold(t *testing.T) {
+	visit(t, func(n int) *http.Response {
+		if n == 40 {
+			return reply(429)
+		}
+		return reply(200)
+	}, func(g *guest) {
+		g.Quotas = pacer.Table{"/": {{N: 10, WarmUp: 2 * time.Second}}}
+		run := func(n int) []time.Duration {
+			for range n {
+				g.get()
+			}
+			return pauses(g.went[len(g.went)-19:])
+		}
+		fresh := run(20)
+		if warm := fresh[len(fresh)-1]; warm != 100*time.Millisecond || fresh[0] < 2*warm {
+			t.Errorf("fresh, the gaps are %v, want them to fall to 100ms", fresh)
+		}
+		time.Sleep(time.Minute)
+		if got := run(20); !slices.Equal(got, fresh) {
+			t.Errorf("after idling, the gaps are %v, want %v", got, fresh)
+		}
+		if got := run(19); got[1] < 2*got[17] || got[17] > 110*time.Millisecond {
+			t.Errorf("pushed back, the gaps are %v, want them to fall", got)
+		}
+	})
+}
+
+// What was learned can be saved and loaded (a CLI that runs every minute must not re-learn by being
+// refused).
+func TestPromiseSaveAndLoad(t *testing.T) {
+	for name, answer := range map[string]*http.Response{
+		"used up": reply(200, trio(10, 0, time.Minute)...),
+		"held":    reply(503, "Retry-After", "60"),
+	} {
+		var saved bytes.Buffer
+		visit(t, first(1, answer, reply(200)), func(g *guest) {
+			g.MaxRefusals = -1
+			g.get()
+			if err := g.Save(&saved); err != nil {
+				t.Fatal(err)
+			}
+			next := pacer.Transport{Base: g.Base, Rand: lab.Zero}
+			if err := next.Load(&saved); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := next.RoundTrip(lab.Request(g.t, "GET", "http://a.example/", ""))
+			if err != nil || resp.StatusCode != http.StatusOK || g.went[1] != time.Minute {
+				t.Errorf("%s: the next run got %v, %v after %v, want 200 after 1m", name, resp, err, g.went[1])
+			}
+		})
+	}
+}
+
+// A Warmup begins after idling and after being pushed back, not after an orderly wait for a reset.
+func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
+	visitWindow(t, 30, 20*time.Second, func(g *guest) {
+		g.Quotas = pacer.Table{"/": {{N: 10, WarmUp: 2 * time.Second}}}
+		for range 35 {
+			g.get() // without a break: the 31st waits for the reset
+		}
+		for _, pause := range pauses(g.went[30:]) {
+			if pause != 100*time.Millisecond {
+				t.Errorf("after the reset, requests went after pauses of %v, want 100ms", pauses(g.went[30:]))
+				break
+			}
+		}
+	})
+}

@@ -1,0 +1,299 @@
+package retrying
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// deaf does not answer, and says nothing of why it gave up.
+func deaf(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+func TestAttemptTimeout(t *testing.T) {
+	for name, test := range map[string]struct {
+		method  string
+		answers []func(*http.Request) (*http.Response, error)
+		want    []time.Duration
+		err     bool
+	}{
+		"the second answers":    {"GET", list(hang, lab.Status(200, "")), []time.Duration{0, 6 * time.Second}, false},
+		"a base that says less": {"GET", list(deaf, lab.Status(200, "")), []time.Duration{0, 6 * time.Second}, false},
+		"none answers":          {"GET", list(hang), []time.Duration{0, 6 * time.Second, 13 * time.Second}, true},
+		"a POST":                {"POST", list(hang), []time.Duration{0}, true},
+		"a base that is late":   {"POST", list(late(7 * time.Second)), []time.Duration{0}, true},
+		"in time":               {"POST", list(late(5*time.Second - 1)), []time.Duration{0}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &lab.Script{Answers: test.answers}
+				tr := &pacer.Transport{Base: base, AttemptTimeout: 5 * time.Second, Backoff: lab.Steady{}}
+				start := time.Now()
+				resp, err := tr.RoundTrip(lab.Request(t, test.method, "http://a.example/", "text"))
+				if got := base.Times(start); !slices.Equal(got, test.want) {
+					t.Errorf("sent at %v, want %v", got, test.want)
+				}
+				if (err != nil) != test.err || (resp != nil) == test.err {
+					t.Fatalf("got %v, %v", resp, err)
+				}
+				if err == nil {
+					return
+				}
+				var timeout net.Error
+				above := &url.Error{Op: "Get", Err: err}
+				if !errors.Is(err, pacer.ErrAttemptTimeout) || errors.Is(err, context.DeadlineExceeded) || !errors.As(above, &timeout) || !timeout.Timeout() {
+					t.Errorf("got %v: want an ErrAttemptTimeout that is a timeout, and not the caller's", err)
+				}
+				if want := "pacer: no answer within the AttemptTimeout of 5s"; err.Error() != want {
+					t.Errorf("got %q, want %q", err, want)
+				}
+			})
+		})
+	}
+}
+
+func list(answers ...func(*http.Request) (*http.Response, error)) []func(*http.Request) (*http.Response, error) {
+	return answers
+}
+
+// late answers after d, whatever its context says.
+func late(d time.Duration) func(*http.Request) (*http.Response, error) {
+	return func(req *http.Request) (*http.Response, error) {
+		time.Sleep(d)
+		return lab.Answer(req, 200, "text"), nil
+	}
+}
+
+// An answer that came too late is closed.
+func TestAttemptTimeoutClosesTheLateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var resp *http.Response
+		tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			var err error
+			resp, err = late(2 * time.Second)(req)
+			return resp, err
+		})}
+		if _, err := tr.RoundTrip(lab.Request(t, "POST", "http://a.example/", "")); !errors.Is(err, pacer.ErrAttemptTimeout) || !resp.Body.(*lab.Body).Closed() {
+			t.Errorf("got %v, body closed: %v", err, resp.Body.(*lab.Body).Closed())
+		}
+	})
+}
+
+// The wait for a turn is not part of an attempt.
+func TestAttemptTimeoutDoesNotCountTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: list(late(900 * time.Millisecond))}
+		tr := &pacer.Transport{Base: base, AttemptTimeout: time.Second, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}}
+		start := time.Now()
+		for range 2 {
+			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := time.Since(start); got != time.Minute+900*time.Millisecond {
+			t.Errorf("took %v, want 1m0.9s", got)
+		}
+	})
+}
+
+// The context of an attempt lives until its answer was read, for as long as that takes, and
+// ends then.
+func TestAttemptTimeoutEndsWithTheBody(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, text string
+		end          func(*http.Response)
+		atOnce       bool
+	}{
+		"read":    {"GET", "text", func(r *http.Response) { io.Copy(io.Discard, r.Body) }, false},
+		"closed":  {"GET", "text", func(r *http.Response) { r.Body.Close() }, false},
+		"no body": {"HEAD", "", func(*http.Response) {}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ctx context.Context
+				tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					ctx = req.Context()
+					return lab.Answer(req, 200, test.text), nil
+				})}
+				req := lab.Request(t, test.method, "http://a.example/", "")
+				resp, err := tr.RoundTrip(req)
+				if err != nil || resp.Request != req {
+					t.Fatal(resp, err)
+				}
+				time.Sleep(time.Hour)
+				if ended := ctx.Err() != nil; ended != test.atOnce {
+					t.Errorf("after an hour the context has ended: %v, want %v", ended, test.atOnce)
+				}
+				test.end(resp)
+				if ctx.Err() == nil {
+					t.Error("the context has not ended with the body")
+				}
+			})
+		})
+	}
+}
+
+// An upgraded connection can still be written to.
+func TestAttemptTimeoutUpgrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			resp := lab.Answer(req, 101, "")
+			resp.Body = here
+			return resp, nil
+		})}
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { io.WriteString(there, "pong") }()
+		go io.ReadFull(there, make([]byte, 4))
+		conn, ok := resp.Body.(io.ReadWriteCloser)
+		if !ok {
+			t.Fatalf("%T cannot be written to", resp.Body)
+		}
+		if _, err := io.WriteString(conn, "ping"); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
+			t.Error(err)
+		}
+		if err := conn.(interface{ CloseWrite() error }).CloseWrite(); !errors.Is(err, http.ErrNotSupported) {
+			t.Errorf("CloseWrite: %v", err)
+		}
+		conn.Close()
+		there.Close()
+	})
+}
+
+// In mode Observe nothing is cut short.
+func TestAttemptTimeoutObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{AttemptTimeout: time.Second, Mode: pacer.Observe, Base: lab.RoundTripper(late(time.Minute))}
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The next attempt begins before MaxElapsed has passed, or the answer at hand is returned at once.
+func TestMaxElapsed(t *testing.T) {
+	once := map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}
+	for name, test := range map[string]struct {
+		max    time.Duration
+		quotas map[string]quota.Quotas
+		answer func(*http.Request) (*http.Response, error)
+		want   []time.Duration
+		took   time.Duration
+	}{
+		"no bound":              {0, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
+		"negative":              {-1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
+		"the delay fits":        {3*time.Second + 1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second}, 3 * time.Second},
+		"the delay does not":    {3 * time.Second, nil, lab.Status(503, "why"), []time.Duration{0, time.Second}, time.Second},
+		"the place in line":     {time.Minute, once, lab.Status(503, "why"), []time.Duration{0}, time.Second},
+		"the hold of a refusal": {20 * time.Second, nil, lab.Status(429, "why", "Retry-After", "15"), []time.Duration{0, 15 * time.Second}, 15 * time.Second},
+		"the first is too late": {time.Second, nil, lab.Status(503, "why", "Retry-After", "30"), []time.Duration{0}, 0},
+		"what is answered slowly": {2 * time.Second, nil, func(r *http.Request) (*http.Response, error) {
+			time.Sleep(2 * time.Second)
+			return lab.Answer(r, 503, "why"), nil
+		}, []time.Duration{0}, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var why error
+				base := &lab.Script{Answers: list(test.answer)}
+				tr := &pacer.Transport{
+					Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, MaxAttempts: 4, MaxElapsed: test.max, Quotas: test.quotas,
+					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Why }},
+				}
+				start := time.Now()
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				took := time.Since(start)
+				if err != nil || lab.Read(t, resp) != "why" {
+					t.Fatal(resp, err)
+				}
+				if got := base.Times(start); !slices.Equal(got, test.want) || took != test.took {
+					t.Errorf("sent at %v, took %v; want %v and %v", got, took, test.want, test.took)
+				}
+				if elapsed := errors.Is(why, pacer.ErrElapsed); elapsed != (test.max > 0) {
+					t.Errorf("gave up because of %v", why)
+				}
+			})
+		})
+	}
+}
+
+// The deadline of the context is told from MaxElapsed, whichever is earlier.
+func TestMaxElapsedIsNotTheDeadline(t *testing.T) {
+	for most, want := range map[time.Duration]error{29 * time.Second: pacer.ErrElapsed, 31 * time.Second: throttle.ErrDeadline} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			var why error
+			tr := &pacer.Transport{
+				Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Backoff: lab.Steady{}, MaxElapsed: most,
+				Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}},
+				Trace:  &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Why }},
+			}
+			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)); err != nil {
+				t.Error(err)
+			}
+			if !errors.Is(why, want) || errors.Is(why, pacer.ErrElapsed) != (want == pacer.ErrElapsed) { //nolint:errorlint // the sentinel itself
+				t.Errorf("MaxElapsed %v: gave up because of %v, want %v", most, why, want)
+			}
+		})
+	}
+}
+
+// The time in line before the first attempt does not count.
+func TestMaxElapsedBeginsWithTheFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: list(lab.Status(200, ""), lab.Status(200, ""), lab.Status(503, ""), lab.Status(200, ""))}
+		tr := &pacer.Transport{
+			Base: base, Backoff: lab.Steady{}, MaxElapsed: 2 * time.Second,
+			Quotas: map[string]quota.Quotas{"/": {{N: 2, Per: time.Minute, Kind: quota.FixedWindow}}},
+		}
+		start := time.Now()
+		for range 3 {
+			if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil || resp.StatusCode != http.StatusOK {
+				t.Error(resp, err)
+			}
+		}
+		if got, want := base.Times(start), []time.Duration{0, 0, time.Minute, 61 * time.Second}; !slices.Equal(got, want) {
+			t.Errorf("sent at %v, want %v", got, want)
+		}
+	})
+}
+
+// A server that wants to know is told how often a request was sent before.
+func TestResendHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		answers := &lab.Script{Answers: list(lab.Status(429, ""), lab.Status(503, ""), lab.Status(200, ""))}
+		tr := &pacer.Transport{Rand: lab.Zero, ResendHeader: "X-Resend-Count", Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			got = append(got, r.Header.Get("X-Resend-Count"))
+			return answers.RoundTrip(r)
+		})}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if _, err := tr.RoundTrip(req); err != nil || !slices.Equal(got, []string{"", "1", "2"}) || len(req.Header) > 0 {
+			t.Errorf("%v, sent with %q, left %v", err, got, req.Header)
+		}
+	})
+	if err := (&pacer.Transport{ResendHeader: "Resend Count"}).Validate(); err == nil || err.Error() != `pacer: ResendHeader is "Resend Count", want the name of a header` {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,498 @@
+package retrying
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v4"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// attempts sends a request to a script and returns how often it was sent.
+func attempts(t *testing.T, tr *pacer.Transport, req *http.Request, answers ...func(*http.Request) (*http.Response, error)) int {
+	t.Helper()
+	base := &lab.Script{Answers: answers}
+	tr.Base = base
+	if tr.Backoff == nil {
+		tr.Backoff = lab.Steady{}
+	}
+	resp, err := tr.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return len(base.Got)
+}
+
+func TestRetryStatuses(t *testing.T) {
+	for code, want := range map[int]int{
+		200: 1, 204: 1, 301: 1, 304: 1, 400: 1, 401: 1, 403: 1, 404: 1, 409: 1, 410: 1, 413: 1, 418: 1, 422: 1, 501: 1,
+		408: 3, 425: 3, 500: 3, 502: 3, 503: 3, 504: 3, 520: 3, 529: 3,
+		429: 11, // a refusal: MaxRefusals more
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &pacer.Transport{MaxWait: time.Hour}
+			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(code, "")); got != want {
+				t.Errorf("%d was sent %d times, want %d", code, got, want)
+			}
+		})
+	}
+}
+
+func TestRetryMethods(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for _, test := range []struct {
+		method, header              string
+		failed, lost, unsent, early int
+	}{
+		{"GET", "", 3, 3, 3, 3},
+		{"HEAD", "", 3, 3, 3, 3},
+		{"OPTIONS", "", 3, 3, 3, 3},
+		{"TRACE", "", 3, 3, 3, 3},
+		{"PUT", "", 3, 3, 3, 3},
+		{"DELETE", "", 3, 3, 3, 3},
+		{"QUERY", "", 3, 3, 3, 3},
+		{"POST", "", 1, 1, 3, 3},
+		{"PATCH", "", 1, 1, 3, 3},
+		{"FROB", "", 1, 1, 3, 3},
+		{"POST", "Idempotency-Key", 3, 3, 3, 3},
+		{"PATCH", "X-Idempotency-Key", 3, 3, 3, 3},
+	} {
+		for what, c := range map[string]struct {
+			answer func(*http.Request) (*http.Response, error)
+			want   int
+		}{
+			"a 503":                   {lab.Status(503, ""), test.failed},
+			"a broken connection":     {lab.Fails(lab.ErrBroken), test.lost},
+			"a connection never made": {lab.Fails(dial), test.unsent},
+			"a 429":                   {lab.Status(429, ""), test.early},
+			"a 503 with a hint":       {lab.Status(503, "", "Retry-After", "1"), test.early},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				req := lab.Request(t, test.method, "http://a.example/", "data")
+				if test.header != "" {
+					req.Header[test.header] = nil // present is enough, as for net/http
+				}
+				if got := attempts(t, &pacer.Transport{MaxRefusals: 2}, req, c.answer); got != c.want {
+					t.Errorf("%s %s after %s was sent %d times, want %d", test.method, test.header, what, got, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestRetryErrors(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{io.ErrUnexpectedEOF, 3},
+		{lab.ErrBroken, 3},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, 3},
+		{fmt.Errorf("wrapped: %w", &net.DNSError{IsTimeout: true}), 3},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, 1},
+		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, 1},
+		{errors.New("unsupported protocol scheme \"foo\""), 1},
+		{errors.New("net/http: invalid header field name \"a b\""), 1},
+		{&throttle.Error{Err: throttle.ErrQueueFull}, 1}, // a pacer below gave up
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := attempts(t, &pacer.Transport{}, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(test.err)); got != test.want {
+				t.Errorf("after %q sent %d times, want %d", test.err, got, test.want)
+			}
+		})
+	}
+}
+
+func TestRetryServersWord(t *testing.T) {
+	for _, test := range []struct {
+		method string
+		answer func(*http.Request) (*http.Response, error)
+		want   int
+	}{
+		{"GET", lab.Status(503, "", "X-Should-Retry", "false"), 1},
+		{"GET", lab.Status(429, "", "X-Should-Retry", "false"), 1},
+		{"POST", lab.Status(409, "", "X-Should-Retry", "true"), 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := attempts(t, &pacer.Transport{}, lab.Request(t, test.method, "http://a.example/", ""), test.answer); got != test.want {
+				t.Errorf("sent %d times, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRetryDelays(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		want   []time.Duration // since the start
+	}{
+		"backoff":                  {lab.Status(500, ""), []time.Duration{0, time.Second, 3 * time.Second}},
+		"a hint is a lower bound":  {lab.Status(500, "", "Retry-After", "5"), []time.Duration{0, 5500 * time.Millisecond, 11 * time.Second}}, // and up to a tenth
+		"a short hint is no bound": {lab.Status(500, "", "Retry-After-Ms", "10"), []time.Duration{0, time.Second, 3 * time.Second}},
+		"too long a hint":          {lab.Status(500, "", "Retry-After", "121"), []time.Duration{0}},
+		"refusal":                  {lab.Status(503, "", "Retry-After", "7"), []time.Duration{0, 7 * time.Second, 14 * time.Second, 21 * time.Second}},
+		"refusal, too long":        {lab.Status(429, "", "Retry-After", "121"), []time.Duration{0}},
+		"refusal without a hint":   {lab.Status(429, ""), []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}
+				tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, MaxRefusals: 3}
+				start := time.Now()
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				var got []time.Duration
+				for _, at := range base.At {
+					got = append(got, at.Sub(start))
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("sent at %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryBodyIsSentWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Fails(lab.ErrBroken), lab.Status(200, "")}}
+		if _, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "PUT", "http://a.example/", "data")); err != nil {
+			t.Fatal(err)
+		}
+		if want := slices.Repeat([]string{"PUT http://a.example/ data"}, 3); !slices.Equal(base.Got, want) {
+			t.Errorf("sent %q", base.Got)
+		}
+	})
+}
+
+func TestRetryDeadlineReturnsTheAnswerAtHand(t *testing.T) {
+	for name, a := range map[string]func(*http.Request) (*http.Response, error){
+		"failure": lab.Status(503, "why"), "refusal": lab.Status(429, "why", "Retry-After", "10"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
+				defer cancel()
+				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){a}}
+				tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+				start := time.Now()
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+				if err != nil || lab.Read(t, resp) != "why" || time.Since(start) != 0 {
+					t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestRetryCanceledInBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		time.AfterFunc(300*time.Millisecond, func() { cancel(why) })
+		var last *lab.Body
+		tr := &pacer.Transport{Backoff: lab.Steady{}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := lab.Answer(r, 503, "why")
+			last = resp.Body.(*lab.Body)
+			return resp, nil
+		})}
+		start := time.Now()
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+		if resp != nil || !errors.Is(err, why) || time.Since(start) != 300*time.Millisecond || !last.Closed() {
+			t.Errorf("got %v, %v after %v; body closed: %v", resp, err, time.Since(start), last.Closed())
+		}
+	})
+}
+
+func TestRetryErrorOfTheLastAttemptIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrBroken)}}
+		_, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+		if err != lab.ErrBroken || len(base.Got) != 2 { //nolint:errorlint // as it is
+			t.Errorf("got %v after %d attempts, want 2: the second delay would miss the deadline", err, len(base.Got))
+		}
+	})
+}
+
+func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
+		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		send := func(n int) int {
+			before := len(base.Got)
+			for range n {
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			}
+			return len(base.Got) - before
+		}
+		send(1000)
+		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(500, "")}
+		if got := send(1000); got != 1010 {
+			t.Errorf("1000 requests in an outage were sent %d times, want 1010: the reserve and no more", got)
+		}
+		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(200, "")}
+		send(50)
+		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(500, "")}
+		if got := send(100); got != 105 {
+			t.Errorf("sent %d times, want 105: 50 successes pay for 5 retries", got)
+		}
+	})
+}
+
+func TestRetryRefusalsCostNeitherAttemptsNorBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []func(*http.Request) (*http.Response, error){lab.Status(429, ""), lab.Status(429, ""), lab.Status(429, ""), lab.Status(429, ""), lab.Status(503, ""), lab.Status(503, ""), lab.Status(200, "")}
+		tr := &pacer.Transport{}
+		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), answers...); got != 7 {
+			t.Errorf("sent %d times, want 7", got)
+		}
+	})
+}
+
+func TestRetryGoesToTheFrontAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+			func(r *http.Request) (*http.Response, error) {
+				time.Sleep(10 * time.Millisecond)
+				return lab.Answer(r, 429, "", "Retry-After", "1"), nil
+			},
+			lab.Status(200, ""),
+		}}
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		done := make(chan string, 3)
+		for _, path := range []string{"first", "second", "third"} {
+			go func() {
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/"+path, ""))
+				if err == nil {
+					resp.Body.Close()
+				}
+				done <- path
+			}()
+			synctest.Wait()
+		}
+		if got := []string{<-done, <-done, <-done}; !slices.Equal(got, []string{"first", "second", "third"}) {
+			t.Errorf("done in the order %v", got)
+		}
+	})
+}
+
+func TestRetryHoldsTheWholeBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, ""), lab.Status(429, "", "Retry-After", "30"), lab.Status(200, "")}}
+		var held []pacer.Held
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Trace: &pacer.Trace{Held: func(h pacer.Held) { held = append(held, h) }}}
+		start := time.Now()
+		for range 2 {
+			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("took %v, want 30s", took)
+		}
+		if len(held) != 1 || held[0].For != 30*time.Second || held[0].Status != 429 || held[0].Bucket != "a.example" {
+			t.Errorf("held %+v", held)
+		}
+		// Another host is not concerned.
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://b.example/", "")); err != nil || time.Since(start) != 30*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestRetryNewBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		tr := &pacer.Transport{MaxAttempts: 10, NewBackOff: func() cenkalti.BackOff {
+			made++
+			return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
+		}}
+		start := time.Now()
+		for range 2 {
+			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 3 {
+				t.Errorf("sent %d times, want 3", got)
+			}
+		}
+		if made != 2 || time.Since(start) != 4*time.Second {
+			t.Errorf("%d made, took %v", made, time.Since(start))
+		}
+	})
+}
+
+func TestRetryCheckRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{CheckRetry: func(_ context.Context, resp *http.Response, err error) (bool, error) {
+			return err == nil && resp.StatusCode == http.StatusNotFound, nil
+		}}
+		for code, want := range map[int]int{404: 3, 503: 1} {
+			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(code, "")); got != want {
+				t.Errorf("%d was sent %d times, want %d", code, got, want)
+			}
+		}
+		if got := attempts(t, tr, lab.Request(t, "POST", "http://a.example/", ""), lab.Status(404, "")); got != 1 {
+			t.Errorf("POST was sent %d times: CheckRetry does not make it safe", got)
+		}
+	})
+}
+
+func TestRetryTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		tr := &pacer.Transport{Rand: lab.Zero, Trace: &pacer.Trace{
+			Retrying: func(r pacer.Retrying) {
+				got = append(got, fmt.Sprintf("%d %s refusal=%v status=%d err=%v in %v", r.Attempt, r.Bucket, r.Refusal, r.Status, r.Err, r.Delay))
+			},
+			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("queued %s %s %v", q.Bucket, q.Cause, q.Wait)) },
+		}}
+		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "Retry-After", "2"), lab.Status(503, ""), lab.Status(200, ""))
+		want := []string{
+			"2 a.example refusal=false status=0 err=connection broken in 1s",
+			"3 a.example refusal=true status=429 err=<nil> in 0s",
+			"queued a.example hold 2s",
+			"4 a.example refusal=false status=503 err=<nil> in 2s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	})
+}
+
+func TestAnEmptyTraceIsFine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Trace: &pacer.Trace{}, Mode: pacer.Wait, MaxRefusals: 1}
+		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "X-RateLimit-Remaining", "0"), lab.Status(503, ""))
+	})
+}
+
+func TestRetryGaveUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		tr     *pacer.Transport
+		answer func(*http.Request) (*http.Response, error)
+		fails  int // requests that failed before, 2 retries each
+		want   error
+	}{
+		"attempts": {answer: lab.Status(503, ""), want: pacer.ErrAttempts, tr: &pacer.Transport{}},
+		"refusals": {answer: lab.Status(429, ""), want: pacer.ErrRefusals, tr: &pacer.Transport{MaxRefusals: 3}},
+		"hint":     {answer: lab.Status(500, "", "Retry-After", "200"), want: pacer.ErrHint, tr: &pacer.Transport{}},
+		"too long": {answer: lab.Status(429, "", "Retry-After", "200"), want: throttle.ErrMaxWait, tr: &pacer.Transport{}},
+		"budget":   {answer: lab.Status(503, ""), fails: 5, want: pacer.ErrBudget, tr: &pacer.Transport{}},
+		"stopped": {answer: lab.Fails(lab.ErrBroken), want: pacer.ErrStopped, tr: &pacer.Transport{
+			NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} },
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []pacer.GaveUp
+				test.tr.Trace = &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }}
+				req := lab.Request(t, "GET", "http://a.example/", "")
+				for range test.fails {
+					if sent := attempts(t, test.tr, req, test.answer); sent != 3 || len(got) != 1 || !errors.Is(got[0].Why, pacer.ErrAttempts) {
+						t.Fatalf("gave up %+v after %d attempts: the budget was spent before", got, sent)
+					}
+					got = nil
+				}
+				sent := attempts(t, test.tr, req, test.answer)
+				if len(got) != 1 || !errors.Is(got[0].Why, test.want) || got[0].Attempts != sent {
+					t.Errorf("gave up %+v after %d attempts, want %v", got, sent, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		time.AfterFunc(500*time.Millisecond, cancel)
+		tr := &pacer.Transport{}
+		req := lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)
+		attempts(t, tr, req, lab.Status(503, ""))
+		sent := 0
+		for range 6 { // the last of which finds nothing left
+			sent += attempts(t, tr, req.WithContext(t.Context()), lab.Status(503, ""))
+		}
+		if sent != 6+10 {
+			t.Errorf("%d attempts of 6 requests, want 10 retries: the one before was not made", sent)
+		}
+	})
+}
+
+// A body that does not come does not hold the next attempt up, and is not lost if there is none.
+func TestRetryKeepIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pr, pw := io.Pipe()
+		go io.WriteString(pw, "wh")
+		tr := &pacer.Transport{MaxAttempts: 2, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := lab.Answer(r, 503, "")
+			resp.Body, resp.ContentLength = pr, 3
+			return resp, nil
+		})}
+		start := time.Now()
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil || time.Since(start) != time.Second {
+			t.Fatalf("%v, %v after %v, want 1s", resp, err, time.Since(start))
+		}
+		go func() { io.WriteString(pw, "y"); pw.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != "why" || err != nil {
+			t.Errorf("read %q, %v", text, err)
+		}
+	})
+}
+
+// The factory of BackOffs may leave it to Backoff, and what it returns begins anew.
+func TestRetryNewBackOffNilAndReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{NewBackOff: func() cenkalti.BackOff { return nil }}
+		start := time.Now()
+		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 3 || time.Since(start) != 3*time.Second {
+			t.Errorf("sent %d times in %v, want 3 in 3s", got, time.Since(start))
+		}
+		used := cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 1)
+		used.NextBackOff()
+		tr = &pacer.Transport{NewBackOff: func() cenkalti.BackOff { return used }}
+		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 2 {
+			t.Errorf("sent %d times, want 2", got)
+		}
+	})
+}
+
+// The delay that follows one which the server asked for is that of the backoff.
+func TestRetryDelayAfterAHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: list(lab.Status(500, "", "Retry-After", "5"), lab.Status(500, ""), lab.Status(200, ""))}
+		tr := &pacer.Transport{Base: base, Backoff: backoff.Decorrelated{Rand: func() float64 { return 1 }}}
+		start := time.Now()
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := base.Times(start), []time.Duration{0, 5300 * time.Millisecond, 6200 * time.Millisecond}; !slices.Equal(got, want) {
+			t.Errorf("sent at %v, want %v: 300 ms after the hint, and 3 times that after it", got, want)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package rooms
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// mostInCircle bounds how many files of one package may know each other: who changes one
+// of them has to know them all.
+const mostInCircle = 8
+
+func TestCircles(t *testing.T) {
+	for _, r := range module(t) {
+		circle := r.circle()
+		t.Logf("%-27s %2d files, %4d lines; the largest circle has %d files; %2d pairs know each other",
+			r.path, len(r.files), r.lines(), len(circle), r.pairs())
+		if len(circle) > mostInCircle {
+			t.Errorf("%s: a circle of %d files, want %d at most: %s", r.path, len(circle), mostInCircle, strings.Join(circle, " "))
+		}
+	}
+}
+
+// The rooms where everything comes together would grow without a bound.
+func TestSizes(t *testing.T) {
+	for _, r := range module(t) {
+		var files, tests, lines int // at most
+		switch r.path {
+		case ".":
+			files, tests, lines = 12, 14, 2500
+		case "throttle":
+			files, tests, lines = 24, r.tests, 3500
+		default:
+			continue
+		}
+		if len(r.files) > files || r.tests > tests || r.lines() > lines {
+			t.Errorf("%s: %d files of %d lines and %d files of tests, want %d, %d and %d at most",
+				r.path, len(r.files), r.lines(), r.tests, files, lines, tests)
+		}
+		for _, f := range r.files {
+			// It shows the way of a request, on one page or two.
+			if r.path == "." && f.name == "roundtrip.go" && f.lines > 150 {
+				t.Errorf("roundtrip.go has %d lines, want 150 at most", f.lines)
+			}
+		}
+	}
+}
+
+// lines returns how many the files of a room have.
+func (r *room) lines() (n int) {
+	for _, f := range r.files {
+		n += f.lines
+	}
+	return n
+}
+
+// module returns the packages of this module.
+func module(t *testing.T) []*room {
+	t.Helper()
+	rooms, err := load("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rooms
+}
+
+// ARCHITECTURE.md names every room that is not an example or a test, and every file that it names is there.
+func TestArchitecture(t *testing.T) {
+	text, err := os.ReadFile("../../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 120 {
+		t.Errorf("ARCHITECTURE.md has %d lines, want 120 at most: it is to be read whole", n)
+	}
+	files := map[string]bool{}
+	for _, r := range module(t) {
+		for _, f := range r.files {
+			files[f.name] = true
+		}
+		name := r.path[strings.LastIndex(r.path, "/")+1:]
+		if !strings.HasPrefix(r.path, "examples") && !strings.HasPrefix(r.path, "internal/tests") && !strings.Contains(string(text), name) {
+			t.Errorf("%s is not named", r.path)
+		}
+	}
+	for _, name := range regexp.MustCompile(`\w+\.go\b`).FindAllString(string(text), -1) {
+		if !files[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}

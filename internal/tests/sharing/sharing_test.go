@@ -1,0 +1,205 @@
+// Package sharing tests Transports that share quotas through a Store, as processes do. What each of
+// them holds of a shared bucket is tested in package throttle.
+package sharing
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// shared is a server that notes when requests come, from whatever process.
+type shared struct {
+	mu   sync.Mutex // protects went
+	went []time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.went = append(s.went, time.Since(lab.Epoch))
+	return lab.Answer(req, http.StatusOK, ""), nil
+}
+
+// most returns how many came within any span of d.
+func (s *shared) most(d time.Duration) (most int) {
+	slices.Sort(s.went)
+	for i, from := 0, 0; i < len(s.went); i++ {
+		for s.went[i]-s.went[from] >= d {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+// sendFromAll has each Transport send n requests from 8 callers, and waits for all.
+func sendFromAll(t *testing.T, n int, transports ...*pacer.Transport) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, tr := range transports {
+		var next sync.Mutex // protects left
+		left := n
+		for range 8 {
+			wg.Go(func() {
+				for {
+					next.Lock()
+					left--
+					done := left < 0
+					next.Unlock()
+					if done {
+						return
+					}
+					resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://api.test/", ""))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp.Body.Close()
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestStoreShares has two processes share a quota: it holds for both together, and all of it
+// is used.
+func TestStoreShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, store := &shared{}, &store.Memory{}
+		quotas := pacer.Table{"api.test/": {{N: 50, Per: 2 * time.Second, Kind: quota.SlidingLog}}}
+		a := &pacer.Transport{Base: server, Store: store, Quotas: quotas}
+		b := &pacer.Transport{Base: server, Store: store, Quotas: quotas}
+		sendFromAll(t, 150, a, b)
+		if got := server.most(2 * time.Second); got > 50 {
+			t.Errorf("%d went within 2s, want 50 at most", got)
+		}
+		// What one got ahead and did not use, the other uses half a second later.
+		if took := time.Since(lab.Epoch); took > 10700*time.Millisecond {
+			t.Errorf("300 requests took %v, want little more than 10.6s", took)
+		}
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := a.RoundTrip(lab.Request(t, "GET", "http://api.test/", "")); !errors.Is(err, throttle.ErrClosed) {
+			t.Errorf("after Close: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// noting is a store that notes of each request what it is about.
+type noting struct {
+	store.Memory
+	buckets []string
+	lates   []time.Duration
+}
+
+func (s *noting) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.buckets, s.lates = append(s.buckets, r.Bucket), append(s.lates, r.Late)
+	return s.Memory.Exchange(ctx, r)
+}
+
+func TestStoreLate(t *testing.T) {
+	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &noting{}
+			tr := &pacer.Transport{Base: &shared{}, Store: store, Late: late, Quotas: pacer.Table{"api.test/": {{N: 50}}}}
+			sendFromAll(t, 1, tr)
+			if err := tr.Close(); err != nil {
+				t.Error(err)
+			}
+			want := cmp.Or(late, 10*time.Millisecond)
+			if len(store.lates) == 0 || slices.ContainsFunc(store.lates, func(d time.Duration) bool { return d != want }) {
+				t.Errorf("Late %v: asked for %v, want %v", late, store.lates, want)
+			}
+		})
+	}
+}
+
+// TestStoreSetQuotas gives quotas to a host that had none: they are shared from then on.
+func TestStoreSetQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, store := &shared{}, &store.Memory{}
+		a, b := &pacer.Transport{Base: server, Store: store}, &pacer.Transport{Base: server, Store: store}
+		sendFromAll(t, 10, a, b)
+		server.went = nil
+		for _, tr := range []*pacer.Transport{a, b} {
+			if err := tr.SetQuotas(pacer.Table{"api.test/": {{N: 20, Per: time.Second, Kind: quota.SlidingLog}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sendFromAll(t, 50, a, b)
+		if got := server.most(time.Second); got > 20 {
+			t.Errorf("%d went within a second, want 20 at most", got)
+		}
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStoreHoldsAll has a server tell one process to wait: the other waits as well.
+func TestStoreHoldsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &store.Memory{}
+		quotas := pacer.Table{"api.test/": {{N: 100, Burst: 100}}}
+		first := true
+		a := &pacer.Transport{Store: store, Quotas: quotas, Rand: lab.Zero, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if first {
+				first = false
+				return lab.Answer(req, http.StatusTooManyRequests, "", "Retry-After", "5"), nil
+			}
+			return lab.Answer(req, http.StatusOK, ""), nil
+		})}
+		server := &shared{}
+		b := &pacer.Transport{Base: server, Store: store, Quotas: quotas, Rand: lab.Zero}
+		sendFromAll(t, 1, b)
+		var wg sync.WaitGroup
+		wg.Go(func() { sendFromAll(t, 1, a) })
+		time.Sleep(time.Second)
+		sendFromAll(t, 1, b)
+		wg.Wait()
+		if got := server.went[1]; got < 5*time.Second {
+			t.Errorf("the other process went after %v, want 5s", got)
+		}
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStoreTenants shares the bucket of a tenant under a name that does not tell the tenant.
+func TestStoreTenants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &noting{}
+		tr := &pacer.Transport{
+			Base: &shared{}, Store: store, Quotas: pacer.Table{"api.test/": {{N: 50}}},
+			Key: func(*http.Request) string { return "secret" },
+		}
+		sendFromAll(t, 1, tr)
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+		digest := sha256.Sum256([]byte("secret"))
+		want := fmt.Sprintf("api.test for %x", digest[:16])
+		if len(store.buckets) == 0 || slices.ContainsFunc(store.buckets, func(b string) bool { return b != want }) {
+			t.Errorf("the store is told %q, want %q", store.buckets, want)
+		}
+	})
+}

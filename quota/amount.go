@@ -1,0 +1,131 @@
+package quota
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// The units that this module knows. Any other unit means something to its user alone.
+const (
+	// Requests is the unit of a quota whose Unit is empty. A request counts as the N of its
+	// throttle.Claim, which is 1 unless the claim says otherwise.
+	Requests = "requests"
+
+	// Bytes is the unit of amounts that are written with a suffix: 1MiB, 500kB.
+	Bytes = "bytes"
+)
+
+// canonical returns the unit in the form in which units are compared: empty for requests.
+func canonical(unit string) string {
+	if unit == Requests {
+		return ""
+	}
+	return unit
+}
+
+// plural returns "requests" for "request" and "bytes" for "byte", since a person may write
+// "1 request/s", and any other unit as it is.
+func plural(unit string) string {
+	if unit+"s" == Requests || unit+"s" == Bytes {
+		return unit + "s"
+	}
+	return unit
+}
+
+// isUnit reports whether s can be the name of a unit: at most 64 letters, digits, '-', '_' and '.',
+// a letter first. Words with another meaning in the text of a quota are no units. Words that are
+// nearly "requests" or "bytes" are none either, since a quota in a unit in which nothing is counted
+// would never bind.
+func isUnit(s string) bool {
+	for i, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'):
+		default:
+			return false
+		}
+	}
+	for _, suffix := range suffixes {
+		if strings.EqualFold(s, suffix.name) {
+			return false // "5 MB"
+		}
+	}
+	switch p := plural(strings.ToLower(s)); {
+	case p == Requests || p == Bytes:
+		return s == p
+	case s == "in" || s == Unanswered.String():
+		return false
+	}
+	return s != "" && len(s) <= 64
+}
+
+// suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of
+// 1000, those of IEC 80000-13 powers of 1024.
+var suffixes = [...]struct {
+	name string
+	n    int64
+}{
+	{"TiB", 1 << 40},
+	{"TB", 1e12},
+	{"GiB", 1 << 30},
+	{"GB", 1e9},
+	{"MiB", 1 << 20},
+	{"MB", 1e6},
+	{"KiB", 1 << 10},
+	{"kB", 1e3},
+	{"B", 1},
+}
+
+// amount writes n tokens of a unit as a person would, without the name of the unit: "5". Bytes are
+// written with the largest suffix of which n is a whole number: "1MiB".
+func amount(n int, unit string) string {
+	if canonical(unit) == Bytes {
+		for _, s := range suffixes {
+			if int64(n)%s.n == 0 {
+				return strconv.FormatInt(int64(n)/s.n, 10) + s.name
+			}
+		}
+	}
+	return strconv.Itoa(n)
+}
+
+// parseAmount reads a positive whole number, whose unit is empty, or an amount of bytes, which may
+// have decimals: "1.5MB".
+func parseAmount(s string) (n int, unit string, ok bool) {
+	digits := strings.TrimRight(s, "TGMKkiB")
+	if digits == s {
+		n, ok = number(s)
+		return n, "", ok
+	}
+	for _, suffix := range suffixes {
+		if s[len(digits):] == suffix.name {
+			n, ok = scaled(digits, suffix.n)
+			return n, Bytes, ok
+		}
+	}
+	return 0, "", false
+}
+
+// number reads a positive whole number, written in digits and nothing else.
+func number(s string) (int, bool) {
+	if strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n > 0
+}
+
+// scaled reads a decimal number and returns it times unit, if that is a positive int.
+func scaled(s string, unit int64) (int, bool) {
+	whole, decimals, point := strings.Cut(s, ".")
+	if whole == "" || point && decimals == "" || strings.Trim(whole+decimals, "0123456789") != "" {
+		return 0, false
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || !r.Mul(r, new(big.Rat).SetInt64(unit)).IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	n := r.Num().Int64()
+	return int(n), n > 0 && int64(int(n)) == n
+}

@@ -1,0 +1,111 @@
+package quota
+
+import "strconv"
+
+// Kind is how a provider counts. A client that counts in the same way as the server is never
+// refused and can use the whole quota. A client that counts more strictly is never refused either,
+// but loses a part of the quota; each Kind says how much.
+//
+// In any window of the length Per,
+//
+//	TokenBucket      admits up to Burst + N
+//	FixedWindow      admits up to 2N: N just before the end of its window, N just after it
+//	ClockWindow      admits up to 2N: N just before a tick of the clock, N just after it
+//	EstimatedWindow  admits up to 2N, if requests come at the right moments
+//	SlidingWindow    admits up to N
+//	SlidingLog       admits up to N
+//
+// InFlight and Unanswered have no window: they bound how many requests are under way at the same
+// time.
+//
+// SlidingLog is therefore the Kind for a server about which little is known. It never grants more
+// than N in a window, and servers of the other kinds with the same N and Per admit that. Only two
+// of them may refuse it: a TokenBucket with a Burst below N, and an EstimatedWindow, which takes a
+// burst to have been spread over its window.
+//
+// A client's windows count the instants at which requests leave. The server's windows count the
+// instants at which they arrive, and one request may travel faster than another. Where the
+// server's windows are exact, Per should be longer than the server's by as much as the latency
+// varies.
+type Kind int
+
+const (
+	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. It suits
+	// golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate, redis-cell), AWS API
+	// Gateway, Stripe.
+	//
+	// A leaky bucket that refuses what overflows admits the same: nginx's limit_req with burst=9
+	// nodelay is a Burst of 10, and Shopify's bucket is a Burst of its size. For a leaky bucket
+	// that delays (limit_req without nodelay) a Burst of 1 is best: a larger burst would only wait in
+	// the server's queue.
+	TokenBucket Kind = iota
+
+	// FixedWindow admits N in a window. The window starts with the first request after the end of
+	// the last window. It suits express-rate-limit, @fastify/rate-limit, ulule/limiter, GitHub, and
+	// counters in Redis that expire (INCR, EXPIRE).
+	//
+	// Where the grant that started the window is canceled as if it had never been, the server's
+	// window starts with a later grant, and it is not known with which. Then nothing more is
+	// granted until Per after the latest of them, when the server's window has ended for certain.
+	FixedWindow
+
+	// ClockWindow admits N in each window of the wall clock. Windows start at multiples of Per
+	// since 1970 in UTC: windows of a minute, an hour or a day start as on the clock, and windows
+	// of a week on Thursdays. It suits counters whose key contains the minute, Discord's and
+	// Twitter's windows, and daily quotas that end at midnight UTC.
+	//
+	// The clock is read once, when the throttle.Limiter is first used. If the clock is set after
+	// that, or the machine sleeps, windows are off by as much.
+	ClockWindow
+
+	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and
+	// remembers the tokens of a cell together. All tokens of a cell come back together, Per after
+	// the last of them was granted, so that a token comes back after Per at the earliest and
+	// Per + Per/Cells at the latest. A client that always has requests waiting loses nothing, since
+	// what was granted together comes back together; a client that sends evenly loses up to one
+	// part in Cells. It suits ASP.NET Core's SlidingWindowRateLimiter, and the servers of SlidingLog
+	// where N is so large that the memory matters.
+	SlidingWindow
+
+	// SlidingLog admits N in any window of the length Per, exactly. It remembers the instant of
+	// each grant: at most N instants, of 24 bytes each, in memory for up to three times as many. It
+	// suits sorted sets in Redis (Upstash's, many Lua scripts), DigitalOcean, Riot Games.
+	SlidingLog
+
+	// EstimatedWindow admits N minus an estimate of what was granted in the last Per:
+	//
+	//	estimate = running + before · overlap, rounded to a whole number
+	//
+	// Running is what was granted in the running window of the wall clock (see ClockWindow), and
+	// before what was granted in the window before it; overlap is the share of that window which
+	// lies within the last Per. It suits go-chi/httprate, Upstash's slidingWindow, Cloudflare. A
+	// server that does not round admits half a token less: give such a quota an N of one less.
+	EstimatedWindow
+
+	// InFlight admits N at the same time, each from its grant until its answer has been read
+	// (throttle.Grant.Close). It suits limits of concurrent requests or connections (GitHub's 100,
+	// Slack's, Azure OpenAI's), and servers that are fast as long as not too much is asked of them
+	// at once. Each request counts as one, whatever it costs, unless the quota has a Unit.
+	InFlight
+
+	// Unanswered admits N at the same time, each from its grant until its answer begins
+	// (throttle.Grant.Done). It suits servers that count the requests on which they work, and not
+	// the answers that are still on their way back.
+	Unanswered
+)
+
+// Concurrent reports whether the kind bounds what is under way at the same time: InFlight and
+// Unanswered. Their tokens come back when requests end, those of the other kinds as time passes.
+func (k Kind) Concurrent() bool { return k >= InFlight }
+
+// OnClock reports whether the kind counts in windows of the wall clock, none of which admits more
+// than N: ClockWindow and EstimatedWindow.
+func (k Kind) OnClock() bool { return k == ClockWindow || k == EstimatedWindow }
+
+// String returns the kind as it is written in the text of a quota.
+func (k Kind) String() string {
+	if k < 0 || k > Unanswered {
+		return "kind " + strconv.Itoa(int(k))
+	}
+	return [...]string{"bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}[k]
+}

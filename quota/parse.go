@@ -1,0 +1,240 @@
+package quota
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parser reads a text word by word. A comma is a word, and so is a string in double quotes.
+type parser struct {
+	text   string // the text after the current word
+	offset int    // where that begins in the whole text, in bytes
+	word   string // the current word; empty at the end of the text
+	column int    // where the current word begins in the whole text, in bytes, from 1
+}
+
+const blanks = " \t\r\n"
+
+// next makes the next word the current one.
+func (p *parser) next() {
+	rest := strings.TrimLeft(p.text, blanks)
+	p.offset += len(p.text) - len(rest)
+	n := len(rest)
+	if i := strings.IndexAny(rest, blanks+","); i >= 0 {
+		n = max(i, 1)
+	}
+	if strings.HasPrefix(rest, `"`) {
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+			n = len(quoted)
+		}
+	}
+	p.word, p.text, p.column = rest[:n], rest[n:], p.offset+1
+	p.offset += n
+}
+
+// take reports whether the current word is w, and moves on if so.
+func (p *parser) take(w string) bool {
+	if p.word != w {
+		return false
+	}
+	p.next()
+	return true
+}
+
+// expect moves on if the current word is w, and returns an error if it is not.
+func (p *parser) expect(w, want string) error {
+	if !p.take(w) {
+		return unexpected(p.column, p.word, want)
+	}
+	return nil
+}
+
+// operand reads the current word with read and moves on. If read cannot, it returns an error.
+func operand[T any](p *parser, read func(string) (T, bool), want string) (T, error) {
+	v, ok := read(p.word)
+	if !ok {
+		return v, unexpected(p.column, p.word, want)
+	}
+	p.next()
+	return v, nil
+}
+
+// unexpected returns the error that word, which begins at column, stands where want was expected.
+func unexpected(column int, word, want string) error {
+	if word == "" {
+		return fmt.Errorf("quota: column %d: nothing, want %s", column, want)
+	}
+	return fmt.Errorf("quota: column %d: %q, want %s", column, word, want)
+}
+
+// quota reads one quota and stops at the comma after it, or at the end.
+func (p *parser) quota() (Quota, error) {
+	var q Quota
+	column := p.column
+	if err := p.start(&q); err != nil {
+		return q, err
+	}
+	seen := map[string]bool{"kind": q.Kind.Concurrent()}
+	for p.word != "" && p.word != "," {
+		if err := p.clause(&q, seen); err != nil {
+			return q, err
+		}
+	}
+	if err := q.check(); err != nil {
+		return q, fmt.Errorf("quota: column %d: %w", column, err)
+	}
+	if q.Burst == 1 {
+		q.Burst = 0 // means the same, and String writes no burst for it
+	}
+	return q, nil
+}
+
+// afterNumber is what may follow a number without a slash.
+const afterNumber = `a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
+
+// start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit".
+func (p *parser) start(q *Quota) error {
+	if p.take("no") {
+		return p.expect("limit", `"limit" after "no"`)
+	}
+	column, word := p.column, p.word
+	before, per, slash := strings.Cut(word, "/")
+	var ok bool
+	if q.N, q.Unit, ok = parseAmount(before); !ok {
+		if !slash && (word == "" || word[0] < '0' || word[0] > '9') {
+			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
+		}
+		return unexpected(column, before, "a whole number from 1, or bytes such as 500kB or 1MiB")
+	}
+	p.next()
+	if !slash && q.Unit == "" && p.word != "in" && p.word != Unanswered.String() {
+		column, word = p.column, p.word
+		before, per, slash = strings.Cut(word, "/")
+		unit := plural(before)
+		if !isUnit(unit) {
+			return unexpected(column, word, afterNumber)
+		}
+		q.Unit = canonical(unit)
+		p.next()
+	}
+	if !slash {
+		return p.concurrent(q)
+	}
+	if q.Per, ok = period(per); !ok {
+		return unexpected(column+len(before)+1, per, "ms, s, m, h, d, or a duration such as 1m30s")
+	}
+	return nil
+}
+
+// concurrent reads "in flight" or "unanswered", which such a quota has in place of a span.
+func (p *parser) concurrent(q *Quota) error {
+	if p.take("in") {
+		q.Kind = InFlight
+		return p.expect("flight", `"flight" after "in"`)
+	}
+	q.Kind = Unanswered
+	return p.expect(Unanswered.String(), afterNumber)
+}
+
+// clause reads one of the clauses that may follow the beginning of a quota. Seen has the clauses
+// that were read before, and "kind" for any Kind.
+func (p *parser) clause(q *Quota, seen map[string]bool) error {
+	amount := func(s string) (int, bool) {
+		n, unit, ok := parseAmount(s)
+		return n, ok && (unit == "" || unit == q.Unit)
+	}
+	const anAmount = "a whole number from 1, or bytes if the quota is of bytes"
+	column, word := p.column, p.word
+	p.next()
+	clause := word
+	var err error
+	switch word {
+	case "burst":
+		q.Burst, err = operand(p, amount, anAmount)
+	case "queue":
+		q.Queue, err = operand(p, amount, anAmount)
+	case "debt":
+		q.Debt = true
+	case "window", "sliding", "log", "estimate":
+		clause = "kind"
+		p.kind(q, word)
+	case "warm-up":
+		q.WarmUp, err = operand(p, duration, "a duration such as 10s")
+	case "cold":
+		q.ColdFactor, err = operand(p, factor, "a number from 1")
+	case "as":
+		q.Name, err = operand(p, name, "a word, or some in double quotes")
+	default:
+		return unexpected(column, word, "a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as")
+	}
+	if err == nil && seen[clause] {
+		err = unexpected(column, word, "only one "+clause)
+	}
+	seen[clause] = true
+	return err
+}
+
+// kind reads the rest of a Kind whose text begins with word.
+func (p *parser) kind(q *Quota, word string) {
+	switch word {
+	case "window":
+		q.Kind = FixedWindow
+		if p.take("grid") {
+			q.Kind = ClockWindow
+		}
+	case "sliding":
+		q.Kind = SlidingWindow
+		if cells, ok := number(p.word); ok {
+			q.Cells = cells
+			p.next()
+		}
+	case "log":
+		q.Kind = SlidingLog
+	case "estimate":
+		q.Kind = EstimatedWindow
+	}
+}
+
+// period reads PER. A letter alone means one: "h" is one hour.
+func period(s string) (time.Duration, bool) {
+	switch s {
+	case "ms", "s", "m", "h", "d":
+		s = "1" + s
+	}
+	return duration(s)
+}
+
+// duration reads a positive duration as time.ParseDuration does, or a number of days: "7d".
+func duration(s string) (time.Duration, bool) {
+	if s == "" || s[0] < '0' || s[0] > '9' {
+		return 0, false
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, ok := number(days)
+		const day = 24 * time.Hour
+		return time.Duration(n) * day, ok && int64(n) <= int64(math.MaxInt64/day)
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d > 0
+}
+
+// factor reads a number of at least 1.
+func factor(s string) (float64, bool) {
+	if strings.Trim(s, "0123456789.e+") != "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && f >= 1
+}
+
+// name reads a word, or a string in double quotes.
+func name(s string) (string, bool) {
+	if strings.HasPrefix(s, `"`) {
+		unquoted, err := strconv.Unquote(s)
+		return unquoted, err == nil && unquoted != ""
+	}
+	return s, s != "" && s != ","
+}

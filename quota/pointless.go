@@ -1,0 +1,190 @@
+package quota
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Pointless says that a quota never binds, and why.
+type Pointless struct {
+	Index int    // of the quota that never binds, in the Quotas whose method was called
+	Quota Quota  // the quota that never binds
+	By    Quota  // the quota that is at least as strict at every moment
+	Above bool   // whether By is one of the quotas of the buckets above
+	Why   string // what By admits: "admits at most 18010 in 1h0m0s"
+}
+
+// String returns a sentence: "100000/h window never binds: 5/s burst 10 admits at most 18010 in
+// 1h0m0s".
+func (p Pointless) String() string {
+	return fmt.Sprintf("%s never binds: %s %s", Quotas{p.Quota}, Quotas{p.By}, p.Why)
+}
+
+// Pointless returns the quotas of qs that never bind: they never delay or refuse what the other
+// quotas grant, because one other quota of the same unit is at least as strict at every moment.
+// Above are the quotas of the buckets above (see throttle.Limiter.Parent), which every request that
+// takes tokens of qs takes tokens of, too. Of two equal quotas, the later one is pointless. If all
+// quotas that are returned are removed, the rest admits exactly the same requests.
+//
+// Pointless proves this from what the Kind of a quota admits at most. It does not search: every
+// quota that it returns is pointless, but it does not find every pointless quota. The proof holds
+// for quotas that are in force from the start, without a throttle.Limiter.Reserve, and for grants
+// that stay as they are: where a grant is canceled, or settled for another cost, a pointless quota
+// may bind for once.
+//
+// Quotas that are invalid or no limit are passed over.
+func (qs Quotas) Pointless(above ...Quota) (found []Pointless) {
+	pointless, explicit, explicitAbove := make([]bool, len(qs)), qs.Explicit(), Quotas(above).Explicit()
+	// Only a quota that is not pointless itself can make others pointless, so that one always stays.
+	for i := len(qs) - 1; i >= 0; i-- {
+		p := Pointless{Index: i, Quota: qs[i]}
+		for j := 0; j < len(qs) && p.Why == ""; j++ {
+			if j != i && !pointless[j] {
+				p.By, p.Why = qs[j], covers(explicit[j], explicit[i], false)
+			}
+		}
+		for j := 0; j < len(above) && p.Why == ""; j++ {
+			p.By, p.Above, p.Why = above[j], true, covers(explicitAbove[j], explicit[i], true)
+		}
+		if p.Why != "" {
+			pointless[i] = true
+			found = append([]Pointless{p}, found...)
+		}
+	}
+	return found
+}
+
+// covers returns why y never binds where x is enforced, or an empty string if y may bind. Both are
+// explicit. If x is above y, x sees requests that y does not see.
+func covers(x, y Quota, above bool) string {
+	switch {
+	case !x.binds() || !y.binds() || x.Unit != y.Unit:
+		return ""
+	case y.Queue > 0 && (x.Queue == 0 || x.Queue > y.Queue):
+		return "" // y refuses requests that have a place in the queue of x
+	case !above && alike(x, y):
+		return "admits the same"
+	case x.WarmUp > 0 || y.WarmUp > 0 || x.Debt && !y.Debt:
+		return "" // x grants a request of any cost, or y is too hard to foresee
+	case x.Kind.Concurrent() || y.Kind.Concurrent():
+		return coversConcurrent(x, y)
+	case y.Kind == TokenBucket:
+		return coversBucket(x, y)
+	}
+	return coversWindow(x, y, above)
+}
+
+// binds reports whether the quota is a limit and valid.
+func (q *Quota) binds() bool { return q.N > 0 && q.check() == nil }
+
+// alike reports whether two explicit quotas differ in their names alone.
+func alike(x, y Quota) bool {
+	x.Name, y.Name = "", ""
+	return x == y
+}
+
+// coversConcurrent returns why y never binds: x admits no more requests at the same time. A request
+// that waits for its answer is in flight, so that InFlight covers Unanswered too.
+func coversConcurrent(x, y Quota) string {
+	if y.Kind.Concurrent() && (x.Kind == InFlight || x.Kind == y.Kind) && x.N <= y.N {
+		return "admits at most " + x.tokens(float64(x.N)) + " at a time"
+	}
+	return ""
+}
+
+// coversBucket returns why the bucket y never binds: at every moment y lacks at most as many tokens
+// of its burst as x lacks of its own.
+func coversBucket(x, y Quota) string {
+	burst, rate := x.curve()
+	if x.Kind != TokenBucket && x.Kind != SlidingWindow && x.Kind != SlidingLog {
+		// A bucket counts a request from when it was due, a window from when it went, which may be
+		// later. So a span of the bucket may see more of the windows: what they grant in late.
+		burst += rate * late.Seconds()
+	}
+	if burst > float64(y.Burst) || rate > y.perSecond() {
+		return ""
+	}
+	return fmt.Sprintf("admits at most %s at once, and no more than %s from then on",
+		x.tokens(burst), Quota{N: x.N, Per: x.Per, Unit: x.Unit})
+}
+
+// coversWindow returns why y never binds: no window of y ever sees more than N of y.
+func coversWindow(x, y Quota, above bool) string {
+	var n float64
+	span, in := y.Per, " in "
+	switch {
+	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.Cells == y.Cells):
+		// Both count in the same windows.
+		n, in = float64(x.N), " in each window of "
+	case x.Kind.OnClock() && y.Kind == ClockWindow && y.Per%x.Per == 0:
+		// Each window of y consists of whole windows of x.
+		n, in = float64(x.N)*float64(y.Per/x.Per), " in each window of "
+	case y.Kind == SlidingWindow:
+		span += y.Per / time.Duration(y.Cells) // a token counts for so long at most
+		n = x.admits(span)
+	case y.Kind == EstimatedWindow:
+		// The estimate counts all of the running window, and of the window before it the share that
+		// lies within the last Per, as if its requests had been spread evenly. Rounding may add half
+		// a token. If burst + rate·t is the most that x admits in a span of t, and a share u of the
+		// running window is over, the estimate is at most
+		//
+		//	u·(burst + rate·u·Per) + (1−u)·(burst + rate·(1+u)·Per) = burst + rate·Per
+		burst, rate := x.curve()
+		n = burst + rate*(span+late).Seconds() + 0.5
+		if both := x.admits(2 * span); both < n {
+			n, span = both, 2*span
+		}
+	default:
+		n = x.admits(span)
+	}
+	if n = math.Floor(n + max(noise, n*noise*noise)); n > float64(y.N) {
+		return ""
+	}
+	return "admits at most " + x.tokens(n) + in + span.String()
+}
+
+// late is how much longer than computed a span may be: a request goes up to Lag after it was due,
+// and instants are rounded to nanoseconds.
+const late = Lag + time.Nanosecond
+
+// noise is how much of a token is taken for a rounding error; of a large number n of tokens, it is
+// n·noise².
+const noise = 1e-6
+
+// curve returns the most that q admits in a span of t seconds: burst + rate·t tokens.
+func (q *Quota) curve() (burst, rate float64) {
+	switch q.Kind {
+	case TokenBucket:
+		return float64(q.burst()), q.perSecond()
+	case SlidingWindow, SlidingLog:
+		return float64(q.N), q.perSecond()
+	}
+	return 2 * float64(q.N), q.perSecond() // one window at its end, the next one at its start
+}
+
+// admits returns the most tokens that q admits in a span of d, whose end is not part of it.
+func (q *Quota) admits(d time.Duration) float64 {
+	switch burst, rate := q.curve(); q.Kind {
+	case TokenBucket:
+		return burst + rate*(d+late).Seconds()
+	case SlidingWindow, SlidingLog:
+		return float64(q.N) * math.Ceil(float64(d)/float64(q.Per))
+	}
+	return float64(q.N) * (math.Ceil(float64(d)/float64(q.Per)) + 1)
+}
+
+// tokens writes a number of tokens with their unit.
+func (q *Quota) tokens(n float64) string {
+	s := amount(int(n), q.Unit)
+	if unit := q.unit(); unit != "" && unit != Bytes {
+		s += " " + unit
+	}
+	return s
+}
+
+// Lag is how far back a late grant may count. Timers fire about half a millisecond late. A waiter
+// that is released late is charged at the instant at which it was due, at most Lag ago, so that
+// lateness loses no quota. The price is a burst of up to as many tokens as the quota grants in Lag.
+// With 2 ms, pacing is exact at any rate (measured at 10 000/s and 50 000/s).
+const Lag = 2 * time.Millisecond

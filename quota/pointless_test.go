@@ -1,0 +1,117 @@
+package quota
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPointless(t *testing.T) {
+	for _, test := range []struct{ quotas, above, want string }{
+		{quotas: ""},
+		{quotas: "5/s"},
+		{quotas: "5/s, 100/m"}, // the second is a sliding window
+		{quotas: "5/s burst 2, 100/m burst 3"},
+		{quotas: "5/s, no limit"},
+		{quotas: "no limit, no limit"},
+		{quotas: "5/s burst 10, 100000/h window", want: "100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s"},
+		{quotas: "5/s burst 10, 18010/h window", want: "18010/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s"},
+		{quotas: "5/s burst 10, 18009/h window"},
+		{quotas: "5/s burst 10, 18010/h log as hourly", want: "18010/h log as hourly never binds: 5/s burst 10 admits at most 18010 in 1h0m0s"},
+		{quotas: "5/s burst 10, 19810/h sliding 20", want: "19810/h sliding 20 never binds: 5/s burst 10 admits at most 18910 in 1h3m0s"},
+		{quotas: "5/s burst 10, 18011/h estimate", want: "18011/h estimate never binds: 5/s burst 10 admits at most 18010 in 1h0m0s"},
+		{quotas: "5/s burst 10, 18009/h estimate"},
+		// The burst of a bucket counts, too: 100000/h is 27.8/s, one by one.
+		{quotas: "5/s burst 10, 100000/h", want: "100000/h never binds: 5/s burst 10 admits at most 19810 in 1h6m0s"},
+		{quotas: "5/s burst 10, 100000/h burst 10", want: "100000/h burst 10 never binds: 5/s burst 10 admits at most 10 at once, and no more than 5/s from then on"},
+		{quotas: "10/s, 5/s", want: "10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "5/s, 5/s", want: "5/s never binds: 5/s admits the same"},
+		{quotas: "5/s as a, 6/s as b, 5/s as c", want: "6/s as b never binds: 5/s as a admits at most 1 at once, and no more than 5/s from then on\n" +
+			"5/s as c never binds: 5/s as a admits the same"},
+		{quotas: "5/s, 300/m"},
+		{quotas: "5/s, 331/m", want: "331/m never binds: 5/s admits at most 331 in 1m6s"},
+		{quotas: "300/m window, 5/s"},
+		{quotas: "5/s burst 2, 7/s"},
+		{quotas: "5/s burst 9, 4/s burst 10"},
+		{quotas: "5/s log, 5/s burst 5", want: "5/s burst 5 never binds: 5/s log admits at most 5 at once, and no more than 5/s from then on"},
+		{quotas: "5/s log, 5/s burst 4"},
+		{quotas: "5/s window, 5/s burst 11", want: "5/s burst 11 never binds: 5/s window admits at most 10 at once, and no more than 5/s from then on"},
+		{quotas: "5/s window, 5/s burst 10"}, // a request that goes late may be one too many for the bucket
+		{quotas: "5/s window, 9/s window", want: "9/s window never binds: 5/s window admits at most 5 in each window of 1s"},
+		{quotas: "5/s sliding, 9/s sliding", want: "9/s sliding never binds: 5/s sliding admits at most 5 in each window of 1s"},
+		{quotas: "5/s sliding, 9/s sliding 11"},
+		{quotas: "5/s sliding, 10/s sliding 11", want: "10/s sliding 11 never binds: 5/s sliding admits at most 10 in 1.09090909s"},
+		{quotas: "5/s window, 9/s log"},
+		{quotas: "5/s window, 10/s log", want: "10/s log never binds: 5/s window admits at most 10 in 1s"},
+		{quotas: "5/s window, 9/s window grid"},
+		{quotas: "5/s log, 5/s window grid", want: "5/s window grid never binds: 5/s log admits at most 5 in 1s"},
+		{quotas: "5/s window, 300/m window"},
+		{quotas: "5/s window, 305/m window", want: "305/m window never binds: 5/s window admits at most 305 in 1m0s"},
+		{quotas: "5/s window grid, 300/m window grid", want: "300/m window grid never binds: 5/s window grid admits at most 300 in each window of 1m0s"},
+		{quotas: "5/s estimate, 300/m window grid", want: "300/m window grid never binds: 5/s estimate admits at most 300 in each window of 1m0s"},
+		{quotas: "5/7s window grid, 45/m window grid"},
+		{quotas: "5/s estimate, 5/s window grid", want: "5/s window grid never binds: 5/s estimate admits at most 5 in each window of 1s"},
+		{quotas: "5/s window grid, 5/s estimate", want: "5/s window grid never binds: 5/s estimate admits at most 5 in each window of 1s"},
+		{quotas: "5/s warm-up 3s, 50/s window"}, // any cost goes with a warm-up
+		{quotas: "5/s, 50/s warm-up 3s"},
+		{quotas: "5/s warm-up 3s cold 3, 5/s warm-up 3s", want: "5/s warm-up 3s never binds: 5/s warm-up 3s cold 3 admits the same"},
+		{quotas: "5/s debt, 50/s window"},
+		{quotas: "5/s debt, 50/s"},
+		{quotas: "5/s, 50/s debt", want: "50/s debt never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "5/s debt, 50/s debt", want: "50/s debt never binds: 5/s debt admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "5/s, 50/s queue 10"},
+		{quotas: "5/s queue 10, 50/s queue 9"},
+		{quotas: "5/s queue 10, 50/s queue 10", want: "50/s queue 10 never binds: 5/s queue 10 admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "10 in flight, 9 in flight", want: "10 in flight never binds: 9 in flight admits at most 9 at a time"},
+		{quotas: "10 in flight, 10 unanswered", want: "10 unanswered never binds: 10 in flight admits at most 10 at a time"},
+		{quotas: "10 in flight, 9 unanswered"},
+		{quotas: "9 unanswered, 10 in flight"},
+		{quotas: "9 unanswered, 10 unanswered", want: "10 unanswered never binds: 9 unanswered admits at most 9 at a time"},
+		{quotas: "1 in flight, 1000/s window, 1/s, 1 points unanswered", want: "1000/s window never binds: 1/s admits at most 2 in 1s"},
+		{quotas: "5 tokens/s, 10/s, 10 bytes/s"},
+		{quotas: "5 tokens/s, 10 tokens/s window", want: "10 tokens/s window never binds: 5 tokens/s admits at most 6 tokens in 1s"},
+		{quotas: "1kB/s, 1MB/h log", want: ""},
+		{quotas: "1kB/s burst 1kB, 4MB/h log", want: "4MB/h log never binds: 1kB/s burst 1kB admits at most 3601002B in 1h0m0s"},
+
+		// A bucket above sees more requests.
+		{quotas: "10/s", above: "5/s", want: "10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "5/s", above: "10/s"},
+		{quotas: "5/s", above: "5/s", want: "5/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "9/s window", above: "5/s window"},
+		{quotas: "10/s window", above: "5/s window", want: "10/s window never binds: 5/s window admits at most 10 in 1s"},
+		{quotas: "5/s sliding", above: "5/s sliding"},
+		{quotas: "5/s log", above: "5/s log", want: "5/s log never binds: 5/s log admits at most 5 in 1s"},
+		{quotas: "5/s estimate, 5/s window grid", above: "5/s estimate", want: "5/s estimate never binds: 5/s estimate admits at most 5 in each window of 1s\n" +
+			"5/s window grid never binds: 5/s estimate admits at most 5 in each window of 1s"},
+		{quotas: "5/s warm-up 1s", above: "5/s warm-up 1s"},
+		{quotas: "9 in flight, 9 points in flight", above: "9 in flight", want: "9 in flight never binds: 9 in flight admits at most 9 at a time"},
+	} {
+		qs, above := parsed(t, test.quotas), parsed(t, test.above)
+		var got []string
+		for _, p := range qs.Pointless(above...) {
+			got = append(got, p.String())
+			if p.Quota != qs[p.Index] {
+				t.Errorf("%q: %v has index %d", test.quotas, p.Quota, p.Index)
+			}
+			if from := map[bool]Quotas{false: qs, true: above}[p.Above]; !strings.Contains(from.String(), p.By.String()) {
+				t.Errorf("%q: %v is not among %v", test.quotas, p.By, from)
+			}
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
+			t.Errorf("%q above %q (-want +got):\n%s", test.above, test.quotas, diff)
+		}
+	}
+	if found := (Quotas{{N: 5}, {N: 10, Per: -1}, {N: -1}}).Pointless(Quota{N: -3}); found != nil {
+		t.Errorf("found %v, want nothing that is invalid", found)
+	}
+}
+
+func parsed(t *testing.T, text string) Quotas {
+	t.Helper()
+	qs, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return qs
+}

@@ -1,0 +1,169 @@
+// Package quota describes what the provider of an API grants: so many requests, bytes or other
+// tokens in a span of time, or so many at the same time. A quota is data. Package throttle
+// enforces quotas, and package pacer applies them to HTTP requests.
+//
+//	quotas, err := quota.Parse("5/s burst 10, 30000 tokens/m burst 30000, 10 in flight")
+//	limiter := throttle.Limiter{Quotas: quotas} // one bucket: every request must fit all three
+//	err = limiter.Wait(ctx, 1)
+//
+// Quotas come in as text ([Parse]) or as Go values. The package writes them as text
+// ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]), says what is wrong with
+// them ([Quotas.Validate]), and finds those that never delay anything ([Quotas.Pointless]). It
+// uses the standard library alone. It has no clock, no lock and no state. It knows nothing of
+// HTTP, of callers that wait, and of servers; [Statement] is only the form in which other packages
+// hand on what a server said about a limit of its own.
+//
+// # What a quota means
+//
+// The fields of a [Quota] answer four questions:
+//
+//   - What is counted? Tokens. Unit says what one token is: a request, unless the Unit is "bytes",
+//     "tokens" of a language model, or any other word. [Costs] say how many tokens of each unit
+//     one request takes.
+//   - How many? N tokens in each span of the length Per: 5/s has an N of 5 and a Per of one
+//     second. Quotas "in flight" and "unanswered" have no Per: N tokens may be in use at the same
+//     time, and a token comes back when its request ends.
+//   - How does the provider count? [Kind] says it. Windows admit N tokens at once and then nothing
+//     until the window ends or moves on. The zero Kind is a bucket of tokens, which is refilled evenly.
+//   - How many tokens may go at once after a pause? With a bucket, Burst. If nothing is said, the
+//     Burst is 1: 5/s sends one request every 200 ms, never five at once.
+//
+// All quotas of a bucket hold together: a request goes at the first instant at which every one of
+// them admits it.
+//
+// # From a provider's words to a quota
+//
+//	"10 requests per second", and nothing else         10/s log
+//	the same, and the requests should be spaced        10/s
+//	"10 per second, with bursts of up to 20"           10/s burst 20
+//	"100 requests in any 60 seconds"                   100/m log
+//	"5000 per hour", from the first request on         5000/h window
+//	"1000 per day, reset at midnight UTC"              1000/d window grid
+//	"no more than 10 concurrent requests"              10 in flight
+//	"500 requests and 30000 tokens per minute"         500/m log, 30000 tokens/m log
+//	"1 MB per second", for files of any size           1MB/s burst 8MB debt
+//
+// SlidingLog, "log" in the text, suits every provider that does not say how it counts. [Kind] says
+// which services count in which way, and [Parse] has the grammar of the text.
+package quota
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+// Quota is one limit of a provider: N tokens in each span of the length Per, or N tokens at the
+// same time.
+//
+// The zero Quota is no limit.
+type Quota struct {
+	// Name is what errors and throttle.State call the quota. If empty, they use its text:
+	// "5/s burst 10".
+	Name string
+
+	// N is how many tokens are granted in Per. Zero means no limit; a negative number is an error,
+	// as is one above MaxN for a Kind other than TokenBucket.
+	N int
+
+	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
+	// [Requests]. A request takes as many tokens as its [Costs] say for the unit, and none if its
+	// Costs do not have the unit.
+	Unit string
+
+	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
+	// error, as is one above 50 years for a Kind other than TokenBucket. Per must be zero for
+	// InFlight and Unanswered, which have no span.
+	Per time.Duration
+
+	// Kind is how the provider counts. Zero is TokenBucket. Burst, Debt, WarmUp and ColdFactor
+	// are for a TokenBucket; with another Kind they are an error.
+	Kind Kind
+
+	// Burst is how many tokens the bucket holds, and so how many may go at once after idling. A
+	// negative number is an error. Zero means 1: tokens are spaced evenly, one every Per/N. That
+	// is the only Burst with which hardly any window of the length Per ever sees more than N.
+	//
+	// There is one exception: beside a quota of the same Unit and a shorter Per, zero means a
+	// SlidingWindow. In "5/s, 1000/h" the 1000/h means what a provider means by it: 1000 in any
+	// hour, as fast as 5/s lets them go. Only the 5/s is spaced evenly.
+	//
+	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
+	// another Kind, a cost above N is.
+	Burst int
+
+	// Debt admits a cost above Burst when the bucket is full. The bucket owes the missing tokens,
+	// and later requests wait until they are refilled, as in Guava's RateLimiter. It is for
+	// transfers that cannot be divided. In any span t, no more than t·N/Per tokens, Burst, and one
+	// such cost are granted.
+	Debt bool
+
+	// Queue bounds the line of requests that wait for this quota, of any Kind: a new request is
+	// refused with throttle.ErrQueueFull if those before it wait for Queue tokens or more. Zero
+	// means no bound but MaxQueue and MaxWait of the throttle.Limiter; a negative number is an
+	// error.
+	//
+	// With a Burst of 1, a Queue makes the leaky bucket that lets drops out evenly and overflows:
+	// nginx's limit_req with burst=Queue, and uber-go/ratelimit. A leaky bucket that only measures,
+	// and delays nothing, is a TokenBucket with a Burst.
+	Queue int
+
+	// Cells is the number of equal parts into which a SlidingWindow divides Per. Zero means 10. A
+	// negative number is an error, and with another Kind any number but zero.
+	Cells int
+
+	// WarmUp, if positive, makes a bucket that starts slowly after idling and after the server
+	// pushed back: Guava's SmoothWarmingUp (see package warmup). A cold bucket grants at N/Per
+	// divided by ColdFactor, and under load it reaches N/Per after WarmUp. Zero means no warm-up;
+	// a negative duration is an error.
+	//
+	// With a WarmUp, Burst must be zero, since stored tokens stand for coldness and not for a
+	// burst. Debt must be false, since a request of any cost goes and the next one pays.
+	WarmUp time.Duration
+
+	// ColdFactor is how many times slower a cold bucket grants. Zero means 3, the value that is
+	// fixed in Guava. Anything else below 1 or above 1<<31 - 1 is an error, and without a WarmUp
+	// any number but zero.
+	ColdFactor float64
+}
+
+// Quotas are enforced together: a request is granted by all of them at the same instant, or
+// charged to none.
+type Quotas []Quota
+
+// MaxN is the largest N of a Kind other than TokenBucket. A larger cost counts as MaxN, so that
+// no sum of costs overflows.
+const MaxN = 1 << 50
+
+// Most returns the largest cost that q ever grants at once: N, or of a TokenBucket its Burst, or
+// with Debt math.MaxInt. The result has no meaning if q has a WarmUp or is no limit: these grant
+// any cost.
+func (q *Quota) Most() int {
+	switch {
+	case q.Kind != TokenBucket:
+		return q.N
+	case q.Debt:
+		return math.MaxInt
+	}
+	return q.burst()
+}
+
+// What zero stands for.
+const (
+	defaultPer        = time.Second
+	defaultBurst      = 1
+	defaultCells      = 10
+	defaultColdFactor = 3 // Guava's
+)
+
+// per returns Per, or its default.
+func (q Quota) per() time.Duration { return cmp.Or(q.Per, defaultPer) }
+
+// burst returns Burst, or its default.
+func (q Quota) burst() int { return max(q.Burst, defaultBurst) }
+
+// unit returns Unit, which is empty for requests.
+func (q *Quota) unit() string { return canonical(q.Unit) }
+
+// perSecond returns the rate in tokens per second.
+func (q Quota) perSecond() float64 { return float64(q.N) / q.per().Seconds() }

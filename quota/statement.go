@@ -1,0 +1,48 @@
+package quota
+
+import "time"
+
+// Statement is what a server said in one answer about one of its limits.
+type Statement struct {
+	// Name is what the server calls the limit: a policy, a resource, a bucket. Empty means that
+	// the server gave no name. Limits of different names have different windows.
+	Name string
+
+	// Bucket is which of several counters of that name the request was counted in. Empty means
+	// that the server did not say. Different Buckets have different windows, too.
+	Bucket string
+
+	// Unit is what the limit counts. Empty means Requests. Of a limit in another unit, a claim
+	// takes as many tokens as its Costs say. If the Costs do not have the unit, the cost is not
+	// known: then it is known when nothing remains, and not how fast the limit is used.
+	Unit string
+
+	// Limit is how many tokens the server grants in each window. Zero or a negative number means
+	// that the server did not say.
+	Limit int
+
+	// Remaining is how many tokens were left when the answer was written. A negative number
+	// counts as zero.
+	Remaining int
+
+	// Reset is the time from the writing of the answer until the limit is restored. A negative
+	// time counts as zero. ResetKnown reports whether the server said it.
+	Reset      time.Duration
+	ResetKnown bool
+
+	// Resolution is the step in which the server stated Reset: one second for whole seconds. The
+	// true Reset lies up to one step before or after the stated one.
+	Resolution time.Duration
+
+	// Absolute reports that the server stated Reset as an instant. Reset was then measured from
+	// the answer's Date, which has whole seconds. Skew is how far the local clock was ahead of
+	// Date when the request was granted.
+	//
+	// If Date, as coarse as it is, allows that both clocks agree, they are taken to agree: the
+	// local clock then tells what Date is too coarse to tell. If not, Date alone counts.
+	Absolute bool
+	Skew     time.Duration
+
+	// Window is the span of the limit. Zero means that the server did not say.
+	Window time.Duration
+}

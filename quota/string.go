@@ -1,0 +1,99 @@
+package quota
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String writes the quotas as a person would: "5/s burst 10, 100000/h". If they are valid, Parse
+// reads the same quotas from it.
+func (qs Quotas) String() string {
+	texts := make([]string, len(qs))
+	for i, q := range qs {
+		texts[i] = q.String() + as(q.Name)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// String writes the quota as a person would: "5/s burst 10", "1MiB/s", "10 in flight".
+func (q Quota) String() string {
+	if q.N == 0 {
+		return "no limit"
+	}
+	s := amount(q.N, q.Unit)
+	if unit := canonical(q.Unit); unit != "" && unit != Bytes {
+		s += " " + unit
+	}
+	if !q.Kind.Concurrent() {
+		s += "/" + span(q.per())
+	}
+	if q.Burst > 1 {
+		s += " burst " + amount(q.Burst, q.Unit)
+	}
+	if q.Debt {
+		s += " debt"
+	}
+	if q.Kind != TokenBucket {
+		s += " " + q.Kind.String()
+	}
+	if q.Cells > 0 {
+		s += " " + strconv.Itoa(q.Cells)
+	}
+	if q.Queue > 0 {
+		s += " queue " + amount(q.Queue, q.Unit)
+	}
+	if q.WarmUp > 0 {
+		s += " warm-up " + q.WarmUp.String()
+		if q.ColdFactor != 0 {
+			s += " cold " + strconv.FormatFloat(q.ColdFactor, 'g', -1, 64)
+		}
+	}
+	return s
+}
+
+// label returns the Name of the quota, or its text if it has none.
+func (q Quota) label() string {
+	if q.Name != "" {
+		return q.Name
+	}
+	return q.String()
+}
+
+// span writes a duration without the parts that are zero. One second, one minute and so on are
+// written as a letter alone: "s", "2s", "m", "1h30m", "d".
+func span(d time.Duration) string {
+	switch d {
+	case time.Millisecond:
+		return "ms"
+	case time.Second:
+		return "s"
+	case time.Minute:
+		return "m"
+	case time.Hour:
+		return "h"
+	case 24 * time.Hour:
+		return "d"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// as writes the clause with which Parse reads a name.
+func as(name string) string {
+	if name == "" {
+		return ""
+	}
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || c == ',' || c == '"' || c == '\\' {
+			return " as " + strconv.Quote(name)
+		}
+	}
+	return " as " + name
+}

@@ -1,0 +1,63 @@
+package quota
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestQuotaString(t *testing.T) {
+	for want, q := range map[string]Quota{
+		"no limit":                   {},
+		"5/s":                        {N: 5},
+		"7/s":                        {N: 7, Per: time.Second, Burst: 1},
+		"5/s burst 10":               {N: 5, Burst: 10},
+		"50/2s":                      {N: 50, Per: 2 * time.Second},
+		"60/m":                       {N: 60, Per: time.Minute},
+		"5000/h":                     {N: 5000, Per: time.Hour},
+		"100/d":                      {N: 100, Per: 24 * time.Hour},
+		"100/48h":                    {N: 100, Per: 48 * time.Hour},
+		"3/1h30m":                    {N: 3, Per: 90 * time.Minute},
+		"3/1m30s":                    {N: 3, Per: 90 * time.Second},
+		"3/10m":                      {N: 3, Per: 10 * time.Minute},
+		"3/10h":                      {N: 3, Per: 10 * time.Hour},
+		"3/1h0m1s":                   {N: 3, Per: time.Hour + time.Second},
+		"1/ms":                       {N: 1, Per: time.Millisecond},
+		"1/250ms":                    {N: 1, Per: 250 * time.Millisecond},
+		"1/1ns":                      {N: 1, Per: 1},
+		"10/s warm-up 3s":            {N: 10, WarmUp: 3 * time.Second},
+		"10/m warm-up 1m0s cold 2.5": {N: 10, Per: time.Minute, WarmUp: time.Minute, ColdFactor: 2.5},
+		"5/s burst 10 debt":          {N: 5, Burst: 10, Debt: true},
+		"5/s queue 10":               {N: 5, Queue: 10},
+		"9/m log queue 9":            {N: 9, Per: time.Minute, Kind: SlidingLog, Queue: 9},
+		"6/s queue 2":                {N: 6, Unit: Requests, Queue: 2},
+		"30000 tokens/m burst 300":   {N: 30_000, Unit: "tokens", Per: time.Minute, Burst: 300},
+		"1MiB/s burst 8MiB debt":     {N: 1 << 20, Unit: Bytes, Burst: 8 << 20, Debt: true},
+		"1500kB/s queue 1B":          {N: 1_500_000, Unit: Bytes, Queue: 1},
+		"10 in flight":               {N: 10, Kind: InFlight},
+		"2 points unanswered":        {N: 2, Unit: "points", Kind: Unanswered},
+		"1GB in flight queue 3B":     {N: 1e9, Unit: Bytes, Kind: InFlight, Queue: 3},
+		"2147483647/2562047h":        {N: math.MaxInt32, Per: 2562047 * time.Hour},
+	} {
+		if got := q.String(); got != want {
+			t.Errorf("%#v is %q, want %q", q, got, want)
+		}
+		q.Name = "mine"
+		if got := q.label(); got != "mine" || q.String() != want {
+			t.Errorf("%#v has the label %q and is %q, want its name and %q", q, got, q, want)
+		}
+	}
+}
+
+func TestQuotasString(t *testing.T) {
+	for want, qs := range map[string]Quotas{
+		"":                                  nil,
+		"5/s":                               {{N: 5}},
+		"5/s burst 10, 100000/h":            {{N: 5, Burst: 10}, {N: 100_000, Per: time.Hour}},
+		"no limit, 1/m, 2/d warm-up 1h0m0s": {{}, {N: 1, Per: time.Minute}, {N: 2, Per: 24 * time.Hour, WarmUp: time.Hour}},
+	} {
+		if got := qs.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package quota
+
+// Parse reads quotas as a person writes them, separated by commas:
+//
+//	5/s burst 10, 10000/h
+//	50/2s window
+//	300/m sliding 20 as "calls of a tenant"
+//	10/s warm-up 10s cold 3
+//	500/m, 30000 tokens/m burst 30000, 10 in flight
+//	1MiB/s burst 8MiB debt
+//
+// A quota begins with one of these forms:
+//
+//	N/PER            N requests per PER
+//	N UNIT/PER       N tokens of a UNIT per PER
+//	N in flight      N requests at the same time, of the Kind InFlight; or N UNIT in flight
+//	N unanswered     N requests at the same time, of the Kind Unanswered; or N UNIT unanswered
+//	no limit         the zero Quota
+//
+// PER is ms, s, m, h, d, a number of days such as 7d, or a duration such as 1m30s. UNIT is a
+// word of your choice. Bytes are written in one word with the number: 500kB, 1.5MB, 1MiB. Their
+// suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti for powers of 1024.
+//
+// After that come clauses, in any order and each at most once; a quota has one Kind at most.
+//
+//	burst B           the Burst of a TokenBucket, in the unit of the quota
+//	debt              a TokenBucket with Debt
+//	queue Q           the Queue, in the unit of the quota
+//	window            the Kind FixedWindow
+//	window grid       the Kind ClockWindow
+//	sliding [CELLS]   the Kind SlidingWindow
+//	log               the Kind SlidingLog
+//	estimate          the Kind EstimatedWindow
+//	warm-up D         the WarmUp of a TokenBucket, a duration
+//	cold F            the ColdFactor of a TokenBucket
+//	as NAME           the Name: one word, or several in double quotes as in a Go string
+//
+// The empty text means no quotas. Every quota that Parse returns passes Validate. An error says at
+// which column (counted in bytes, from 1) which word stands, and what was expected there.
+func Parse(s string) (Quotas, error) {
+	p := parser{text: s}
+	p.next()
+	if p.word == "" {
+		return nil, nil
+	}
+	var qs Quotas
+	for {
+		q, err := p.quota()
+		if err != nil {
+			return nil, err
+		}
+		qs = append(qs, q)
+		if p.word == "" {
+			return qs, nil
+		}
+		p.next() // the comma
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler with Parse. So quotas can be strings in JSON
+// and YAML, and flags by flag.TextVar. If there is an error, qs does not change.
+func (qs *Quotas) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err == nil {
+		*qs = parsed
+	}
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler with String. It returns an error if a quota is
+// invalid.
+func (qs Quotas) MarshalText() ([]byte, error) {
+	if err := qs.Validate(); err != nil {
+		return nil, err
+	}
+	return []byte(qs.String()), nil
+}

@@ -1,0 +1,286 @@
+package quota
+
+import (
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	const s, m, h, d = time.Second, time.Minute, time.Hour, 24 * time.Hour
+	for _, test := range []struct {
+		text string
+		want Quotas
+		back string // if not text
+	}{
+		{text: "", want: nil},
+		{text: " \n", want: nil, back: ""},
+		{text: "5/s burst 10, 100000/h", want: Quotas{{N: 5, Per: s, Burst: 10}, {N: 100_000, Per: h}}},
+		{text: "5/s", want: Quotas{{N: 5, Per: s}}},
+		{text: "5/1s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "5/s burst 1", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "0005/s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "1/ms,2/m,3/d", want: Quotas{{N: 1, Per: time.Millisecond}, {N: 2, Per: m}, {N: 3, Per: d}}, back: "1/ms, 2/m, 3/d"},
+		{text: "1/7d", want: Quotas{{N: 1, Per: 7 * d}}, back: "1/168h"},
+		{text: "3/1h30m", want: Quotas{{N: 3, Per: 90 * m}}},
+		{text: "50/2s window", want: Quotas{{N: 50, Per: 2 * s, Kind: FixedWindow}}},
+		{text: "5000/h window grid", want: Quotas{{N: 5000, Per: h, Kind: ClockWindow}}},
+		{text: "60/m sliding", want: Quotas{{N: 60, Per: m, Kind: SlidingWindow}}},
+		{text: "60/m sliding 20", want: Quotas{{N: 60, Per: m, Kind: SlidingWindow, Cells: 20}}},
+		{text: "100/m log", want: Quotas{{N: 100, Per: m, Kind: SlidingLog}}},
+		{text: "100/m estimate", want: Quotas{{N: 100, Per: m, Kind: EstimatedWindow}}},
+		{text: "10/s warm-up 10s cold 3", want: Quotas{{N: 10, Per: s, WarmUp: 10 * s, ColdFactor: 3}}},
+		{text: "10/s cold 2.5 warm-up 1d", want: Quotas{{N: 10, Per: s, WarmUp: d, ColdFactor: 2.5}}, back: "10/s warm-up 24h0m0s cold 2.5"},
+		{text: "5/s as daily", want: Quotas{{N: 5, Per: s, Name: "daily"}}},
+		{text: "5/s as as, 6/s", want: Quotas{{N: 5, Per: s, Name: "as"}, {N: 6, Per: s}}},
+		{text: `5/s as "calls, of \"a\" tenant" burst 2`, want: Quotas{{N: 5, Per: s, Burst: 2, Name: `calls, of "a" tenant`}}, back: `5/s burst 2 as "calls, of \"a\" tenant"`},
+		{text: "30000 tokens/m burst 30000", want: Quotas{{N: 30_000, Unit: "tokens", Per: m, Burst: 30_000}}},
+		{text: "5 requests/s, 1 request/m, 6/s", want: Quotas{{N: 5, Per: s}, {N: 1, Per: m}, {N: 6, Per: s}}, back: "5/s, 1/m, 6/s"},
+		{text: "5 bytes/s, 1 byte/m", want: Quotas{{N: 5, Unit: Bytes, Per: s}, {N: 1, Unit: Bytes, Per: m}}, back: "5B/s, 1B/m"},
+		{text: "1MiB/s burst 8MiB debt", want: Quotas{{N: 1 << 20, Unit: Bytes, Per: s, Burst: 8 << 20, Debt: true}}},
+		{text: "1.5MB/s burst 9 queue 1kB", want: Quotas{{N: 1_500_000, Unit: Bytes, Per: s, Burst: 9, Queue: 1000}}, back: "1500kB/s burst 9B queue 1kB"},
+		{text: "1000000B/s log", want: Quotas{{N: 1_000_000, Unit: Bytes, Per: s, Kind: SlidingLog}}, back: "1MB/s log"},
+		{text: "5/s debt", want: Quotas{{N: 5, Per: s, Debt: true}}},
+		{text: "5/s queue 10", want: Quotas{{N: 5, Per: s, Queue: 10}}},
+		{text: "10 in flight", want: Quotas{{N: 10, Kind: InFlight}}},
+		{text: "10\tin\n flight,3 unanswered as x", want: Quotas{{N: 10, Kind: InFlight}, {N: 3, Kind: Unanswered, Name: "x"}}, back: "10 in flight, 3 unanswered as x"},
+		{text: "100 points in flight", want: Quotas{{N: 100, Unit: "points", Kind: InFlight}}},
+		{text: "64 requests unanswered queue 5", want: Quotas{{N: 64, Kind: Unanswered, Queue: 5}}, back: "64 unanswered queue 5"},
+		{text: "1GiB in flight", want: Quotas{{N: 1 << 30, Unit: Bytes, Kind: InFlight}}},
+		{text: "7 burst/s burst 7, 2 no/s, 3 as in flight", want: Quotas{{N: 7, Unit: "burst", Per: s, Burst: 7}, {N: 2, Unit: "no", Per: s}, {N: 3, Unit: "as", Kind: InFlight}}},
+		{text: "no limit", want: Quotas{{}}},
+		{text: "no  limit as free\t,\r\n5/s", want: Quotas{{Name: "free"}, {N: 5, Per: s}}, back: "no limit as free, 5/s"},
+	} {
+		got, err := Parse(test.text)
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.text, diff)
+		}
+		back := test.back
+		if back == "" {
+			back = strings.TrimSpace(test.text)
+		}
+		if got.String() != back {
+			t.Errorf("%q is written as %q, want %q", test.text, got, back)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const start = "want a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight"
+	const number = "want a whole number from 1, or bytes such as 500kB or 1MiB"
+	const after = `want a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
+	for text, want := range map[string]string{
+		"fast":                     `column 1: "fast", ` + start,
+		"5/s,":                     `column 5: nothing, ` + start,
+		"5/s,, 6/s":                `column 5: ",", ` + start,
+		"5":                        `column 2: nothing, ` + after,
+		"5 / s":                    `column 3: "/", ` + after,
+		"5, 6/s":                   `column 2: ",", ` + after,
+		"5 tokens":                 `column 9: nothing, ` + after,
+		"5 tokens per minute":      `column 10: "per", ` + after,
+		"5 tokens/":                `column 10: nothing, want ms`,
+		"5 tokens/minute":          `column 10: "minute", want ms`,
+		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
+		"5 MB/s":                   `column 3: "MB/s", ` + after,
+		"5 KB/s":                   `column 3: "KB/s", ` + after,
+		"5 Requests/s":             `column 3: "Requests/s", ` + after,
+		"5 in/s":                   `column 3: "in/s", ` + after,
+		"5 unanswered/s":           `column 3: "unanswered/s", ` + after,
+		"1MiB tokens/s":            `column 6: "tokens/s", ` + after,
+		"1MiB":                     `column 5: nothing, ` + after,
+		"5 in":                     `column 5: nothing, want "flight" after "in"`,
+		"5 in, 6/s":                `column 5: ",", want "flight" after "in"`,
+		"5 in flight/s":            `column 6: "flight/s", want "flight" after "in"`,
+		"5 points in in flight":    `column 13: "in", want "flight" after "in"`,
+		"5/s in flight":            `column 5: "in", want a comma, burst`,
+		"5 in flight log":          `column 13: "log", want only one kind`,
+		"5 in flight burst 2":      `column 1: "5 burst 2 in flight": Burst is 2, want 0 for a Kind other than TokenBucket`,
+		"5 in flight debt":         `column 1: "5 debt in flight": Debt is true, want false for a Kind other than TokenBucket`,
+		"5/s log debt":             `Debt is true, want false for a Kind other than TokenBucket`,
+		"5/s debt warm-up 1s":      `Debt is true, want false beside a WarmUp`,
+		"5/s debt debt":            `column 10: "debt", want only one debt`,
+		"5/s burst 1kB":            `column 11: "1kB", want a whole number from 1, or bytes if the quota is of bytes`,
+		"5 tokens/s queue 1kB":     `column 18: "1kB", want a whole number from 1, or bytes if`,
+		"1kB/s queue":              `column 12: nothing, want a whole number from 1, or bytes if`,
+		"1kB/s queue 0":            `column 13: "0", want a whole number from 1, or bytes if`,
+		"no limit queue 5":         `"no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`,
+		"1.5/s":                    `column 1: "1.5", ` + number,
+		"1.0001kB/s":               `column 1: "1.0001kB", ` + number,
+		"1.B/s":                    `column 1: "1.B", ` + number,
+		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
+		"5 , 6/s":                  `column 3: ",", ` + after,
+		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
+		"5/":                       `column 3: nothing, want ms`,
+		"5/0s":                     `column 3: "0s", want ms`,
+		"5/-1s":                    `column 3: "-1s", want ms`,
+		"5/s/s":                    `column 3: "s/s", want ms`,
+		"5/0d":                     `column 3: "0d", want ms`,
+		"5/106752d":                `column 3: "106752d", want ms`,
+		"5/1d12h":                  `column 3: "1d12h", want ms`,
+		"/s":                       `column 1: nothing, ` + number,
+		"0/s":                      `column 1: "0", ` + number,
+		"-5/s":                     `column 1: "-5", ` + number,
+		"1_000/s":                  `column 1: "1_000", ` + number,
+		"10k/s":                    `column 1: "10k", ` + number,
+		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + number,
+		"5/s burst":                `column 10: nothing, want a whole number from 1`,
+		"5/s burst many":           `column 11: "many", want a whole number from 1`,
+		"5/s  brust 10":            `column 6: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
+		"5/s burst 3 burst 3":      `column 13: "burst", want only one burst`,
+		"5/s window log":           `column 12: "log", want only one kind`,
+		"5/s sliding 0":            `column 13: "0", want a comma`,
+		"1/s, 5/s burst 9 log":     `column 6: "5/s burst 9 log": Burst is 9, want 0 for a Kind other than TokenBucket`,
+		"5/s log warm-up 1s":       `column 1: "5/s log warm-up 1s": WarmUp is 1s, want 0`,
+		"5/s burst 1 warm-up 1s":   `column 1: "5/s warm-up 1s": Burst is 1, want 0 beside a WarmUp`,
+		"5/s cold 3":               `column 1: "5/s": ColdFactor is 3, want 0 without a WarmUp`,
+		"5/s warm-up 1s cold 0.5":  `column 21: "0.5", want a number from 1`,
+		"5/s warm-up 1s cold inf":  `column 21: "inf", want a number from 1`,
+		"5/s warm-up 1s cold 0x9":  `column 21: "0x9", want a number from 1`,
+		"5/s warm-up 1s cold 1e99": `ColdFactor is 1e+99, want at least 1`,
+		"5/s warm-up soon":         `column 13: "soon", want a duration such as 10s`,
+		"5/s as":                   `column 7: nothing, want a word, or some in double quotes`,
+		"5/s as , 6/s":             `column 8: ",", want a word`,
+		`5/s as "daily`:            `column 8: "\"daily", want a word`,
+		`5/s as ""`:                `column 8: "\"\"", want a word`,
+		"no":                       `column 3: nothing, want "limit" after "no"`,
+		"no limit log":             `column 1: "no limit": N is 0, want a positive number for a Kind other than TokenBucket`,
+		"5/500000h log":            `Per is 500000h0m0s, want at most 50 years`,
+	} {
+		qs, err := Parse(text)
+		if err == nil || !strings.HasPrefix(err.Error(), "quota: column ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, %v, want %q", text, qs, err, want)
+		}
+	}
+}
+
+func TestQuotasText(t *testing.T) {
+	var conf struct{ Quotas map[string]Quotas }
+	const text = `{"Quotas":{"api.example/":"5/s burst 10, 1000/d window grid","other.example/":""}}`
+	if err := json.Unmarshal([]byte(text), &conf); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := json.Marshal(conf); err != nil || string(back) != text {
+		t.Errorf("got %s, %v, want %s", back, err, text)
+	}
+
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	var qs Quotas
+	fs.TextVar(&qs, "quotas", Quotas{{N: 5}}, "")
+	if qs.String() != "5/s" {
+		t.Errorf("the default is %q", qs)
+	}
+	if err := fs.Parse([]string{"-quotas", "7/m log"}); err != nil || qs.String() != "7/m log" {
+		t.Errorf("got %q, %v", qs, err)
+	}
+	if err := qs.UnmarshalText([]byte("7/x")); err == nil || qs.String() != "7/m log" {
+		t.Errorf("got %q, %v, want an error, and what was there before", qs, err)
+	}
+	if text, err := (Quotas{{N: -1}}).MarshalText(); err == nil {
+		t.Errorf("invalid quotas were written as %q", text)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"5/s burst 10, 100000/h", "50/2s window", "60/m sliding 7", "100/m log", "5/d window grid as x",
+		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
+		"30000 tokens/m burst 30000", "1.5MB/s burst 8MiB debt", "10 in flight, 2 points unanswered queue 3", "1 request/s",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		qs, err := Parse(s)
+		if err != nil {
+			return
+		}
+		if err := qs.Validate(); err != nil {
+			t.Fatalf("%q was accepted: %v", s, err)
+		}
+		back, err := Parse(qs.String())
+		if diff := cmp.Diff(qs, back); err != nil || diff != "" {
+			t.Errorf("%q was read as %q, and that as %q, %v:\n%s", s, qs, back, err, diff)
+		}
+	})
+}
+
+// FuzzQuotaString writes every valid quota and reads it again.
+func FuzzQuotaString(f *testing.F) {
+	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0)
+	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0)
+	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5)
+	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0)
+	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0)
+	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64) {
+		writtenAndRead(t, Quota{
+			Name: name, Unit: unit, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Debt: debt, Queue: queue,
+			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold,
+		})
+	})
+}
+
+// writtenAndRead writes q as text and reads it again. A default may come back as zero, or zero as
+// the default. If q is invalid, writing it must not panic.
+func writtenAndRead(t *testing.T, q Quota) (valid bool) {
+	t.Helper()
+	text := Quotas{q, q}.String()
+	if q.Validate() != nil {
+		return false
+	}
+	got, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	switch {
+	case q.N == 0:
+		q.Per, q.Unit = 0, ""
+	case !q.Kind.Concurrent():
+		q.Per = q.per()
+	}
+	if q.Unit = q.unit(); q.Burst == 1 {
+		q.Burst = 0
+	}
+	if diff := cmp.Diff(Quotas{q, q}, got); diff != "" {
+		t.Errorf("%q (-want +got):\n%s", text, diff)
+	}
+	return true
+}
+
+// TestQuotaStringRandom writes and reads quotas whose fields have any valid values, in all
+// combinations.
+func TestQuotaStringRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(0, 6))
+	some := func(n int) int { return (1 + r.IntN(n)) * r.IntN(2) * r.IntN(2) }
+	const tries = 20_000
+	valid := map[Kind]int{}
+	for range tries {
+		q := Quota{
+			Name: []string{"", "daily", "a b", `"`, ",", "ü", "in", "\xff"}[r.IntN(8)],
+			N:    1 + r.IntN(1<<r.IntN(30)), Unit: []string{"", Requests, Bytes, "tokens", "a.b-c_9", "no"}[r.IntN(6)],
+			Kind: Kind(r.IntN(int(Unanswered) + 1)), Burst: some(1 << 30), Debt: r.IntN(4) == 0, Queue: some(1 << 30), Cells: some(30),
+			WarmUp: time.Duration(some(1e6)) * time.Millisecond,
+		}
+		if r.IntN(4) > 0 {
+			q.Per = time.Duration(1 + r.Int64N(1<<r.IntN(60)))
+		}
+		if q.WarmUp > 0 && r.IntN(2) == 0 {
+			q.ColdFactor = 1 + 100*r.Float64()
+		}
+		if writtenAndRead(t, q) {
+			valid[q.Kind]++
+		}
+	}
+	for k := TokenBucket; k <= Unanswered; k++ {
+		if valid[k] < tries/500 {
+			t.Errorf("only %d of kind %v were valid", valid[k], k)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package quota
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Validate returns the error of the first quota that is invalid, or nil.
+func (qs Quotas) Validate() error {
+	for _, q := range qs {
+		if err := q.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Validate returns an error if the quota is invalid. It says which field is wrong, its value, and
+// what is valid.
+func (q Quota) Validate() error {
+	if err := q.check(); err != nil {
+		return fmt.Errorf("quota: %w", err)
+	}
+	return nil
+}
+
+// check is Validate without the prefix of the package.
+func (q Quota) check() error { //nolint:gocyclo // a flat table
+	bad := func(field string, value any, want string) error {
+		return fmt.Errorf("%q: %s is %v, want %s", q.label(), field, value, want)
+	}
+	switch {
+	case q.Kind < 0 || q.Kind > Unanswered:
+		return bad("Kind", int(q.Kind), "one of the constants")
+	case q.N < 0:
+		return bad("N", q.N, "at least 0 (0 is no limit)")
+	case q.Unit != "" && !isUnit(q.Unit):
+		return bad("Unit", strconv.Quote(q.Unit), "a word of letters, digits, '-', '_' and '.' that means nothing else in a quota")
+	case q.Kind.Concurrent() && q.Per != 0:
+		return bad("Per", q.Per, "0 for InFlight and Unanswered")
+	case q.Kind != TokenBucket && int64(q.N) > MaxN:
+		return bad("N", q.N, "at most 1<<50")
+	case q.Per < 0:
+		return bad("Per", q.Per, "a positive duration, or 0 for a second")
+	case q.Kind != TokenBucket && q.Per > longest:
+		return bad("Per", q.Per, "at most 50 years")
+	case q.Burst < 0:
+		return bad("Burst", q.Burst, "at least 0 (0 is a burst of 1)")
+	case q.Queue < 0:
+		return bad("Queue", q.Queue, "at least 0 (0 is no bound)")
+	case q.WarmUp < 0:
+		return bad("WarmUp", q.WarmUp, "a positive duration, or 0 for none")
+	case q.Kind != TokenBucket && q.Burst > 0:
+		return bad("Burst", q.Burst, "0 for a Kind other than TokenBucket: N may go at once")
+	case q.Kind != TokenBucket && q.Debt:
+		return bad("Debt", q.Debt, "false for a Kind other than TokenBucket")
+	case q.WarmUp > 0 && q.Debt:
+		return bad("Debt", q.Debt, "false beside a WarmUp: a request of any cost goes, and the next one pays")
+	case q.Kind != TokenBucket && q.WarmUp > 0:
+		return bad("WarmUp", q.WarmUp, "0 for a Kind other than TokenBucket")
+	case q.WarmUp > 0 && q.Burst > 0:
+		return bad("Burst", q.Burst, "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
+	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
+		return bad("ColdFactor", q.ColdFactor, "at least 1, or 0 for 3")
+	case q.ColdFactor != 0 && q.WarmUp == 0:
+		return bad("ColdFactor", q.ColdFactor, "0 without a WarmUp")
+	case q.Cells < 0:
+		return bad("Cells", q.Cells, "at least 0 (0 is 10)")
+	case q.Cells > 0 && q.Kind != SlidingWindow:
+		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
+	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
+		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
+	case q.N == 0 && q.Kind != TokenBucket:
+		return bad("N", q.N, "a positive number for a Kind other than TokenBucket")
+	}
+	return nil
+}
+
+// longest is the longest Per of a window. The arithmetic adds up several windows, and their sum
+// must not overflow.
+const longest = 50 * 365 * 24 * time.Hour

@@ -1,0 +1,105 @@
+package quota
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKindValidate(t *testing.T) {
+	over := int64(MaxN) + 1
+	for want, q := range map[string]Quota{
+		`"1 kind 8": Kind is 8, want one of the constants`:                   {N: 1, Kind: Unanswered + 1},
+		`Kind is -1, want one of the constants`:                              {N: 1, Kind: -1},
+		`"5/s log": Burst is 1, want 0 for a Kind other than TokenBucket`:    {N: 5, Kind: SlidingLog, Burst: 1},
+		`WarmUp is 1s, want 0 for a Kind other than TokenBucket`:             {N: 5, Kind: FixedWindow, WarmUp: time.Second},
+		`ColdFactor is 3, want 0 without a WarmUp`:                           {N: 5, Kind: FixedWindow, ColdFactor: 3},
+		`Cells is -1, want at least 0 (0 is 10)`:                             {N: 5, Kind: SlidingWindow, Cells: -1},
+		`Cells is 5, want 0 for what is no SlidingWindow`:                    {N: 5, Kind: SlidingLog, Cells: 5},
+		`N is 0, want a positive number for a Kind other than TokenBucket`:   {Kind: ClockWindow},
+		`"5 in flight": Per is 1s, want 0 for InFlight and Unanswered`:       {N: 5, Kind: InFlight, Per: time.Second},
+		`"5 unanswered": Per is 1ns, want 0 for InFlight and Unanswered`:     {N: 5, Kind: Unanswered, Per: 1},
+		`"5 burst 9 in flight": Burst is 9, want 0 for a Kind other`:         {N: 5, Kind: InFlight, Burst: 9},
+		`Debt is true, want false for a Kind other than TokenBucket`:         {N: 5, Kind: Unanswered, Debt: true},
+		`"5/500000h window grid": Per is 500000h0m0s, want at most 50 years`: {N: 5, Kind: ClockWindow, Per: 500_000 * time.Hour},
+		fmt.Sprintf(`"%d/s estimate": N is %[1]d, want at most 1<<50`, over): {N: int(over), Kind: EstimatedWindow},
+	} {
+		if strconv.IntSize < 64 && strings.Contains(want, "1<<50") {
+			continue
+		}
+		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%#v: got %v, want %q in it", q, err, want)
+		}
+	}
+}
+
+func TestQuotaValidate(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		q    Quota
+		want string // empty if it is valid
+	}{
+		{Quota{}, ""},
+		{Quota{Name: "free"}, ""},
+		{Quota{Per: s}, ""},
+		{Quota{N: 1}, ""},
+		{Quota{N: math.MaxInt, Per: 1, Burst: math.MaxInt}, ""},
+		{Quota{N: 1, Per: math.MaxInt64}, ""},
+		{Quota{N: 1, WarmUp: 1}, ""},
+		{Quota{N: 1, WarmUp: s, ColdFactor: 1}, ""},
+		{Quota{N: 1, WarmUp: s, ColdFactor: math.MaxInt32}, ""},
+		{Quota{N: 1, Unit: "a-b.c_9"}, ""},
+		{Quota{N: 1, Unit: Requests}, ""},
+		{Quota{N: 1, Unit: Bytes, Debt: true}, ""},
+		{Quota{N: 1, Queue: math.MaxInt}, ""},
+		{Quota{N: 1, Kind: SlidingLog, Queue: 1}, ""},
+
+		{Quota{N: -1}, `quota: "-1/s": N is -1, want at least 0 (0 is no limit)`},
+		{Quota{N: 1, Per: -s}, `quota: "1/-1s": Per is -1s, want a positive duration, or 0 for a second`},
+		{Quota{N: 1, Burst: -2}, `quota: "1/s": Burst is -2, want at least 0 (0 is a burst of 1)`},
+		{Quota{N: 1, WarmUp: -s}, `quota: "1/s": WarmUp is -1s, want a positive duration, or 0 for none`},
+		{Quota{N: 1, WarmUp: s, Burst: 2}, `quota: "1/s burst 2 warm-up 1s": Burst is 2, want 0 beside a WarmUp`},
+		{Quota{N: 1, WarmUp: s, ColdFactor: .99}, `quota: "1/s warm-up 1s cold 0.99": ColdFactor is 0.99, want at least 1, or 0 for 3`},
+		{Quota{N: 1, WarmUp: s, ColdFactor: -3}, `ColdFactor is -3, want at least 1`},
+		{Quota{N: 1, WarmUp: s, ColdFactor: math.NaN()}, `ColdFactor is NaN, want at least 1`},
+		{Quota{N: 1, WarmUp: s, ColdFactor: math.Inf(1)}, `ColdFactor is +Inf, want at least 1`},
+		{Quota{N: 1, ColdFactor: 3}, `quota: "1/s": ColdFactor is 3, want 0 without a WarmUp`},
+		{Quota{Burst: 5}, `N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`},
+		{Quota{WarmUp: s}, `N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`},
+		{Quota{Debt: true}, `N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`},
+		{Quota{Queue: 1}, `N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`},
+		{Quota{N: 1, Queue: -1}, `quota: "1/s": Queue is -1, want at least 0 (0 is no bound)`},
+		{Quota{N: 1, Debt: true, WarmUp: s}, `quota: "1/s debt warm-up 1s": Debt is true, want false beside a WarmUp`},
+		{Quota{N: 1, Unit: "a b"}, `Unit is "a b", want a word`},
+		{Quota{N: 1, Unit: "2b"}, `Unit is "2b", want a word`},
+		{Quota{N: 1, Unit: "in", Kind: InFlight}, `Unit is "in", want a word`},
+		{Quota{N: 1, Unit: "unanswered"}, `Unit is "unanswered", want a word`},
+		{Quota{N: 1, Unit: "MiB"}, `Unit is "MiB", want a word`},
+		{Quota{N: 1, Unit: "request"}, `Unit is "request", want a word`},
+		{Quota{N: 1, Unit: strings.Repeat("a", 65)}, `want a word`},
+		{Quota{Name: "daily", N: -5}, `quota: "daily": N is -5`},
+	} {
+		err := test.q.Validate()
+		switch {
+		case err == nil && test.want != "":
+			t.Errorf("%#v is valid, want %q", test.q, test.want)
+		case err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)):
+			t.Errorf("%#v: got %q, want %q in it", test.q, err, test.want)
+		}
+		// Quotas are as bad as the first bad one.
+		qs := Quotas{{N: 5}, test.q, {N: -7}}
+		all := qs.Validate()
+		if test.want == "" {
+			test.want = `"-7/s": N is -7`
+		}
+		if all == nil || !strings.Contains(all.Error(), test.want) {
+			t.Errorf("%v: got %v, want %q in it", qs, all, test.want)
+		}
+	}
+	if err := Quotas(nil).Validate(); err != nil {
+		t.Error(err)
+	}
+}

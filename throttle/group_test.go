@@ -1,0 +1,783 @@
+package throttle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// perSecond is for Group.New: so many claims go at once, and one more each second, in buckets of a
+// path of one key.
+func perSecond(burst int) func([]string) *Limiter {
+	return func(path []string) *Limiter {
+		l := &Limiter{Name: strings.Join(path, "/"), Rand: noJitter}
+		if len(path) == 1 {
+			l.Quotas = quota.Quotas{{N: 1, Burst: burst}}
+		}
+		return l
+	}
+}
+
+// sweepTwice forgets what is not in use.
+func (g *Group) sweepTwice() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sweep()
+	g.sweep()
+}
+
+// buckets returns the names of the buckets that there are, sorted.
+func buckets(g *Group) (names []string) {
+	for _, s := range g.State() {
+		names = append(names, s.Bucket)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// follows starts n claims which wait, one after the other, and returns a function that waits for
+// all, and returns the numbers of the claims in the order in which they went, and when.
+func follows(t *testing.T, n int, acquire func(i int) error) (order func() []string) {
+	t.Helper()
+	start := time.Now()
+	var mu sync.Mutex
+	var went []string
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			err := acquire(i)
+			mu.Lock()
+			defer mu.Unlock()
+			went = append(went, fmt.Sprint(i, " ", time.Since(start).Truncate(time.Millisecond), " ", err))
+		})
+		synctest.Wait()
+		time.Sleep(time.Nanosecond) // of those of one instant in two trees, nobody is the first
+	}
+	return func() []string {
+		wg.Wait()
+		return went
+	}
+}
+
+func TestGroupHasABucketPerPath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(2)}
+		a, b := g.Limiter("a"), g.Limiter("b")
+		below := g.Limiter("a", "x")
+		if g.Limiter("a") != a || g.Limiter("a", "x") != below || a == b || below.Parent != a || a.Parent != nil {
+			t.Error("not one bucket for each path, below that of the path without the last key")
+		}
+		if got, want := fmt.Sprint(buckets(g)), "[a a/x b]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		// What is below draws on what is above.
+		start := time.Now()
+		for i, l := range []*Limiter{a, below, below, b} {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		if got := time.Since(start); got != time.Second {
+			t.Errorf("waited %v, want 1s", got)
+		}
+	})
+}
+
+func TestZeroGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group
+		if g.State() != nil || g.Close() != nil || g.Update(func() bool { return true }) != nil {
+			t.Error("want nothing of a Group without buckets")
+		}
+		l := g.Limiter("a", "b")
+		grant, err := l.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The bucket is new and starts slowly: the second one waits for the answer to the first one.
+		if f := l.Forecast(Claim{}); l.Name != "b" || f.Cause != CauseSlowStart {
+			t.Errorf("%s: %+v", l.Name, f)
+		}
+		grant.Done(Answer{})
+		defer func() {
+			if recover() == nil {
+				t.Error("a path without a key does not panic")
+			}
+			if g.Limiter("a", "b") != l { // and locks nothing for ever
+				t.Error("another bucket")
+			}
+		}()
+		g.Limiter()
+	})
+}
+
+// A handle of a bucket that was forgotten is one of the bucket that is under the path now.
+func TestGroupForgottenHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		old := g.Limiter("a", "x")
+		g.sweepTwice()
+		if !old.Forgotten() || len(buckets(g)) != 0 {
+			t.Fatalf("%v is left", buckets(g))
+		}
+		now := g.Limiter("a", "x")
+		if now == old || now.Forgotten() {
+			t.Fatal("the bucket is not a new one")
+		}
+		first, err := old.Acquire(t.Context(), Claim{})
+		if err != nil || first.Limiter() != now {
+			t.Errorf("granted by %p, %v, want %p", first.Limiter(), err, now)
+		}
+		if f := old.Forecast(Claim{}); f.Wait != time.Second || f.Bucket != "a" {
+			t.Errorf("forecast %+v", f)
+		}
+		second, f := old.Observe(Claim{})
+		if f.Wait != time.Second || second.Limiter() != now {
+			t.Errorf("observed %+v", f)
+		}
+		if s := old.State(); s.InFlight != 2 {
+			t.Errorf("state %+v", s)
+		}
+		old.Pause(time.Minute)
+		if held := now.State().Held; held != time.Minute {
+			t.Errorf("held for %v, want 1m", held)
+		}
+		old.Resume()
+		if held := now.State().Held; held != 0 {
+			t.Errorf("held for %v, want 0", held)
+		}
+		if err := old.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour}}); err != nil {
+			t.Fatal(err)
+		}
+		first.Done(Answer{})
+		second.Cancel()
+		if s := now.State(); s.InFlight != 0 || s.Next.Quota != "1/s" && s.Next.Quota != "1/h" {
+			t.Errorf("state %+v", s)
+		}
+		if err := old.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Forgetting a bucket loses nothing.
+func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
+	hold := Answer{Refused: true, Hold: time.Hour, HoldKnown: true}
+	for name, use := range map[string]func(t *testing.T, l *Limiter) (end func()){
+		"in flight": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			time.Sleep(time.Minute)
+			return func() { g.Done(Answer{}) }
+		},
+		"being read": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			if err := l.SetQuotas(quota.Quotas{{N: 1, Kind: quota.InFlight}}); err != nil {
+				t.Fatal(err)
+			}
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Done(Answer{Reading: true})
+			time.Sleep(time.Minute)
+			return g.Close
+		},
+		"charged": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l.Wait(t.Context(), 1)
+			return func() { time.Sleep(time.Second) }
+		},
+		"waiting": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l.Pause(time.Hour)
+			ctx, cancel := context.WithCancel(t.Context())
+			go l.Wait(ctx, 1)
+			synctest.Wait()
+			l.hold = 0
+			return func() { cancel(); synctest.Wait() }
+		},
+		"held": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Done(hold)
+			return func() { time.Sleep(time.Hour) }
+		},
+		"learned": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 3, Reset: time.Hour, ResetKnown: true}}})
+			return func() { time.Sleep(2 * time.Hour) }
+		},
+		"below it": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			l = l.entry.group.Limiter("a", "x")
+			g, _ := l.Acquire(t.Context(), Claim{})
+			time.Sleep(time.Minute)
+			return func() { g.Done(Answer{}) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &Group{New: perSecond(1)}
+				l := g.Limiter("a")
+				end := use(t, l)
+				g.sweepTwice()
+				if l.Forgotten() {
+					t.Error("forgotten while it was of use")
+				}
+				end()
+				g.sweepTwice()
+				g.sweepTwice()
+				if !l.Forgotten() || len(buckets(g)) != 0 {
+					t.Errorf("kept without use: %v", buckets(g))
+				}
+			})
+		})
+	}
+}
+
+// A bucket is not forgotten by the very call that asks for one below it.
+func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		a := g.Limiter("a")
+		for i := range fewLimiters - 1 {
+			g.Limiter(fmt.Sprint(i))
+		}
+		g.mu.Lock()
+		g.sweep() // all are looked at for the first time; the next sweep forgets them
+		g.sweepAt = 0
+		g.mu.Unlock()
+		x := g.Limiter("a", "x")
+		if got := g.Limiter("a"); x.Parent != got || got != a || a.Forgotten() {
+			t.Errorf("the parent %p was forgotten; the bucket of its path is %p", a, got)
+		}
+		if n := len(g.State()); n != 2 {
+			t.Errorf("%d buckets are left, want a and a/x", n)
+		}
+	})
+}
+
+// However many keys are asked for, those that are of no use are forgotten.
+func TestGroupIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		most := 0
+		for i := range 100 * fewLimiters {
+			g.Limiter(fmt.Sprint(i))
+			most = max(most, g.count)
+		}
+		if most > 4*fewLimiters {
+			t.Errorf("%d buckets at once, want %d at most", most, 4*fewLimiters)
+		}
+	})
+}
+
+func TestGroupUpdateSetsQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		per := time.Hour
+		g := &Group{New: func(path []string) *Limiter {
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 1, Per: per}}}
+		}}
+		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		order := follows(t, 3, func(int) error { return g.Limiter("a").Wait(t.Context(), 1) })
+		time.Sleep(10 * time.Second)
+		if err := g.Update(func() bool { per = 10 * time.Second; return false }); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(order()), "[0 19.972s <nil> 1 29.972s <nil> 2 39.972s <nil>]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// MaxWait counts from when a claim was made first, also if its bucket was forgotten since.
+func TestGroupPlaceOfAForgottenBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], MaxWait: 2 * time.Hour} }}
+		time.Sleep(time.Minute)
+		old, err := g.Limiter("a").Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		old.Done(Answer{})
+		time.Sleep(time.Hour)
+		g.sweepTwice()
+		a := g.Limiter("a")
+		a.Pause(time.Hour + 1)
+		if _, err := a.Acquire(t.Context(), Claim{After: old}); !errors.Is(err, ErrMaxWait) {
+			t.Errorf("got %v, want ErrMaxWait", err)
+		}
+		a.Resume()
+		a.Pause(time.Hour)
+		if _, err := a.Acquire(t.Context(), Claim{After: old}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An error names the bucket whose quotas are wrong; the others have theirs.
+func TestGroupUpdateReportsWhatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{"a": 1, "b": 1}
+		g := &Group{New: func(path []string) *Limiter {
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour}}}
+		}}
+		a, b := g.Limiter("a"), g.Limiter("b")
+		err := g.Update(func() bool { n["a"], n["b"] = -1, 5; return false })
+		if err == nil || !strings.Contains(err.Error(), "-1") {
+			t.Errorf("got %v, want an error that names -1", err)
+		}
+		if err := a.Wait(t.Context(), 1); err != nil {
+			t.Errorf("what was wrong was set: %v", err)
+		}
+		if got := b.quotas[0].N; got != 5 {
+			t.Errorf("b has %d, want 5", got)
+		}
+	})
+}
+
+// Claims that belong under another path after an Update line up there in the order in which they
+// first asked, before anybody goes.
+func TestGroupUpdateMovesWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		key := func(i int) string { return [...]string{"a", "b"}[i%2] }
+		var mu sync.Mutex
+		find := func(i int) func() *Limiter {
+			return func() *Limiter {
+				mu.Lock()
+				defer mu.Unlock()
+				return g.Limiter(key(i))
+			}
+		}
+		for _, k := range []string{"a", "b", "c"} {
+			g.Limiter(k).Pause(10 * time.Second)
+		}
+		var waits []string
+		order := follows(t, 4, func(i int) error {
+			grant, err := g.Acquire(t.Context(), Claim{}, find(i), func(f Forecast) {
+				mu.Lock()
+				defer mu.Unlock()
+				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
+			})
+			if err == nil {
+				if name := grant.Limiter().Name; name != "c" {
+					t.Errorf("%d was granted by %s, want c", i, name)
+				}
+				grant.Done(Answer{})
+			}
+			return err
+		})
+		err := g.Update(func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			key = func(int) string { return "c" }
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(order()), "[0 10s <nil> 1 11s <nil> 2 12s <nil> 3 13s <nil>]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		slices.Sort(waits)
+		if got, want := fmt.Sprint(waits), "[0 a 0 c 1 b 1 c 2 a 2 c 3 b 3 c]"; got != want {
+			t.Errorf("waits were told of %s, want %s", got, want)
+		}
+	})
+}
+
+// A claim that is canceled in the moment in which it is to move does not keep the others from going.
+func TestGroupCanceledWhileMoved(t *testing.T) {
+	for range 20 { // which of the two the claim sees first is random
+		synctest.Test(t, func(t *testing.T) {
+			g := &Group{New: perSecond(1)}
+			g.Limiter("a").Pause(time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			find := func() *Limiter { return g.Limiter("a") }
+			done := make(chan error)
+			go func() {
+				_, err := g.Acquire(ctx, Claim{}, find, nil)
+				done <- err
+			}()
+			synctest.Wait()
+			if err := g.Update(func() bool { cancel(); return true }); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; !errors.Is(err, ErrCanceled) {
+				t.Fatalf("got %v, want ErrCanceled", err)
+			}
+			start := time.Now()
+			if err := g.Limiter("a").Wait(t.Context(), 1); err != nil || time.Since(start) != time.Second {
+				t.Fatalf("%v after %v, want to go after 1s", err, time.Since(start))
+			}
+		})
+	}
+}
+
+// What finds a bucket may panic, and what makes one: nothing stays locked or frozen.
+func TestGroupPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := false
+		g := &Group{New: func(path []string) *Limiter {
+			if broken {
+				panic("New")
+			}
+			return &Limiter{Name: path[0]}
+		}}
+		panics := func(name string, f func()) {
+			t.Helper()
+			defer func() {
+				if r := recover(); r != name {
+					t.Errorf("recovered %v, want %v", r, name)
+				}
+			}()
+			f()
+		}
+		g.Limiter("a").Pause(time.Second)
+		moved := false
+		find := func() *Limiter {
+			if moved {
+				panic("find")
+			}
+			return g.Limiter("a")
+		}
+		done := make(chan any)
+		go func() {
+			defer func() { done <- recover() }()
+			g.Acquire(t.Context(), Claim{}, find, nil)
+		}()
+		synctest.Wait()
+		if err := g.Update(func() bool { moved = true; return true }); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-done; r != "find" {
+			t.Errorf("recovered %v, want find", r)
+		}
+		broken = true
+		panics("New", func() { g.Limiter("b") })
+		panics("New", func() { g.Update(func() bool { return true }) })
+		panics("change", func() { g.Update(func() bool { panic("change") }) })
+		broken = false
+		start := time.Now()
+		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil || time.Since(start) != time.Second {
+			t.Errorf("%v after %v, want to go after 1s", err, time.Since(start))
+		}
+		if err := g.Limiter("b").Wait(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A bucket that gets a Store is made anew. What is under way ends in the old one; who waits waits in
+// the new one.
+func TestGroupUpdateWithAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		memory := &store.Memory{}
+		g := &Group{New: func(path []string) *Limiter {
+			l := &Limiter{Name: strings.Join(path, "/"), Store: shared}
+			if len(path) == 1 {
+				l.Quotas = quota.Quotas{{N: 1, Per: 10 * time.Second}}
+			}
+			return l
+		}}
+		old, below := g.Limiter("a"), g.Limiter("a", "x")
+		under, err := old.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := follows(t, 2, func(int) error {
+			_, err := g.Acquire(t.Context(), Claim{}, func() *Limiter { return g.Limiter("a") }, nil)
+			return err
+		})
+		if err := g.Update(func() bool { shared = memory; return false }); err != nil {
+			t.Fatal(err)
+		}
+		if !old.Forgotten() || !below.Forgotten() {
+			t.Error("the old buckets are in use")
+		}
+		if got, want := fmt.Sprint(order()), "[0 0s <nil> 1 10.1s <nil>]"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		under.Done(Answer{})
+		if s := g.Limiter("a").State(); s.Store == nil || s.InFlight != 2 {
+			t.Errorf("state %+v", s)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := g.Limiter("a").Wait(t.Context(), 1); !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// remaining is an answer that says what it drew on, and what remains of that.
+func remaining(bucket string, n int) Answer {
+	return Answer{Bucket: bucket, Statements: []quota.Statement{
+		{Bucket: bucket, Limit: 100, Remaining: n, Reset: time.Minute, ResetKnown: true},
+	}}
+}
+
+// What a server counts on its own gets a bucket of its own, once it is known which claims draw on it.
+func TestGroupSplitsByWhatServersName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], SlowStart: true, Rand: noJitter} }}
+		l := g.Limiter("a")
+		search, core := Claim{Class: Class{"GET", "/search/x"}}, Claim{Class: Class{"GET", "/users/x"}}
+		ask := func(c Claim, a Answer) *Limiter {
+			t.Helper()
+			grant, err := l.Acquire(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grant.Done(a)
+			return grant.Limiter()
+		}
+		ask(core, remaining("core", 50))
+		if got := fmt.Sprint(buckets(&g)); got != "[a]" {
+			t.Fatalf("%s, want one bucket while the server names one", got)
+		}
+		ask(search, remaining("search", 0))
+		if got, want := fmt.Sprint(buckets(&g)), "[a a (core) a (search)]"; got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+		start := time.Now()
+		if by := ask(core, remaining("core", 49)); by.Name != "a (core)" || by.Parent != l || time.Since(start) != 0 {
+			t.Errorf("granted by %s after %v", by.Name, time.Since(start))
+		}
+		if f := l.Forecast(search); f.Wait != time.Minute || f.Bucket != "a (search)" {
+			t.Errorf("forecast %+v", f)
+		}
+		if by := ask(search, remaining("search", 99)); by.Name != "a (search)" || time.Since(start) != time.Minute {
+			t.Errorf("granted by %s after %v", by.Name, time.Since(start))
+		}
+	})
+}
+
+// Who waits when a bucket is split waits where its Class belongs, in the order of those who asked.
+func TestGroupSplitMovesWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: func(path []string) *Limiter {
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 1, Kind: quota.InFlight}}, Rand: noJitter}
+		}}
+		l := g.Limiter("a")
+		class := func(i int) Class { return Class{"GET", [...]string{"/users/", "/search/"}[i%2] + fmt.Sprint(i)} }
+		first, _ := l.Acquire(t.Context(), Claim{Class: class(0)})
+		first.Done(remaining("core", 50))
+		second, _ := l.Acquire(t.Context(), Claim{Class: class(1)})
+		order := follows(t, 4, func(i int) error {
+			grant, err := l.Acquire(t.Context(), Claim{Class: class(i)})
+			if err == nil {
+				time.Sleep(time.Second)
+				grant.Done(Answer{})
+			}
+			return err
+		})
+		second.Done(remaining("search", 0))
+		want := "[0 1s <nil> 2 2s <nil> 1 1m1s <nil> 3 1m2s <nil>]"
+		if got := fmt.Sprint(order()); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// However many names a server gives, there are few buckets.
+func TestGroupNamesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group
+		l := g.Limiter("a")
+		for i := range 10_000 {
+			grant, f := l.Observe(Claim{Class: Class{"GET", fmt.Sprint("/", i)}})
+			_ = f
+			grant.Done(remaining(fmt.Sprint("n", i), 1))
+		}
+		if n := len(g.State()); n > 100 {
+			t.Errorf("%d buckets, want 100 at most", n)
+		}
+	})
+}
+
+// What was learned is there in the next run, under digests of paths.
+func TestGroupSaveAndLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := &Group{New: perSecond(100)}
+		grant, err := one.Limiter("a", "secret").Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 0, Reset: time.Minute, ResetKnown: true}}})
+		var saved bytes.Buffer
+		if err := one.Save(&saved); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(saved.String(), "secret") {
+			t.Errorf("%s has a key", saved.String())
+		}
+		two := &Group{New: perSecond(100)}
+		if err := two.Load(bytes.NewReader(saved.Bytes())); err != nil {
+			t.Fatal(err)
+		}
+		// What there was no use for yet is saved again.
+		var again bytes.Buffer
+		if err := two.Save(&again); err != nil || again.String() != saved.String() {
+			t.Errorf("%v: got %s, want %s", err, again.String(), saved.String())
+		}
+		if f := two.Limiter("a", "other").Forecast(Claim{}); f.Wait != 0 {
+			t.Errorf("another path waits %v", f.Wait)
+		}
+		if f := two.Limiter("a", "secret").Forecast(Claim{}); f.Wait != time.Minute {
+			t.Errorf("waits %v, want 1m", f.Wait)
+		}
+	})
+}
+
+type badWriter struct{}
+
+var errBad = errors.New("disk full")
+
+func (badWriter) Write([]byte) (int, error) { return 0, errBad }
+func (badWriter) Read([]byte) (int, error)  { return 0, errBad }
+
+func TestGroupSaveAndLoadErrors(t *testing.T) {
+	var g Group
+	if err := g.Save(badWriter{}); !errors.Is(err, errBad) {
+		t.Errorf("got %v, want %v", err, errBad)
+	}
+	if err := g.Load(badWriter{}); !errors.Is(err, errBad) {
+		t.Errorf("got %v, want %v", err, errBad)
+	}
+	for _, text := range []string{"", "{", `{"version": 2}`, `{"version": 1, "buckets": 1}`} {
+		if err := g.Load(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), "throttle: load: ") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+// Everything at once: nothing is lost, nothing deadlocks, and all is forgotten in the end.
+func TestGroupRace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		n, shift := 100, 0
+		g := &Group{New: func(path []string) *Limiter {
+			mu.Lock()
+			defer mu.Unlock()
+			return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: n, Burst: n}, {N: 3, Kind: quota.InFlight}}, SlowStart: len(path) == 1}
+		}}
+		stop := make(chan struct{})
+		var wg, rest sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(i), 1))
+				for range 100 {
+					k := random.IntN(40)
+					find := func() *Limiter {
+						mu.Lock()
+						k := k + shift
+						mu.Unlock()
+						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
+					grant, err := g.Acquire(ctx, Claim{Class: Class{"GET", fmt.Sprint("/", k%3)}}, find, func(Forecast) {})
+					if err == nil {
+						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+						switch random.IntN(4) {
+						case 0:
+							grant.Cancel()
+						case 1:
+							grant.Done(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
+						case 2:
+							if grant.Done(Answer{Reading: true}).Open {
+								grant.Close()
+							}
+						default:
+							grant.Done(Answer{})
+						}
+					}
+					cancel()
+				}
+			})
+		}
+		for _, f := range []func(){
+			func() {
+				g.Update(func() bool {
+					mu.Lock()
+					defer mu.Unlock()
+					n, shift = 201-n, shift+1
+					return true
+				})
+			},
+			func() { g.sweepTwice() },
+			func() { g.State() },
+			func() {
+				var b bytes.Buffer
+				if err := errors.Join(g.Save(&b), g.Load(&b)); err != nil {
+					t.Error(err)
+				}
+			},
+		} {
+			rest.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(17 * time.Millisecond):
+						f()
+					}
+				}
+			})
+		}
+		wg.Wait()
+		close(stop)
+		rest.Wait()
+		time.Sleep(time.Hour)
+		for _, s := range g.State() {
+			if s.Waiting != 0 || s.InFlight != 0 || s.Held != 0 || s.Next.Wait != 0 {
+				t.Errorf("%+v", s)
+			}
+		}
+		for range 5 { // one level after the other
+			g.sweepTwice()
+		}
+		if names := buckets(g); len(names) != 0 {
+			t.Errorf("%d buckets are left: %v", len(names), names)
+		}
+	})
+}
+
+func TestGroupAllocates(t *testing.T) {
+	g := &Group{New: perSecond(1 << 30)}
+	l := g.Limiter("a", "b")
+	find := func() *Limiter { return l }
+	for name, test := range map[string]struct {
+		f    func()
+		want float64
+	}{
+		"Limiter": {func() { g.Limiter("a", "b") }, 0},
+		"Acquire and Done": {func() {
+			grant, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			grant.Done(Answer{})
+		}, 0},
+	} {
+		if got := testing.AllocsPerRun(100, test.f); got != test.want {
+			t.Errorf("%s: %v allocations, want %v", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package throttle
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/lease"
+)
+
+// What package adaptive goes by.
+const horizon = lease.Horizon
+
+const (
+	patience    = 5 * time.Second // for which others wait for the answer to a request that went ahead
+	unsaidReset = time.Second     // until when a limit is looked at whose reset is not known
+	maxWindows  = 16
+	enough      = 32 // answers end a slow start
+)
+
+func quotas(t *testing.T, text string) quota.Quotas {
+	t.Helper()
+	qs, err := quota.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return qs
+}
+
+// explicit is a quota with its defaults.
+func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }
+
+// Lasts reports whether the grant holds a slot until its answer was read.
+func (g *Grant) Lasts() bool { return g.holds(quota.InFlight) }
+
+// sheds reports whether failures are taken for refusals.
+func sheds(l *Limiter) bool {
+	root := l.lock()
+	defer l.unlock(root)
+	return l.server.MayRefuse()
+}
+
+// Waiter is a claim in line, in the hands of a test.
+type Waiter = waiter
+
+// Place is a place in line.
+type Place = place
+
+// Join is Acquire in two steps.
+func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
+	g := new(Grant)
+	var p place
+	if c.After != nil {
+		p = c.After.place
+	}
+	w, err := l.join(ctx, &c, p, g, nil)
+	if w != nil || err != nil {
+		g = nil
+	}
+	return g, w, err
+}
+
+// Wait is the second step.
+func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
+	g := new(Grant)
+	if err := w.wait(ctx, g); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Ready is closed when the wait has ended.
+func (w *waiter) Ready() <-chan struct{} { return w.ready }
+
+// Leave takes the claim out of line, and reports whether it was there.
+func (w *waiter) Leave() (waited bool) {
+	root := w.l.lock()
+	defer w.l.unlock(root)
+	w.l.change(root.now(), func() {
+		if waited = w.entries != nil; waited {
+			w.leave()
+			w.l.shrunk()
+		}
+	})
+	return waited
+}
+
+// Idle reports whether forgetting the Limiter loses nothing.
+func (l *Limiter) Idle() bool {
+	root := l.lock()
+	defer l.unlock(root)
+	return l.idle(root.now())
+}
+
+// Release ends what l has in common with others of the tree.
+func (l *Limiter) Release() {
+	root := l.lock()
+	defer l.unlock(root)
+	l.leavePeers(root)
+}
+
+// Freeze has nobody go until thaw is called.
+func (l *Limiter) Freeze() (thaw func()) {
+	root := l.lock()
+	defer l.unlock(root)
+	l.freeze()
+	return l.thaw
+}
+
+// placed is for Claim.After: who asks again there stands at p.
+func placed(p place) *Grant {
+	if p == (place{}) {
+		return nil
+	}
+	return &Grant{place: p}
+}

@@ -1,0 +1,51 @@
+package limit
+
+import (
+	"maps"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// Demand is what one claim asks for, or what several ask for together.
+type Demand struct {
+	Claims int         // how many they are
+	N      int         // in requests
+	Costs  quota.Costs // in other units; nil if in none
+}
+
+// In returns what is asked for of a quota, whose Unit is canonical.
+func (d *Demand) In(q *quota.Quota) int {
+	switch {
+	case q.Unit != "":
+		return d.Costs[q.Unit]
+	case q.Kind.Concurrent():
+		return d.Claims
+	}
+	return d.N
+}
+
+// Add adds what others ask for, sign times.
+func (d *Demand) Add(o *Demand, sign int) {
+	d.Claims += sign * o.Claims
+	d.N += sign * o.N
+	if len(o.Costs) > 0 && d.Costs == nil {
+		d.Costs = quota.Costs{}
+	}
+	for unit, n := range o.Costs {
+		if d.Costs[unit] += sign * n; d.Costs[unit] == 0 {
+			delete(d.Costs, unit)
+		}
+	}
+}
+
+// Plus returns what d and o ask for together, and leaves both as they are.
+func (d Demand) Plus(o *Demand) Demand {
+	if d.Claims == 0 {
+		return *o
+	}
+	if len(o.Costs) > 0 {
+		d.Costs = maps.Clone(d.Costs)
+	}
+	d.Add(o, 1)
+	return d
+}

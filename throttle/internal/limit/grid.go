@@ -1,0 +1,151 @@
+package limit
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Grid counts what goes in windows of the wall clock: N in each (quota.ClockWindow), or, as an
+// estimate (quota.EstimatedWindow), N in the last Per, where what went in that time is taken to
+// be what went in the running window and a share of what went in the window before it.
+type Grid struct {
+	steady
+	Counts
+
+	kind quota.Kind
+	n    int64
+	per  time.Duration
+	wall int64 // the wall clock at instant 0, in nanoseconds since 1970
+}
+
+// Counts are what went in two windows that follow one another.
+type Counts struct {
+	Start    monotime.Time // of the window in which something went last
+	Current  int64         // went in that window
+	Previous int64         // went in the window before it
+	Last     monotime.Time // when something went last
+}
+
+// NewGrid returns the limit of a quota of one of the two kinds.
+func NewGrid(q quota.Quota, wall int64) *Grid {
+	return &Grid{kind: q.Kind, n: int64(q.N), per: q.Per, wall: wall}
+}
+
+// Estimates reports whether the window before the running one counts, too.
+func (g *Grid) Estimates() bool { return g.kind == quota.EstimatedWindow }
+
+// N returns how many tokens are granted in a window.
+func (g *Grid) N() int64 { return g.n }
+
+// SetN changes how many tokens are granted in a window, and nothing else.
+func (g *Grid) SetN(n int) { g.n = int64(n) }
+
+// at returns the window of t, what went in it, and in the one before it. Where each window is
+// counted by itself, none begins before the latest one in which something went.
+func (g *Grid) at(t monotime.Time) (start monotime.Time, current, previous int64) {
+	start = t.Tick(g.per, g.wall)
+	if !g.Estimates() && g.Current > 0 {
+		start = max(start, g.Start)
+	}
+	switch start.Sub(g.Start) {
+	case 0:
+		return start, g.Current, g.Previous
+	case g.per:
+		return start, 0, g.Current
+	}
+	return start, 0, 0
+}
+
+// When implements Limit. What is ahead goes token by token.
+func (g *Grid) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+	if tokens(n) > g.n {
+		return t, false
+	}
+	// What was due at t may go later, after others that went after t (see Take).
+	now := max(t, g.Last)
+	if g.Estimates() {
+		at := g.estimate(now, tokens(ahead), tokens(n))
+		if at == now {
+			return t, true
+		}
+		return at, true
+	}
+	start, current, _ := g.at(now)
+	return packed(t, start, g.per, max(g.n-current, 0), g.n, tokens(ahead), tokens(n))
+}
+
+// estimate takes what is ahead to go as fast as the estimate can fall: by the larger of N and
+// the counts in Per.
+func (g *Grid) estimate(now monotime.Time, ahead, n int64) (at monotime.Time) {
+	start, current, previous := g.at(now)
+	at = now
+	for end, c, p := start.Add(g.per), current, previous; ; end, c, p = end.Add(g.per), 0, c {
+		if d := within(g.per, p, g.n-n-c); d > 0 {
+			at = max(at, end.Add(-d))
+			break
+		}
+	}
+	if ahead > 0 {
+		left := start.Add(g.per).Sub(now).Seconds() / g.per.Seconds()
+		room := float64(g.n) + 0.5 - float64(current) - float64(previous)*left
+		speed := float64(max(g.n, current, previous)) / g.per.Seconds()
+		missing := float64(ahead) + float64(n) - room
+		at = max(at, now.Add(monotime.Seconds(missing/speed*(1-1e-9)))) // not later by rounding
+	}
+	return at
+}
+
+// within returns for how long, at the end of a window, the share of count by which the window
+// before it overlaps the last per is rounded to room or less: the greatest whole number of
+// nanoseconds below per·(room + 1/2)/count. It is reckoned in 128 bits, so that no instant is
+// off by a rounding error.
+func within(per time.Duration, count, room int64) time.Duration {
+	switch {
+	case room < 0:
+		return 0
+	case count <= room:
+		return per
+	}
+	hi, lo := bits.Mul64(uint64(per), 2*uint64(room)+1)
+	lo, borrow := bits.Sub64(lo, 1, 0)
+	d, _ := bits.Div64(hi-borrow, lo, 2*uint64(count))
+	return time.Duration(d)
+}
+
+// Take implements Limit.
+func (g *Grid) Take(_, now monotime.Time, n int) {
+	g.Start, g.Current, g.Previous = g.at(now)
+	g.Current += tokens(n)
+	g.Last = now
+}
+
+// Give implements Limit.
+func (g *Grid) Give(_, went monotime.Time, n int) {
+	switch {
+	case went >= g.Start:
+		g.Current = max(g.Current-tokens(n), 0)
+	case went >= g.Start.Add(-g.per):
+		g.Previous = max(g.Previous-tokens(n), 0)
+	}
+}
+
+// Idle implements Limit.
+func (g *Grid) Idle(now monotime.Time) bool {
+	_, current, previous := g.at(now)
+	return current == 0 && (previous == 0 || !g.Estimates())
+}
+
+// Set implements Limit. It leaves what was charged in the window that runs and in the one
+// before it, whatever their length becomes.
+func (g *Grid) Set(now monotime.Time, q quota.Quota) bool {
+	if q.N == 0 || q.Kind != g.kind {
+		return false
+	}
+	_, current, previous := g.at(now)
+	g.n, g.per = int64(q.N), q.Per
+	g.Start, g.Current, g.Previous = now.Tick(g.per, g.wall), current, previous
+	return true
+}

@@ -1,0 +1,90 @@
+package limit
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// TestKindsWhenIsExact asks limits of all kinds at random instants, and charges and
+// gives back: when is the first nanosecond at which the definition has room.
+func TestKindsWhenIsExact(t *testing.T) {
+	needs64(t)
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for _, q := range definition.Windowed(r) {
+			cells := cmp.Or(q.Cells, 10)
+			q.Per += time.Duration(r.IntN(1000) / cells * cells)
+			h := &definition.History{Quota: q, Unit: 1, Wall: r.IntN(1e9)}
+			whenIsExact(t, r, New(explicit(q), int64(h.Wall)), h)
+		}
+	}
+}
+
+func whenIsExact(t *testing.T, r *rand.Rand, l Limit, h *definition.History) {
+	t.Helper()
+	now, per := 0, h.Per()
+	for range 200 {
+		if r.IntN(3) == 0 {
+			now += r.IntN(1 + per>>r.IntN(8))
+		}
+		n := 1 + r.IntN(1+h.Quota.N>>r.IntN(3))
+		at, ok := l.When(monotime.Time(now), 0, n)
+		if ok != (n <= h.Quota.N) {
+			t.Fatalf("%v: of %d, when says %v", h.Quota, n, ok)
+		}
+		if !ok {
+			continue
+		}
+		room := func(at int) bool { return h.Used(at)+n <= h.Quota.N }
+		if !room(int(at)) || int(at) > now && room(int(at)-1) || int(at) < now {
+			t.Fatalf("%v: at %d, %d may go at %d; by definition: %v, a moment before: %v\n%v",
+				h.Quota, now, n, at, room(int(at)), room(int(at)-1), h.Went)
+		}
+		switch r.IntN(4) {
+		case 0:
+		case 1:
+			if len(h.Went) > 0 {
+				i := len(h.Went) - 1 - r.IntN(min(len(h.Went), 4))
+				c := h.Went[i]
+				if went, alike := h.Without(c); alike {
+					l.Give(monotime.Time(now), monotime.Time(c.At), c.N)
+					h.Went = went
+				}
+			}
+		default:
+			now = int(at)
+			l.Take(at, at, n)
+			h.Went = append(h.Went, definition.Charge{At: now, N: n})
+			if len(h.Went) > 60 { // more than Per ago
+				h.Forget(now)
+			}
+		}
+		if idle := l.Idle(monotime.Time(now)); idle && h.Used(now) > 0 {
+			t.Fatalf("%v: idle, and %d are used", h.Quota, h.Used(now))
+		}
+	}
+	until := now + 4*per
+	for l.Take(monotime.Time(now), monotime.Time(now), 1); !l.Idle(monotime.Time(now)); now += per / 4 {
+		if now > until {
+			t.Fatalf("%v: never idle", h.Quota)
+		}
+	}
+}
+
+// needs64 skips tests whose model reckons in int.
+func needs64(t *testing.T) {
+	t.Helper()
+	if strconv.IntSize < 64 {
+		t.Skip("nanoseconds need 64 bits")
+	}
+}
+
+// explicit is a quota with its defaults.
+func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }

@@ -1,0 +1,244 @@
+package limit
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Stack is the limits of a bucket's quotas, which are enforced together: a claim goes when all
+// of them grant it at the same instant. If a share is reserved for urgent claims, there is a
+// second limit for each quota: what is left of it to the other claims, which draw on both.
+type Stack []entry
+
+// entry is one quota.
+type entry struct {
+	quota      *quota.Quota // with all defaults written out
+	all        Limit        // nil if the quota is no limit
+	unreserved Limit        // what is left to claims that are not urgent; nil if nothing is reserved
+}
+
+// Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its
+// limits; of the others each takes over those of one of the same kind and unit, that at its
+// own place first. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
+func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64) {
+	made, old := make(Stack, len(qs)), slices.Clone(*s)
+	var left quota.Quotas
+	if reserve > 0 {
+		left = Unreserved(qs, reserve)
+	}
+	takeOver := func(i, from int, same bool) {
+		e := &made[i]
+		if e.all != nil || from >= len(old) || old[from].all == nil {
+			return
+		}
+		o := &old[from]
+		alike := qs[i] == *o.quota || !same && qs[i].Unit == o.quota.Unit
+		if !alike || !o.all.Set(now, qs[i]) {
+			return
+		}
+		e.all, o.all = o.all, nil
+		if left != nil && o.unreserved.Set(now, left[i]) {
+			e.unreserved = o.unreserved
+		}
+	}
+	for _, same := range [...]bool{true, false} {
+		for i := range made {
+			takeOver(i, i, same)
+		}
+		for i := range made {
+			for from := range old {
+				takeOver(i, from, same)
+			}
+		}
+	}
+	for i := range made {
+		made[i].quota = &qs[i]
+		if made[i].all == nil {
+			made[i].all = New(qs[i], wall)
+		}
+		if left != nil && made[i].unreserved == nil {
+			made[i].unreserved = New(left[i], wall)
+		}
+	}
+	*s = made
+}
+
+// cost is what d costs of the quota, zero if that is no limit.
+func (e *entry) cost(d *Demand) int {
+	if e.all == nil {
+		return 0
+	}
+	return d.In(e.quota)
+}
+
+// take charges n.
+func (e *entry) take(due, now monotime.Time, n int, urgent bool) {
+	e.all.Take(due, now, n)
+	if !urgent && e.unreserved != nil {
+		e.unreserved.Take(due, now, n)
+	}
+}
+
+// give takes n back.
+func (e *entry) give(now, went monotime.Time, n int, urgent bool) {
+	e.all.Give(now, went, n)
+	if !urgent && e.unreserved != nil {
+		e.unreserved.Give(now, went, n)
+	}
+}
+
+// Limits are all limits of the stack.
+func (s Stack) Limits() iter.Seq[Limit] {
+	return func(yield func(Limit) bool) {
+		for i := range s {
+			for _, l := range [...]Limit{s[i].all, s[i].unreserved} {
+				if l != nil && !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Open reports whether d may go now.
+func (s Stack) Open(now monotime.Time, d *Demand, urgent bool) bool {
+	for i := range s {
+		e := &s[i]
+		n := e.cost(d)
+		if n == 0 {
+			continue
+		}
+		if !opens(e.all, now, 0, n) || !urgent && e.unreserved != nil && !opens(e.unreserved, now, 0, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// OpenForAll reports whether all claims that d sums up, none of them urgent, may go now, one
+// after the other.
+func (s Stack) OpenForAll(now monotime.Time, d *Demand) bool {
+	for i := range s {
+		e := &s[i]
+		n := e.cost(d)
+		if n == 0 {
+			continue
+		}
+		if !opens(e.all, now, n-1, 1) || e.unreserved != nil && !opens(e.unreserved, now, n-1, 1) {
+			return false
+		}
+	}
+	return true
+}
+
+func opens(l Limit, now monotime.Time, ahead, n int) bool {
+	at, ok := l.When(now, ahead, n)
+	return ok && at <= now
+}
+
+// Due returns from, or what comes later because of the quotas, or because of what is left of
+// them to claims that are not urgent. Some waits end with an answer, and nobody knows when
+// that comes: to set a timer, the longest time counts for which answers are waited for; for a
+// projection, which is optimistic, they do not count.
+func (s Stack) Due(from Due, ahead, d *Demand, unreserved, optimist bool) Due {
+	due := from
+	for i := range s {
+		e := &s[i]
+		n := e.cost(d)
+		if n == 0 {
+			continue
+		}
+		l := e.all
+		if unreserved {
+			if l = e.unreserved; l == nil {
+				continue
+			}
+		}
+		at, ok := l.When(from.At, ahead.In(e.quota), n)
+		switch {
+		case !ok:
+			due = due.later(at, e.quota)
+			due.Cost, due.Never = n, true
+			return due
+		case at <= due.At:
+		case e.quota.Kind.Concurrent() && optimist:
+			if due.Cause == "" {
+				due.Cause, due.Quota = CauseOf(e.quota), e.quota.Name
+			}
+		default:
+			due = due.later(at, e.quota)
+		}
+	}
+	return due
+}
+
+// Take charges d, which was due at an instant and goes now.
+func (s Stack) Take(due, now monotime.Time, d *Demand, urgent bool) {
+	for i := range s {
+		if n := s[i].cost(d); n > 0 {
+			s[i].take(due, now, n, urgent)
+		}
+	}
+}
+
+// Settle charges more now, and gives back less. What is under way is what it is.
+func (s Stack) Settle(now monotime.Time, more quota.Costs, less []Part, urgent bool) {
+	for i := range s {
+		e := &s[i]
+		if e.all == nil || e.quota.Kind.Concurrent() {
+			continue
+		}
+		unit := UnitName(e.quota)
+		for _, p := range less {
+			if n := p.Cost[unit]; n > 0 {
+				e.give(now, p.At, n, urgent)
+			}
+		}
+		if n := more[unit]; n > 0 {
+			e.take(now, now, n, urgent)
+		}
+	}
+}
+
+// Part is what was charged at an instant, requests among the costs.
+type Part struct {
+	At   monotime.Time
+	Cost quota.Costs
+}
+
+// UnitName is the unit of a quota as Costs name it.
+func UnitName(q *quota.Quota) string {
+	if q.Unit == "" {
+		return quota.Requests
+	}
+	return q.Unit
+}
+
+// Slot is what a grant holds of a limit on what is under way.
+type Slot struct {
+	Kind quota.Kind
+	of   Limit
+	n    int
+}
+
+// Free gives the slot back.
+func (s *Slot) Free() { s.of.Give(0, 0, s.n) }
+
+// Slots appends what d holds once it is taken.
+func (s Stack) Slots(slots []Slot, d *Demand, urgent bool) []Slot {
+	for i := range s {
+		e := &s[i]
+		n := e.cost(d)
+		if n == 0 || !e.quota.Kind.Concurrent() {
+			continue
+		}
+		slots = append(slots, Slot{e.quota.Kind, e.all, n})
+		if !urgent && e.unreserved != nil {
+			slots = append(slots, Slot{e.quota.Kind, e.unreserved, n})
+		}
+	}
+	return slots
+}

@@ -1,0 +1,48 @@
+package limit
+
+import (
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/warmup"
+)
+
+// warm is a bucket that warms up: Guava's SmoothWarmingUp. What is stored while idling makes
+// the next tokens dearer, and a request's cost is paid by the one after it.
+type warm struct {
+	ramp  warmup.Ramp
+	quota quota.Quota
+}
+
+func newWarm(q quota.Quota) *warm {
+	return &warm{ramp: warmup.Ramp{Rate: perSecond(q), WarmUp: q.WarmUp, ColdFactor: q.ColdFactor}, quota: q}
+}
+
+// When implements Limit. Whatever is asked for may go when the debt before it is paid.
+func (w *warm) When(t monotime.Time, ahead, _ int) (monotime.Time, bool) {
+	return t.Add(min(w.ramp.After(t.Std(), ahead).Sub(t.Std()), monotime.Longest)), true
+}
+
+// Take implements Limit.
+func (w *warm) Take(due, _ monotime.Time, n int) { w.ramp.Reserve(due.Std(), n) }
+
+// Give implements Limit.
+func (w *warm) Give(now, _ monotime.Time, n int) { w.ramp.Return(now.Std(), n) }
+
+// Idle implements Limit.
+func (w *warm) Idle(now monotime.Time) bool { return w.ramp.Idle(now.Std()) }
+
+// Cool implements Limit.
+func (w *warm) Cool(now monotime.Time) { w.ramp.Chill(now.Std()) }
+
+// Busy implements Limit.
+func (w *warm) Busy(from, until monotime.Time) { w.ramp.Busy(from.Std(), until.Std()) }
+
+// Set implements Limit.
+func (w *warm) Set(now monotime.Time, q quota.Quota) bool {
+	if q.N == 0 || q.Kind != quota.TokenBucket || q.WarmUp != w.quota.WarmUp || q.ColdFactor != w.quota.ColdFactor {
+		return false
+	}
+	w.ramp.SetRate(now.Std(), perSecond(q))
+	w.quota = q
+	return true
+}

@@ -1,0 +1,167 @@
+package slot
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// Bucket is the ledger of a quota.TokenBucket. With T = Per/N and τ = Burst·T − late, a slot
+// of n may be at s ≥ full + n·T − τ, and then the bucket is full again n·T after the later of
+// full and s.
+type Bucket struct {
+	quota     quota.Quota
+	per       time.Duration // in which N come back
+	tolerance time.Duration // τ
+	soon      time.Duration
+
+	full  monotime.Time // when it is full again, but for slots in far
+	order monotime.Time // the last slot that is not in far: no later one is before
+	peaks limit.Peaks[time.Duration]
+	far   []farSlot // slots that are not soon, in their order
+}
+
+// farSlot is a slot before which there may be others.
+type farSlot struct {
+	at monotime.Time
+	n  int
+}
+
+// mostFar bounds how many far slots are remembered.
+const mostFar = 64
+
+// Set implements Ledger. Where the burst is too small for being late, T is longer.
+func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
+	b.quota, b.per, b.soon = q, q.Per, 2*horizon
+	b.tolerance = b.Work(q.Burst) - late
+	if b.tolerance < b.Work(1) {
+		b.per += monotime.Scale(q.Per, int64(late), int64(max(q.Per, time.Second)))
+		b.tolerance = b.Work(1)
+	}
+}
+
+// Work returns how long n take to come back.
+func (b *Bucket) Work(n int) time.Duration {
+	return monotime.Scale(b.per, min(int64(n), quota.MaxN), int64(b.quota.N))
+}
+
+// ahead is how long before the bucket is full n may go.
+func (b *Bucket) ahead(n int) time.Duration {
+	if b.quota.Debt {
+		n = min(n, b.quota.Burst)
+	}
+	return b.tolerance - b.Work(n)
+}
+
+// When implements Ledger.
+func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
+	full, order := b.full, b.order
+	for k := 0; ; k++ {
+		s := max(t, order, full.Add(-b.ahead(n)))
+		if k == len(b.far) {
+			return s
+		}
+		if f := b.far[k]; s <= f.at && b.bears(max(full, s).Add(b.Work(n)), k) {
+			return s
+		}
+		order = b.far[k].at
+		full = max(full, order).Add(b.Work(b.far[k].n))
+	}
+}
+
+// bears reports whether the far slots from the k-th on remain right if the bucket is full again
+// at full, before them.
+func (b *Bucket) bears(full monotime.Time, k int) bool {
+	for _, f := range b.far[k:] {
+		if f.at < full.Add(-b.ahead(f.n)) {
+			return false
+		}
+		full = max(full, f.at).Add(b.Work(f.n))
+	}
+	return true
+}
+
+// Take implements Ledger.
+func (b *Bucket) Take(now, slot monotime.Time, n int) {
+	if slot.Sub(now) > b.soon && len(b.far) < mostFar {
+		i := sort.Search(len(b.far), func(i int) bool { return b.far[i].at > slot })
+		b.far = slices.Insert(b.far, i, farSlot{slot, n})
+		return
+	}
+	b.settle(slot)
+	b.charge(slot, n)
+	b.settle(now.Add(b.soon))
+}
+
+// settle has the far slots up to t be in order.
+func (b *Bucket) settle(t monotime.Time) {
+	n := 0
+	for ; n < len(b.far) && b.far[n].at <= t; n++ {
+		b.charge(b.far[n].at, b.far[n].n)
+	}
+	b.far = slices.Delete(b.far, 0, n)
+}
+
+func (b *Bucket) charge(slot monotime.Time, n int) {
+	b.peaks.Note(slot, max(b.full.Sub(slot), 0), 1)
+	b.full, b.order = max(b.full, slot).Add(b.Work(n)), max(b.order, slot)
+}
+
+// Overdraw implements Ledger.
+func (b *Bucket) Overdraw(now monotime.Time, n int) { b.charge(max(now, b.order), n) }
+
+// Give implements Ledger.
+func (b *Bucket) Give(now, slot monotime.Time, n int) {
+	for i := range b.far {
+		if f := &b.far[i]; f.at == slot {
+			part := min(n, f.n)
+			f.n, n = f.n-part, n-part
+		}
+	}
+	b.far = slices.DeleteFunc(b.far, func(f farSlot) bool { return f.n == 0 })
+	if n == 0 {
+		return
+	}
+	if d := b.peaks.Refund(slot, b.Work(n), b.full.Sub(now)); d > 0 {
+		b.full = b.full.Add(-d)
+	}
+}
+
+// AssumeUsed implements Ledger.
+func (b *Bucket) AssumeUsed(t monotime.Time) { b.full = t.Add(b.tolerance) }
+
+// Append implements Ledger.
+func (b *Bucket) Append(to []byte) []byte {
+	to = varint.Append(varint.Append(to, b.full), b.order)
+	to = varint.Append(to, b.peaks.Len())
+	for at, room := range b.peaks.All() {
+		to = varint.Append(varint.Append(to, at), room)
+	}
+	to = varint.Append(to, len(b.far))
+	for _, f := range b.far {
+		to = varint.Append(varint.Append(to, f.at), f.n)
+	}
+	return to
+}
+
+// Restore implements Ledger.
+func (b *Bucket) Restore(r *varint.Reader) {
+	b.full, b.order = r.Time(), r.Time()
+	for range r.Len() {
+		at := r.Time()
+		b.peaks.Note(at, time.Duration(r.Int(0, int64(monotime.Longest))), 1)
+	}
+	for range r.Len() {
+		f := farSlot{r.Time(), int(r.Int(1, min(quota.MaxN, math.MaxInt)))}
+		if n := len(b.far); n > 0 && f.at < b.far[n-1].at {
+			r.Fail()
+		}
+		b.far = append(b.far, f)
+	}
+}

@@ -1,0 +1,55 @@
+package slot
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// What a store reckons with is a cost: how much of each of the quotas.
+
+// Add adds o to c, sign times.
+func Add(c, o []int, sign int) {
+	for i := range o {
+		c[i] += sign * o[i]
+	}
+}
+
+// Suffices reports whether c is enough for o.
+func Suffices(c, o []int) bool {
+	for i := range o {
+		if c[i] < o[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Empty reports whether nothing costs anything.
+func Empty(c []int) bool {
+	for _, n := range c {
+		if n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Total is the sum of a cost.
+func Total(c []int) (n int) {
+	for i := range c {
+		n += c[i]
+	}
+	return n
+}
+
+// Work is the time in which a cost comes back: the longest of all quotas.
+func Work(qs quota.Quotas, cost []int) (d time.Duration) {
+	for i, n := range cost {
+		if n > 0 && i < len(qs) {
+			d = max(d, monotime.Scale(qs[i].Per, int64(n), int64(qs[i].N)))
+		}
+	}
+	return d
+}

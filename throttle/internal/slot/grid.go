@@ -1,0 +1,145 @@
+package slot
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// grid is the ledger of windows of the clock, quota.ClockWindow and quota.EstimatedWindow. There
+// are no slots in the last late of a window, so that what is sent late is sent in the same
+// window.
+type grid struct {
+	latest *limit.Grid
+	early  *limit.Grid   // what was before the slots of a later window; nil before there were any
+	until  monotime.Time // the end of the window of early
+
+	wall      int64
+	per, late time.Duration
+}
+
+func newGrid(q quota.Quota, wall int64) *grid {
+	return &grid{latest: limit.NewGrid(q, wall), wall: wall}
+}
+
+// Set implements Ledger.
+func (g *grid) Set(q quota.Quota, late, _ time.Duration) {
+	g.per, g.late = q.Per, late
+	g.latest.SetN(q.N)
+	if g.early != nil {
+		g.early.SetN(q.N)
+	}
+}
+
+// When implements Ledger.
+func (g *grid) When(t monotime.Time, n int) monotime.Time {
+	if t < g.until {
+		s, _ := g.early.When(t, 0, n)
+		if s = max(s, g.early.Last); s.Add(g.late) < g.until && g.bears(n) {
+			return s
+		}
+	}
+	for t = max(t, g.latest.Last); ; {
+		t, _ = g.latest.When(t, 0, n)
+		end := t.Tick(g.per, g.wall).Add(g.per)
+		if t.Add(g.late) < end {
+			return t
+		}
+		t = end
+	}
+}
+
+// bears reports whether what was handed out after until remains right if n are added before it:
+// for an estimate, surely if what is in both windows is no more than N.
+func (g *grid) bears(n int) bool {
+	if !g.latest.Estimates() {
+		return true
+	}
+	next := g.latest.Current // of the window that begins at until
+	switch g.latest.Start {
+	case g.until:
+	case g.until.Add(g.per):
+		next = g.latest.Previous
+	default:
+		return false // it is not known
+	}
+	return g.early.Current+next+min(int64(n), quota.MaxN) <= g.latest.N()
+}
+
+// Take implements Ledger.
+func (g *grid) Take(now, slot monotime.Time, n int) {
+	if slot < g.until {
+		g.early.Take(slot, slot, n)
+		if g.latest.Start == g.until {
+			g.latest.Previous += min(int64(n), quota.MaxN)
+		}
+		return
+	}
+	if end := now.Tick(g.per, g.wall).Add(g.per); slot >= end && g.until <= now {
+		early := *g.latest
+		g.early, g.until = &early, end
+	}
+	g.latest.Take(slot, slot, n)
+}
+
+// Overdraw implements Ledger.
+func (g *grid) Overdraw(now monotime.Time, n int) {
+	last := g.latest.Last
+	if now < g.until {
+		last = g.early.Last
+	}
+	g.Take(now, max(now, last), n)
+}
+
+// Give implements Ledger.
+func (g *grid) Give(now, slot monotime.Time, n int) {
+	if slot < g.until {
+		g.early.Give(now, slot, n)
+	}
+	g.latest.Give(now, slot, n)
+}
+
+// AssumeUsed implements Ledger. The part of N is used up that is over of the window, and all of
+// N in the window before it.
+func (g *grid) AssumeUsed(t monotime.Time) {
+	start, n := t.Tick(g.per, g.wall), g.latest.N()
+	used := int64(monotime.Scale(time.Duration(n), int64(t.Sub(start)), int64(g.per)))
+	g.latest.Counts = limit.Counts{Start: start, Current: used, Previous: n, Last: t}
+}
+
+// Append implements Ledger.
+func (g *grid) Append(to []byte) []byte {
+	to = appendCounts(varint.Append(to, g.until), &g.latest.Counts)
+	to = varint.AppendBool(to, g.early != nil)
+	if g.early != nil {
+		to = appendCounts(to, &g.early.Counts)
+	}
+	return to
+}
+
+func appendCounts(to []byte, c *limit.Counts) []byte {
+	to = varint.Append(varint.Append(to, c.Start), c.Last)
+	return varint.Append(varint.Append(to, c.Current), c.Previous)
+}
+
+// Restore implements Ledger.
+func (g *grid) Restore(r *varint.Reader) {
+	g.until = r.Time()
+	readCounts(r, &g.latest.Counts)
+	if r.Bool() {
+		early := *g.latest
+		readCounts(r, &early.Counts)
+		g.early = &early
+	} else if g.until != 0 {
+		r.Fail()
+	}
+}
+
+func readCounts(r *varint.Reader, c *limit.Counts) {
+	c.Start, c.Last = r.Time(), r.Time()
+	c.Current, c.Previous = r.Int(0, math.MaxInt64/4), r.Int(0, math.MaxInt64/4)
+}

@@ -1,0 +1,67 @@
+// Package slot has the ledgers of instants that are still to come. Where processes share a
+// quota, a store hands out slots: the right to send so much from an instant on. A [Ledger] is
+// the arithmetic of one quota for that, as a limit.Limit is for what goes now.
+//
+// A slot may be far ahead, of another quota or since it is large. What is there until then is
+// not lost: later slots may come before it, where all that was handed out remains right.
+//
+// In come instants, quotas with all defaults written out, and costs; out come the instants of
+// slots. The package has no clock, and knows nothing of members, of what they have in hand,
+// and of how they reach a store.
+package slot
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// A Ledger is the arithmetic of one quota whose slots are handed out ahead of their time.
+type Ledger interface {
+	// When returns the earliest instant, not before t, for a slot of n. It changes nothing.
+	When(t monotime.Time, n int) monotime.Time
+
+	// Take charges a slot that When returned at now.
+	Take(now, slot monotime.Time, n int)
+
+	// Overdraw charges what goes at now, whatever is there.
+	Overdraw(now monotime.Time, n int)
+
+	// Give takes back n of a slot that were not used.
+	Give(now, slot monotime.Time, n int)
+
+	// Set changes the numbers of the quota. A slot may be used until late after it. Those
+	// that are no more than twice the horizon ahead are soon.
+	Set(q quota.Quota, late, horizon time.Duration)
+
+	// AssumeUsed makes a new ledger one that was used evenly up to t.
+	AssumeUsed(t monotime.Time)
+
+	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a
+	// new ledger of the same quota.
+	Append(b []byte) []byte
+	Restore(r *varint.Reader)
+}
+
+// New returns the ledger of q. The wall clock was at wall, in nanoseconds since 1970, at
+// instant 0.
+func New(q quota.Quota, late, horizon time.Duration, wall int64) Ledger {
+	var l Ledger
+	switch {
+	case q.Kind == quota.TokenBucket:
+		l = &Bucket{}
+	case q.Kind.OnClock():
+		l = newGrid(q, wall)
+	default:
+		l = &window{}
+	}
+	l.Set(q, late, horizon)
+	return l
+}
+
+// Compatible reports whether two quotas can have the same ledger, one after the other.
+func Compatible(p, q *quota.Quota) bool {
+	return p.Kind == q.Kind && p.Unit == q.Unit && (!p.Kind.OnClock() || p.Per == q.Per)
+}

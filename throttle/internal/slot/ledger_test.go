@@ -1,0 +1,214 @@
+package slot
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+const (
+	late    = 20 * time.Millisecond
+	horizon = 500 * time.Millisecond
+)
+
+// slot is one that was handed out.
+type handed struct {
+	at monotime.Time
+	n  int
+}
+
+// play has slots of random sizes be handed out at random instants, and some of them come back,
+// and returns what was kept. If copied, the ledger is written to bytes and read again after
+// each step.
+func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (slots []handed) {
+	t.Helper()
+	l := New(q, late, horizon, wall)
+	now := monotime.Time(1)
+	for range 150 {
+		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4 + 1)))
+		n := 1 + r.IntN(min(q.Most(), 1+r.IntN(min(q.Most(), 40))))
+		switch i := len(slots) - 1 - r.IntN(len(slots)+1); {
+		case i >= 0 && r.IntN(4) == 0 && (slots[i].at < now || slots[i].at.Sub(now) > 2*horizon):
+			l.Give(now, slots[i].at, slots[i].n)
+			slots = slices.Delete(slots, i, i+1)
+		default:
+			at := l.When(now, n)
+			if at < now {
+				t.Fatalf("%v: at %d a slot at %d", q, now, at)
+			}
+			if again := l.When(now, n); again != at {
+				t.Fatalf("%v: a slot at %d, and then at %d: asking changed something", q, at, again)
+			}
+			l.Take(now, at, n)
+			slots = append(slots, handed{at, n})
+		}
+		if copied {
+			l = reread(t, l, q, wall)
+		}
+	}
+	return slots
+}
+
+func reread(t *testing.T, l Ledger, q quota.Quota, wall int64) Ledger {
+	t.Helper()
+	read, r := New(q, late, horizon, wall), varint.NewReader(l.Append(nil))
+	if read.Restore(r); r.Err() != nil || !r.Empty() {
+		t.Fatalf("%v: %v, all was read: %v", q, r.Err(), r.Empty())
+	}
+	return read
+}
+
+func kinds(t *testing.T) quota.Quotas {
+	t.Helper()
+	qs, err := quota.Parse("50/s burst 3, 20/s burst 20, 7/3s burst 2, 3/s burst 5 debt, 20/s window, 20/s window grid, " +
+		"20/s estimate, 20/s log, 20/s sliding, 30/2s sliding 4, 100/s burst 300, 10/m log, 10/m estimate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return qs.Explicit()
+}
+
+// TestLedgersAgainstDefinition: whatever is sent from the slots that were kept, on time or late,
+// each kind holds by its definition.
+func TestLedgersAgainstDefinition(t *testing.T) {
+	for _, q := range kinds(t) {
+		for seed := range uint64(40) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			start := time.Unix(0, r.Int64N(1e18))
+			slots := play(t, r, q, start.UnixNano(), false)
+			for range 20 {
+				turn := slots[r.IntN(len(slots))].at // the worst is what goes late up to some instant, and on time after it
+				sent := make([]definition.Sent, len(slots))
+				for i, s := range slots {
+					sent[i] = definition.Sent{At: time.Duration(s.at), N: s.n}
+					if s.at < turn {
+						sent[i].At += late
+					}
+				}
+				slices.SortStableFunc(sent, func(a, b definition.Sent) int { return cmp.Compare(a.At, b.At) })
+				if err := definition.Check(q, start, late, sent); err != nil && !q.Debt {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+		}
+	}
+}
+
+// TestLedgersAsBytes: a ledger that was written and read again goes on as one that was not.
+func TestLedgersAsBytes(t *testing.T) {
+	for _, q := range kinds(t) {
+		for seed := range uint64(20) {
+			kept := play(t, rand.New(rand.NewPCG(seed, 2)), q, 1e18, false)
+			read := play(t, rand.New(rand.NewPCG(seed, 2)), q, 1e18, true)
+			if !slices.Equal(kept, read) {
+				t.Fatalf("%v, seed %d:\n%v\n%v", q, seed, kept, read)
+			}
+		}
+	}
+}
+
+// TestLedgersComeBack: what was taken and comes back is as if it had never been taken.
+func TestLedgersComeBack(t *testing.T) {
+	for _, q := range kinds(t) {
+		l := New(q, late, horizon, 1e18)
+		now := monotime.Time(1).Add(time.Hour)
+		first := l.When(now, 1)
+		l.Take(now, first, 1)
+		l.Give(now, first, 1)
+		if at := l.When(now, 1); at != first {
+			t.Errorf("%v: a slot at %d, and when it came back at %d", q, first, at)
+		}
+	}
+}
+
+// TestLedgersAssumeUsed: a ledger that was used evenly up to an instant has nothing then, or little,
+// and as much a span later as a new one.
+func TestLedgersAssumeUsed(t *testing.T) {
+	for _, q := range kinds(t) {
+		if q.Debt {
+			continue // whatever is asked for goes when the bucket is full
+		}
+		l := New(q, late, horizon, 1e18)
+		now := monotime.Time(1).Add(time.Hour + 600*time.Millisecond)
+		l.AssumeUsed(now)
+		if at := l.When(now, q.Most()); at <= now {
+			t.Errorf("%v: all may go at once", q)
+		}
+		full := now.Add(2*q.Per + time.Duration(q.Burst)*q.Per/time.Duration(q.N))
+		fresh := New(q, late, horizon, 1e18)
+		if at, want := l.When(full, q.Most()), fresh.When(full, q.Most()); at != want {
+			t.Errorf("%v: all may go at %d, want at %d", q, at, want)
+		}
+	}
+}
+
+// TestLedgersOverdraw: what is charged without having been asked for is missing afterwards.
+func TestLedgersOverdraw(t *testing.T) {
+	for _, q := range kinds(t) {
+		l := New(q, late, horizon, 1e18)
+		now := monotime.Time(1)
+		l.Overdraw(now, 2*q.Most()&(1<<20-1))
+		if at := l.When(now, 1); at.Sub(now) < q.Per/time.Duration(2*q.N) {
+			t.Errorf("%v: one more may go in %v", q, at.Sub(now))
+		}
+	}
+}
+
+// TestCompatible: which quotas can have the ledger of another.
+func TestCompatible(t *testing.T) {
+	for text, want := range map[string]bool{
+		"5/s burst 2, 9/m burst 7":         true,
+		"5/s log, 9/m log":                 true,
+		"5/s log, 5/s window":              false,
+		"5/s log, 5 tokens/s log":          false,
+		"5/s window grid, 9/s window grid": true,
+		"5/s window grid, 5/m window grid": false,
+		"5/s estimate, 5/m estimate":       false,
+	} {
+		qs, err := quota.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if qs = qs.Explicit(); Compatible(&qs[0], &qs[1]) != want {
+			t.Errorf("%s: want %v", text, want)
+		}
+	}
+}
+
+// FuzzRestore reads what nobody has written: it may be an error, and is never a panic.
+func FuzzRestore(f *testing.F) {
+	qs, err := quota.Parse("20/s burst 20, 20/s window grid, 20/s estimate, 20/s log, 30/2s sliding 4")
+	if err != nil {
+		f.Fatal(err)
+	}
+	qs = qs.Explicit()
+	for i, q := range qs {
+		l := New(q, late, horizon, 1e18)
+		l.Take(1, l.When(1, 3), 3)
+		l.Take(1, l.When(1, 15), 15)
+		l.Take(1, l.When(1, 18), 18)
+		f.Add(i, l.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, i int, b []byte) {
+		q := qs[uint(i)%uint(len(qs))]
+		l, r := New(q, late, horizon, 1e18), varint.NewReader(b)
+		if l.Restore(r); r.Err() != nil {
+			return
+		}
+		now := monotime.Time(1)
+		for n := 1; n < 20; n += 5 {
+			now = now.Add(300 * time.Millisecond)
+			at := l.When(now, n)
+			l.Take(now, at, n)
+			l.Overdraw(now, n)
+			l.Give(now, at, n)
+		}
+	})
+}

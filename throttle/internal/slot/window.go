@@ -1,0 +1,125 @@
+package slot
+
+import (
+	"math"
+	"sort"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// window is the ledger of a window of what went in the last Per and late: quota.SlidingWindow,
+// quota.SlidingLog and quota.FixedWindow. Slots that are soon are in order, so that it need not
+// remember what has left when they come.
+type window struct {
+	log   limit.Log
+	quota quota.Quota
+	soon  time.Duration
+	order monotime.Time // no slot is before
+}
+
+// Set implements Ledger.
+func (w *window) Set(q quota.Quota, late, horizon time.Duration) {
+	w.quota, w.soon = q, 2*horizon
+	w.log.Per, w.log.Cell = q.Per+late, late
+	if q.Kind == quota.SlidingWindow {
+		w.log.Cell = q.Per / time.Duration(q.Cells)
+	}
+}
+
+// When implements Ledger.
+func (w *window) When(t monotime.Time, n int) monotime.Time {
+	live := w.log.Live()
+	t = max(t, w.order)
+	for {
+		later := sort.Search(len(live), func(i int) bool { return live[i].First > t })
+		if s := w.room(live, t, later, n); s > t {
+			t = s // some that are later may not be then
+		} else if t = w.bears(live, t, later, n); t == s {
+			return t
+		}
+	}
+}
+
+// room returns when, at t or later, so much has left of all up to the later entries that there
+// is room for n.
+func (w *window) room(live []limit.Entry, t monotime.Time, later, n int) monotime.Time {
+	before := w.log.Before(later) + min(int64(n), quota.MaxN) - int64(w.quota.N)
+	if before <= w.log.Before(0) {
+		return t
+	}
+	i := sort.Search(later, func(i int) bool { return live[i].Number >= before })
+	return max(t, live[i].Last.Add(w.log.Per))
+}
+
+// bears returns t if all later entries remain right with n at t, or the first for which it is
+// too much.
+func (w *window) bears(live []limit.Entry, t monotime.Time, later, n int) monotime.Time {
+	for _, e := range live[later:] {
+		if e.First >= t.Add(w.log.Per) {
+			break
+		}
+		i := sort.Search(later, func(i int) bool { return live[i].Last.Add(w.log.Per) > e.First })
+		if e.Number-w.log.Before(i)+min(int64(n), quota.MaxN) > int64(w.quota.N) {
+			return e.Last
+		}
+	}
+	return t
+}
+
+// Take implements Ledger.
+func (w *window) Take(now, slot monotime.Time, n int) {
+	if slot.Sub(now) > w.soon {
+		w.log.Purge(now)
+	} else {
+		w.log.Purge(slot)
+		w.order = max(w.order, slot)
+	}
+	w.log.Insert(slot, n)
+}
+
+// Overdraw implements Ledger.
+func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.order), n) }
+
+// Give implements Ledger.
+func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
+
+// AssumeUsed implements Ledger. What was used comes back in ten parts.
+func (w *window) AssumeUsed(t monotime.Time) {
+	const parts = 10
+	n := int64(w.quota.N)
+	for k := int64(1); k <= parts; k++ {
+		if missing := n*k/parts - w.log.Number(); missing > 0 {
+			w.log.Append(t.Add(-w.log.Per).Add(w.quota.Per*time.Duration(k)/parts), missing)
+		}
+	}
+}
+
+// Append implements Ledger.
+func (w *window) Append(to []byte) []byte {
+	live := w.log.Live()
+	to = varint.Append(varint.Append(varint.Append(to, w.order), w.log.Before(0)), len(live))
+	for _, e := range live {
+		to = varint.Append(varint.Append(varint.Append(to, e.First), e.Last.Sub(e.First)), e.Number)
+	}
+	return to
+}
+
+// Restore implements Ledger.
+func (w *window) Restore(r *varint.Reader) {
+	w.order = r.Time()
+	left := r.Int(0, math.MaxInt64)
+	entries := make([]limit.Entry, r.Len())
+	for i := range entries {
+		e := &entries[i]
+		e.First = r.Time()
+		e.Last = e.First.Add(time.Duration(r.Int(0, int64(monotime.Longest))))
+		e.Number = r.Int(0, math.MaxInt64)
+	}
+	if !w.log.Restore(left, entries) {
+		r.Fail()
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// version is of what AppendBinary writes.
+const version = 1
+
+// AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
+// part of it. The error is always nil.
+func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
+	b = append(b, version)
+	b = varint.Append(b, l.Epoch.UnixNano())
+	b = varint.AppendBool(varint.AppendBool(b, l.known), l.lost)
+	b = varint.Append(varint.Append(b, l.late), l.horizon)
+	b = varint.Append(varint.Append(varint.Append(b, l.last), l.held), l.used)
+	b = varint.Append(b, len(l.quotas))
+	for i := range l.quotas {
+		b = appendQuota(b, &l.quotas[i])
+		b = varint.Append(b, l.since[i])
+		b = l.ledgers[i].Append(b)
+	}
+	b = varint.Append(b, len(l.holes))
+	for _, h := range l.holes {
+		b = varint.Append(varint.Append(b, h.at), len(h.cost))
+		for _, n := range h.cost {
+			b = varint.Append(b, n)
+		}
+	}
+	b = varint.Append(b, len(l.members))
+	for _, name := range slices.Sorted(maps.Keys(l.members)) {
+		m := l.members[name]
+		b = varint.Append(varint.AppendString(b, name), m.serial)
+		b = varint.Append(varint.Append(b, m.active), m.known)
+	}
+	b = varint.Append(b, len(l.stated))
+	for i := range l.stated {
+		b = appendStatement(b, &l.stated[i])
+	}
+	return b, nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (l *Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler: it reads what AppendBinary has written.
+// After an error the Ledger is as it was. What others have changed may be read as something
+// else, but neither panics nor uses memory beyond a small multiple of its length.
+func (l *Ledger) UnmarshalBinary(data []byte) error {
+	if len(data) == 0 || data[0] != version {
+		return fmt.Errorf("store: want a ledger of version %d, not %.8q", version, data)
+	}
+	r := varint.NewReader(data[1:])
+	read := Ledger{Epoch: time.Unix(0, r.Int(math.MinInt64/2, math.MaxInt64/2)), known: r.Bool(), lost: r.Bool()}
+	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
+	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
+	read.last, read.held, read.used = r.Time(), r.Time(), r.Time()
+	for range r.Len() {
+		read.readQuota(r)
+	}
+	for range r.Len() {
+		h := hole{at: r.Time(), cost: make([]int, r.Len())}
+		for i := range h.cost {
+			h.cost[i] = readCount(r)
+		}
+		if n := len(read.holes); n > 0 && h.at <= read.holes[n-1].at {
+			r.Fail()
+		}
+		read.holes = append(read.holes, h)
+	}
+	read.members = map[string]*member{}
+	for range r.Len() {
+		name := r.String()
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Time(), r.Time()}
+	}
+	for range r.Len() {
+		read.readStatement(r)
+	}
+	if r.Err() == nil && !r.Empty() {
+		return errors.New("store: more than a ledger")
+	}
+	if r.Err() != nil {
+		return fmt.Errorf("store: a ledger that cannot be read: %w", r.Err())
+	}
+	*l = read
+	return nil
+}
+
+func appendQuota(b []byte, q *quota.Quota) []byte {
+	b = varint.Append(varint.Append(varint.Append(b, q.Kind), q.N), q.Per)
+	b = varint.Append(varint.Append(b, q.Burst), q.Cells)
+	return varint.AppendString(varint.AppendBool(b, q.Debt), q.Unit)
+}
+
+// readQuota reads a quota and its ledger.
+func (l *Ledger) readQuota(r *varint.Reader) {
+	q := quota.Quota{Kind: quota.Kind(r.Int(0, int64(quota.EstimatedWindow))), N: int(r.Int(1, math.MaxInt))}
+	q.Per = time.Duration(r.Int(1, math.MaxInt64))
+	q.Burst, q.Cells = readCount(r), readCount(r)
+	q.Debt, q.Unit = r.Bool(), r.String()
+	explicit := quota.Quotas{q}.Explicit()[0]
+	explicit.Name = ""
+	if r.Err() != nil || q.Validate() != nil || q != explicit {
+		r.Fail()
+		return
+	}
+	since := r.Time()
+	ledger := slot.New(q, l.late, l.horizon, l.Epoch.UnixNano()-1)
+	ledger.Restore(r)
+	l.quotas, l.ledgers, l.since = append(l.quotas, q), append(l.ledgers, ledger), append(l.since, since)
+}
+
+func appendStatement(b []byte, s *stated) []byte {
+	b = varint.AppendString(varint.AppendString(varint.AppendString(b, s.Name), s.Bucket), s.Unit)
+	b = varint.Append(varint.Append(b, s.Limit), s.Remaining)
+	b = varint.AppendBool(varint.Append(b, s.Reset), s.ResetKnown)
+	b = varint.AppendBool(varint.Append(b, s.Resolution), s.Absolute)
+	return varint.Append(varint.Append(varint.Append(b, s.Skew), s.Window), s.reset)
+}
+
+func (l *Ledger) readStatement(r *varint.Reader) {
+	var s stated
+	s.Name, s.Bucket, s.Unit = r.String(), r.String(), r.String()
+	s.Limit, s.Remaining = int(r.Int(math.MinInt, math.MaxInt)), int(r.Int(math.MinInt, math.MaxInt))
+	s.Reset, s.ResetKnown = readSpan(r), r.Bool()
+	s.Resolution, s.Absolute = readSpan(r), r.Bool()
+	s.Skew, s.Window, s.reset = readSpan(r), readSpan(r), r.Time()
+	l.stated = append(l.stated, s)
+}
+
+func readCount(r *varint.Reader) int { return int(r.Int(0, math.MaxInt)) }
+
+func readSpan(r *varint.Reader) time.Duration {
+	return time.Duration(r.Int(math.MinInt64, math.MaxInt64))
+}

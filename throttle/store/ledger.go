@@ -1,0 +1,300 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+)
+
+// Ledger is one bucket of a store: all that [Store.Exchange] does, at instants that it is told.
+// The zero Ledger is a bucket that nobody has drawn on yet. A Ledger must not be used by
+// several goroutines at once.
+type Ledger struct {
+	// Epoch is what the wall clock was when the clock of the instants was at zero. Windows of
+	// the clock are counted by it. It must not be changed once the Ledger is in use.
+	Epoch time.Time
+
+	known   bool // somebody has drawn on it
+	lost    bool // it is not known, and may have been before
+	quotas  quota.Quotas
+	ledgers []slot.Ledger
+	since   []monotime.Time // of each, if it was lost: no slot is before, since some of then may be about
+	late    time.Duration   // how late a request may go after its slot
+	horizon time.Duration   // of the latest request
+	last    monotime.Time   // the latest slot
+	held    monotime.Time
+	holes   []hole // in their order
+	members map[string]*member
+	stated  []stated
+	used    monotime.Time // when it was asked last
+}
+
+// hole is what came back of a slot.
+type hole struct {
+	at   monotime.Time
+	cost []int
+}
+
+// member is what is known of a member.
+type member struct {
+	serial int64
+	active monotime.Time // until then
+	known  monotime.Time // until then
+}
+
+// stated is what a server said of a limit.
+type stated struct {
+	quota.Statement
+	reset monotime.Time // or when it is forgotten
+}
+
+const (
+	// maxStatements bounds how many limits of a server are remembered.
+	maxStatements = 16
+
+	// activeFor is for how long a member counts after a request, at least.
+	activeFor = 2 * time.Second
+)
+
+// Lose forgets everything. From then on the Ledger is one of which slots may be about: see
+// Store, "What a store forgets".
+func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
+
+// Exchange does what a request says, now: how long after Epoch by a clock that does not jump.
+// Now must not go back from call to call, and must not be negative. It returns the reply, and
+// what there is to tell those who listen, which may be nothing.
+func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News) {
+	t := instant(now)
+	held := l.held
+	lost := l.open(r, t)
+	l.used = t
+	l.fill(t)
+	reply, room := l.exchange(r, t)
+	reply.Lost = reply.Lost || lost
+	news := News{Room: room}
+	if l.held > held {
+		news.Hold = l.held.Sub(t)
+	}
+	l.report(reply, t)
+	return reply, news
+}
+
+// Idle reports whether forgetting the Ledger loses nothing.
+func (l *Ledger) Idle(now time.Duration) bool {
+	t := instant(now)
+	for _, m := range l.members {
+		if m.known > t {
+			return false
+		}
+	}
+	return l.held <= t && t.Sub(max(l.used, l.last)) > 24*time.Hour+2*longestPer(l.quotas)
+}
+
+// instant is how the ledger calls an instant: none is zero.
+func instant(now time.Duration) monotime.Time { return monotime.Time(now) + 1 }
+
+// longestPer is the longest Per.
+func longestPer(qs quota.Quotas) (d time.Duration) {
+	for i := range qs {
+		d = max(d, qs[i].Per)
+	}
+	return d
+}
+
+// open takes over the quotas of a request, and reports whether the bucket may have been lost.
+// A quota of the same kind at the same place keeps its ledger. Of the others, and of all if the
+// bucket was lost, there may be slots about that nobody knows of.
+func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
+	fresh := !l.known && !l.lost
+	lost = l.lost
+	if lost {
+		l.last = now.Add(r.Horizon)
+	}
+	late := l.late
+	for i := range r.Quotas {
+		if r.Quotas[i].Kind.OnClock() {
+			late = min(late, r.Quotas[i].Per/2)
+		}
+	}
+	late = max(late, r.Late)
+	ledgers, since := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
+	for i, q := range r.Quotas {
+		if i < len(l.quotas) && slot.Compatible(&l.quotas[i], &q) {
+			ledgers[i], since[i] = l.ledgers[i], l.since[i]
+			if l.quotas[i] != q || l.late != late || l.horizon != r.Horizon {
+				ledgers[i].Set(q, late, r.Horizon)
+			}
+			continue
+		}
+		ledgers[i] = slot.New(q, late, r.Horizon, l.Epoch.UnixNano()-1)
+		if !fresh {
+			since[i] = max(now.Add(r.Horizon), l.last)
+			ledgers[i].AssumeUsed(since[i])
+		}
+	}
+	l.quotas, l.ledgers, l.since = r.Quotas, ledgers, since
+	l.late, l.horizon = late, r.Horizon
+	l.known, l.lost = true, false
+	return lost
+}
+
+// exchange does what a request says, and reports whether something came back for which those
+// may want to ask again who wait for slots that are far ahead.
+func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
+	m := l.members[r.Member]
+	known := m != nil
+	if !known {
+		m = &member{}
+		maps.DeleteFunc(l.members, func(_ string, m *member) bool { return m.known <= now })
+	}
+	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
+	if known && r.Serial < m.serial {
+		return reply, false
+	}
+	if r.Serial > m.serial {
+		if !reply.Lost {
+			room = l.takeBack(r.Back, now, r.Horizon)
+		}
+		l.overdraw(r.More, now)
+	}
+	if r.Hold > 0 {
+		l.held = max(l.held, now.Add(min(r.Hold, monotime.Longest)))
+	}
+	l.state(r, now)
+	room = room && l.last > now.Add(2*r.Horizon) // else nobody waits for what is far ahead
+	if r.Leave {
+		delete(l.members, r.Member)
+		return reply, room
+	}
+	m.serial = r.Serial
+	m.active = max(m.active, now.Add(max(activeFor, 2*r.Horizon)))
+	if l.members == nil {
+		l.members = map[string]*member{}
+	}
+	l.members[r.Member] = m
+	if last := l.grant(r, reply, now); last != 0 {
+		m.active = max(m.active, last.Add(l.late))
+	}
+	m.known = max(m.active, now.Add(max(longestPer(l.quotas), time.Minute)))
+	return reply, room
+}
+
+// report says how the bucket is.
+func (l *Ledger) report(reply *Reply, now monotime.Time) {
+	reply.Late, reply.Members = l.late, max(l.active(now), 1)
+	reply.Ahead, reply.Hold = max(l.last.Sub(now), 0), max(l.held.Sub(now), 0)
+	for _, w := range l.stated {
+		st := w.Statement
+		if st.ResetKnown {
+			st.Reset = w.reset.Sub(now)
+		}
+		reply.Statements = append(reply.Statements, st)
+	}
+}
+
+// active is how many members are.
+func (l *Ledger) active(now monotime.Time) (n int) {
+	for _, m := range l.members {
+		if m.active > now {
+			n++
+		}
+	}
+	return n
+}
+
+// fill has holes that have passed be as if they had never been handed out. Those of another
+// number of quotas than there are now are lost.
+func (l *Ledger) fill(now monotime.Time) {
+	n := 0
+	for n < len(l.holes) && l.holes[n].at < now {
+		if len(l.holes[n].cost) == len(l.ledgers) {
+			l.give(now, l.holes[n].at, l.holes[n].cost)
+		}
+		n++
+	}
+	l.holes = slices.Delete(l.holes, 0, n)
+}
+
+// takeBack takes back what was not used, and reports whether some of it was of the past.
+func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (room bool) {
+	for _, p := range parts {
+		at := monotime.Time(p.Slot)
+		if len(p.Cost) != len(l.ledgers) {
+			continue // of other quotas
+		}
+		if at < now {
+			l.give(now, at, p.Cost)
+			room = true
+			continue
+		}
+		if at > now.Add(2*horizon) {
+			l.give(now, at, p.Cost) // nothing is in order with it
+			continue
+		}
+		i, found := slices.BinarySearchFunc(l.holes, at, func(h hole, at monotime.Time) int { return cmp.Compare(h.at, at) })
+		switch {
+		case !found:
+			l.holes = slices.Insert(l.holes, i, hole{at, make([]int, len(p.Cost))})
+		case len(l.holes[i].cost) != len(p.Cost):
+			continue
+		}
+		slot.Add(l.holes[i].cost, p.Cost, 1)
+	}
+	return room
+}
+
+// give has a cost at a slot be as if it had never been.
+func (l *Ledger) give(now, at monotime.Time, cost []int) {
+	for i, n := range cost {
+		if n > 0 && i < len(l.ledgers) {
+			l.ledgers[i].Give(now, at, n)
+		}
+	}
+}
+
+// overdraw charges what is sent now, whether it may go or not.
+func (l *Ledger) overdraw(cost []int, now monotime.Time) {
+	if len(cost) != len(l.ledgers) {
+		return
+	}
+	for i, n := range cost {
+		if n > 0 {
+			l.last = max(l.last, now)
+			l.ledgers[i].Overdraw(now, n)
+		}
+	}
+}
+
+// state takes in what a server said.
+func (l *Ledger) state(r *Request, now monotime.Time) {
+	l.stated = slices.DeleteFunc(l.stated, func(w stated) bool { return w.reset <= now })
+	for _, st := range r.Statements {
+		if st.Unit == quota.Requests {
+			st.Unit = ""
+		}
+		w := stated{st, now.Add(r.Horizon)}
+		if st.ResetKnown {
+			w.reset = now.Add(min(st.Reset, monotime.Longest))
+		}
+		i := slices.IndexFunc(l.stated, func(o stated) bool { return o.Name == st.Name && o.Bucket == st.Bucket && o.Unit == st.Unit })
+		if i < 0 {
+			if len(l.stated) < maxStatements {
+				l.stated = append(l.stated, w)
+			}
+			continue
+		}
+		o := &l.stated[i]
+		step := 2*time.Second + max(st.Resolution, o.Resolution)
+		switch d := w.reset.Sub(o.reset); {
+		case !st.ResetKnown && !o.ResetKnown, d > step:
+			*o = w
+		case d >= -step && w.Remaining < o.Remaining:
+			*o = w
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Memory is a Store within one process: for Limiters of one program that share quotas and
+// cannot be one, and for tests of programs that share them through another Store. The zero
+// Memory knows no bucket. It is safe for concurrent use.
+type Memory struct {
+	mu      sync.Mutex // protects all below
+	clock   monotime.Clock
+	lost    bool // what is not known may have been lost
+	buckets map[string]*bucket
+	swept   int // how many buckets there were after they were looked through last
+}
+
+// bucket is a Ledger and those who listen.
+type bucket struct {
+	Ledger
+	listeners map[*func(News)]struct{}
+}
+
+// Exchange implements Store.
+func (m *Memory) Exchange(ctx context.Context, r *Request) (*Reply, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	reply, news, tell := m.exchange(r)
+	for _, hear := range tell {
+		hear(news)
+	}
+	return reply, nil
+}
+
+// exchange does what a request says, and returns who is to be told the news.
+func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	b := m.bucket(r.Bucket, now)
+	reply, news = b.Exchange(now, r)
+	if news != (News{}) {
+		for hear := range b.listeners {
+			tell = append(tell, *hear)
+		}
+	}
+	return reply, news, tell
+}
+
+// Listen implements Store.
+func (m *Memory) Listen(name string, hear func(News)) (stop func(), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.bucket(name, m.now())
+	if b.listeners == nil {
+		b.listeners = map[*func(News)]struct{}{}
+	}
+	b.listeners[&hear] = struct{}{}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(b.listeners, &hear)
+	}, nil
+}
+
+// Lose forgets everything, like a store that lost its data, and from then on takes a bucket
+// that it does not know for one which was lost: for tests. Whoever listens goes on to.
+func (m *Memory) Lose() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost = true
+	for _, b := range m.buckets {
+		b.Lose()
+	}
+}
+
+// now reads the clock. It requires that mu is held.
+func (m *Memory) now() time.Duration {
+	if !m.clock.Started() {
+		m.clock.Start()
+	}
+	return time.Duration(m.clock.Now()) - 1
+}
+
+// bucket returns the bucket of that name.
+func (m *Memory) bucket(name string, now time.Duration) *bucket {
+	if m.buckets == nil {
+		m.buckets = map[string]*bucket{}
+	}
+	b := m.buckets[name]
+	if b == nil {
+		if len(m.buckets) > 2*m.swept+16 {
+			maps.DeleteFunc(m.buckets, func(_ string, b *bucket) bool { return len(b.listeners) == 0 && b.Idle(now) })
+			m.swept = len(m.buckets)
+		}
+		b = &bucket{Ledger: Ledger{Epoch: m.clock.Std(1), lost: m.lost}}
+		m.buckets[name] = b
+	}
+	return b
+}

@@ -1,0 +1,253 @@
+// Package store is for those who write a [Store]: the place where the quotas of a bucket live
+// when several processes share them. It has the protocol between a Limiter and a store, a
+// [Ledger], which is all that a store does with one bucket, without a clock and without a
+// network, and [Memory], a store within one process.
+//
+// Who only uses a store sets the field Store of a throttle.Limiter or a pacer.Transport, and
+// needs nothing of this package but, for tests, Memory.
+//
+// A Ledger is told the instant of each call and can be written to bytes and read again, so
+// that a store may keep it wherever only one process at a time changes it. A store that cannot
+// run Go where its data is, such as Redis, does the same in a script of its own; its
+// definition is in the doc of Store.
+//
+// The package knows the arithmetic of slots (throttle/internal/slot), and nothing of lines,
+// timers and whoever waits.
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// Store is where the quotas of a bucket live when several processes share them:
+// Redis, or, within one process, a [Memory].
+//
+// A store hands out slots: instants of one schedule for all who use the bucket, from
+// each of which on so much may be sent. A Limiter asks for the slots of all who wait in
+// one call, of which it has one under way at most, and who waits sleeps until a slot of
+// its own. What a slot is for may be sent from its instant on and until [Request.Late]
+// after it. The store hands slots out such that every quota holds for whatever is
+// sent so, of any part of the slots, by however many processes.
+//
+// Clocks are not compared. Only durations cross the interface, and both sides measure them
+// by a clock which does not jump. A reply says in how long from its making a slot is;
+// the Limiter uses it no sooner than that after it has the reply, and no later than
+// that and Late after it sent the request. So Late must be longer than a round trip.
+//
+// # Slots
+//
+// With E for Late, an ask that costs c of a quota gets the earliest instant s, not before now
+// and the end of a hold, at which all quotas of which it costs anything agree. Those slots that were
+// handed out for later remain right whatever comes before them:
+//
+//   - TokenBucket: with T = Per/N and τ = Burst·T − E, s ≥ full + c·T − τ, and then
+//     full = max(full, s) + c·T. Full is when the bucket is full again. Of slots that are no
+//     more than twice the Horizon ahead, each later one is not before; before those that are
+//     further ahead, 64 at most, others may come with which they remain right. What is sent
+//     in a span of t comes from slots in a span of t + E, hence is at most
+//     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most Burst. Where Burst is too small for that (τ < T), T is longer by the factor
+//     1 + E/P, P the larger of Per and a second, and τ = T: then a span of P sees at most
+//     1 + P·N/Per, as it does without a store, but what is due within E may go at
+//     once. To a server that is a strict bucket, a Burst of 2 + N·E/Per says what it bears.
+//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before s, or
+//     before any later slot: what was sent up to E late has left Per before what is sent on time.
+//     Of slots that are no more than twice the Horizon ahead, each later one is not before.
+//     Slots so near together join a cell, which leaves Per + E after the last of it: Per/Cells
+//     of a SlidingWindow, E of the others, which bounds what is to be remembered. A FixedWindow is
+//     counted as a SlidingLog: when the server's window begins is told by the request that
+//     is sent first, and which of the slots that will be nobody knows.
+//   - ClockWindow: no more than N slots are in each window of the store's clock, and none
+//     in its last E: what is sent late is sent in the same window. Once there are slots in later
+//     windows, others may come in the one that runs, but in none between.
+//   - EstimatedWindow: likewise none in the last E; and with cur and prev for what
+//     is in the window of s and in the one before it, c included, and u for the part
+//     of the window that is over at s, cur + prev·(1−u) < N + 1/2. What goes late,
+//     in the same window, meets a smaller estimate, of no more than all slots up
+//     to then. If there are slots in the next window, it and the one that runs have N together.
+//
+// Rounding is to the safe side, later, and by at most a microsecond for each ask. Each of these
+// conditions holds for any part of the slots if it holds for all: what is not sent
+// needs no mention, though it is a waste.
+//
+// # What comes back
+//
+// What is returned of a slot that is more than twice the Horizon ahead is as if it had never been handed
+// out. What is returned of another one that is still to come becomes a hole: it stays charged, and is
+// handed out again, at its own instant, unless there is room before: to the first ask whose
+// cost it covers. What is left of a hole when its instant has passed, or returned
+// after that, is as if it had never been handed out:
+//
+//   - the windows count so much less at the slot's instant, if they still count it;
+//   - from a bucket's full the least is subtracted of c·T, of full − now, and of what
+//     was missing before each slot that was handed out after it: full, as it was then,
+//     − s, or 0. More would have spilled over. A store may remember fewer such
+//     instants than there were, and then subtract less.
+//
+// # What a store forgets
+//
+// A bucket that a store does not know may have been lost, and slots of it may be about. So
+// it is taken to have been used evenly at its full rate, up to the Horizon of the request: until
+// then there are no slots, and at that instant a TokenBucket is empty; of a window of Per,
+// a tenth of N comes back each Per/10 from then (of less than 10, rounded: ⌊k·N/10⌋ until
+// k·Per/10); that of a clock has used up the part of N that is over then, rounded up, and N in the
+// one before it. A [Memory], which loses nothing while its users live, takes a bucket
+// for new that it does not know.
+// A store should remember an unused bucket for a day, or for twice the longest Per, and of
+// each member the Serial: for the longest Per, a minute at least, unless it left.
+type Store interface {
+	// Exchange does all that the request says, as one step which no other call comes
+	// between, and in the order of its fields: quotas, what comes back, what costs
+	// more, what the server said, and then asks, in their order. It returns when ctx ends. With
+	// an error, it may have been done or not.
+	//
+	// It must bear being done twice, and out of order, as a client of a network may repeat it: see
+	// Request.Serial.
+	Exchange(ctx context.Context, r *Request) (*Reply, error)
+
+	// Listen has hear called with the news of a bucket, as soon as there are any, until
+	// stop is called. News may get lost; they all are in the next reply too. A store
+	// that cannot do so returns an error: errors.ErrUnsupported. Hear may be called from
+	// anywhere, and does not block for long.
+	Listen(bucket string, hear func(News)) (stop func(), err error)
+}
+
+// Request is what a Limiter tells a Store and asks of it.
+type Request struct {
+	// Bucket is the name of the bucket; see Limiter.Name.
+	Bucket string
+
+	// Quotas are those of the bucket, valid and in their canonical form: units of requests are
+	// empty, Per and Cells are set, Burst is at least 1 for a TokenBucket, and Queue is
+	// zero. There is none of what is in flight, with a WarmUp, or without an N. What
+	// Limiter.Reserve leaves to those that are not urgent follows as further quotas. All
+	// costs in requests and replies are slices of the same length: what it costs of each.
+	//
+	// Processes may differ in their quotas, while a new version is rolled out. A quota
+	// of the same Kind and Unit at the same place has the same ledger, whatever its
+	// numbers: instants and counts. If a place changes its Kind, Unit, or, where windows
+	// are on the clock, its Per, its ledger is lost.
+	Quotas quota.Quotas
+
+	// Late is E, until how long after its slot a request may go, as the member needs it. What counts
+	// is the longest that any has asked for since the bucket is remembered (but no more than half of
+	// the Per of a window of the clock, unless who asks wants that): see Reply.Late.
+	Late time.Duration
+
+	// Horizon is how far ahead, all members together, slots are handed out that may not be needed.
+	Horizon time.Duration
+
+	// Member is who asks: random, and the same for the life of a Limiter. Members
+	// count as active for a time after each request: the longest of two
+	// seconds, twice Horizon, and the time until Late after the last slot that they got.
+	Member string
+
+	// Serial counts the requests of a member from 1. After a request which failed, the
+	// next has its Serial and its Back and More, and possibly other Asks. Of a request
+	// with the Serial of the last one that the store saw of the member, Back and More
+	// are not done again; one with an older Serial is late, and only gets a
+	// reply without slots. From a member that is not known (any more) with a Serial above
+	// 1, what is in Back is lost, since it may have been done before.
+	Serial int64
+
+	// Leave ends the membership. Nothing is asked for then.
+	Leave bool
+
+	// Back is what was not used, or cost less than was asked for.
+	Back []Part
+
+	// More is what cost more than was asked for, of each quota, or was sent without having
+	// asked. It is charged now, whatever is there: a bucket gets into debt, a window counts more
+	// than its N. If nil, nothing.
+	More []int
+
+	// Hold is for how long from now nothing is to be sent, since a server said so. Zero
+	// means that it did not. A bucket's hold is only ever extended. It moves fresh slots
+	// and becomes news; slots that were handed out are the matter of whoever has them.
+	Hold time.Duration
+
+	// Statements are what a server said about its limits, most recent, with Reset from
+	// now. A store keeps one for each Name, Bucket and Unit, 16 at most: of two with the same
+	// reset (within 2 s and the larger Resolution) the smaller Remaining, else the one whose reset is later. It
+	// is forgotten at its reset, or if there is none after Horizon.
+	Statements []quota.Statement
+
+	// Hand is what the member has of slots that it got before and has not used.
+	Hand []int
+
+	// Asks are what it asks for, who is first in line first.
+	Asks []Ask
+}
+
+// Part is a part of a slot.
+type Part struct {
+	Slot int64 // ID of the slot
+	Cost []int
+}
+
+// Ask asks for slots.
+//
+// How many are handed out is a matter of fairness among members. The work of a cost
+// is the time that it takes to come back: the largest of cost·Per/N of the quotas. A slot is handed
+// out if it is within a quarter of the Horizon from now; or if the work of what
+// the member has (Hand and what it got for this request) is below its share:
+// Horizon divided by the number of active members, itself included. So who has
+// nothing gets something, and, by Little's law, where all always want more, they get the
+// same. At the first ask that this keeps from a slot, the reply ends.
+type Ask struct {
+	Cost   []int         // of each quota; none is above what it grants at once (Burst, or N)
+	Count  int           // how many slots of that cost
+	Within time.Duration // a slot in more than that is of no use: it is not charged, and the next ask is looked at; negative if any is
+}
+
+// Reply is what a Store answers.
+type Reply struct {
+	// Slots are handed out in the order of asks.
+	Slots []Slot
+
+	// Next is in how long the first ask could have had a slot which got none, or, if all have
+	// got what they asked for, in how long another one like the last ask. It is exact if nobody
+	// else asks before. If nothing was asked for, it is how far ahead of now the last slot is.
+	Next time.Duration
+
+	// Bound is the index of the quota which Next waits for; -1 if it is none, or
+	// the hold.
+	Bound int
+
+	// Ahead is how far ahead of now the last slot is that was handed out to anybody; zero if
+	// it is in the past.
+	Ahead time.Duration
+
+	// Late is until how long after it each of these slots may be used.
+	Late time.Duration
+
+	// Members is how many are active, who asked included: at least 1.
+	Members int
+
+	// Hold is for how long from now nothing is to be sent; zero if it is not held.
+	Hold time.Duration
+
+	// Lost says that the store did not know the bucket, or the member although its Serial
+	// was above 1: slots that it got before cannot come back.
+	Lost bool
+
+	// Statements are all that are known, with Reset from now.
+	Statements []quota.Statement
+}
+
+// Slot is the right to send so much, at an instant.
+type Slot struct {
+	ID    int64         // names the slot to the store; Redis's own microseconds, say, and means nothing to others
+	In    time.Duration // in how long it is, from when the reply was made; never negative
+	Ask   int           // index of the ask that it is for
+	Count int           // how often
+	Bound int           // index of the quota that the slot had to wait for; -1 if it is none
+}
+
+// News is what those who listen are told.
+type News struct {
+	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
+	Room bool          // something came back, while slots were handed out for more than twice the Horizon ahead
+}
