@@ -6,78 +6,107 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// Due returns from, or what comes later because of what is in hand, for a claim behind so many
-// others. It answers for all quotas, or for those of all claims; see limit.Stack.Due, also for
-// what optimist means.
-func (s *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
+// Due returns from, or what comes later because of the slots in hand, for a claim behind other
+// claims that together ask for ahead. It answers for all quotas if unreserved is set, else for
+// those of all claims. See limit.Stack.Due, also for what optimist means.
+func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
 	var buf costs
-	n := s.cost(buf[:0], d, unreserved)
+	n := l.cost(buf[:0], d, unreserved)
 	if slot.Empty(n) {
 		return from
 	}
 	for i := range n {
-		if n[i] > s.quotas[i].Most() {
-			return limit.Due{At: from.At, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: s.names[i], Cost: n[i], Never: true}
+		if n[i] > l.quotas[i].Most() {
+			return limit.Due{At: from.At, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[i], Cost: n[i], Never: true}
 		}
 	}
-	s.expire(now)
-	at, ok := s.hand.first(from.At, now, n)
+	l.expire(now)
+	at, ok := l.slots.first(from.At, now, n)
 	switch {
 	case ok && (!optimist || ahead.Claims == 0):
-	case s.alone(now):
-		return s.without(from, ahead, n, unreserved)
+	case l.alone(now):
+		return l.dueAlone(from, ahead, n, unreserved)
 	case optimist:
 		var before costs
-		all := s.cost(before[:0], ahead, unreserved)
+		all := l.cost(before[:0], ahead, unreserved)
 		slot.Add(all, n, 1)
-		at = s.project(from.At, now, all, n)
-		if s.outage.since != 0 {
-			at = max(at, s.retry)
+		at = l.project(from.At, now, all, n)
+		if l.outage.since != 0 {
+			at = max(at, l.notBefore)
 		}
 	case from.At > now:
 		return from
 	default:
-		at = now.Add(monotime.Longest) // a reply ends this
-		if t, down := s.aloneFrom(); down {
+		at = now.Add(monotime.Longest) // a reply ends the wait
+		if t, down := l.aloneFrom(); down {
 			at = t
 		}
 	}
 	switch {
 	case at <= from.At:
 		return from
-	case s.outage.since != 0 && !ok:
+	case l.outage.since != 0 && !ok:
 		return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Store}
 	}
-	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: s.names[min(max(s.bound, 0), len(s.names)-1)]}
+	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[min(max(l.last.bound, 0), len(l.names)-1)]}
 }
 
-// Open reports whether what is in hand suffices for a claim now.
-func (s *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
-	due := s.Due(now, limit.Due{At: now}, &limit.Demand{}, d, !urgent, false)
+// Open reports whether the slots in hand suffice for a claim now.
+func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
+	due := l.Due(now, limit.Due{At: now}, &limit.Demand{}, d, !urgent, false)
 	return due.At <= now && !due.Never
 }
 
-// project returns when one that costs n goes, at the earliest, if it and all that goes
-// before cost so much, which project changes.
-func (s *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
+// project returns the earliest instant, as far as is known, at which a claim that costs n goes. It
+// and the claims before it together cost all, which project changes.
+func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 	missing := all
-	for _, h := range s.hand.slots {
-		slot.Add(missing, h.left, -1)
+	for _, s := range l.slots.list {
+		slot.Add(missing, s.left, -1)
 		if slot.Empty(missing) {
-			return max(at, h.from)
+			return max(at, s.from)
 		}
 	}
-	// What the store said last is soon out of date.
 	from := at
-	if s.heard != 0 && now.Sub(s.heard) < Horizon && slot.Suffices(n, s.nextFor) {
-		from = max(at, s.next)
+	if l.last.at != 0 && now.Sub(l.last.at) < Horizon && slot.Suffices(n, l.last.nextCost) { // else it is out of date
+		from = max(at, l.last.next)
 	}
 	for i := range missing {
-		atOnce := s.quotas[i].Most() // may be there, as far as is known
+		atOnce := l.quotas[i].Most() // may be there, as far as is known
 		if from > at {
 			atOnce = n[i]
 		}
 		missing[i] = max(missing[i]-atOnce, 0)
 	}
-	return from.Add(s.work(missing))
+	return from.Add(l.work(missing))
+}
+
+// aloneFrom returns when claims begin to go without the store: when the slots that any member got
+// ahead of need, with the last reply, have expired. Ok is false if claims do not go without it.
+func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
+	if l.outage.since == 0 || l.Outage == Closed || l.Outage == Share && l.last.at == 0 {
+		return 0, false
+	}
+	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
+}
+
+// alone reports whether claims go without the store.
+func (l *Lease) alone(now monotime.Time) bool {
+	if at, ok := l.aloneFrom(); !ok || now < at {
+		return false
+	}
+	if l.outage.took == nil {
+		l.outage.begin(now, l.quotas, l.last.members, l.Outage == Share)
+	}
+	return true
+}
+
+// dueAlone returns from, or what comes later because of the part that goes without the store.
+func (l *Lease) dueAlone(from limit.Due, ahead *limit.Demand, n []int, unreserved bool) limit.Due {
+	var buf costs
+	at, of := l.outage.when(from.At, l.cost(buf[:0], ahead, unreserved), n)
+	if of < 0 {
+		return from
+	}
+	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Store, Quota: l.names[of]}
 }

@@ -12,7 +12,7 @@ import (
 // TestToldThroughOutage: what could not be told is told later, the latest word of each limit once,
 // and a long outage does not make it more.
 func TestToldThroughOutage(t *testing.T) {
-	var told told
+	var told statements
 	say := func(name, remaining int) {
 		told.add(1, quota.Statement{Name: fmt.Sprint(name), Remaining: remaining, Reset: time.Minute, ResetKnown: true})
 	}
@@ -22,7 +22,7 @@ func TestToldThroughOutage(t *testing.T) {
 		}
 		told.send(1)
 		say(0, 500-call) // while the call is under way
-		told.unsent()
+		told.failed()
 	}
 	got := told.send(monotime.Time(time.Second) + 1)
 	if len(got) != 3 || got[0].Remaining != 401 || got[1].Remaining != 901 || got[2].Reset != 59*time.Second {

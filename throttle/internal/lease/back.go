@@ -1,0 +1,97 @@
+package lease
+
+import (
+	"slices"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// This file is what goes back to the store: slots that expired, and slots that the line does not
+// need.
+
+// giveBack returns an unused part of a slot, which is not in hand, to the store. The store is
+// told with the next call, within a Horizon.
+func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
+	if s.epoch != l.slots.epoch || slot.Empty(cost) {
+		return
+	}
+	back := &l.unsent.back
+	if n := len(*back); n > 0 && (*back)[n-1].Slot == s.id {
+		slot.Add((*back)[n-1].Cost, cost, 1)
+	} else {
+		*back = append(*back, store.Part{Slot: s.id, Cost: slices.Clone(cost)})
+	}
+	l.wakeBy(now.Add(Horizon))
+}
+
+// expire gives back the slots in hand that can no longer be used.
+func (l *Lease) expire(now monotime.Time) {
+	for _, s := range l.slots.expire(now) {
+		l.wasted += slot.Total(s.left)
+		units := 0.0
+		if one := l.work(l.demand.unit); one > 0 {
+			units = float64(l.work(s.left)) / float64(one)
+		}
+		l.demand.expire(now, units)
+		l.giveBack(now, s, s.left)
+	}
+}
+
+// wakeAtExpiry has Tick called when the last slot in hand has expired: the store may have to be
+// told of that alone.
+func (l *Lease) wakeAtExpiry(now monotime.Time) {
+	if n := len(l.slots.list); n > 0 {
+		l.wakeBy(max(l.slots.list[n-1].until, now) + 1)
+	}
+}
+
+// tidy gives back slots in hand: those that the line no longer needs, and those that are far
+// ahead if the store may have earlier ones.
+func (l *Lease) tidy(now monotime.Time, head *Waiter, line Line) {
+	if l.lineShrunk {
+		l.lineShrunk = false
+		l.trim(now, line)
+	}
+	if head != nil && l.earlierRoom {
+		l.returnFarSlots(now, head)
+	}
+}
+
+// trim gives back the last slots in hand, as long as the others suffice for the line and for
+// prefetching. It keeps slots that are due before the store could hand them out anew.
+func (l *Lease) trim(now monotime.Time, line Line) {
+	need, target := l.needed(line), l.prefetchTarget(now)
+	h := &l.slots
+	for i := len(h.list) - 1; i >= 0 && h.list[i].from > now.Add(l.trips.last()); i-- {
+		s := h.list[i]
+		slot.Add(h.inHand, s.left, -1)
+		if !slot.Suffices(h.inHand, need) || l.work(h.inHand) < target {
+			slot.Add(h.inHand, s.left, 1)
+			return
+		}
+		l.giveBack(now, s, s.left)
+		h.list, l.mustCall = slices.Delete(h.list, i, i+1), true
+	}
+}
+
+// returnFarSlots gives back the slots in hand that are more than two Horizons ahead, if the head
+// of the line needs one of them: the same call asks again, and what it gets is not later. This
+// happens once in a Horizon at most.
+func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
+	if again := l.farReturned.Add(Horizon); again > now && l.farReturned != 0 {
+		l.wakeBy(again)
+		return
+	}
+	l.earlierRoom = false
+	far := now.Add(2 * Horizon)
+	var buf costs
+	if at, ok := l.slots.first(now, now, l.cost(buf[:0], head.Demand, !head.Urgent)); !ok || at <= far {
+		return
+	}
+	l.farReturned = now
+	for _, s := range l.slots.remove(func(s *heldSlot) bool { return s.from > far }) {
+		l.giveBack(now, s, s.left)
+	}
+}

@@ -1,0 +1,35 @@
+package lease
+
+import (
+	"iter"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Line is the claims that wait for a bucket, or for one below it in the tree of buckets.
+type Line interface {
+	// Waiting returns how many claims wait in the bucket or in one below it.
+	Waiting() int
+
+	// First returns the first claim in the line of the bucket, and the instant until which
+	// something other than the store stands in its way. Ok is false if the line is empty.
+	First(now monotime.Time) (first Waiter, until monotime.Time, ok bool)
+
+	// Demands returns what the claims in line ask for, and whether they are urgent. One demand
+	// may be that of several claims.
+	Demands() iter.Seq2[*limit.Demand, bool]
+
+	// InOrder returns the claims in line, in the order in which they are to go. A claim that
+	// came from a bucket below is followed by those claims of that bucket which would follow at
+	// once.
+	InOrder(now monotime.Time) iter.Seq[Waiter]
+}
+
+// Waiter is a claim that waits.
+type Waiter struct {
+	Demand *limit.Demand
+	Urgent bool
+	Within time.Duration // how long it can wait; negative if there is no bound
+}

@@ -1,0 +1,92 @@
+package lease
+
+import (
+	"slices"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// Call is one call of the store.
+type Call struct {
+	Request *store.Request
+	Asked   []Asked // the claims on behalf of which the request asks, in their order
+	version int     // of the quotas
+}
+
+// Asked says which ask is on behalf of a claim in line.
+type Asked struct {
+	Waiter int // index of the claim in Line.InOrder
+	ask    int // index of the ask
+}
+
+// Next returns the call of the store that is to be made now; nil if none is. A call is made if a
+// claim waits for slots that are not in hand, if too little is in hand for claims that may come,
+// or if there is something to tell; one at a time. The bucket is held until an instant. Next is
+// called whenever something has changed, and Step when the call has ended.
+func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
+	if l.calling {
+		return nil
+	}
+	if now < l.notBefore {
+		if line.Waiting() > 0 || l.mustCall {
+			l.wakeBy(l.notBefore)
+		}
+		return nil
+	}
+	l.expire(now)
+	asks, asked := l.asks(now, line)
+	l.wakeAtExpiry(now)
+	if len(asks) == 0 && !l.mustCall {
+		return nil
+	}
+	l.mustCall, l.prefetchAlone = false, 0
+	r := l.request(now, held)
+	r.Hand, r.Asks = slices.Clone(l.slots.inHand), asks
+	if len(asked) > 0 {
+		if _, ok := l.slots.first(now, now, asks[0].Cost); !ok {
+			r.Hand = nil // what is in hand is of no use to the first claim
+		}
+	}
+	l.calling = true
+	l.calls++
+	return &Call{r, asked, l.version}
+}
+
+// request returns a request that tells the store what there is to tell, and asks for nothing.
+func (l *Lease) request(now, held monotime.Time) *store.Request {
+	if l.sent.empty() {
+		l.sent, l.unsent = l.unsent, slotReport{}
+	}
+	r := &store.Request{
+		Bucket: l.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.Member, Serial: l.serial,
+		Back: l.sent.back, More: l.sent.more, Statements: l.statements.send(now),
+	}
+	if held > max(now, l.holdKnown) {
+		r.Hold = held.Sub(now)
+	}
+	return r
+}
+
+// Acknowledged notes that the store has done what the last request told it.
+func (l *Lease) Acknowledged() {
+	l.serial++
+	l.sent = slotReport{}
+	l.statements.arrived()
+}
+
+// Farewell gives back all slots in hand, and returns the request to leave. If the store must be
+// told of something before, the request does not leave, and Farewell is to be called again. It
+// returns nil if there is nothing to tell and the store has never heard of this process.
+// Acknowledged must be called when the request has arrived.
+func (l *Lease) Farewell(now, held monotime.Time) *store.Request {
+	for _, s := range l.slots.remove(func(*heldSlot) bool { return true }) {
+		l.giveBack(now, s, s.left)
+	}
+	if l.serial == 1 && l.last.at == 0 && !l.reports() {
+		return nil
+	}
+	r := l.request(now, held)
+	r.Leave = l.unsent.empty()
+	return r
+}

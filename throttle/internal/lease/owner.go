@@ -1,0 +1,91 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+)
+
+// This file is what the owner tells the Lease, and asks it, apart from calls and claims.
+
+// Wake returns when the owner is to call Tick; zero if not.
+func (l *Lease) Wake() monotime.Time { return l.wake }
+
+// Tick is called at the instant of Wake or later. It reports whether that instant has come: then
+// the owner looks who may go, and calls Next. The bucket is held until an instant.
+func (l *Lease) Tick(now, held monotime.Time) bool {
+	if l.wake == 0 || l.wake > now {
+		return false
+	}
+	l.expire(now)
+	l.wake = 0
+	l.mustCall = l.mustCall || l.reports() || held > max(now, l.holdKnown)
+	return true
+}
+
+// Told has the store told soon of a new hold of the bucket, unless the store knows of the hold.
+func (l *Lease) Told(now monotime.Time) { l.wakeBy(now) }
+
+// Overheard notes that the store knows of a hold.
+func (l *Lease) Overheard(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
+
+// Room notes that the store may have slots that are earlier than those in hand.
+func (l *Lease) Room() { l.earlierRoom = true }
+
+// Shrunk notes that a claim left the line without going.
+func (l *Lease) Shrunk() { l.lineShrunk = true }
+
+// Said notes what the server said. The store is told with the next call; at once if nothing is
+// left.
+func (l *Lease) Said(now monotime.Time, statements []quota.Statement) {
+	for _, st := range statements {
+		if l.statements.add(now, st) {
+			l.mustCall = true
+			l.wakeBy(now)
+		}
+	}
+}
+
+// AskAgain has no call made before an instant.
+func (l *Lease) AskAgain(at monotime.Time) { l.notBefore = at }
+
+// MayAsk reports whether a call is under way or may be made now, for claims for which the slots
+// in hand do not suffice.
+func (l *Lease) MayAsk(now monotime.Time) bool { return l.calling || now >= l.notBefore }
+
+// RoundTrip returns how long the last call took; zero before the first.
+func (l *Lease) RoundTrip() time.Duration { return l.trips.last() }
+
+// reports reports whether there is anything to tell of slots.
+func (l *Lease) reports() bool { return !l.unsent.empty() || !l.sent.empty() }
+
+// Idle reports whether forgetting the Lease loses nothing.
+func (l *Lease) Idle(now monotime.Time) bool {
+	l.expire(now)
+	return !l.calling && len(l.slots.list) == 0 && !l.reports() && !l.mustCall
+}
+
+// State is what is known of the store, and what the Lease got of it.
+type State struct {
+	Members   int
+	Ahead     time.Duration
+	Down      time.Duration
+	Err       error
+	RoundTrip time.Duration
+
+	Calls, Got, Wasted, Hand int
+}
+
+// State returns a snapshot.
+func (l *Lease) State(now monotime.Time) State {
+	st := State{
+		Members: l.last.members, Ahead: max(l.last.end.Sub(now), 0), Err: l.err, RoundTrip: l.RoundTrip(),
+		Calls: l.calls, Got: l.got, Wasted: l.wasted, Hand: slot.Total(l.slots.inHand),
+	}
+	if l.outage.since != 0 {
+		st.Down = now.Sub(l.outage.since)
+	}
+	return st
+}

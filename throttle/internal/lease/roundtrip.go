@@ -1,0 +1,77 @@
+package lease
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Late returns how long after its instant a slot may be used, unless the user says so: the
+// shortest time that suits any of the quotas that live in a store.
+func Late(qs quota.Quotas) time.Duration {
+	late := time.Second
+	for i := range qs {
+		q := &qs[i]
+		if !Stored(q) {
+			continue
+		}
+		e := q.Per / 100
+		if q.Kind == quota.TokenBucket {
+			tenthOfBurst := monotime.Scale(q.Per, int64(q.Burst-1), 10*int64(q.N))
+			e = max(e, tenthOfBurst, 10*time.Millisecond)
+		} else {
+			e = min(max(e, 10*time.Millisecond), longestLate(q))
+		}
+		late = min(late, e)
+	}
+	return late
+}
+
+// longestLate bounds what Late may become by itself where round trips take long.
+func longestLate(q *quota.Quota) time.Duration {
+	if q.Kind == quota.TokenBucket {
+		return time.Second
+	}
+	return min(q.Per/4, time.Second)
+}
+
+// lateFor returns how long after its instant a slot may be used where a round trip takes at
+// least so long: twice that, as far as the quotas bear it.
+func lateFor(qs quota.Quotas, trip time.Duration) time.Duration {
+	late := 2 * trip
+	for i := range qs {
+		late = min(late, longestLate(&qs[i]))
+	}
+	return late
+}
+
+// roundTrips is how long the last three calls of the store took.
+type roundTrips struct {
+	took       [3]time.Duration // the latest is the last
+	slowToldAt monotime.Time    // when the owner was told last that round trips take too long
+}
+
+func (r *roundTrips) add(took time.Duration) {
+	copy(r.took[:], r.took[1:])
+	r.took[len(r.took)-1] = took
+}
+
+// last returns the latest; zero before the first.
+func (r *roundTrips) last() time.Duration { return r.took[len(r.took)-1] }
+
+// least returns the shortest; zero while there were fewer than three.
+func (r *roundTrips) least() time.Duration { return slices.Min(r.took[:]) }
+
+// tellSlowEvery is how often the owner is told, at most, that round trips take too long.
+const tellSlowEvery = 10 * time.Second
+
+// tellSlow reports whether to tell the owner now.
+func (r *roundTrips) tellSlow(now monotime.Time) bool {
+	if r.slowToldAt != 0 && now.Sub(r.slowToldAt) <= tellSlowEvery {
+		return false
+	}
+	r.slowToldAt = now
+	return true
+}

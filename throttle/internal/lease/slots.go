@@ -1,0 +1,133 @@
+package lease
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+)
+
+// heldSlots is the slots in hand, in the order in which they may be used.
+type heldSlots struct {
+	list        []*heldSlot
+	inHand      []int         // what is left of all slots together, of each quota
+	firstExpiry monotime.Time // no slot expires before
+	epoch       int           // the store takes back nothing of slots of an older epoch
+}
+
+// heldSlot is the right to send what is left of it, from an instant until another, both included.
+type heldSlot struct {
+	id          int64 // what the store calls the slot
+	from, until monotime.Time
+	left        []int // of each quota
+	epoch       int
+}
+
+// reset forgets all slots. From now on there are so many quotas.
+func (h *heldSlots) reset(quotas int) {
+	h.list, h.inHand = nil, make([]int, quotas)
+	h.epoch++
+}
+
+// put puts a slot in hand.
+func (h *heldSlots) put(s *heldSlot) {
+	i, _ := slices.BinarySearchFunc(h.list, s, func(a, b *heldSlot) int { return cmp.Compare(a.from, b.from) })
+	h.list = slices.Insert(h.list, i, s)
+	slot.Add(h.inHand, s.left, 1)
+	h.firstExpiry = min(h.firstExpiry, s.until)
+}
+
+// restore puts back what was taken of a slot. A slot of which nothing was left is no longer in
+// the list.
+func (h *heldSlots) restore(s *heldSlot, cost []int) {
+	if slot.Empty(s.left) {
+		slot.Add(s.left, cost, 1)
+		h.put(s)
+		return
+	}
+	slot.Add(s.left, cost, 1)
+	slot.Add(h.inHand, cost, 1)
+}
+
+// remove takes those slots out of hand for which which is true, and returns them.
+func (h *heldSlots) remove(which func(*heldSlot) bool) (removed []*heldSlot) {
+	h.list = slices.DeleteFunc(h.list, func(s *heldSlot) bool {
+		if !which(s) {
+			return false
+		}
+		slot.Add(h.inHand, s.left, -1)
+		removed = append(removed, s)
+		return true
+	})
+	return removed
+}
+
+// expire takes out of hand the slots that can no longer be used, and returns them.
+func (h *heldSlots) expire(now monotime.Time) (expired []*heldSlot) {
+	if now <= h.firstExpiry {
+		return nil
+	}
+	h.firstExpiry = monotime.Time(math.MaxInt64)
+	return h.remove(func(s *heldSlot) bool {
+		if s.until >= now {
+			h.firstExpiry = min(h.firstExpiry, s.until)
+			return false
+		}
+		return true
+	})
+}
+
+// take takes as much of n as may be used now, and subtracts it from n. It calls took for each
+// slot, with what was taken of the slot.
+func (h *heldSlots) take(now monotime.Time, n []int, took func(*heldSlot, []int)) {
+	for _, s := range h.list {
+		if s.from > now || slot.Empty(n) {
+			break
+		}
+		if s.until < now {
+			continue
+		}
+		cost := make([]int, len(n))
+		for i := range n {
+			cost[i] = min(n[i], s.left[i])
+		}
+		if !slot.Empty(cost) {
+			slot.Add(n, cost, -1)
+			slot.Add(s.left, cost, -1)
+			slot.Add(h.inHand, cost, -1)
+			took(s, cost)
+		}
+	}
+	h.list = slices.DeleteFunc(h.list, func(s *heldSlot) bool { return slot.Empty(s.left) })
+}
+
+// first returns the first instant, not before at, at which the slots suffice for n; ok is
+// false if they never do. Slots that have expired by now do not count.
+func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, ok bool) {
+	if !slot.Suffices(h.inHand, n) {
+		return 0, false
+	}
+	var buf costs
+	sum := buf[:0]
+	for k, last := range h.list {
+		t := max(at, last.from)
+		sum = append(sum[:0], last.left...)
+		if last.until < max(t, now) {
+			continue
+		}
+		for _, s := range h.list[:k] {
+			if !slot.Suffices(sum, n) && s.until >= max(t, now) {
+				slot.Add(sum, s.left, 1)
+			}
+		}
+		if slot.Suffices(sum, n) {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// costs is a buffer for a cost, so that the cost need not be allocated.
+type costs [8]int

@@ -1,0 +1,73 @@
+package lease
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// maxStatements bounds how many limits of a server the store is told of in one call.
+const maxStatements = 16
+
+// statements is what the server said of its limits, and the store is to be told: of each limit
+// the latest.
+type statements struct {
+	next, sent []statement   // for the next call, and of the one that is under way
+	usedUp     monotime.Time // the latest reset of a limit that is used up, of which the store is told at once
+}
+
+// statement is what a server said of a limit.
+type statement struct {
+	quota.Statement
+	reset monotime.Time // or when it is forgotten
+}
+
+// add adds what the server said. It reports whether the store is to be told at once: if the limit
+// is used up, and until later than the store knows.
+func (s *statements) add(now monotime.Time, st quota.Statement) (atOnce bool) {
+	if st.Unit == quota.Requests {
+		st.Unit = ""
+	}
+	w := statement{st, now.Add(min(max(st.Reset, 0), monotime.Longest))}
+	s.put(w)
+	if st.Remaining <= 0 && st.ResetKnown && w.reset > s.usedUp.Add(time.Second) {
+		s.usedUp = w.reset
+		return true
+	}
+	return false
+}
+
+// put has the next call tell w, in place of an earlier statement of the same limit.
+func (s *statements) put(w statement) {
+	same := func(o statement) bool { return o.Name == w.Name && o.Bucket == w.Bucket && o.Unit == w.Unit }
+	if i := slices.IndexFunc(s.next, same); i >= 0 {
+		s.next[i] = w
+	} else if len(s.next) < maxStatements {
+		s.next = append(s.next, w)
+	}
+}
+
+// send returns what the call that is made now tells.
+func (s *statements) send(now monotime.Time) (sts []quota.Statement) {
+	for _, w := range s.next {
+		w.Reset = max(w.reset.Sub(now), 0)
+		sts = append(sts, w.Statement)
+	}
+	s.sent, s.next = s.next, nil
+	return sts
+}
+
+// failed notes that the call may not have arrived: the next one tells the same, and what was
+// said since.
+func (s *statements) failed() {
+	newer := s.next
+	s.next, s.sent = s.sent, nil
+	for _, w := range newer {
+		s.put(w)
+	}
+}
+
+// arrived notes that the store knows what the call told.
+func (s *statements) arrived() { s.sent = nil }

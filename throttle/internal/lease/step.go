@@ -1,0 +1,194 @@
+package lease
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// Effects is what the owner is to do after a call.
+type Effects struct {
+	Hold       monotime.Time     // the hold of the bucket of which the store knows; zero if none
+	Statements []quota.Statement // what the server said to other members
+	Unserved   []Unserved        // the claims that got no slot, in the order in which they were asked for
+	Retry      monotime.Time     // when to ask again if any of the claims still waits; zero if at once
+	Events     []Event
+}
+
+// Unserved is a claim for which there was no slot.
+type Unserved struct {
+	Waiter int // index of the claim in Line.InOrder
+	Due    limit.Due
+}
+
+// Step takes in how a call has ended that was sent at an instant: with a reply or with an error.
+func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error) (e Effects) {
+	l.calling = false
+	if err != nil {
+		l.failed(now, err, &e)
+		return e
+	}
+	l.recovered(now, &e)
+	l.Acknowledged()
+	l.last.at, l.last.members = now, max(reply.Members, 1)
+	l.trip(now.Sub(sent))
+	l.last.next, l.last.end, l.last.bound = now.Add(reply.Next), now.Add(reply.Ahead), reply.Bound
+	if len(c.Request.Asks) == 0 {
+		l.last.next = now
+	}
+	if reply.Lost {
+		l.lost(now, &e)
+	}
+	if reply.Hold > 0 {
+		e.Hold = now.Add(min(reply.Hold, monotime.Longest))
+	}
+	e.Statements = reply.Statements
+	if c.version == l.version { // else these slots are of other quotas
+		l.receive(now, sent, c.Request, reply, &e)
+		l.unserved(now, c, reply, &e)
+	}
+	return e
+}
+
+// trip notes a round trip. The lateness becomes twice the shortest of the last few, if that is
+// longer and if the user has not set Late.
+func (l *Lease) trip(took time.Duration) {
+	l.trips.add(took)
+	if l.Late <= 0 {
+		l.lateness = max(l.lateness, lateFor(l.quotas, l.trips.least()))
+	}
+}
+
+// receive puts the slots of a reply in hand.
+func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) {
+	late := max(reply.Late, r.Late)
+	for _, got := range reply.Slots {
+		if got.Ask < 0 || got.Ask >= len(r.Asks) || got.Count <= 0 {
+			continue
+		}
+		in := min(max(got.In, 0), monotime.Longest)
+		// Both ends are on the safe side: the store made the reply after the request was sent, and
+		// before the reply was here.
+		s := &heldSlot{id: got.ID, from: now.Add(in), until: sent.Add(in + late), epoch: l.slots.epoch}
+		s.left = slices.Clone(r.Asks[got.Ask].Cost)
+		for i := range s.left {
+			s.left[i] *= got.Count
+		}
+		l.got += slot.Total(s.left)
+		if s.until < s.from {
+			l.slow(now, e)
+			l.wasted += slot.Total(s.left)
+			l.giveBack(now, s, s.left)
+			continue
+		}
+		l.slots.put(s)
+		l.err = nil
+	}
+}
+
+// slow notes that a reply took so long that a slot in it was of no use.
+func (l *Lease) slow(now monotime.Time, e *Effects) {
+	took := l.trips.last()
+	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than Late, %v", l.Name, took, l.lateness)
+	if l.Late <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
+		return // the lateness may still grow, or just did
+	}
+	l.notBefore = now.Add(min(took, Horizon))
+	if l.trips.tellSlow(now) {
+		e.Events = append(e.Events, Event{Err: l.err})
+	}
+}
+
+// unserved finds the claims that got no slot. Slots are handed out in the order of asks, so that
+// of two claims that cost the same the later one got none.
+func (l *Lease) unserved(now monotime.Time, c *Call, reply *store.Reply, e *Effects) {
+	asks := c.Request.Asks
+	got := make([]int, len(asks))
+	for _, s := range reply.Slots {
+		if s.Ask >= 0 && s.Ask < len(got) {
+			got[s.Ask] += s.Count
+		}
+	}
+	l.last.short = false
+	for i, a := range asks {
+		l.last.short = l.last.short || got[i] < a.Count
+	}
+	l.last.nextCost = nil
+	if n := len(asks); n > 0 {
+		l.last.nextCost = asks[n-1].Cost
+	}
+	due := limit.Due{At: l.last.next, Cause: limit.Pace}
+	if l.last.bound >= 0 && l.last.bound < len(l.names) {
+		due.Quota = l.names[l.last.bound]
+	}
+	var first []int // the cost of the first ask that got too little
+	for _, a := range c.Asked {
+		if got[a.ask] > 0 {
+			got[a.ask]--
+			continue
+		}
+		if first == nil {
+			first = asks[a.ask].Cost
+			l.last.nextCost = first
+		}
+		if slot.Suffices(asks[a.ask].Cost, first) { // else it may go before
+			e.Unserved = append(e.Unserved, Unserved{a.Waiter, due})
+		}
+	}
+	if len(reply.Slots) > 0 || len(asks) == 0 {
+		return
+	}
+	if len(c.Asked) == 0 {
+		l.noPrefetch = now.Add(min(max(reply.Next, 10*time.Millisecond), Horizon))
+	} else {
+		e.Retry = now.Add(min(max(reply.Next/4, 10*time.Millisecond), Horizon))
+	}
+}
+
+// probeEvery is how often a call is tried while the store cannot be reached.
+const probeEvery = 200 * time.Millisecond
+
+// failed notes that a call failed.
+func (l *Lease) failed(now monotime.Time, err error, e *Effects) {
+	l.notBefore = now.Add(probeEvery)
+	l.mustCall = true
+	l.err = err
+	l.statements.failed()
+	if l.outage.since == 0 {
+		l.outage.since = now
+		e.Events = append(e.Events, Event{Err: err})
+	}
+}
+
+// recovered notes that a call succeeded: the store is told what went without it.
+func (l *Lease) recovered(now monotime.Time, e *Effects) {
+	since := l.outage.since
+	if since == 0 {
+		return
+	}
+	if owed := l.outage.owed(now, l.quotas, l.Outage == Share); owed != nil {
+		if l.unsent.more == nil {
+			l.unsent.more = make([]int, len(l.quotas))
+		}
+		slot.Add(l.unsent.more, owed, 1)
+		l.mustCall = true
+	}
+	e.Events = append(e.Events, Event{After: now.Sub(since)})
+	l.outage, l.err = outage{}, nil
+}
+
+// lost notes that the store no longer knows the slots that it has handed out. It hands out none
+// for the next Horizon, so that the slots in hand of that time may be used; the others are
+// dropped.
+func (l *Lease) lost(now monotime.Time, e *Effects) {
+	e.Events = append(e.Events, Event{Lost: true})
+	l.slots.epoch++
+	l.unsent.back = nil
+	l.slots.remove(func(s *heldSlot) bool { return s.from > now.Add(Horizon) })
+}
