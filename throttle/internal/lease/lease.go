@@ -130,6 +130,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.demand.unit = nil
 	l.unsent, l.sent = slotReport{}, slotReport{}
 	l.outage.reset()
+	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
 }
 
 func (l *Lease) add(qs quota.Quotas) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
 // Line is the claims that wait for a bucket, or for one below it in the tree of buckets.
@@ -32,4 +33,14 @@ type Waiter struct {
 	Demand *limit.Demand
 	Urgent bool
 	Within time.Duration // how long it can wait; negative if there is no bound
+}
+
+// needed returns what all claims in line cost together.
+func (l *Lease) needed(line Line) []int {
+	var buf costs
+	need := make([]int, len(l.quotas))
+	for d, urgent := range line.Demands() {
+		slot.Add(need, l.cost(buf[:0], d, !urgent), 1)
+	}
+	return need
 }

@@ -14,12 +14,6 @@ type Call struct {
 	version int     // of the quotas
 }
 
-// Asked says which ask is on behalf of a claim in line.
-type Asked struct {
-	Waiter int // index of the claim in Line.InOrder
-	ask    int // index of the ask
-}
-
 // Next returns the call of the store that is to be made now; nil if none is. A call is made if a
 // claim waits for slots that are not in hand, if too little is in hand for claims that may come,
 // or if there is something to tell; one at a time. The bucket is held until an instant. Next is

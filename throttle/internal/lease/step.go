@@ -38,10 +38,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	l.Acknowledged()
 	l.last.at, l.last.members = now, max(reply.Members, 1)
 	l.trip(now.Sub(sent))
-	l.last.next, l.last.end, l.last.bound = now.Add(reply.Next), now.Add(reply.Ahead), reply.Bound
-	if len(c.Request.Asks) == 0 {
-		l.last.next = now
-	}
+	l.last.next, l.last.end, l.last.bound = now, now.Add(reply.Ahead), -1
 	if reply.Lost {
 		l.lost(now, &e)
 	}
@@ -50,6 +47,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	e.Statements = reply.Statements
 	if c.version == l.version { // else these slots are of other quotas
+		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
+			l.last.next = now.Add(reply.Next)
+		}
 		l.receive(now, sent, c.Request, reply, &e)
 		l.unserved(now, c, reply, &e)
 	}

@@ -12,6 +12,12 @@ import (
 // maxAsks bounds how many asks a request has.
 const maxAsks = 256
 
+// Asked says which ask is on behalf of a claim in line.
+type Asked struct {
+	Waiter int // index of the claim in Line.InOrder
+	ask    int // index of the ask
+}
+
 // asks returns what to ask the store for, and on behalf of which claims. While something else
 // stands in the way of all claims in line, it asks for none of them: slots would only expire.
 func (l *Lease) asks(now monotime.Time, line Line) (asks []store.Ask, asked []Asked) {
@@ -88,16 +94,6 @@ func (l *Lease) ready(now monotime.Time, w *Waiter) bool {
 	n := l.cost(buf[:0], w.Demand, !w.Urgent)
 	_, ok := l.slots.first(now, now, n)
 	return ok || slot.Empty(n)
-}
-
-// needed returns what all claims in line cost together.
-func (l *Lease) needed(line Line) []int {
-	var buf costs
-	need := make([]int, len(l.quotas))
-	for d, urgent := range line.Demands() {
-		slot.Add(need, l.cost(buf[:0], d, !urgent), 1)
-	}
-	return need
 }
 
 // forWaiters asks for slots for the claims in line for which free, of what is in hand, does not

@@ -1,0 +1,536 @@
+package lease
+
+import (
+	"errors"
+	"iter"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+const (
+	ms = time.Millisecond
+	s  = time.Second
+)
+
+var errDown = errors.New("down")
+
+// t0 is when the tests begin.
+const t0 = monotime.Time(time.Hour)
+
+// at is an instant of a test.
+func at(d time.Duration) monotime.Time { return t0.Add(d) }
+
+// testLine is a line of claims of one bucket.
+type testLine struct {
+	claims []Waiter
+	barred monotime.Time // something other than the store stands in the way until then
+}
+
+// queue returns a line of claims of so many requests.
+func queue(ns ...int) *testLine {
+	l := &testLine{}
+	for _, n := range ns {
+		l.claims = append(l.claims, Waiter{Demand: requests(n), Within: -1})
+	}
+	return l
+}
+
+func requests(n int) *limit.Demand { return &limit.Demand{Claims: 1, N: n} }
+
+func (l *testLine) Waiting() int { return len(l.claims) }
+
+func (l *testLine) First(now monotime.Time) (first Waiter, until monotime.Time, ok bool) {
+	if len(l.claims) == 0 {
+		return first, 0, false
+	}
+	return l.claims[0], max(now, l.barred), true
+}
+
+func (l *testLine) Demands() iter.Seq2[*limit.Demand, bool] {
+	return func(yield func(*limit.Demand, bool) bool) {
+		for _, w := range l.claims {
+			if !yield(w.Demand, w.Urgent) {
+				return
+			}
+		}
+	}
+}
+
+func (l *testLine) InOrder(monotime.Time) iter.Seq[Waiter] { return slices.Values(l.claims) }
+
+// newLease returns a Lease of quotas, with a Late of 100 ms.
+func newLease(t *testing.T, quotas string, reserve float64) *Lease {
+	t.Helper()
+	l := New(Config{Name: "api", Bucket: "b", Member: "m", Late: 100 * ms})
+	l.Set(parse(t, quotas), reserve)
+	return l
+}
+
+func parse(t *testing.T, quotas string) quota.Quotas {
+	t.Helper()
+	qs, err := quota.Parse(quotas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return qs.Explicit()
+}
+
+// call has l ask at d for the claims in line and get a reply at once. It fails if there is no
+// call.
+func call(t *testing.T, l *Lease, d time.Duration, line *testLine, reply store.Reply) (*Call, Effects) {
+	t.Helper()
+	c := l.Next(at(d), 0, line)
+	if c == nil {
+		t.Fatalf("at %v: no call", d)
+	}
+	return c, l.Step(at(d), at(d), c, &reply, nil)
+}
+
+// in are slots of the first ask, one each.
+func in(ds ...time.Duration) (slots []store.Slot) {
+	for i, d := range ds {
+		slots = append(slots, store.Slot{ID: int64(i + 1), In: d, Count: 1, Bound: -1})
+	}
+	return slots
+}
+
+// stock has l have slots of one request in hand, got at 0.
+func stock(t *testing.T, l *Lease, ds ...time.Duration) {
+	t.Helper()
+	call(t, l, 0, queue(slices.Repeat([]int{1}, max(len(ds), 1))...), store.Reply{Slots: in(ds...), Bound: -1, Members: 1})
+}
+
+// due returns in how long after t0 a claim may go, as seen at d.
+func due(l *Lease, d time.Duration, n int) time.Duration {
+	return l.Due(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(n), true, false).At.Sub(t0)
+}
+
+const never = monotime.Longest // until a reply is here
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+// TestNextForClaims: what is asked for on behalf of whom.
+func TestNextForClaims(t *testing.T) {
+	urgent := func(n int) Waiter { return Waiter{requests(n), true, -1} }
+	within := func(n int, d time.Duration) Waiter { return Waiter{requests(n), false, d} }
+	ask := func(count int, within time.Duration, cost ...int) store.Ask { return store.Ask{Cost: cost, Count: count, Within: within} }
+	for name, c := range map[string]struct {
+		quotas  string
+		reserve float64
+		claims  []Waiter
+		asks    []store.Ask
+		asked   []Asked
+	}{
+		"alike":     {"9/s burst 5", 0, []Waiter{within(1, -1), within(1, -1)}, []store.Ask{ask(2, -1, 1)}, []Asked{{0, 0}, {1, 0}}},
+		"not alike": {"9/s burst 5", 0, []Waiter{within(1, -1), within(2, -1), within(1, -1)}, []store.Ask{ask(1, -1, 1), ask(1, -1, 2), ask(1, -1, 1)}, []Asked{{0, 0}, {1, 1}, {2, 2}}},
+		"two quotas": {
+			"9/s burst 5, 9 tokens/s burst 9", 0,
+			[]Waiter{{&limit.Demand{Claims: 1, N: 2, Costs: quota.Costs{"tokens": 7}}, false, -1}},
+			[]store.Ask{ask(1, -1, 2, 7)}, []Asked{{0, 0}},
+		},
+		"reserve": {"8/s burst 4", 0.5, []Waiter{urgent(3), within(1, -1)}, []store.Ask{ask(1, -1, 3, 0), ask(1, -1, 1, 1)}, []Asked{{0, 0}, {1, 1}}},
+		// An eighth of the shorter bound is 125 ms.
+		"bounds that are close":    {"9/s", 0, []Waiter{within(1, s), within(1, s+125*ms)}, []store.Ask{ask(2, s, 1)}, []Asked{{0, 0}, {1, 0}}},
+		"bounds that are apart":    {"9/s", 0, []Waiter{within(1, s), within(1, s+126*ms)}, []store.Ask{ask(1, s, 1), ask(1, s+126*ms, 1)}, []Asked{{0, 0}, {1, 1}}},
+		"bound and none":           {"9/s", 0, []Waiter{within(1, s), within(1, -1)}, []store.Ask{ask(1, s, 1), ask(1, -1, 1)}, []Asked{{0, 0}, {1, 1}}},
+		"what costs nothing":       {"9/s", 0, []Waiter{within(1, -1), within(0, -1), within(1, -1)}, []store.Ask{ask(2, -1, 1)}, []Asked{{0, 0}, {2, 0}}},
+		"nothing costs anything":   {"9/s", 0, []Waiter{within(0, -1)}, nil, nil},
+		"what is not in the store": {"9/s, 3 in flight", 0, []Waiter{within(1, -1)}, []store.Ask{ask(1, -1, 1)}, []Asked{{0, 0}}},
+	} {
+		l := newLease(t, c.quotas, c.reserve)
+		got := l.Next(at(0), 0, &testLine{claims: c.claims})
+		if got == nil {
+			got = &Call{Request: &store.Request{}}
+		}
+		equal(t, name+", asks", got.Request.Asks, c.asks)
+		equal(t, name+", asked", got.Asked, c.asked)
+	}
+}
+
+// TestNextRequest: all that is in a request but for asks.
+func TestNextRequest(t *testing.T) {
+	l := newLease(t, "9/s burst 2", 0)
+	l.Said(at(0), []quota.Statement{{Name: "core", Unit: quota.Requests, Remaining: 3, Reset: s, ResetKnown: true}})
+	got := l.Next(at(100*ms), at(2*s), queue(1)).Request
+	equal(t, "request", *got, store.Request{
+		Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Burst: 2}}, Late: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1,
+		Statements: []quota.Statement{{Name: "core", Remaining: 3, Reset: 900 * ms, ResetKnown: true}},
+		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
+	})
+}
+
+// TestNextBounded: a request has 256 asks at most; the claims after these are asked for later.
+func TestNextBounded(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	line := queue(slices.Repeat([]int{1, 2}, 150)...)
+	c := l.Next(at(0), 0, line)
+	equal(t, "asks and asked", [2]int{len(c.Request.Asks), len(c.Asked)}, [2]int{maxAsks, maxAsks})
+}
+
+// TestNextWhen: when there is a call, and when the Lease looks again.
+func TestNextWhen(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(t *testing.T, l *Lease)
+		line   *testLine
+		call   bool
+		wake   time.Duration // after t0; zero if never
+	}{
+		"nobody waits":         {nil, queue(), false, 0},
+		"a claim waits":        {nil, queue(1), true, 0},
+		"the claim is barred":  {nil, &testLine{claims: queue(1).claims, barred: at(3 * s)}, false, 3 * s},
+		"barred until further": {nil, &testLine{claims: queue(1).claims, barred: at(monotime.Longest)}, false, 0},
+		"a call is under way":  {func(_ *testing.T, l *Lease) { l.Next(at(0), 0, queue(1)) }, queue(1), false, 0},
+		"after an error": {func(_ *testing.T, l *Lease) {
+			l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown)
+		}, queue(1), false, probeEvery},
+		"a slot is in hand":          {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1), false, 300*ms + 1},
+		"fewer slots than claims":    {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1, 1), true, 300*ms + 1},
+		"the slots are too small":    {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(2), true, 300*ms + 1},
+		"told not to ask":            {func(_ *testing.T, l *Lease) { l.AskAgain(at(50 * ms)) }, queue(1), false, 50 * ms},
+		"a limit is used up":         {func(_ *testing.T, l *Lease) { l.Said(at(0), usedUp(s)) }, queue(), true, 0},
+		"used up, as the store was told": {func(t *testing.T, l *Lease) {
+			t.Helper()
+			l.Said(at(0), usedUp(s))
+			call(t, l, 0, queue(), store.Reply{Bound: -1})
+			l.Said(at(0), usedUp(2*s))
+		}, queue(), false, 0},
+		"a limit is not used up": {func(_ *testing.T, l *Lease) {
+			l.Said(at(0), []quota.Statement{{Name: "core", Remaining: 1, Reset: s, ResetKnown: true}})
+		}, queue(), false, 0},
+		"a hold": {func(_ *testing.T, l *Lease) { l.Told(at(0)); l.Tick(at(0), at(s)) }, queue(), true, 0},
+		"a hold that is known": {func(_ *testing.T, l *Lease) {
+			l.Overheard(at(s))
+			l.Told(at(0))
+			l.Tick(at(0), at(s))
+		}, queue(), false, 0},
+		"a hold that is over": {func(_ *testing.T, l *Lease) { l.Told(at(0)); l.Tick(at(0), at(0)) }, queue(), false, 0},
+	} {
+		l := newLease(t, "9/s burst 2", 0)
+		if c.before != nil {
+			c.before(t, l)
+		}
+		got := l.Next(at(0), at(s), c.line)
+		wake := l.Wake()
+		if wake == at(0) {
+			wake = 0 // Told and Said ask for a look at once, which this was
+		}
+		if c.wake != 0 {
+			wake -= t0
+		}
+		if (got != nil) != c.call || wake != monotime.Time(c.wake) {
+			t.Errorf("%s: call %v, want %v; wake %v, want %v", name, got != nil, c.call, time.Duration(wake), c.wake)
+		}
+	}
+}
+
+func usedUp(reset time.Duration) []quota.Statement {
+	if reset > s {
+		reset = 2*s - 1 // less than a second more
+	}
+	return []quota.Statement{{Name: "core", Reset: reset, ResetKnown: true}}
+}
+
+// TestNextWithoutQuotas: a bucket without quotas in the store asks once in a Horizon whether it is
+// held, while it is used.
+func TestNextWithoutQuotas(t *testing.T) {
+	l := newLease(t, "3 in flight", 0)
+	for _, c := range []struct {
+		at   time.Duration
+		used bool
+		call bool
+	}{
+		{0, false, false}, // never used
+		{0, true, true},
+		{Horizon, true, false},
+		{Horizon + 1, true, true},
+		{3 * Horizon, false, true},
+	} {
+		if c.used {
+			l.Take(nil, at(c.at), at(c.at), requests(1), false, 0)
+		}
+		got := l.Next(at(c.at), 0, queue())
+		if (got != nil) != c.call {
+			t.Errorf("at %v: call %v, want %v", c.at, got != nil, c.call)
+		}
+		if got != nil {
+			l.Step(at(c.at), at(c.at), got, &store.Reply{Bound: -1}, nil)
+		}
+	}
+	if d := due(l, 4*Horizon, 1); d != 4*Horizon {
+		t.Errorf("a claim is due at %v", d)
+	}
+}
+
+// TestNextHand: the store is told what is in hand, unless that is of no use to the first claim,
+// which then gets something whatever the share of the member.
+func TestNextHand(t *testing.T) {
+	for _, c := range []struct {
+		line *testLine
+		want []int
+	}{{queue(1, 1, 1), []int{2}}, {queue(3, 1), nil}} {
+		l := newLease(t, "9/s burst 5", 0)
+		stock(t, l, 200*ms, 300*ms)
+		equal(t, "hand", l.Next(at(0), 0, c.line).Request.Hand, c.want)
+	}
+}
+
+// TestNextTellsBack: what expired goes back within a Horizon, once, and again only if the call
+// failed.
+func TestNextTellsBack(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	stock(t, l, 0, 0)
+	if d := l.Wake().Sub(t0); d != 0 {
+		l.Next(at(0), 0, queue())
+	}
+	step := func(d time.Duration) *store.Request {
+		t.Helper()
+		if !l.Tick(at(d), 0) {
+			t.Fatalf("at %v: it is not time, but at %v", d, l.Wake().Sub(t0))
+		}
+		c := l.Next(at(d), 0, queue())
+		if c == nil {
+			t.Fatalf("at %v: no call", d)
+		}
+		return c.Request
+	}
+	back := []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}}
+	slices.Reverse(back) // the later of two at the same instant is first in hand
+	r := step(100*ms + 1)
+	equal(t, "back", r.Back, back)
+	equal(t, "serial", r.Serial, int64(2))
+	l.Step(at(110*ms), at(100*ms), &Call{Request: r, version: l.version}, nil, errDown)
+	l.Next(at(110*ms), 0, queue())
+	r = step(110*ms + probeEvery)
+	equal(t, "back again", r.Back, back)
+	equal(t, "serial again", r.Serial, int64(2))
+	l.Step(at(320*ms), at(310*ms), &Call{Request: r, version: l.version}, &store.Reply{Bound: -1}, nil)
+	if c := l.Next(at(s), 0, queue()); c != nil || !l.Idle(at(s)) {
+		t.Errorf("after that a call %+v, idle %v", c, l.Idle(at(s)))
+	}
+}
+
+// TestNextTrims: slots that the line no longer needs go back, the last first, but not those that
+// are due before a round trip.
+func TestNextTrims(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	stock(t, l, 20*ms, 30*ms, 200*ms, 300*ms, 400*ms)
+	l.trips.add(25 * ms)
+	l.Shrunk()
+	c := l.Next(at(0), 0, queue(1))
+	equal(t, "back", c.Request.Back, []store.Part{{Slot: 5, Cost: []int{1}}, {Slot: 4, Cost: []int{1}}, {Slot: 3, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
+	equal(t, "hand", l.State(at(0)).Hand, 1)
+
+	l = newLease(t, "9/s burst 5", 0)
+	stock(t, l, 20*ms, 200*ms)
+	l.trips.add(25 * ms)
+	l.Shrunk()
+	equal(t, "back of none", l.Next(at(0), 0, queue()).Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
+}
+
+// TestNextReturnsFar: when the store may have earlier slots, those that are far ahead go back if
+// the first claim needs one of them, once in a Horizon.
+func TestNextReturnsFar(t *testing.T) {
+	for name, c := range map[string]struct {
+		slots []time.Duration
+		back  int
+	}{
+		"far":      {[]time.Duration{2*Horizon + 1, 3 * s}, 2},
+		"not far":  {[]time.Duration{2 * Horizon, 3 * s}, 0},
+		"an early": {[]time.Duration{0, 3 * s}, 0},
+	} {
+		l := newLease(t, "9/m log", 0)
+		stock(t, l, c.slots...)
+		line := queue(slices.Repeat([]int{1}, len(c.slots))...)
+		if l.Next(at(0), 0, line) != nil {
+			t.Errorf("%s: a call, though nobody said that there was room", name)
+		}
+		l.Room()
+		got := l.Next(at(0), 0, line)
+		if (got != nil) != (c.back > 0) || got != nil && len(got.Request.Back) != c.back {
+			t.Errorf("%s: %+v, want %d back", name, got, c.back)
+		}
+		if got == nil {
+			continue
+		}
+		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil)
+		l.Room()
+		if l.Next(at(ms), 0, line) != nil {
+			t.Errorf("%s: far slots were given back twice in a Horizon", name)
+		}
+		if l.Next(at(Horizon), 0, line) == nil {
+			t.Errorf("%s: far slots were not given back after a Horizon", name)
+		}
+	}
+}
+
+// TestStepSlots: from when and until when a slot may be used, however long the reply took.
+func TestStepSlots(t *testing.T) {
+	for name, c := range map[string]struct {
+		late        time.Duration // as the store says
+		took, in    time.Duration
+		from, until time.Duration // after the request was sent
+		ok          bool
+	}{
+		"at once":            {0, 0, 0, 0, 100 * ms, true},
+		"after a round trip": {0, 30 * ms, 0, 30 * ms, 100 * ms, true},
+		"to come":            {0, 30 * ms, 200 * ms, 230 * ms, 300 * ms, true},
+		"just in time":       {0, 100 * ms, 0, 100 * ms, 100 * ms, true},
+		"too late":           {0, 100*ms + 1, 0, 0, 0, false},
+		"others are slow":    {250 * ms, 150 * ms, 0, 150 * ms, 250 * ms, true},
+		"in the past":        {0, 10 * ms, -s, 10 * ms, 100 * ms, true},
+	} {
+		l := newLease(t, "9/s burst 5", 0)
+		sent := l.Next(at(0), 0, queue(1))
+		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), Late: c.late, Bound: -1}, nil)
+		if st := l.State(at(c.took)); st.Hand != 1 && c.ok || !c.ok && (st.Hand != 0 || st.Wasted != 1 || st.Err == nil || len(e.Events) != 1) {
+			t.Errorf("%s: %+v", name, st)
+		}
+		if !c.ok {
+			if got := l.Farewell(at(c.took), 0); !reflect.DeepEqual(got.Back, []store.Part{{Slot: 1, Cost: []int{1}}}) {
+				t.Errorf("%s: %+v goes back", name, got.Back)
+			}
+			continue
+		}
+		equal(t, name+", from", due(l, c.took, 1), c.from)
+		equal(t, name+", until", due(l, c.until, 1), c.until)
+		if due(l, c.until+1, 1) <= c.until+1 {
+			t.Errorf("%s: may be used after %v", name, c.until)
+		}
+	}
+}
+
+// TestStepSlow: the owner is told that round trips take too long, once in ten seconds, and the
+// store is left alone for a while; unless the Lease can wait for longer by itself.
+func TestStepSlow(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		l := New(Config{Name: "api"})
+		if !own {
+			l.Config.Late = 10 * ms
+		}
+		l.Set(parse(t, "100/s"), 0)
+		now, told, useful := time.Duration(0), 0, 0
+		for range 40 {
+			now += 400 * ms
+			c := l.Next(at(now), 0, queue(1))
+			if c == nil {
+				t.Fatalf("at %v: no call", now)
+			}
+			before := l.Wake()
+			e := l.Step(at(now+300*ms), at(now), c, &store.Reply{Slots: in(0), Bound: -1}, nil)
+			told += len(e.Events)
+			useful += l.State(at(now + 300*ms)).Hand
+			if !own && l.MayAsk(at(now+300*ms)) {
+				t.Fatalf("at %v: the store is asked again at once; wake %v", now, before)
+			}
+			now += 300 * ms
+			l.Take(nil, at(now), at(now), requests(1), false, 0)
+		}
+		// 40 calls take 28 s: the owner is told after 0, 10.5 and 21 s. After three round trips the
+		// fourth request says how long a slot is of use.
+		if want := map[bool][2]int{false: {3, 0}, true: {0, 37}}[own]; [2]int{told, useful} != want {
+			t.Errorf("by itself %v: told %d times, %d slots of use; want %v", own, told, useful, want)
+		}
+	}
+}
+
+// TestStepUnserved: who hears that there is no slot for it, and when there is one.
+func TestStepUnserved(t *testing.T) {
+	slots := func(counts ...int) (slots []store.Slot) {
+		for i, n := range counts {
+			if n > 0 {
+				slots = append(slots, store.Slot{ID: int64(i), Ask: i, Count: n})
+			}
+		}
+		return slots
+	}
+	for name, c := range map[string]struct {
+		line  *testLine
+		slots []store.Slot
+		want  []int
+		retry time.Duration
+	}{
+		"all got one":               {queue(1, 1, 2), slots(2, 1), nil, 0},
+		"the last got none":         {queue(1, 1, 1), slots(2), []int{2}, 0},
+		"a smaller one may go":      {queue(2, 1), slots(0, 1), []int{0}, 0},
+		"not known of smaller ones": {queue(2, 1), slots(), []int{0}, 100 * ms},
+		"nor are larger ones":       {queue(1, 2), slots(), []int{0, 1}, 100 * ms},
+	} {
+		l := newLease(t, "9/s burst 5", 0)
+		_, e := call(t, l, 0, c.line, store.Reply{Slots: c.slots, Next: 400 * ms, Bound: 0})
+		var got []int
+		for _, u := range e.Unserved {
+			got = append(got, u.Waiter)
+			equal(t, name+", due", u.Due, limit.Due{At: at(400 * ms), Cause: limit.Pace, Quota: l.names[0]})
+		}
+		equal(t, name, got, c.want)
+		var retry time.Duration
+		if e.Retry != 0 {
+			retry = e.Retry.Sub(t0)
+		}
+		equal(t, name+", retry", retry, c.retry)
+	}
+}
+
+// TestStepEffects: what a reply says to the owner.
+func TestStepEffects(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	said := []quota.Statement{{Name: "core", Remaining: 3}}
+	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
+	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Events: []Event{{Lost: true}}})
+	equal(t, "state", l.State(at(s)), State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
+}
+
+// TestStepLost: a store that has lost the bucket hands out nothing for a Horizon. Slots of that
+// time are used; nothing goes back of what it handed out before.
+func TestStepLost(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	stock(t, l, 0, Horizon, Horizon+1)
+	var uses []Use
+	uses = l.Take(uses, at(0), at(0), requests(1), false, 0)
+	_, e := call(t, l, 0, queue(3), store.Reply{Lost: true, Bound: -1})
+	equal(t, "events", e.Events, []Event{{Lost: true}})
+	equal(t, "hand", l.State(at(0)).Hand, 1)
+	l.Return(at(0), uses)
+	l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: 1}}}, false)
+	equal(t, "hand after a return", l.State(at(0)).Hand, 1)
+	r := l.Farewell(at(0), 0)
+	equal(t, "back", r.Back, []store.Part(nil))
+}
+
+// TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other
+// quotas, and so is what the reply says of the next one.
+func TestStepAfterSet(t *testing.T) {
+	for _, quotas := range []string{"9/s burst 5", "9/s burst 5, 9/m log, 20/m window", "3 in flight"} {
+		l := newLease(t, "9/s burst 5, 9/m log", 0)
+		c := l.Next(at(0), 0, queue(1))
+		l.Set(parse(t, quotas), 0)
+		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil)
+		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s)})
+		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
+		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
+		equal(t, quotas+", projected", due, limit.Due{At: at(ms)})
+	}
+}
+
+// TestSetAfterReply: what the last reply said is of the old quotas.
+func TestSetAfterReply(t *testing.T) {
+	for _, quotas := range []string{"9/s burst 5", "9/s burst 5, 9/m log, 20/m window"} {
+		l := newLease(t, "9/s burst 5, 9/m log", 0)
+		call(t, l, 0, queue(1), store.Reply{Slots: in(10 * ms), Next: 300 * ms, Bound: 1})
+		l.Set(parse(t, quotas), 0)
+		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
+		equal(t, quotas, due, limit.Due{At: at(ms)})
+	}
+}
