@@ -125,7 +125,9 @@ func equal(t *testing.T, what string, got, want any) {
 func TestNextForClaims(t *testing.T) {
 	urgent := func(n int) Waiter { return Waiter{requests(n), true, -1} }
 	within := func(n int, d time.Duration) Waiter { return Waiter{requests(n), false, d} }
-	ask := func(count int, within time.Duration, cost ...int) store.Ask { return store.Ask{Cost: cost, Count: count, Within: within} }
+	ask := func(count int, within time.Duration, cost ...int) store.Ask {
+		return store.Ask{Cost: cost, Count: count, Within: within}
+	}
 	for name, c := range map[string]struct {
 		quotas  string
 		reserve float64
@@ -138,7 +140,8 @@ func TestNextForClaims(t *testing.T) {
 		"two quotas": {
 			"9/s burst 5, 9 tokens/s burst 9", 0,
 			[]Waiter{{&limit.Demand{Claims: 1, N: 2, Costs: quota.Costs{"tokens": 7}}, false, -1}},
-			[]store.Ask{ask(1, -1, 2, 7)}, []Asked{{0, 0}},
+			[]store.Ask{ask(1, -1, 2, 7)},
+			[]Asked{{0, 0}},
 		},
 		"reserve": {"8/s burst 4", 0.5, []Waiter{urgent(3), within(1, -1)}, []store.Ask{ask(1, -1, 3, 0), ask(1, -1, 1, 1)}, []Asked{{0, 0}, {1, 1}}},
 		// An eighth of the shorter bound is 125 ms.
@@ -195,11 +198,11 @@ func TestNextWhen(t *testing.T) {
 		"after an error": {func(_ *testing.T, l *Lease) {
 			l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown)
 		}, queue(1), false, probeEvery},
-		"a slot is in hand":          {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1), false, 300*ms + 1},
-		"fewer slots than claims":    {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1, 1), true, 300*ms + 1},
-		"the slots are too small":    {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(2), true, 300*ms + 1},
-		"told not to ask":            {func(_ *testing.T, l *Lease) { l.AskAgain(at(50 * ms)) }, queue(1), false, 50 * ms},
-		"a limit is used up":         {func(_ *testing.T, l *Lease) { l.Said(at(0), usedUp(s)) }, queue(), true, 0},
+		"a slot is in hand":       {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1), false, 300*ms + 1},
+		"fewer slots than claims": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1, 1), true, 300*ms + 1},
+		"the slots are too small": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(2), true, 300*ms + 1},
+		"told not to ask":         {func(_ *testing.T, l *Lease) { l.AskAgain(at(50 * ms)) }, queue(1), false, 50 * ms},
+		"a limit is used up":      {func(_ *testing.T, l *Lease) { l.Said(at(0), usedUp(s)) }, queue(), true, 0},
 		"used up, as the store was told": {func(t *testing.T, l *Lease) {
 			t.Helper()
 			l.Said(at(0), usedUp(s))

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,9 +28,18 @@ type Unserved struct {
 	Due    limit.Due
 }
 
+// errNoReply is the error of a store that returns neither a reply nor an error.
+var errNoReply = errors.New("throttle: the store returned no reply")
+
+// span cuts what a store says to what can be reckoned with.
+func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longest) }
+
 // Step takes in how a call has ended that was sent at an instant: with a reply or with an error.
 func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error) (e Effects) {
 	l.calling = false
+	if err == nil && reply == nil {
+		err = errNoReply
+	}
 	if err != nil {
 		l.failed(now, err, &e)
 		return e
@@ -38,20 +48,20 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	l.Acknowledged()
 	l.last.at, l.last.members = now, max(reply.Members, 1)
 	l.trip(now.Sub(sent))
-	l.last.next, l.last.end, l.last.bound = now, now.Add(reply.Ahead), -1
+	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
 	if reply.Lost {
 		l.lost(now, &e)
 	}
 	if reply.Hold > 0 {
-		e.Hold = now.Add(min(reply.Hold, monotime.Longest))
+		e.Hold = now.Add(span(reply.Hold))
 	}
 	e.Statements = reply.Statements
 	if c.version == l.version { // else these slots are of other quotas
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
-			l.last.next = now.Add(reply.Next)
+			l.last.next = now.Add(span(reply.Next))
 		}
-		l.receive(now, sent, c.Request, reply, &e)
-		l.unserved(now, c, reply, &e)
+		got := l.receive(now, sent, c.Request, reply, &e)
+		l.unserved(now, c, got, &e)
 	}
 	return e
 }
@@ -65,20 +75,27 @@ func (l *Lease) trip(took time.Duration) {
 	}
 }
 
-// receive puts the slots of a reply in hand.
-func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) {
-	late := max(reply.Late, r.Late)
-	for _, got := range reply.Slots {
-		if got.Ask < 0 || got.Ask >= len(r.Asks) || got.Count <= 0 {
+// receive puts the slots of a reply in hand. It returns how many there were for each ask; more
+// than were asked for are none.
+func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
+	got = make([]int, len(r.Asks))
+	late := max(span(reply.Late), r.Late)
+	for _, o := range reply.Slots {
+		if o.Ask < 0 || o.Ask >= len(got) {
 			continue
 		}
-		in := min(max(got.In, 0), monotime.Longest)
+		n := min(o.Count, r.Asks[o.Ask].Count-got[o.Ask])
+		if n <= 0 {
+			continue
+		}
+		got[o.Ask] += n
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
-		s := &heldSlot{id: got.ID, from: now.Add(in), until: sent.Add(in + late), epoch: l.slots.epoch}
-		s.left = slices.Clone(r.Asks[got.Ask].Cost)
+		in := span(o.In)
+		s := &heldSlot{id: o.ID, from: now.Add(in), until: sent.Add(in + late), epoch: l.slots.epoch}
+		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
-			s.left[i] *= got.Count
+			s.left[i] *= n
 		}
 		l.got += slot.Total(s.left)
 		if s.until < s.from {
@@ -90,6 +107,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		l.slots.put(s)
 		l.err = nil
 	}
+	return got
 }
 
 // slow notes that a reply took so long that a slot in it was of no use.
@@ -107,14 +125,9 @@ func (l *Lease) slow(now monotime.Time, e *Effects) {
 
 // unserved finds the claims that got no slot. Slots are handed out in the order of asks, so that
 // of two claims that cost the same the later one got none.
-func (l *Lease) unserved(now monotime.Time, c *Call, reply *store.Reply, e *Effects) {
+func (l *Lease) unserved(now monotime.Time, c *Call, got []int, e *Effects) {
 	asks := c.Request.Asks
-	got := make([]int, len(asks))
-	for _, s := range reply.Slots {
-		if s.Ask >= 0 && s.Ask < len(got) {
-			got[s.Ask] += s.Count
-		}
-	}
+	none := slot.Empty(got)
 	l.last.short = false
 	for i, a := range asks {
 		l.last.short = l.last.short || got[i] < a.Count
@@ -141,13 +154,14 @@ func (l *Lease) unserved(now monotime.Time, c *Call, reply *store.Reply, e *Effe
 			e.Unserved = append(e.Unserved, Unserved{a.Waiter, due})
 		}
 	}
-	if len(reply.Slots) > 0 || len(asks) == 0 {
+	if !none || len(asks) == 0 {
 		return
 	}
+	next := l.last.next.Sub(now)
 	if len(c.Asked) == 0 {
-		l.noPrefetch = now.Add(min(max(reply.Next, 10*time.Millisecond), Horizon))
+		l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
 	} else {
-		e.Retry = now.Add(min(max(reply.Next/4, 10*time.Millisecond), Horizon))
+		e.Retry = now.Add(min(max(next/4, 10*time.Millisecond), Horizon))
 	}
 }
 

@@ -1,0 +1,205 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// down returns a Lease that had its last reply at 0, of so many members, and whose calls have
+// failed since d; no reply was ever had if members is zero.
+func down(t *testing.T, quotas string, mode Outage, members int, d time.Duration) *Lease {
+	t.Helper()
+	l := newLease(t, quotas, 0)
+	l.Config.Outage = mode
+	if members > 0 {
+		call(t, l, 0, queue(1), store.Reply{Members: members, Bound: -1})
+	}
+	l.Step(at(d), at(d), l.Next(at(d), 0, queue(1)), nil, errDown)
+	return l
+}
+
+// TestOutage: when claims go while the store cannot be reached, after the last reply at 0. What is
+// in hand is of use until 600 ms.
+func TestOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode    Outage
+		members int
+		since   time.Duration
+		due     []time.Duration // of claims that are there from the beginning, and go one after the other
+	}{
+		// 10/s among 3, nine tenths of it: one each 333,333,334 ns.
+		"share":                  {Share, 3, 100 * ms, []time.Duration{600*ms + 333333334, 600*ms + 2*333333334, 600*ms + 3*333333334}},
+		"share, long after":      {Share, 3, 2 * s, []time.Duration{2*s + 333333334, 2*s + 2*333333334}},
+		"share of an unknown":    {Share, 0, 100 * ms, []time.Duration{100*ms + never}},
+		"closed":                 {Closed, 3, 100 * ms, []time.Duration{100*ms + never}},
+		"open":                   {Open, 3, 100 * ms, []time.Duration{600 * ms, 600 * ms, 600 * ms}},
+		"open, never reached":    {Open, 0, 700 * ms, []time.Duration{700 * ms, 700 * ms}},
+		"open while it was down": {Open, 3, 2 * s, []time.Duration{2 * s}},
+	} {
+		l := down(t, "10/s burst 10", c.mode, c.members, c.since)
+		now := c.since
+		for i, want := range c.due {
+			got := due(l, now, 1)
+			if want > now && got < want && got > now { // the share begins then
+				now = got
+				got = due(l, now, 1)
+			}
+			if got != want {
+				t.Fatalf("%s: %d is due at %v, want %v", name, i, got, want)
+			}
+			if want-now >= never {
+				break
+			}
+			now = want
+			l.Take(nil, at(now), at(now), requests(1), false, 0)
+		}
+	}
+}
+
+// TestOutageDue: what a claim waits for.
+func TestOutageDue(t *testing.T) {
+	l := down(t, "9/s burst 5", Share, 2, 0)
+	from := limit.Due{At: at(0), Unreserved: 7}
+	want := limit.Due{At: at(Horizon + 100*ms), Unreserved: 7, Cause: limit.Store}
+	equal(t, "before the share begins", l.Due(at(0), from, &limit.Demand{}, requests(1), true, false), want)
+	from.At = at(s)
+	l.Due(at(s), from, &limit.Demand{}, requests(1), true, false)
+	// 9/s of two, nine tenths: four a second, and one claim is ahead.
+	want = limit.Due{At: at(s + 2*246913581), Unreserved: 7, Cause: limit.Store, Quota: l.names[0]}
+	equal(t, "behind another", l.Due(at(s), from, requests(1), requests(1), true, true), want)
+	want.At = at(s + 246913581)
+	equal(t, "alone", l.Due(at(s), from, &limit.Demand{}, requests(1), true, true), want)
+	l = down(t, "9/s burst 5", Closed, 2, 0)
+	want = limit.Due{At: at(probeEvery), Cause: limit.Store}
+	equal(t, "projected", l.Due(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(1), true, true), want)
+}
+
+// TestOutageHand: what is in hand is used up first.
+func TestOutageHand(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	l.Config.Outage = Closed
+	stock(t, l, 200*ms)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1, 1)), nil, errDown)
+	equal(t, "due", due(l, 0, 1), 200*ms)
+	if uses := l.Take(nil, at(200*ms), at(200*ms), requests(1), false, 0); len(uses) != 1 {
+		t.Errorf("it took %+v", uses)
+	}
+}
+
+// TestOutageProbes: the store is tried each 200 ms, and the owner is told once that it is down, and
+// once that it is back.
+func TestOutageProbes(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	var events []Event
+	var tried []time.Duration
+	for now := time.Duration(0); now <= 800*ms; now += 50 * ms {
+		l.Tick(at(now), 0)
+		if c := l.Next(at(now), 0, queue(1)); c != nil {
+			tried = append(tried, now)
+			equal(t, "serial", c.Request.Serial, int64(1))
+			var reply *store.Reply
+			err := errDown
+			if now >= 800*ms {
+				reply, err = &store.Reply{Slots: in(0), Members: 1}, nil
+			}
+			e := l.Step(at(now), at(now), c, reply, err)
+			events = append(events, e.Events...)
+		}
+		if st := l.State(at(now)); now < 800*ms && (st.Err != errDown || st.Down != now) || now >= 800*ms && (st.Err != nil || st.Down != 0) { //nolint:errorlint // the very one
+			t.Errorf("at %v: %+v", now, st)
+		}
+	}
+	equal(t, "tried", tried, []time.Duration{0, 200 * ms, 400 * ms, 600 * ms, 800 * ms})
+	equal(t, "events", events, []Event{{Err: errDown}, {After: 800 * ms}})
+}
+
+// TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that
+// went without it.
+func TestOutageOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		quotas string
+		mode   Outage
+		want   []int
+	}{
+		"a shared bucket has it back": {"10/s burst 10", Share, nil},
+		"an open bucket is empty":     {"10/s burst 10", Open, []int{10}},
+		"of a window what is in it":   {"10/s log", Open, []int{15}},
+		"of a longer one all":         {"10/m log", Open, []int{30}},
+		"of each":                     {"10/s burst 10, 10/m log, 40/s window", Share, []int{0, 30, 15}},
+		"told with the call itself":   {"10/s log", Closed, nil},
+	} {
+		l := down(t, c.quotas, c.mode, 1, 0)
+		l.Due(at(s), limit.Due{At: at(s)}, &limit.Demand{}, requests(1), true, false)
+		for range 30 {
+			l.Take(nil, at(s), at(s), requests(1), false, 0)
+		}
+		call(t, l, 2*s, queue(1), store.Reply{Bound: -1})
+		r := l.Farewell(at(2*s), 0)
+		equal(t, name, r.More, c.want)
+	}
+}
+
+// TestOutageSet: quotas that are replaced while the store is down begin anew.
+func TestOutageSet(t *testing.T) {
+	l := down(t, "10/s log", Share, 2, 0)
+	due(l, s, 1)
+	l.Take(nil, at(s), at(s), requests(3), false, 0)
+	l.Set(parse(t, "10/s log, 20/s window"), 0)
+	equal(t, "due", due(l, s, 1), s+222222223)
+	call(t, l, s, queue(1), store.Reply{Bound: -1})
+	equal(t, "more", l.Farewell(at(s), 0).More, []int(nil))
+}
+
+// TestStatementsThroughOutage: what the server said is told with the next call that arrives, as of
+// then.
+func TestStatementsThroughOutage(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	l.Said(at(0), usedUp(s))
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue()), nil, errDown)
+	l.Said(at(100*ms), []quota.Statement{{Name: "other", Reset: s}})
+	c := l.Next(at(200*ms), 0, queue())
+	want := []quota.Statement{{Name: "core", Reset: 800 * ms, ResetKnown: true}, {Name: "other", Reset: 900 * ms}}
+	equal(t, "told", c.Request.Statements, want)
+	l.Step(at(200*ms), at(200*ms), c, &store.Reply{}, nil)
+	equal(t, "told again", l.Next(at(s), 0, queue(1)).Request.Statements, []quota.Statement(nil))
+}
+
+// TestLate: for how long after its instant a slot may be used, by itself.
+func TestLate(t *testing.T) {
+	for quotas, want := range map[string][2]time.Duration{ // with short round trips, and with long ones
+		"10/s":               {10 * ms, s},
+		"10/s burst 5":       {40 * ms, s},
+		"10/s burst 1000":    {s, s},
+		"10/m":               {600 * ms, s},
+		"10/s log":           {10 * ms, 250 * ms},
+		"10/20ms log":        {5 * ms, 5 * ms},
+		"10/m log":           {600 * ms, s},
+		"10/h window":        {s, s},
+		"10/m, 10/s window":  {10 * ms, 250 * ms},
+		"10/m, 5 in flight":  {600 * ms, s},
+		"5 in flight":        {s, 20 * s},
+		"10/s burst 5, 10/h": {40 * ms, s},
+	} {
+		equal(t, quotas, Late(parse(t, quotas)), want[0])
+		l := New(Config{})
+		l.Set(parse(t, quotas), 0)
+		for range 2 {
+			l.trip(10 * s)
+			equal(t, quotas+", after few round trips", l.lateness, want[0])
+		}
+		l.trip(11 * s)
+		equal(t, quotas+", after long round trips", l.lateness, want[1])
+		l.trip(ms)
+		equal(t, quotas+", after a short one", l.lateness, want[1])
+		l = New(Config{Late: 7 * ms})
+		l.Set(parse(t, quotas), 0)
+		for range 3 {
+			l.trip(10 * s)
+		}
+		equal(t, quotas+", as it was said", l.lateness, 7*ms)
+	}
+}
