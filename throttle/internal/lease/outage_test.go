@@ -1,11 +1,13 @@
 package lease
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -35,6 +37,7 @@ func TestOutage(t *testing.T) {
 		"share":                  {Share, 3, 100 * ms, []time.Duration{600*ms + 333333334, 600*ms + 2*333333334, 600*ms + 3*333333334}},
 		"share, long after":      {Share, 3, 2 * s, []time.Duration{2*s + 333333334, 2*s + 2*333333334}},
 		"share of an unknown":    {Share, 0, 100 * ms, []time.Duration{100*ms + never}},
+		"share of very many":     {Share, math.MaxInt, 100 * ms, []time.Duration{600*ms + monotime.Longest/10}},
 		"closed":                 {Closed, 3, 100 * ms, []time.Duration{100*ms + never}},
 		"open":                   {Open, 3, 100 * ms, []time.Duration{600 * ms, 600 * ms, 600 * ms}},
 		"open, never reached":    {Open, 0, 700 * ms, []time.Duration{700 * ms, 700 * ms}},
