@@ -200,6 +200,11 @@ func TestNextWhen(t *testing.T) {
 		}, queue(1), false, probeEvery},
 		"a slot is in hand":       {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1), false, 300*ms + 1},
 		"fewer slots than claims": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1, 1), true, 300*ms + 1},
+		"another claim joins":     {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms, 300*ms) }, queue(1, 1, 1), true, 400*ms + 1},
+		"the store had fewer": {func(t *testing.T, l *Lease) {
+			t.Helper()
+			call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: in(200*ms, 300*ms), Bound: -1, Members: 1})
+		}, queue(1, 1, 1), false, 400*ms + 1},
 		"the slots are too small": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(2), true, 300*ms + 1},
 		"told not to ask":         {func(_ *testing.T, l *Lease) { l.AskAgain(at(50 * ms)) }, queue(1), false, 50 * ms},
 		"a limit is used up":      {func(_ *testing.T, l *Lease) { l.Said(at(0), usedUp(s)) }, queue(), true, 0},
@@ -412,6 +417,22 @@ func TestStepSlots(t *testing.T) {
 			t.Errorf("%s: may be used after %v", name, c.until)
 		}
 	}
+}
+
+// TestStepTooMany: slots that nobody asked for are ignored.
+func TestStepTooMany(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	slots := []store.Slot{{ID: 1, Count: -3}, {ID: 2, Ask: -1, Count: 1}, {ID: 3, Ask: 2, Count: 1}, {ID: 4, Count: 1}, {ID: 5, Count: 1 << 60}, {ID: 6, Ask: 1, Count: 2}}
+	_, e := call(t, l, 0, queue(1, 1, 1, 2), store.Reply{Slots: slots})
+	equal(t, "state", l.State(at(0)), State{Members: 1, Calls: 1, Got: 5, Hand: 5})
+	equal(t, "unserved", len(e.Unserved), 0)
+}
+
+// TestStepNoReply: a store that says nothing cannot be reached.
+func TestStepNoReply(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	e := l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, nil)
+	equal(t, "events", e.Events, []Event{{Err: errNoReply}})
 }
 
 // TestStepSlow: the owner is told that round trips take too long, once in ten seconds, and the

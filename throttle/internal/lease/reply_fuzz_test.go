@@ -36,7 +36,7 @@ func (r *script) reply() *store.Reply {
 	}
 	for range r.below(6) {
 		reply.Slots = append(reply.Slots, store.Slot{
-			ID: r.number(), In: time.Duration(r.number()), Ask: int(r.number()), Count: int(r.number()), Bound: int(r.number()),
+			ID: r.number(), In: time.Duration(r.number()), Ask: int(r.below(4)) - 1, Count: int(r.number()), Bound: int(r.number()),
 		})
 	}
 	for range r.below(3) {
