@@ -224,8 +224,8 @@ func (l *Ledger) fill(now monotime.Time) {
 func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (room bool) {
 	for _, p := range parts {
 		at := monotime.Time(p.Slot)
-		if len(p.Cost) != len(l.ledgers) {
-			continue // of other quotas
+		if len(p.Cost) != len(l.ledgers) || slices.ContainsFunc(p.Cost, func(n int) bool { return n < 0 || int64(n) > quota.MaxN }) {
+			continue // of other quotas, or no cost
 		}
 		if at < now {
 			l.give(now, at, p.Cost)
@@ -279,7 +279,7 @@ func (l *Ledger) state(r *Request, now monotime.Time) {
 		}
 		w := stated{st, now.Add(r.Horizon)}
 		if st.ResetKnown {
-			w.reset = now.Add(min(st.Reset, monotime.Longest))
+			w.reset = now.Add(min(max(st.Reset, 0), monotime.Longest))
 		}
 		i := slices.IndexFunc(l.stated, func(o stated) bool { return o.Name == st.Name && o.Bucket == st.Bucket && o.Unit == st.Unit })
 		if i < 0 {

@@ -441,7 +441,7 @@ func TestStepSlow(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		l := New(Config{Name: "api"})
 		if !own {
-			l.Config.Late = 10 * ms
+			l.Late = 10 * ms
 		}
 		l.Set(parse(t, "100/s"), 0)
 		now, told, useful := time.Duration(0), 0, 0

@@ -296,7 +296,7 @@ func (f *fleet) leave() {
 // sent returns what was sent in the end, in order, of claims that are not urgent if unreserved.
 func (f *fleet) sent(unreserved bool) (sent []definition.Sent, sum int) {
 	for _, c := range f.claims {
-		if n := c.Demand.N - c.less; c.gone && !c.returned && n > 0 && !(unreserved && c.Urgent) {
+		if n := c.Demand.N - c.less; c.gone && !c.returned && n > 0 && (!unreserved || !c.Urgent) {
 			sent = append(sent, definition.Sent{At: c.at, N: n})
 			sum += n
 		}

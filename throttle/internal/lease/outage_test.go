@@ -16,7 +16,7 @@ import (
 func down(t *testing.T, quotas string, mode Outage, members int, d time.Duration) *Lease {
 	t.Helper()
 	l := newLease(t, quotas, 0)
-	l.Config.Outage = mode
+	l.Outage = mode
 	if members > 0 {
 		call(t, l, 0, queue(1), store.Reply{Members: members, Bound: -1})
 	}
@@ -84,7 +84,7 @@ func TestOutageDue(t *testing.T) {
 // TestOutageHand: what is in hand is used up first.
 func TestOutageHand(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	l.Config.Outage = Closed
+	l.Outage = Closed
 	stock(t, l, 200*ms)
 	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1, 1)), nil, errDown)
 	equal(t, "due", due(l, 0, 1), 200*ms)

@@ -108,9 +108,11 @@ func (b *Bucket) settle(t monotime.Time) {
 	b.far = slices.Delete(b.far, 0, n)
 }
 
+// charge charges a slot that is in order. A debt is monotime.Longest at most.
 func (b *Bucket) charge(slot monotime.Time, n int) {
 	b.peaks.Note(slot, max(b.full.Sub(slot), 0), 1)
-	b.full, b.order = max(b.full, slot).Add(b.Work(n)), max(b.order, slot)
+	b.full = min(max(b.full, slot).Add(b.Work(n)), slot.Add(monotime.Longest))
+	b.order = max(b.order, slot)
 }
 
 // Overdraw implements Ledger.

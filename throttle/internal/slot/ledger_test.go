@@ -2,6 +2,7 @@ package slot
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -211,4 +212,24 @@ func FuzzRestore(f *testing.F) {
 			l.Give(now, at, n)
 		}
 	})
+}
+
+// TestLedgersBeyond: no cost is too large for the arithmetic, nor for what is written.
+func TestLedgersBeyond(t *testing.T) {
+	for _, q := range kinds(t) {
+		l := New(q, late, horizon, 1e18)
+		now := monotime.Time(1)
+		for range 10 {
+			l.Overdraw(now, math.MaxInt)
+			if at := l.When(now, 1); at < now {
+				t.Errorf("%v: at %d a slot at %d", q, now, at)
+			}
+			l = reread(t, l, q, 1e18)
+			now = now.Add(time.Second)
+		}
+		l.Give(now, now, math.MaxInt)
+		if at := l.When(now, 1); at < now {
+			t.Errorf("%v: at %d, after all came back, a slot at %d", q, now, at)
+		}
+	}
 }

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// used returns a Ledger of each kind of quota, of which slots were handed out, and came back.
+func used(t testing.TB) *Ledger {
+	t.Helper()
+	qs, err := quota.Parse("10/s burst 5, 10/m log, 9/s window grid, 20/s estimate, 30/2s sliding 4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	r := request(qs.Explicit(), 1)
+	r.Statements = []quota.Statement{{Name: "core", Remaining: 3, Reset: time.Minute, ResetKnown: true}}
+	r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
+	reply, _ := l.Exchange(0, r)
+	r = request(r.Quotas, 2)
+	for _, s := range reply.Slots {
+		r.Back = append(r.Back, Part{s.ID, []int{1, 0, 1, 0, 1}})
+	}
+	l.Exchange(time.Millisecond, r)
+	return l
+}
+
+func request(qs quota.Quotas, serial int64) *Request {
+	return &Request{Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "m", Serial: serial}
+}
+
+// FuzzLedger reads what nobody has written: it may be an error, and is never a panic. A Ledger that
+// was read can be used and written again.
+func FuzzLedger(f *testing.F) {
+	l := used(f)
+	b, _ := l.MarshalBinary()
+	f.Add(b)
+	b, _ = new(Ledger).MarshalBinary()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var l Ledger
+		if l.UnmarshalBinary(b) != nil {
+			return
+		}
+		if _, err := again(t, &l).Epoch.MarshalBinary(); err != nil {
+			return // no date
+		}
+		cost := make([]int, len(l.quotas))
+		for i := range cost {
+			cost[i] = 1
+		}
+		r := request(l.quotas, 3)
+		r.Asks = []Ask{{Cost: cost, Count: 3, Within: time.Hour}}
+		l.Exchange(time.Second, r)
+	})
+}
+
+// again writes l and reads it.
+func again(t *testing.T, l *Ledger) *Ledger {
+	t.Helper()
+	b, err := l.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := new(Ledger)
+	if err := read.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// FuzzExchange has members tell a store whatever they like: the Ledger does not panic, its slots are
+// not in the past, and what it writes can be read.
+func FuzzExchange(f *testing.F) {
+	huge := []int64{math.MaxInt64, math.MinInt64, -1, math.MaxInt64 / 2, 1 << 62, 1 << 50}
+	for i := range int64(100) {
+		var b []byte
+		for j := range int64(200) {
+			n := (i*7919 + j*104729) % 41
+			if (i+j)%5 == 0 {
+				n = huge[(i*31+j)%int64(len(huge))]
+			}
+			b = binary.AppendVarint(b, n)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		number := func() int64 {
+			v, n := binary.Varint(b)
+			if n <= 0 {
+				b = nil
+				return 0
+			}
+			b = b[n:]
+			return v
+		}
+		below := func(n int64) int64 { return int64(uint64(number()) % uint64(n)) }
+		l := used(t)
+		now, qs := time.Second, l.quotas
+		ids := []int64{1}
+		for len(b) > 0 {
+			now += time.Duration(below(int64(time.Second)))
+			r := request(qs, below(9))
+			r.Member = string(rune('a' + below(3)))
+			r.Leave, r.Hold = below(9) == 0, time.Duration(number())
+			cost := func() []int {
+				c := make([]int, 5-below(9)/8)
+				for i := range c {
+					c[i] = int(number())
+				}
+				return c
+			}
+			r.More, r.Hand = cost(), cost()
+			for range below(3) {
+				r.Back = append(r.Back, Part{ids[below(int64(len(ids)))] + number()&1, cost()})
+			}
+			for range below(3) {
+				r.Asks = append(r.Asks, Ask{Cost: cost(), Count: int(below(5)), Within: time.Duration(number())})
+			}
+			for range below(3) {
+				r.Statements = append(r.Statements, quota.Statement{Remaining: int(number()), Reset: time.Duration(number()), ResetKnown: below(2) == 0})
+			}
+			reply, _ := l.Exchange(now, r)
+			for _, s := range reply.Slots {
+				if s.In < 0 {
+					t.Fatalf("a slot in %v", s.In)
+				}
+				ids = append(ids, s.ID)
+			}
+			if reply.Ahead < 0 || reply.Hold < 0 || reply.Members < 1 {
+				t.Fatalf("%+v", reply)
+			}
+			again(t, l)
+		}
+	})
+}
