@@ -24,17 +24,17 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(b, l.Epoch.UnixNano())
 	b = varint.AppendBool(varint.AppendBool(b, l.known), l.lost)
 	b = varint.Append(varint.Append(b, l.late), l.horizon)
-	b = varint.Append(varint.Append(varint.Append(b, l.last), l.held), l.used)
+	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
 	b = varint.Append(b, len(l.quotas))
 	for i := range l.quotas {
 		b = appendQuota(b, &l.quotas[i])
-		b = varint.Append(b, l.since[i])
+		b = varint.Append(b, l.noneBefore[i])
 		b = l.ledgers[i].Append(b)
 	}
-	b = varint.Append(b, len(l.holes))
-	for _, h := range l.holes {
-		b = varint.Append(varint.Append(b, h.at), len(h.cost))
-		for _, n := range h.cost {
+	b = varint.Append(b, len(l.returned))
+	for _, o := range l.returned {
+		b = varint.Append(varint.Append(b, o.at), len(o.cost))
+		for _, n := range o.cost {
 			b = varint.Append(b, n)
 		}
 	}
@@ -42,11 +42,11 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(l.members)) {
 		m := l.members[name]
 		b = varint.Append(varint.AppendString(b, name), m.serial)
-		b = varint.Append(varint.Append(b, m.active), m.known)
+		b = varint.Append(varint.Append(b, m.activeTill), m.knownTill)
 	}
-	b = varint.Append(b, len(l.stated))
-	for i := range l.stated {
-		b = appendStatement(b, &l.stated[i])
+	b = varint.Append(b, len(l.statements))
+	for i := range l.statements {
+		b = appendStatement(b, &l.statements[i])
 	}
 	return b, nil
 }
@@ -65,19 +65,19 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read := Ledger{Epoch: time.Unix(0, r.Int(math.MinInt64/2, math.MaxInt64/2)), known: r.Bool(), lost: r.Bool()}
 	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
-	read.last, read.held, read.used = r.Time(), r.Time(), r.Time()
+	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
 	for range r.Len() {
 		read.readQuota(r)
 	}
 	for range r.Len() {
-		h := hole{at: r.Time(), cost: make([]int, r.Len())}
-		for i := range h.cost {
-			h.cost[i] = readCount(r)
+		o := returnedSlot{at: r.Time(), cost: make([]int, r.Len())}
+		for i := range o.cost {
+			o.cost[i] = readCount(r)
 		}
-		if n := len(read.holes); n > 0 && h.at <= read.holes[n-1].at {
+		if n := len(read.returned); n > 0 && o.at <= read.returned[n-1].at {
 			r.Fail()
 		}
-		read.holes = append(read.holes, h)
+		read.returned = append(read.returned, o)
 	}
 	read.members = map[string]*member{}
 	for range r.Len() {
@@ -115,13 +115,13 @@ func (l *Ledger) readQuota(r *varint.Reader) {
 		r.Fail()
 		return
 	}
-	since := r.Time()
+	noneBefore := r.Time()
 	ledger := slot.New(q, l.late, l.horizon, l.Epoch.UnixNano()-1)
 	ledger.Restore(r)
-	l.quotas, l.ledgers, l.since = append(l.quotas, q), append(l.ledgers, ledger), append(l.since, since)
+	l.quotas, l.ledgers, l.noneBefore = append(l.quotas, q), append(l.ledgers, ledger), append(l.noneBefore, noneBefore)
 }
 
-func appendStatement(b []byte, s *stated) []byte {
+func appendStatement(b []byte, s *statement) []byte {
 	b = varint.AppendString(varint.AppendString(varint.AppendString(b, s.Name), s.Bucket), s.Unit)
 	b = varint.Append(varint.Append(b, s.Limit), s.Remaining)
 	b = varint.AppendBool(varint.Append(b, s.Reset), s.ResetKnown)
@@ -130,13 +130,13 @@ func appendStatement(b []byte, s *stated) []byte {
 }
 
 func (l *Ledger) readStatement(r *varint.Reader) {
-	var s stated
+	var s statement
 	s.Name, s.Bucket, s.Unit = r.String(), r.String(), r.String()
 	s.Limit, s.Remaining = int(r.Int(math.MinInt, math.MaxInt)), int(r.Int(math.MinInt, math.MaxInt))
 	s.Reset, s.ResetKnown = readSpan(r), r.Bool()
 	s.Resolution, s.Absolute = readSpan(r), r.Bool()
 	s.Skew, s.Window, s.reset = readSpan(r), readSpan(r), r.Time()
-	l.stated = append(l.stated, s)
+	l.statements = append(l.statements, s)
 }
 
 func readCount(r *varint.Reader) int { return int(r.Int(0, math.MaxInt)) }

@@ -10,11 +10,11 @@ import (
 )
 
 // used returns a Ledger of each kind of quota, of which slots were handed out, and came back.
-func used(t testing.TB) *Ledger {
-	t.Helper()
+func used(tb testing.TB) *Ledger {
+	tb.Helper()
 	qs, err := quota.Parse("10/s burst 5, 10/m log, 9/s window grid, 20/s estimate, 30/2s sliding 4")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	r := request(qs.Explicit(), 1)

@@ -8,22 +8,23 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// grant hands out slots, and returns the last of them.
+// grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends
+// where the member has its share of the Horizon; an ask that cannot wait long enough is passed over.
 func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monotime.Time) {
 	work, share := l.work(r.Hand), r.Horizon/time.Duration(max(l.active(now), 1))
 	next := func(cost []int) {
 		at, bound, _ := l.earliest(cost, now)
 		reply.Next, reply.Bound = at.Sub(now), bound
 	}
-	missed := false
-	var one []int // the cost of the last ask
+	missed := false // an ask was passed over: Next is for it
+	var one []int   // the cost of the last ask
 	for i, ask := range r.Asks {
 		if !l.fits(ask.Cost) {
 			continue
 		}
 		one = ask.Cost
 		for range ask.Count {
-			at, bound, hole := l.earliest(ask.Cost, now)
+			at, bound, again := l.earliest(ask.Cost, now)
 			in := at.Sub(now)
 			if ask.Within >= 0 && in > ask.Within {
 				if !missed {
@@ -37,7 +38,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				return last
 			}
-			l.take(now, ask.Cost, at, hole)
+			l.take(now, ask.Cost, at, again)
 			work += l.work(ask.Cost)
 			last = max(last, at)
 			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: bound})
@@ -48,7 +49,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 	case one != nil:
 		next(one)
 	default:
-		reply.Next = max(l.last.Sub(now), 0)
+		reply.Next = max(l.lastSlot.Sub(now), 0)
 	}
 	return last
 }
@@ -77,44 +78,44 @@ func (l *Ledger) fits(cost []int) bool {
 	return true
 }
 
-// earliest returns the next slot for a cost, what it waits for, and, if it is a
-// hole, which.
-func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, hole int) {
-	at, bound = max(now, l.held), -1
+// earliest returns the next slot for a cost, and the index of the quota that it waits for. If it is
+// a returned slot, again is the index of that; else again is negative.
+func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, again int) {
+	at, bound = max(now, l.heldUntil), -1
 	for moved := true; moved; {
 		moved = false
 		for i, n := range cost {
 			if n == 0 {
 				continue
 			}
-			if t := max(l.ledgers[i].When(at, n), l.since[i]); t > at {
+			if t := max(l.ledgers[i].When(at, n), l.noneBefore[i]); t > at {
 				at, bound, moved = t, i, true
 			}
 		}
 	}
-	for i := range l.holes {
-		h := &l.holes[i]
-		if h.at > at {
+	for i := range l.returned {
+		o := &l.returned[i]
+		if o.at > at {
 			break
 		}
-		if h.at >= l.held && len(h.cost) == len(cost) && slot.Suffices(h.cost, cost) {
-			return h.at, -1, i
+		if o.at >= l.heldUntil && len(o.cost) == len(cost) && slot.Suffices(o.cost, cost) {
+			return o.at, -1, i
 		}
 	}
 	return at, bound, -1
 }
 
-// take charges a slot.
-func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, hole int) {
-	if hole >= 0 {
-		h := &l.holes[hole]
-		slot.Add(h.cost, cost, -1)
-		if slot.Empty(h.cost) {
-			l.holes = slices.Delete(l.holes, hole, hole+1)
+// take charges a slot that earliest returned.
+func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int) {
+	if again >= 0 { // it is charged
+		o := &l.returned[again]
+		slot.Add(o.cost, cost, -1)
+		if slot.Empty(o.cost) {
+			l.returned = slices.Delete(l.returned, again, again+1)
 		}
 		return
 	}
-	l.last = max(l.last, at)
+	l.lastSlot = max(l.lastSlot, at)
 	for i, n := range cost {
 		if n > 0 {
 			l.ledgers[i].Take(now, at, n)
@@ -122,5 +123,5 @@ func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, hole int)
 	}
 }
 
-// work is the time in which a cost comes back.
+// work returns the time in which a cost comes back.
 func (l *Ledger) work(cost []int) time.Duration { return slot.Work(l.quotas, cost) }

@@ -19,36 +19,37 @@ type Ledger struct {
 	// the clock are counted by it. It must not be changed once the Ledger is in use.
 	Epoch time.Time
 
-	known   bool // somebody has drawn on it
-	lost    bool // it is not known, and may have been before
-	quotas  quota.Quotas
-	ledgers []slot.Ledger
-	since   []monotime.Time // of each, if it was lost: no slot is before, since some of then may be about
-	late    time.Duration   // how late a request may go after its slot
-	horizon time.Duration   // of the latest request
-	last    monotime.Time   // the latest slot
-	held    monotime.Time
-	holes   []hole // in their order
-	members map[string]*member
-	stated  []stated
-	used    monotime.Time // when it was asked last
+	known      bool // the bucket has been used
+	lost       bool // the bucket is not known, and may have been used before
+	quotas     quota.Quotas
+	ledgers    []slot.Ledger   // of the quotas
+	noneBefore []monotime.Time // of each quota: no slot is before, since slots of a ledger that was lost may be about
+	late       time.Duration   // how long after its instant a slot may be used
+	horizon    time.Duration   // of the latest request
+	lastSlot   monotime.Time   // the latest slot
+	heldUntil  monotime.Time
+	returned   []returnedSlot // in their order
+	members    map[string]*member
+	statements []statement
+	lastUsed   monotime.Time // when the latest request came
 }
 
-// hole is what came back of a slot.
-type hole struct {
+// returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
+// out again at its own instant.
+type returnedSlot struct {
 	at   monotime.Time
 	cost []int
 }
 
 // member is what is known of a member.
 type member struct {
-	serial int64
-	active monotime.Time // until then
-	known  monotime.Time // until then
+	serial     int64         // of its latest request
+	activeTill monotime.Time // it counts as active before
+	knownTill  monotime.Time // it may be forgotten from then on
 }
 
-// stated is what a server said of a limit.
-type stated struct {
+// statement is what a server said of a limit.
+type statement struct {
 	quota.Statement
 	reset monotime.Time // or when it is forgotten
 }
@@ -70,15 +71,15 @@ func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 // what there is to tell those who listen, which may be nothing.
 func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
-	held := l.held
+	held := l.heldUntil
 	lost := l.open(r, t)
-	l.used = t
-	l.fill(t)
+	l.lastUsed = t
+	l.dropPassed(t)
 	reply, room := l.exchange(r, t)
 	reply.Lost = reply.Lost || lost
 	news := News{Room: room}
-	if l.held > held {
-		news.Hold = l.held.Sub(t)
+	if l.heldUntil > held {
+		news.Hold = l.heldUntil.Sub(t)
 	}
 	l.report(reply, t)
 	return reply, news
@@ -88,11 +89,11 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News) {
 func (l *Ledger) Idle(now time.Duration) bool {
 	t := instant(now)
 	for _, m := range l.members {
-		if m.known > t {
+		if m.knownTill > t {
 			return false
 		}
 	}
-	return l.held <= t && t.Sub(max(l.used, l.last)) > 24*time.Hour+2*longestPer(l.quotas)
+	return l.heldUntil <= t && t.Sub(max(l.lastUsed, l.lastSlot)) > 24*time.Hour+2*longestPer(l.quotas)
 }
 
 // instant is how the ledger calls an instant: none is zero.
@@ -106,14 +107,14 @@ func longestPer(qs quota.Quotas) (d time.Duration) {
 	return d
 }
 
-// open takes over the quotas of a request, and reports whether the bucket may have been lost.
-// A quota of the same kind at the same place keeps its ledger. Of the others, and of all if the
-// bucket was lost, there may be slots about that nobody knows of.
+// open takes over the quotas of a request, and reports whether the bucket may have been lost. A
+// quota of the same kind at the same place keeps its ledger. The other quotas, and all if the bucket
+// was lost, get ledgers that assume that slots are about.
 func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	fresh := !l.known && !l.lost
 	lost = l.lost
 	if lost {
-		l.last = now.Add(r.Horizon)
+		l.lastSlot = now.Add(r.Horizon)
 	}
 	late := l.late
 	for i := range r.Quotas {
@@ -122,10 +123,10 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		}
 	}
 	late = max(late, r.Late)
-	ledgers, since := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
+	ledgers, noneBefore := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
 	for i, q := range r.Quotas {
 		if i < len(l.quotas) && slot.Compatible(&l.quotas[i], &q) {
-			ledgers[i], since[i] = l.ledgers[i], l.since[i]
+			ledgers[i], noneBefore[i] = l.ledgers[i], l.noneBefore[i]
 			if l.quotas[i] != q || l.late != late || l.horizon != r.Horizon {
 				ledgers[i].Set(q, late, r.Horizon)
 			}
@@ -133,24 +134,24 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		}
 		ledgers[i] = slot.New(q, late, r.Horizon, l.Epoch.UnixNano()-1)
 		if !fresh {
-			since[i] = max(now.Add(r.Horizon), l.last)
-			ledgers[i].AssumeUsed(since[i])
+			noneBefore[i] = max(now.Add(r.Horizon), l.lastSlot)
+			ledgers[i].AssumeUsed(noneBefore[i])
 		}
 	}
-	l.quotas, l.ledgers, l.since = r.Quotas, ledgers, since
+	l.quotas, l.ledgers, l.noneBefore = r.Quotas, ledgers, noneBefore
 	l.late, l.horizon = late, r.Horizon
 	l.known, l.lost = true, false
 	return lost
 }
 
-// exchange does what a request says, and reports whether something came back for which those
-// may want to ask again who wait for slots that are far ahead.
+// exchange does what a request says. Room reports whether something came back while there are slots
+// that are far ahead: a member that has one of them may want to ask again.
 func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
 	m := l.members[r.Member]
 	known := m != nil
 	if !known {
 		m = &member{}
-		maps.DeleteFunc(l.members, func(_ string, m *member) bool { return m.known <= now })
+		maps.DeleteFunc(l.members, func(_ string, m *member) bool { return m.knownTill <= now })
 	}
 	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
 	if known && r.Serial < m.serial {
@@ -163,32 +164,32 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.overdraw(r.More, now)
 	}
 	if r.Hold > 0 {
-		l.held = max(l.held, now.Add(min(r.Hold, monotime.Longest)))
+		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
 	}
-	l.state(r, now)
-	room = room && l.last > now.Add(2*r.Horizon) // else nobody waits for what is far ahead
+	l.remember(r, now)
+	room = room && l.lastSlot > now.Add(2*r.Horizon)
 	if r.Leave {
 		delete(l.members, r.Member)
 		return reply, room
 	}
 	m.serial = r.Serial
-	m.active = max(m.active, now.Add(max(activeFor, 2*r.Horizon)))
+	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
 	if last := l.grant(r, reply, now); last != 0 {
-		m.active = max(m.active, last.Add(l.late))
+		m.activeTill = max(m.activeTill, last.Add(l.late))
 	}
-	m.known = max(m.active, now.Add(max(longestPer(l.quotas), time.Minute)))
+	m.knownTill = max(m.activeTill, now.Add(max(longestPer(l.quotas), time.Minute)))
 	return reply, room
 }
 
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
 	reply.Late, reply.Members = l.late, max(l.active(now), 1)
-	reply.Ahead, reply.Hold = max(l.last.Sub(now), 0), max(l.held.Sub(now), 0)
-	for _, w := range l.stated {
+	reply.Ahead, reply.Hold = max(l.lastSlot.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
+	for _, w := range l.statements {
 		st := w.Statement
 		if st.ResetKnown {
 			st.Reset = w.reset.Sub(now)
@@ -200,27 +201,28 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 // active is how many members are.
 func (l *Ledger) active(now monotime.Time) (n int) {
 	for _, m := range l.members {
-		if m.active > now {
+		if m.activeTill > now {
 			n++
 		}
 	}
 	return n
 }
 
-// fill has holes that have passed be as if they had never been handed out. Those of another
-// number of quotas than there are now are lost.
-func (l *Ledger) fill(now monotime.Time) {
+// dropPassed has returned slots that have passed be as if they had never been handed out. Those of
+// another number of quotas than there are now are lost.
+func (l *Ledger) dropPassed(now monotime.Time) {
 	n := 0
-	for n < len(l.holes) && l.holes[n].at < now {
-		if len(l.holes[n].cost) == len(l.ledgers) {
-			l.give(now, l.holes[n].at, l.holes[n].cost)
+	for n < len(l.returned) && l.returned[n].at < now {
+		if len(l.returned[n].cost) == len(l.ledgers) {
+			l.give(now, l.returned[n].at, l.returned[n].cost)
 		}
 		n++
 	}
-	l.holes = slices.Delete(l.holes, 0, n)
+	l.returned = slices.Delete(l.returned, 0, n)
 }
 
-// takeBack takes back what was not used, and reports whether some of it was of the past.
+// takeBack takes back what was not used. Room reports whether a part of it was of the past: that may
+// be used at once.
 func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (room bool) {
 	for _, p := range parts {
 		at := monotime.Time(p.Slot)
@@ -233,17 +235,17 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 			continue
 		}
 		if at > now.Add(2*horizon) {
-			l.give(now, at, p.Cost) // nothing is in order with it
+			l.give(now, at, p.Cost) // far slots need not be in order
 			continue
 		}
-		i, found := slices.BinarySearchFunc(l.holes, at, func(h hole, at monotime.Time) int { return cmp.Compare(h.at, at) })
+		i, found := slices.BinarySearchFunc(l.returned, at, func(r returnedSlot, at monotime.Time) int { return cmp.Compare(r.at, at) })
 		switch {
 		case !found:
-			l.holes = slices.Insert(l.holes, i, hole{at, make([]int, len(p.Cost))})
-		case len(l.holes[i].cost) != len(p.Cost):
+			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int, len(p.Cost))})
+		case len(l.returned[i].cost) != len(p.Cost):
 			continue
 		}
-		slot.Add(l.holes[i].cost, p.Cost, 1)
+		slot.Add(l.returned[i].cost, p.Cost, 1)
 	}
 	return room
 }
@@ -257,38 +259,38 @@ func (l *Ledger) give(now, at monotime.Time, cost []int) {
 	}
 }
 
-// overdraw charges what is sent now, whether it may go or not.
+// overdraw charges what is sent now, whether there is room for it or not.
 func (l *Ledger) overdraw(cost []int, now monotime.Time) {
 	if len(cost) != len(l.ledgers) {
 		return
 	}
 	for i, n := range cost {
 		if n > 0 {
-			l.last = max(l.last, now)
+			l.lastSlot = max(l.lastSlot, now)
 			l.ledgers[i].Overdraw(now, n)
 		}
 	}
 }
 
-// state takes in what a server said.
-func (l *Ledger) state(r *Request, now monotime.Time) {
-	l.stated = slices.DeleteFunc(l.stated, func(w stated) bool { return w.reset <= now })
+// remember takes in what a server said.
+func (l *Ledger) remember(r *Request, now monotime.Time) {
+	l.statements = slices.DeleteFunc(l.statements, func(w statement) bool { return w.reset <= now })
 	for _, st := range r.Statements {
 		if st.Unit == quota.Requests {
 			st.Unit = ""
 		}
-		w := stated{st, now.Add(r.Horizon)}
+		w := statement{st, now.Add(r.Horizon)}
 		if st.ResetKnown {
 			w.reset = now.Add(min(max(st.Reset, 0), monotime.Longest))
 		}
-		i := slices.IndexFunc(l.stated, func(o stated) bool { return o.Name == st.Name && o.Bucket == st.Bucket && o.Unit == st.Unit })
+		i := slices.IndexFunc(l.statements, func(o statement) bool { return o.Name == st.Name && o.Bucket == st.Bucket && o.Unit == st.Unit })
 		if i < 0 {
-			if len(l.stated) < maxStatements {
-				l.stated = append(l.stated, w)
+			if len(l.statements) < maxStatements {
+				l.statements = append(l.statements, w)
 			}
 			continue
 		}
-		o := &l.stated[i]
+		o := &l.statements[i]
 		step := 2*time.Second + max(st.Resolution, o.Resolution)
 		switch d := w.reset.Sub(o.reset); {
 		case !st.ResetKnown && !o.ResetKnown, d > step:

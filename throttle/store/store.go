@@ -1,18 +1,18 @@
 // Package store is for those who write a [Store]: the place where the quotas of a bucket live
-// when several processes share them. It has the protocol between a Limiter and a store, a
-// [Ledger], which is all that a store does with one bucket, without a clock and without a
-// network, and [Memory], a store within one process.
+// when several processes share the bucket. It has the protocol between a Limiter and a store; a
+// [Ledger], which is all that a store does with one bucket, without a clock and without a network;
+// and [Memory], a store within one process.
 //
-// Who only uses a store sets the field Store of a throttle.Limiter or a pacer.Transport, and
-// needs nothing of this package but, for tests, Memory.
+// To use a store, set the field Store of a throttle.Limiter or a pacer.Transport. That needs
+// nothing of this package but, in tests, Memory.
 //
-// A Ledger is told the instant of each call and can be written to bytes and read again, so
-// that a store may keep it wherever only one process at a time changes it. A store that cannot
-// run Go where its data is, such as Redis, does the same in a script of its own; its
-// definition is in the doc of Store.
+// Into a Ledger come requests and the instant of each; out come replies and news. A Ledger can be
+// written to bytes and read again, so that a store may keep it wherever only one process at a time
+// changes it. A store that cannot run Go where its data is, such as Redis, does the same in a
+// script of its own, as the doc of Store defines it.
 //
-// The package knows the arithmetic of slots (throttle/internal/slot), and nothing of lines,
-// timers and whoever waits.
+// The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims,
+// of lines and timers, and of what a server's statements mean.
 package store
 
 import (
@@ -25,16 +25,15 @@ import (
 // Store is where the quotas of a bucket live when several processes share them:
 // Redis, or, within one process, a [Memory].
 //
-// A store hands out slots: instants of one schedule for all who use the bucket, from
-// each of which on so much may be sent. A Limiter asks for the slots of all who wait in
-// one call, of which it has one under way at most, and who waits sleeps until a slot of
-// its own. What a slot is for may be sent from its instant on and until [Request.Late]
-// after it. The store hands slots out such that every quota holds for whatever is
-// sent so, of any part of the slots, by however many processes.
+// A store hands out slots. A slot is the right to send so much, from an instant on and until
+// [Request.Late] after it. All slots of a bucket are of one schedule. A Limiter asks for slots
+// for all claims that wait in one call, and has one call under way at most; each claim sleeps
+// until its slot. The store hands out slots such that every quota holds, however many processes
+// send, and whatever part of the slots they use.
 //
 // Clocks are not compared. Only durations cross the interface, and both sides measure them
-// by a clock which does not jump. A reply says in how long from its making a slot is;
-// the Limiter uses it no sooner than that after it has the reply, and no later than
+// by a clock which does not jump. A reply says in how long a slot is, from when the reply was
+// made. The Limiter uses the slot no sooner than that after it has the reply, and no later than
 // that and Late after it sent the request. So Late must be longer than a round trip.
 //
 // # Slots
@@ -75,10 +74,10 @@ import (
 // # What comes back
 //
 // What is returned of a slot that is more than twice the Horizon ahead is as if it had never been handed
-// out. What is returned of another one that is still to come becomes a hole: it stays charged, and is
-// handed out again, at its own instant, unless there is room before: to the first ask whose
-// cost it covers. What is left of a hole when its instant has passed, or returned
-// after that, is as if it had never been handed out:
+// out. What is returned of a nearer slot that is still to come stays charged. It is handed out
+// again, at its own instant, to the first ask whose cost it covers, unless there is room before.
+// What is left of it when its instant has passed, or is returned after that, is as if it had never
+// been handed out:
 //
 //   - the windows count so much less at the slot's instant, if they still count it;
 //   - from a bucket's full the least is subtracted of c·T, of full − now, and of what
@@ -88,8 +87,8 @@ import (
 //
 // # What a store forgets
 //
-// A bucket that a store does not know may have been lost, and slots of it may be about. So
-// it is taken to have been used evenly at its full rate, up to the Horizon of the request: until
+// A bucket that a store does not know may have been lost, and members may still have slots of it.
+// So it is taken to have been used evenly at its full rate, up to the Horizon of the request: until
 // then there are no slots, and at that instant a TokenBucket is empty; of a window of Per,
 // a tenth of N comes back each Per/10 from then (of less than 10, rounded: ⌊k·N/10⌋ until
 // k·Per/10); that of a clock has used up the part of N that is over then, rounded up, and N in the

@@ -17,14 +17,14 @@ import (
 // full and s.
 type Bucket struct {
 	quota     quota.Quota
-	per       time.Duration // in which N come back
+	per       time.Duration // in which N come back: Per, or longer
 	tolerance time.Duration // τ
-	soon      time.Duration
+	near      time.Duration // slots no farther ahead are handed out in their order
 
-	full  monotime.Time // when it is full again, but for slots in far
-	order monotime.Time // the last slot that is not in far: no later one is before
-	peaks limit.Peaks[time.Duration]
-	far   []farSlot // slots that are not soon, in their order
+	full     monotime.Time // when the bucket is full again, as far as near slots have emptied it
+	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
+	peaks    limit.Peaks[time.Duration]
+	far      []farSlot // the other slots, in their order
 }
 
 // farSlot is a slot before which there may be others.
@@ -38,7 +38,7 @@ const mostFar = 64
 
 // Set implements Ledger. Where the burst is too small for being late, T is longer.
 func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
-	b.quota, b.per, b.soon = q, q.Per, 2*horizon
+	b.quota, b.per, b.near = q, q.Per, 2*horizon
 	b.tolerance = b.Work(q.Burst) - late
 	if b.tolerance < b.Work(1) {
 		b.per += monotime.Scale(q.Per, int64(late), int64(max(q.Per, time.Second)))
@@ -61,17 +61,17 @@ func (b *Bucket) ahead(n int) time.Duration {
 
 // When implements Ledger.
 func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
-	full, order := b.full, b.order
+	full, last := b.full, b.lastNear
 	for k := 0; ; k++ {
-		s := max(t, order, full.Add(-b.ahead(n)))
+		s := max(t, last, full.Add(-b.ahead(n)))
 		if k == len(b.far) {
 			return s
 		}
 		if f := b.far[k]; s <= f.at && b.bears(max(full, s).Add(b.Work(n)), k) {
 			return s
 		}
-		order = b.far[k].at
-		full = max(full, order).Add(b.Work(b.far[k].n))
+		last = b.far[k].at
+		full = max(full, last).Add(b.Work(b.far[k].n))
 	}
 }
 
@@ -89,17 +89,17 @@ func (b *Bucket) bears(full monotime.Time, k int) bool {
 
 // Take implements Ledger.
 func (b *Bucket) Take(now, slot monotime.Time, n int) {
-	if slot.Sub(now) > b.soon && len(b.far) < mostFar {
+	if slot.Sub(now) > b.near && len(b.far) < mostFar {
 		i := sort.Search(len(b.far), func(i int) bool { return b.far[i].at > slot })
 		b.far = slices.Insert(b.far, i, farSlot{slot, n})
 		return
 	}
 	b.settle(slot)
 	b.charge(slot, n)
-	b.settle(now.Add(b.soon))
+	b.settle(now.Add(b.near))
 }
 
-// settle has the far slots up to t be in order.
+// settle has the far slots up to t be near ones.
 func (b *Bucket) settle(t monotime.Time) {
 	n := 0
 	for ; n < len(b.far) && b.far[n].at <= t; n++ {
@@ -108,15 +108,15 @@ func (b *Bucket) settle(t monotime.Time) {
 	b.far = slices.Delete(b.far, 0, n)
 }
 
-// charge charges a slot that is in order. A debt is monotime.Longest at most.
+// charge charges a near slot. A debt is monotime.Longest at most.
 func (b *Bucket) charge(slot monotime.Time, n int) {
 	b.peaks.Note(slot, max(b.full.Sub(slot), 0), 1)
 	b.full = min(max(b.full, slot).Add(b.Work(n)), slot.Add(monotime.Longest))
-	b.order = max(b.order, slot)
+	b.lastNear = max(b.lastNear, slot)
 }
 
 // Overdraw implements Ledger.
-func (b *Bucket) Overdraw(now monotime.Time, n int) { b.charge(max(now, b.order), n) }
+func (b *Bucket) Overdraw(now monotime.Time, n int) { b.charge(max(now, b.lastNear), n) }
 
 // Give implements Ledger.
 func (b *Bucket) Give(now, slot monotime.Time, n int) {
@@ -140,7 +140,7 @@ func (b *Bucket) AssumeUsed(t monotime.Time) { b.full = t.Add(b.tolerance) }
 
 // Append implements Ledger.
 func (b *Bucket) Append(to []byte) []byte {
-	to = varint.Append(varint.Append(to, b.full), b.order)
+	to = varint.Append(varint.Append(to, b.full), b.lastNear)
 	to = varint.Append(to, b.peaks.Len())
 	for at, room := range b.peaks.All() {
 		to = varint.Append(varint.Append(to, at), room)
@@ -154,7 +154,7 @@ func (b *Bucket) Append(to []byte) []byte {
 
 // Restore implements Ledger.
 func (b *Bucket) Restore(r *varint.Reader) {
-	b.full, b.order = r.Time(), r.Time()
+	b.full, b.lastNear = r.Time(), r.Time()
 	for range r.Len() {
 		at := r.Time()
 		b.peaks.Note(at, time.Duration(r.Int(0, int64(monotime.Longest))), 1)

@@ -1,13 +1,14 @@
-// Package slot has the ledgers of instants that are still to come. Where processes share a
-// quota, a store hands out slots: the right to send so much from an instant on. A [Ledger] is
-// the arithmetic of one quota for that, as a limit.Limit is for what goes now.
+// Package slot is the arithmetic of quotas whose slots are handed out ahead of their time. Where
+// processes share a quota, a store hands out slots: the right to send so much from an instant on.
+// A [Ledger] says where the next slot of one quota may be, as a limit.Limit says when tokens may
+// go that go now.
 //
-// A slot may be far ahead, of another quota or since it is large. What is there until then is
-// not lost: later slots may come before it, where all that was handed out remains right.
+// A slot may be far ahead, because of another quota or because it is large. The room before it is
+// not lost: later slots may be handed out before it, if all that was handed out remains right.
 //
-// In come instants, quotas with all defaults written out, and costs; out come the instants of
-// slots. The package has no clock, and knows nothing of members, of what they have in hand,
-// and of how they reach a store.
+// In come quotas with all defaults written out, costs, and instants; out come the instants of
+// slots. The package has no clock, and knows nothing of members, of what they have in hand, and
+// of how they reach a store.
 package slot
 
 import (
@@ -32,8 +33,9 @@ type Ledger interface {
 	// Give takes back n of a slot that were not used.
 	Give(now, slot monotime.Time, n int)
 
-	// Set changes the numbers of the quota. A slot may be used until late after it. Those
-	// that are no more than twice the horizon ahead are soon.
+	// Set changes the numbers of the quota. A slot may be used until late after its instant.
+	// Slots that are no more than twice the horizon ahead are handed out in their order; before
+	// those that are farther there may be others.
 	Set(q quota.Quota, late, horizon time.Duration)
 
 	// AssumeUsed makes a new ledger one that was used evenly up to t.

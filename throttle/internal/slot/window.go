@@ -11,19 +11,21 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/varint"
 )
 
-// window is the ledger of a window of what went in the last Per and late: quota.SlidingWindow,
-// quota.SlidingLog and quota.FixedWindow. Slots that are soon are in order, so that it need not
-// remember what has left when they come.
+// window is the ledger of a quota of what went in the last Per: quota.SlidingWindow,
+// quota.SlidingLog and quota.FixedWindow. A slot counts for Per and late, since what it is for may go
+// until late after it. Near slots are handed out in their order, so that what has left the window
+// before a near slot need not be remembered.
 type window struct {
 	log   limit.Log
 	quota quota.Quota
-	soon  time.Duration
-	order monotime.Time // no slot is before
+	near  time.Duration // slots no farther ahead are handed out in their order
+
+	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
 }
 
 // Set implements Ledger.
 func (w *window) Set(q quota.Quota, late, horizon time.Duration) {
-	w.quota, w.soon = q, 2*horizon
+	w.quota, w.near = q, 2*horizon
 	w.log.Per, w.log.Cell = q.Per+late, late
 	if q.Kind == quota.SlidingWindow {
 		w.log.Cell = q.Per / time.Duration(q.Cells)
@@ -33,7 +35,7 @@ func (w *window) Set(q quota.Quota, late, horizon time.Duration) {
 // When implements Ledger.
 func (w *window) When(t monotime.Time, n int) monotime.Time {
 	live := w.log.Live()
-	t = max(t, w.order)
+	t = max(t, w.lastNear)
 	for {
 		later := sort.Search(len(live), func(i int) bool { return live[i].First > t })
 		if s := w.room(live, t, later, n); s > t {
@@ -72,17 +74,17 @@ func (w *window) bears(live []limit.Entry, t monotime.Time, later, n int) monoti
 
 // Take implements Ledger.
 func (w *window) Take(now, slot monotime.Time, n int) {
-	if slot.Sub(now) > w.soon {
+	if slot.Sub(now) > w.near {
 		w.log.Purge(now)
 	} else {
 		w.log.Purge(slot)
-		w.order = max(w.order, slot)
+		w.lastNear = max(w.lastNear, slot)
 	}
 	w.log.Insert(slot, n)
 }
 
 // Overdraw implements Ledger.
-func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.order), n) }
+func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.lastNear), n) }
 
 // Give implements Ledger.
 func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
@@ -101,7 +103,7 @@ func (w *window) AssumeUsed(t monotime.Time) {
 // Append implements Ledger.
 func (w *window) Append(to []byte) []byte {
 	live := w.log.Live()
-	to = varint.Append(varint.Append(varint.Append(to, w.order), w.log.Before(0)), len(live))
+	to = varint.Append(varint.Append(varint.Append(to, w.lastNear), w.log.Before(0)), len(live))
 	for _, e := range live {
 		to = varint.Append(varint.Append(varint.Append(to, e.First), e.Last.Sub(e.First)), e.Number)
 	}
@@ -110,7 +112,7 @@ func (w *window) Append(to []byte) []byte {
 
 // Restore implements Ledger.
 func (w *window) Restore(r *varint.Reader) {
-	w.order = r.Time()
+	w.lastNear = r.Time()
 	left := r.Int(0, math.MaxInt64)
 	entries := make([]limit.Entry, r.Len())
 	for i := range entries {
