@@ -62,7 +62,8 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("store: want a ledger of version %d, not %.8q", version, data)
 	}
 	r := varint.NewReader(data[1:])
-	read := Ledger{Epoch: time.Unix(0, r.Int(math.MinInt64/2, math.MaxInt64/2)), known: r.Bool(), lost: r.Bool()}
+	epoch := r.Int(time.Time{}.UnixNano(), math.MaxInt64/2) // no Epoch is the earliest
+	read := Ledger{Epoch: time.Unix(0, epoch), known: r.Bool(), lost: r.Bool()}
 	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()

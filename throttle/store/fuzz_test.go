@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -137,4 +138,54 @@ func FuzzExchange(f *testing.F) {
 			again(t, l)
 		}
 	})
+}
+
+// TestLedgerWithoutEpoch: a Ledger whose Epoch was never set can be written and read, and goes on as
+// it was.
+func TestLedgerWithoutEpoch(t *testing.T) {
+	qs, err := quota.Parse("10/s burst 5, 9/s window grid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l Ledger
+	r := request(qs.Explicit(), 1)
+	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 3, Within: -1}}
+	l.Exchange(0, r)
+	read := again(t, &l)
+	r = request(r.Quotas, 2)
+	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 9, Within: -1}}
+	want, _ := l.Exchange(time.Millisecond, r)
+	if got, _ := read.Exchange(time.Millisecond, r); !reflect.DeepEqual(got, want) {
+		t.Errorf("slots %+v, want %+v", got.Slots, want.Slots)
+	}
+	again(t, new(Ledger))
+}
+
+// TestLedgerNoCosts: what is no cost gets no slot, and gives nothing back.
+func TestLedgerNoCosts(t *testing.T) {
+	for name, cost := range map[string][]int{
+		"negative": {1, -1}, "of fewer quotas": {1}, "of more quotas": {1, 1, 1}, "too much": {1, 1<<50 + 1},
+	} {
+		qs, err := quota.Parse("10/s burst 5, 10/m log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l Ledger
+		r := request(qs.Explicit(), 1)
+		r.Asks = []Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 10}, Count: 1, Within: -1}}
+		reply, _ := l.Exchange(0, r)
+		if len(reply.Slots) != 1 || reply.Slots[0].Ask != 1 {
+			t.Errorf("%s: slots %+v", name, reply.Slots)
+		}
+		r = request(r.Quotas, 2)
+		r.Back = []Part{{reply.Slots[0].ID, cost}, {reply.Slots[0].ID + int64(time.Second), cost}}
+		l.Exchange(time.Millisecond, r)
+		b, _ := l.MarshalBinary()
+		if err := new(Ledger).UnmarshalBinary(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if at := l.ledgers[1].When(instant(time.Millisecond), 1); at != instant(time.Minute+10*time.Millisecond) {
+			t.Errorf("%s: after it came back a slot at %d", name, at)
+		}
+	}
 }
