@@ -10,17 +10,17 @@ import (
 )
 
 // Memory is a Store within one process: for Limiters of one program that share quotas and
-// cannot be one, and for tests of programs that share them through another Store. The zero
+// cannot be one Limiter, and for tests of programs that use another Store. The zero
 // Memory knows no bucket. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex // protects all below
 	clock   monotime.Clock
-	lost    bool // what is not known may have been lost
+	lost    bool // a bucket that is not known may have been lost
 	buckets map[string]*bucket
-	swept   int // how many buckets there were after they were looked through last
+	swept   int // how many buckets were left when the idle ones were forgotten last
 }
 
-// bucket is a Ledger and those who listen.
+// bucket is a Ledger and its listeners.
 type bucket struct {
 	Ledger
 	listeners map[*func(News)]struct{}
@@ -38,7 +38,7 @@ func (m *Memory) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 	return reply, nil
 }
 
-// exchange does what a request says, and returns who is to be told the news.
+// exchange does what a request says, and returns the listeners that are to be told the news.
 func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *Memory) Listen(name string, hear func(News)) (stop func(), err error) {
 }
 
 // Lose forgets everything, like a store that lost its data, and from then on takes a bucket
-// that it does not know for one which was lost: for tests. Whoever listens goes on to.
+// that it does not know for one which was lost: for tests. Listeners stay.
 func (m *Memory) Lose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

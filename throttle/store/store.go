@@ -102,14 +102,14 @@ type Store interface {
 	// more, what the server said, and then asks, in their order. It returns when ctx ends. With
 	// an error, it may have been done or not.
 	//
-	// It must bear being done twice, and out of order, as a client of a network may repeat it: see
-	// Request.Serial.
+	// A client of a network may repeat a request: a store must bear the same request twice, and an
+	// older one after it. See Request.Serial.
 	Exchange(ctx context.Context, r *Request) (*Reply, error)
 
 	// Listen has hear called with the news of a bucket, as soon as there are any, until
-	// stop is called. News may get lost; they all are in the next reply too. A store
-	// that cannot do so returns an error: errors.ErrUnsupported. Hear may be called from
-	// anywhere, and does not block for long.
+	// stop is called. News may get lost: the next reply says the same. A store without
+	// news returns errors.ErrUnsupported. Hear may be called from any goroutine, and
+	// does not block for long.
 	Listen(bucket string, hear func(News)) (stop func(), err error)
 }
 
@@ -120,9 +120,9 @@ type Request struct {
 
 	// Quotas are those of the bucket, valid and in their canonical form: units of requests are
 	// empty, Per and Cells are set, Burst is at least 1 for a TokenBucket, and Queue is
-	// zero. There is none of what is in flight, with a WarmUp, or without an N. What
-	// Limiter.Reserve leaves to those that are not urgent follows as further quotas. All
-	// costs in requests and replies are slices of the same length: what it costs of each.
+	// zero. None is of what is in flight, has a WarmUp, or is without an N. What
+	// Limiter.Reserve leaves to claims that are not urgent follows as further quotas. All
+	// costs in requests and replies are slices of the same length: so much of each quota.
 	//
 	// Processes may differ in their quotas, while a new version is rolled out. A quota
 	// of the same Kind and Unit at the same place has the same ledger, whatever its
@@ -130,25 +130,24 @@ type Request struct {
 	// are on the clock, its Per, its ledger is lost.
 	Quotas quota.Quotas
 
-	// Late is E, until how long after its slot a request may go, as the member needs it. What counts
-	// is the longest that any has asked for since the bucket is remembered (but no more than half of
-	// the Per of a window of the clock, unless who asks wants that): see Reply.Late.
+	// Late is E, how long after its instant a slot may be used, as the member needs it. What counts is
+	// the longest Late of any request since the bucket is remembered; of those of other requests,
+	// no more than half of the Per of a window of the clock. See Reply.Late.
 	Late time.Duration
 
-	// Horizon is how far ahead, all members together, slots are handed out that may not be needed.
+	// Horizon is how far ahead slots are handed out that may not be needed, to all members together.
 	Horizon time.Duration
 
-	// Member is who asks: random, and the same for the life of a Limiter. Members
-	// count as active for a time after each request: the longest of two
-	// seconds, twice Horizon, and the time until Late after the last slot that they got.
+	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
+	// member counts as active for a time after each request: the longest of two seconds,
+	// twice the Horizon, and the time until Late after the last slot that it got.
 	Member string
 
-	// Serial counts the requests of a member from 1. After a request which failed, the
-	// next has its Serial and its Back and More, and possibly other Asks. Of a request
-	// with the Serial of the last one that the store saw of the member, Back and More
-	// are not done again; one with an older Serial is late, and only gets a
-	// reply without slots. From a member that is not known (any more) with a Serial above
-	// 1, what is in Back is lost, since it may have been done before.
+	// Serial counts the requests of a member from 1. After a request which failed, the next
+	// has the same Serial, Back and More, and possibly other Asks. If the store has seen the
+	// Serial, it does not do Back and More again. If it has seen a later Serial of the member,
+	// the reply has no slots. If it does not know the member, or no longer, and the Serial is
+	// above 1, it does not do Back, which may have been done before.
 	Serial int64
 
 	// Leave ends the membership. Nothing is asked for then.
@@ -157,17 +156,17 @@ type Request struct {
 	// Back is what was not used, or cost less than was asked for.
 	Back []Part
 
-	// More is what cost more than was asked for, of each quota, or was sent without having
-	// asked. It is charged now, whatever is there: a bucket gets into debt, a window counts more
-	// than its N. If nil, nothing.
+	// More is what was sent without a slot, or cost more than was asked for, of each quota. It is
+	// charged now, whether there is room for it or not: a bucket gets into debt, a window counts
+	// more than its N. Nil if nothing was.
 	More []int
 
-	// Hold is for how long from now nothing is to be sent, since a server said so. Zero
-	// means that it did not. A bucket's hold is only ever extended. It moves fresh slots
-	// and becomes news; slots that were handed out are the matter of whoever has them.
+	// Hold is for how long from now nothing is to be sent, since a server said so; zero if it
+	// did not. A bucket's hold is only ever extended. No slot is handed out before its end, and
+	// the members hear of it as news; slots that they have are their own matter.
 	Hold time.Duration
 
-	// Statements are what a server said about its limits, most recent, with Reset from
+	// Statements are the latest that a server said about each of its limits, with Reset from
 	// now. A store keeps one for each Name, Bucket and Unit, 16 at most: of two with the same
 	// reset (within 2 s and the larger Resolution) the smaller Remaining, else the one whose reset is later. It
 	// is forgotten at its reset, or if there is none after Horizon.
@@ -176,7 +175,7 @@ type Request struct {
 	// Hand is what the member has of slots that it got before and has not used.
 	Hand []int
 
-	// Asks are what it asks for, who is first in line first.
+	// Asks are what the member asks for, the first claim in line first.
 	Asks []Ask
 }
 
@@ -192,13 +191,13 @@ type Part struct {
 // is the time that it takes to come back: the largest of cost·Per/N of the quotas. A slot is handed
 // out if it is within a quarter of the Horizon from now; or if the work of what
 // the member has (Hand and what it got for this request) is below its share:
-// Horizon divided by the number of active members, itself included. So who has
-// nothing gets something, and, by Little's law, where all always want more, they get the
-// same. At the first ask that this keeps from a slot, the reply ends.
+// Horizon divided by the number of active members, itself included. So a member that has
+// nothing gets something, and members that always want more get the same, by Little's law. The
+// reply ends at the first ask that this keeps from a slot.
 type Ask struct {
 	Cost   []int         // of each quota; none is above what it grants at once (Burst, or N)
 	Count  int           // how many slots of that cost
-	Within time.Duration // a slot in more than that is of no use: it is not charged, and the next ask is looked at; negative if any is
+	Within time.Duration // a later slot is of no use: it is not handed out, and the next ask follows; negative if there is no bound
 }
 
 // Reply is what a Store answers.
@@ -206,23 +205,23 @@ type Reply struct {
 	// Slots are handed out in the order of asks.
 	Slots []Slot
 
-	// Next is in how long the first ask could have had a slot which got none, or, if all have
-	// got what they asked for, in how long another one like the last ask. It is exact if nobody
-	// else asks before. If nothing was asked for, it is how far ahead of now the last slot is.
+	// Next is in how long there is a slot for the first ask that got too few; if all got what they
+	// asked for, in how long there is one more for the last ask. It is exact if nobody else asks
+	// before. If nothing was asked for, Next is how far ahead of now the last slot is.
 	Next time.Duration
 
 	// Bound is the index of the quota which Next waits for; -1 if it is none, or
 	// the hold.
 	Bound int
 
-	// Ahead is how far ahead of now the last slot is that was handed out to anybody; zero if
+	// Ahead is how far ahead of now the last slot is that was handed out, to any member; zero if
 	// it is in the past.
 	Ahead time.Duration
 
-	// Late is until how long after it each of these slots may be used.
+	// Late is how long after its instant each of these slots may be used.
 	Late time.Duration
 
-	// Members is how many are active, who asked included: at least 1.
+	// Members is how many members are active, with the one that asked: at least 1.
 	Members int
 
 	// Hold is for how long from now nothing is to be sent; zero if it is not held.
@@ -239,13 +238,13 @@ type Reply struct {
 // Slot is the right to send so much, at an instant.
 type Slot struct {
 	ID    int64         // names the slot to the store; Redis's own microseconds, say, and means nothing to others
-	In    time.Duration // in how long it is, from when the reply was made; never negative
+	In    time.Duration // in how long its instant is, from when the reply was made; never negative
 	Ask   int           // index of the ask that it is for
-	Count int           // how often
+	Count int           // how many slots at that instant
 	Bound int           // index of the quota that the slot had to wait for; -1 if it is none
 }
 
-// News is what those who listen are told.
+// News is what listeners are told.
 type News struct {
 	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
 	Room bool          // something came back, while slots were handed out for more than twice the Horizon ahead

@@ -29,7 +29,7 @@ const (
 	Store     Cause = "store not reached"
 )
 
-// CauseOf returns what those claims wait for that wait for q.
+// CauseOf returns what a claim waits for if it waits for q.
 func CauseOf(q *quota.Quota) Cause {
 	switch {
 	case q.WarmUp > 0:

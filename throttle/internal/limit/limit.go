@@ -4,7 +4,7 @@
 //
 // In come quotas with all defaults written out (quota.Quotas.Explicit), instants, and what
 // claims ask for; out come instants, and why nothing goes before ([Due]). A [Stack] has the
-// limits of all quotas of a bucket. The package knows nothing of who waits, of what a server
+// limits of all quotas of a bucket. The package knows nothing of the line of claims, of what a server
 // says, and of stores.
 //
 // A new kind of quota is a [Limit], and a line in New.

@@ -9,7 +9,7 @@ import (
 )
 
 // sliding admits N in any window of Per. It remembers the instant of each token
-// (quota.SlidingLog), or those of a cell together (quota.SlidingWindow).
+// (quota.SlidingLog), or that of the tokens of a cell together (quota.SlidingWindow).
 type sliding struct {
 	steady
 	kind quota.Kind

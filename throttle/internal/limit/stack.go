@@ -21,8 +21,8 @@ type entry struct {
 }
 
 // Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its
-// limits; of the others each takes over those of one of the same kind and unit, that at its
-// own place first. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
+// limits. Each other quota takes over the limits of an old one of the same kind and unit, if any
+// is left: first of all that at its own place. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
 func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64) {
 	made, old := make(Stack, len(qs)), slices.Clone(*s)
 	var left quota.Quotas
@@ -140,9 +140,9 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 }
 
 // Due returns from, or what comes later because of the quotas, or because of what is left of
-// them to claims that are not urgent. Some waits end with an answer, and nobody knows when
-// that comes: to set a timer, the longest time counts for which answers are waited for; for a
-// projection, which is optimistic, they do not count.
+// them to claims that are not urgent. Nobody knows when a wait for
+// what is in flight ends: to set a timer, it counts as the longest span; for a projection, which
+// is optimistic, it does not count.
 func (s Stack) Due(from Due, ahead, d *Demand, unreserved, optimist bool) Due {
 	due := from
 	for i := range s {
@@ -184,7 +184,7 @@ func (s Stack) Take(due, now monotime.Time, d *Demand, urgent bool) {
 	}
 }
 
-// Settle charges more now, and gives back less. What is under way is what it is.
+// Settle charges more now, and gives back less. What is in flight does not depend on the cost.
 func (s Stack) Settle(now monotime.Time, more quota.Costs, less []Part, urgent bool) {
 	for i := range s {
 		e := &s[i]
