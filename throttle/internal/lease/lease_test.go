@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -422,7 +423,7 @@ func TestStepSlots(t *testing.T) {
 // TestStepTooMany: slots that nobody asked for are ignored.
 func TestStepTooMany(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	slots := []store.Slot{{ID: 1, Count: -3}, {ID: 2, Ask: -1, Count: 1}, {ID: 3, Ask: 2, Count: 1}, {ID: 4, Count: 1}, {ID: 5, Count: 1 << 60}, {ID: 6, Ask: 1, Count: 2}}
+	slots := []store.Slot{{ID: 1, Count: -3}, {ID: 2, Ask: -1, Count: 1}, {ID: 3, Ask: 2, Count: 1}, {ID: 4, Count: 1}, {ID: 5, Count: math.MaxInt}, {ID: 6, Ask: 1, Count: 2}}
 	_, e := call(t, l, 0, queue(1, 1, 1, 2), store.Reply{Slots: slots})
 	equal(t, "state", l.State(at(0)), State{Members: 1, Calls: 1, Got: 5, Hand: 5})
 	equal(t, "unserved", len(e.Unserved), 0)
