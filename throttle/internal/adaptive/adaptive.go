@@ -1,23 +1,36 @@
-// Package adaptive is what the answers of a server tell about what it allows. It is a state
-// machine: in come answers, what requests ask for, and instants; out come instants at which
-// a request may go ([Server.Due]), and what an answer means for all requests of a bucket
+// Package adaptive learns from the answers of a server what the server allows, and says when
+// the next request may go.
+//
+// In come requests that are granted ([Server.Take]), requests that are over ([Server.End]), and
+// answers ([Server.Learn]): whether the server refused, for how long it wants to be left alone,
+// and what it stated about its limits. Out come the instant at which a request may go
+// ([Server.Open], [Server.Due]) and what an answer means for all requests of a bucket
 // ([Effect]).
 //
-// A [Server] is what one bucket knows of its server. All Servers of a tree of buckets belong to
-// one [Site], since several of them may draw on one limit of the server. What a Server knows
-// has these parts, each in a file of its own:
+// The package is a state machine. It has no lock, no clock, no timer and no goroutine: the
+// instant of each call is a parameter. It does not know HTTP, the line of waiting requests, or
+// quotas that the user has set. Random numbers come in as a function ([Config]).
 //
-//   - a window for each limit that the server states (window.go), with the reset of the
-//     limit, as an interval that each statement narrows (reset.go); how the limit comes back
-//     if it does so bit by bit (refill.go); when one request looks early for it (guess.go); which part of
-//     it others use (others.go); and which other Servers draw on it (overlap.go);
-//   - the rate at which the server serves while it refuses without an explanation (served.go);
-//   - whether failures without a word are refusals (overload.go);
-//   - a slow start while nothing of all this is known (server.go).
+// A [Server] is what one bucket has learned. All Servers of a tree of buckets belong to one
+// [Site], because several buckets may draw on one limit of the server.
 //
-// A rule of learning belongs to one of these. The package has no lock and no clock, makes no
-// timers, and knows nothing of lines, of who waits, and of HTTP. Random numbers come in as a
-// function, and the requests that are under way as numbers.
+// An answer passes through the files in this order:
+//
+//   - learn.go: Learn, the whole way of an answer in one function per step.
+//   - overload.go: is a failure without explanation a refusal?
+//   - window.go: one window per limit that the server states. It keeps the least Remaining and
+//     hands the statement to its parts: reset.go (when the limit is restored), refill.go (does
+//     it come back token by token?), others.go (how much do other clients use?), spend.go (is
+//     the rest spread over the time to the reset?), guess.go (may one request look before the
+//     stated reset?). outcome.go is what these parts are given; doubt.go counts failed attempts.
+//   - overlap.go: do two Servers of the Site draw on the same limit?
+//   - served.go: the rate at which the server serves while it refuses and no window says why.
+//   - slowstart.go: one request first, then more with each answer.
+//
+// A request that wants to go is checked in server.go: slow start, served rate, and each window,
+// of which the latest instant counts. Apart from this way lie memory.go (what is learned as
+// data, to be saved and restored), state.go (what is learned as shown to users) and names.go
+// (which requests of a bucket draw on which limit).
 package adaptive
 
 import (
@@ -30,35 +43,50 @@ import (
 
 // Site is what the Servers of one tree of buckets have in common. The zero Site is new.
 type Site struct {
-	order    uint64    // counts the grants and answers of the tree
+	sequence sequence  // of the latest grant or answer
 	ids      ID        // how many Servers there were
-	speakers []*Server // that heard of limits, and are compared with one another
+	compared []*Server // Servers that heard statements; their windows are compared, see overlap
 }
 
 // ID tells the Servers of a Site apart.
 type ID uint32
 
-// Config is what the user of a bucket says of learning. All values are effective ones, with
+// sequence numbers the grants and answers of a Site in the order in which they happened. An
+// instant would not do: a request may be granted in the same instant in which an answer comes,
+// and the server has seen the request only if the answer came first.
+type sequence uint64
+
+// Config is what the user of a bucket says about learning. All values are effective ones, with
 // defaults filled in.
 type Config struct {
-	MaxHold   time.Duration  // bounds every hold on a server's word
+	MaxHold   time.Duration  // bounds every hold that a server asks for
 	MaxWait   time.Duration  // how long callers wait; zero if there is no bound
 	Spend     Spend          // how what remains of a limit is spent
 	SlowStart bool           // after a refusal, and when the bucket is new or has idled
 	Random    func() float64 // numbers from [0, 1)
 }
 
-// Ticket is what a granted request knows of the moment of its grant. Its answer is learned from
-// with it.
+const (
+	// patience is how long requests wait for the answer to one request that went ahead of
+	// them. After it, one more goes ahead.
+	patience = 5 * time.Second
+
+	// firstHold is how long a bucket is held after a refusal for which the server gave neither
+	// a hint nor a reset. It doubles with each further refusal.
+	firstHold = 100 * time.Millisecond
+)
+
+// Ticket is what is known at the moment of a grant. The answer to the request is learned
+// together with its Ticket.
 type Ticket struct {
-	Sent  monotime.Time // when the request was granted
-	N     int           // what it was thought to cost, in requests
-	order uint64        // among the grants and answers of the Site; zero if nothing was known then
-	probe bool          // the request goes to find out what the server allows
+	Sent     monotime.Time // when the request was granted
+	N        int           // what the request was thought to cost, in requests
+	sequence sequence      // of the grant; zero if it was counted by Add, without Take
+	probe    bool          // the request goes to find out whether a used-up limit is restored
 }
 
-// Elsewhere is the ticket of a request of another Server as this one sees it: older than all that
-// this Server knows, and nothing that it has used.
+// Elsewhere returns the Ticket with which this Server learns from a request that another Server
+// granted: older than all that this Server knows, and of no cost.
 func (t *Ticket) Elsewhere() Ticket { return Ticket{Sent: max(t.Sent, 1)} }
 
 // Answer is what became of a request.
@@ -67,7 +95,7 @@ type Answer struct {
 	MayRefuse  bool // the request failed in a way in which some servers refuse
 	Lost       bool // no answer came
 	Hold       time.Duration
-	HoldKnown  bool // the server said for how long nobody is to ask
+	HoldKnown  bool // the server said that nobody is to ask for Hold
 	Statements []quota.Statement
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
@@ -80,7 +108,7 @@ func (a *Answer) Tells() bool {
 	return a.Refused || a.MayRefuse || a.HoldKnown || len(a.Statements) > 0
 }
 
-// cost is what the request has cost.
+// cost returns what the request has cost.
 func (a *Answer) cost(t *Ticket) limit.Demand {
 	if a.Cost != nil {
 		return *a.Cost
@@ -91,13 +119,13 @@ func (a *Answer) cost(t *Ticket) limit.Demand {
 // Effect is what an answer means for all requests of the bucket.
 type Effect struct {
 	Refused    bool          // the answer is a refusal, or is taken for one
-	PushedBack bool          // the server asks for less: what warms up becomes cold
-	Hold       time.Duration // nothing is to go for so long; zero or negative if it may
+	PushedBack bool          // the server asks for less: quotas that warm up become cold
+	Hold       time.Duration // nothing is to go for so long; zero or negative if requests may go
 }
 
-// asked returns what d asks for of a limit that the server spoke of, whose unit the caller may
-// not know: then each request takes as much of it as of requests.
-func asked(d *limit.Demand, unit string) int {
+// costIn returns what d costs of a limit that counts in a unit. If d does not say what it costs
+// in that unit, it is taken to cost as much as in requests.
+func costIn(d *limit.Demand, unit string) int {
 	if unit == "" {
 		return d.N
 	}
@@ -107,7 +135,8 @@ func asked(d *limit.Demand, unit string) int {
 	return d.N
 }
 
-// canonical returns the unit as limits are told apart by it: that of requests is empty.
+// canonical returns the unit in the form by which limits are told apart: requests are the empty
+// unit.
 func canonical(unit string) string {
 	if unit == quota.Requests {
 		return ""
@@ -115,5 +144,5 @@ func canonical(unit string) string {
 	return unit
 }
 
-// doubled returns d, doubled for each n after the first.
+// doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
 func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }

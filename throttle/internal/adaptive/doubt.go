@@ -1,19 +1,20 @@
 package adaptive
 
-// doubt is about something that was tried in vain: it is not tried again before it would have
-// been of use for a number of times, which doubles with each failure. Others who use the
-// limit too may have been the reason, and they may have gone.
+// doubt is about an attempt that has failed before. After a failure the attempt is left out on
+// the next 2, 4, 8 … occasions, twice as many with each failure. It is not given up for ever:
+// other clients may have been the reason for the failure, and they may have gone.
 type doubt struct {
 	failures uint
-	skip     int // times before it is tried again
+	skip     int // occasions on which the attempt is left out
 }
 
-// fail notes that it was tried in vain. So many times are free.
+// fail notes that the attempt has failed. The first failures, as many as are free, have no
+// consequence.
 func (d *doubt) fail(free uint) {
 	if d.failures++; d.failures > free {
 		d.skip = 1 << min(d.failures-free, 16)
 	}
 }
 
-// use notes that it would have been of use now.
-func (d *doubt) use() { d.skip = max(d.skip-1, 0) }
+// occasion notes an occasion for the attempt.
+func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }

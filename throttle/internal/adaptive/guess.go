@@ -6,19 +6,21 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// guess is a guess about a reset on which one request looks earlier than the server says.
-// Where a reset is stated in steps that are coarse beside what is waited for, waiting for the
-// end of the step would waste much of the quota, and looking once costs one refusal at most.
+// guess is a reason to believe that a limit is restored earlier than the server says, so that one
+// request, the probe, may look before the stated reset. Where resets are stated in steps that are
+// long compared with the wait, waiting for the end of the step would waste much of the limit. A
+// wrong guess costs one refusal.
 type guess int
 
 const (
 	noGuess guess = iota
-	// guessRefill: what is stated is the time to full, and so one token is back early. See
-	// refill.
+	// guessRefill: the stated reset is the time to full, so that one token is back much earlier
+	// (see refill).
 	guessRefill
-	// guessWhole: the window began with the first request that it counted, and lasts whole
-	// steps; so it ends in the same part of a step.
-	guessWhole
+	// guessWholeSteps: the window began with the first request that the server counted in it,
+	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it
+	// began.
+	guessWholeSteps
 )
 
 // proof is what became of a guess.
@@ -30,24 +32,24 @@ const (
 	wrong
 )
 
-// earlyProbe returns when one request may go and look at a limit of which nothing remains
-// since an instant, and on what guess.
-func earlyProbe(limit int, spent monotime.Time, r *reset, f *refill, whole proof) (at monotime.Time, on guess) {
-	wait := r.late.Sub(spent)
-	unknown := r.late.Sub(max(r.early, spent)) // how much of the wait is not known
-	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 && (f.suspect || 2*unknown > wait) {
+// earlyProbe returns when a probe may go, and on which guess, if nothing remains since an instant.
+// WholeSteps is what became of guessWholeSteps before.
+func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, wholeSteps proof) (at monotime.Time, basis guess) {
+	wait := r.late.Sub(spentSince)
+	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
+	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
 		after := (wait + r.resolution) / time.Duration(limit)
 		if limit < fewTokens {
 			after = max(wait, r.resolution) / 2
 		}
 		if after < wait {
-			return spent.Add(after), guessRefill
+			return spentSince.Add(after), guessRefill
 		}
 	}
-	if whole != wrong && r.resolution > 0 && r.opened > 0 {
-		part := r.late.Sub(r.opened) % r.resolution // of a step is left after the last whole one
-		if at := r.late.Add(-part); at > max(r.early, spent) {
-			return min(at.Add(r.halfRoundTrip), r.late), guessWhole
+	if wholeSteps != wrong && r.resolution > 0 && r.opened > 0 {
+		part := r.late.Sub(r.opened) % r.resolution // what is left of the window after its last whole step
+		if at := r.late.Add(-part); at > max(r.early, spentSince) {
+			return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps
 		}
 	}
 	return r.late, noGuess

@@ -7,14 +7,17 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Learn takes in what became of a request, and returns what that means for all. A request of this
-// Server must have ended (End).
+// Learn takes in what became of a request, and returns what that means for all requests of the
+// bucket. If this Server granted the request, End must have been called before.
+//
+// The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their
+// windows (hear); count a refusal (refused); and compute for how long the bucket is held (hold).
 func (s *Server) Learn(now monotime.Time, t *Ticket, a Answer) (e Effect) {
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
-		a.Hold = doubled(firstHold, s.refusals+1) // now, and yet it refused: in a moment
+		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
 	s.hear(now, t, &a)
 	e.Refused = a.Refused
@@ -28,58 +31,54 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, a Answer) (e Effect) {
 	return e
 }
 
-// mayRefuse takes in an answer that may be a refusal without saying so, and reports whether it
-// is taken for one.
+// mayRefuse takes in an answer without explanation, served or failed, and reports whether the
+// failure is taken for a refusal.
 func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
-	a := attempt{granted: t.order, failed: failed, paced: s.served.rate != 0 && !s.served.guessed}
-	refused, over := s.overload.take(now, a, s.order, s.config.MaxHold)
-	if over { // they were failures, and tell nothing of a pace
+	a := attempt{granted: t.sequence, failed: failed, paced: s.served.rate != 0 && !s.served.provisional}
+	refused, over := s.overload.take(now, a, s.sequence, s.config.MaxHold)
+	if over { // the failures were no refusals, and say nothing about a pace
 		s.served, s.refusals = servedRate{}, 0
 	}
 	return refused
 }
 
-// hear takes in what an answer says of limits.
+// hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
-	s.next()
+	s.advance()
 	for i := range a.Statements {
 		st := &a.Statements[i]
-		w := s.window(st.Name, st.Bucket, canonical(st.Unit))
-		w.learn(now, t, st, a, s.order, s.under(w), &s.config)
+		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
+		w.learn(now, t, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.compare(w, t, now, st)
 	}
-	s.unsaid(now, t, a)
+	s.unstated(now, t, a)
 	if !a.Refused && !a.Lost {
-		s.mute = len(a.Statements) == 0
-		s.served.serve(now, t.N)
+		s.silent = len(a.Statements) == 0
+		s.served.addServed(now, t.N)
 	}
 	s.Looked(t)
-	if st := &s.slowStart; st.most > 0 && t.order >= st.since && !a.Refused && !a.Lost {
-		st.answered++
-		st.most++
-		if len(a.Statements) > 0 || st.answered >= enough {
-			st.most = 0
-		}
+	if !a.Refused && !a.Lost {
+		s.slowStart.serve(t.sequence, len(a.Statements) > 0)
 	}
 }
 
-// unsaid accounts for what an answer does not speak of: the windows that are known are a request
-// nearer to their end, unless the server names others that it drew on. One whose reset has
-// passed is forgotten when the server speaks of none at all.
-func (s *Server) unsaid(now monotime.Time, t *Ticket, a *Answer) {
+// unstated accounts for the windows that an answer does not speak of. Less remains of them by the
+// cost of the request, unless the answer names other limits on which the request drew. A window
+// is forgotten if a probe went at its reset and the answer states no limit at all.
+func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	kept, cost := s.windows[:0], a.cost(t)
 	for _, w := range s.windows {
-		if w.stated == s.order {
+		if w.lastAnswer == s.sequence {
 			kept = append(kept, w)
 			continue
 		}
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
-			w.remaining = max(w.remaining-asked(&cost, w.unit), 0)
+			w.remaining = max(w.remaining-costIn(&cost, w.unit), 0)
 		}
-		if a.Refused && w.refill.creep > 1 {
-			w.refill.slowDown() // whoever refused it, this was too fast
+		if a.Refused && w.refill.raise > 1 {
+			w.refill.slowDown() // whichever limit refused the request, the rate was too high
 		}
-		if a.Refused || a.Lost || !t.probe || now < w.until || len(a.Statements) > 0 {
+		if a.Refused || a.Lost || !t.probe || now < w.probeAt || len(a.Statements) > 0 {
 			kept = append(kept, w)
 		} else {
 			s.leave(w)
@@ -89,43 +88,46 @@ func (s *Server) unsaid(now monotime.Time, t *Ticket, a *Answer) {
 	s.windows = kept
 }
 
-// refused takes in a refusal, and reports whether it is news. A burst of refusals is one signal:
-// those that were on their way when the first came back say nothing new.
+// refused takes in a refusal, and reports whether it is a new one. A burst of refusals is one
+// signal: a refused request that was granted before the latest refusal came back says nothing new.
 func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bool) {
-	if !a.Refused || t.order < s.refusedAt {
+	if !a.Refused || t.sequence < s.refusalHeard {
 		return false
 	}
 	s.refusals++
-	s.refusedAt = s.order
-	if s.mute || !s.usedUp(now) {
-		s.served.refused(now, a.HoldKnown)
+	s.refusalHeard = s.sequence
+	if s.silent || !s.usedUp(now) {
+		s.served.addRefusal(now, a.HoldKnown)
 	}
 	s.Restart(false)
 	return true
 }
 
-// hold returns for how long the bucket is to be held: for as long as the server asks, or, where
-// it does not say or has not meant it, for a time that doubles with each refusal in a row.
+// hold returns for how long the bucket is held: for as long as the server asks. If the server does
+// not say, or has refused again after the hold that it asked for, the hold is at least firstHold,
+// doubled with each refusal in a row. MaxHold bounds all of them; the jitter is added.
 func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 	hold := max(a.Hold, 0)
 	if a.Refused && (hold == 0 || s.refusals > 1) && !s.usedUp(now) {
 		hold = max(hold, doubled(firstHold, s.refusals))
 	}
 	hold = min(hold, s.config.MaxHold)
-	spread := s.config.jitter(hold)
+	jitter := s.config.jitter(hold)
 	if s.refusals > 1 {
-		// Whoever took what was back may have done so in step with us, and would again.
-		spread *= 50
+		// Another client that came back in the same instant may have taken all there was, and
+		// would do so again.
+		jitter *= 50
 	}
-	return hold + min(spread, time.Second)
+	return hold + min(jitter, time.Second)
 }
 
-// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals: since a good part
-// of the answers were failures, and as long as fewer are where requests go slower.
-func (s *Server) MayRefuse() bool { return s.overload.belief != failures }
+// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals at present, on
+// trial or since a trial showed it (see overload).
+func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
 
-// Overhear takes in what the server said to others: of a limit that is known, only how little
-// remains. Of another reset than that which is known s will hear itself, unless it is over.
+// Overhear takes in a statement that the server made to another process. If the reset of the limit
+// is known here, only a lower Remaining is taken over, and only if the statement is about the same
+// reset: this process will hear of another reset itself. Otherwise all of the statement is.
 func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
@@ -133,7 +135,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	late := now.Add(min(st.Reset, monotime.Longest))
 	w := s.find(st.Name, st.Bucket, canonical(st.Unit))
 	if w == nil || w.reset.late <= now {
-		s.restore(now, &known{
+		s.restore(now, &facts{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
 			early: late.Add(-st.Resolution), late: late, resolution: st.Resolution, span: st.Window,
 		})
@@ -145,8 +147,8 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	w.remaining, w.next = left, min(w.next, left)
-	if left == 0 && w.spent == 0 {
-		w.spent = now
+	if left == 0 && w.spentSince == 0 {
+		w.spentSince = now
 	}
 	w.scheduleProbe(now, &s.config)
 }

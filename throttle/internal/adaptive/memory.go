@@ -8,8 +8,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Memory is what a Server has learned, to be kept from one run of a program to the next, as JSON
-// for instance. What was charged to quotas and who waits is not part of it.
+// Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of
+// a later run of the program (Server.Memory, Server.Remember). What was charged to quotas and who
+// waits is not part of it.
 type Memory struct {
 	// Held is until when nothing goes. Zero if it was not held.
 	Held time.Time `json:"held,omitzero"`
@@ -17,9 +18,9 @@ type Memory struct {
 	// Windows are the limits that the server spoke of.
 	Windows []WindowMemory `json:"windows,omitempty"`
 
-	// Rate is that at which a server serves which says nothing of limits, in requests per
-	// second, and At when that was known; Growth is the share by which it grows in a second.
-	// Zero if it is not known.
+	// Rate is the rate in requests per second at which the server serves while it states no
+	// limits, and At the instant of that; Growth is the share of Rate by which it grows per
+	// second. Zero if the rate is not known.
 	Rate   float64   `json:"rate,omitzero"`
 	Growth float64   `json:"growth,omitzero"`
 	At     time.Time `json:"at,omitzero"`
@@ -33,102 +34,104 @@ type WindowMemory struct {
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
 
-	// The reset is not before Early and not after Late; zero if it is not known. It was
-	// stated in steps of Resolution, rounded down if Floors says so, for a limit per Span,
-	// which is zero if the server does not say.
+	// The reset is in [Early, Late]; both are zero if it is not known. The server states resets
+	// in steps of Resolution, rounded down if Floors is true. Span is the length of the
+	// window, zero if the server does not state it.
 	Early      time.Time     `json:"early,omitzero"`
 	Late       time.Time     `json:"late,omitzero"`
 	Resolution time.Duration `json:"resolution,omitzero"`
 	Floors     bool          `json:"floors,omitzero"`
 	Span       time.Duration `json:"span,omitzero"`
 
-	// Refill is the rate at which the limit comes back bit by bit, in tokens per second. Zero
-	// if it comes back at once.
+	// Refill is the rate at which the limit comes back token by token, in tokens per second.
+	// Zero if the whole limit comes back at once.
 	Refill float64 `json:"refill,omitzero"`
 }
 
 // Memory returns what s has learned. What is in flight counts as used.
 func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	for _, w := range s.windows {
-		kept := WindowMemory{
-			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.under(w), 0),
+		wm := WindowMemory{
+			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(w.reset.early), Late: clock.Date(w.reset.late),
 			Resolution: w.reset.resolution, Floors: w.reset.roundsDown, Span: w.span,
 		}
 		if w.refill.refills {
-			kept.Refill = w.refill.rate
+			wm.Refill = w.refill.rate
 		}
-		m.Windows = append(m.Windows, kept)
+		m.Windows = append(m.Windows, wm)
 	}
 	if r := &s.served; r.rate > 0 {
-		m.Rate, m.Growth, m.At = r.at(now), r.growth, clock.Date(now)
+		m.Rate, m.Growth, m.At = r.rateAt(now), r.growth, clock.Date(now)
 	}
 	return m
 }
 
 // Fresh reports whether s has learned nothing yet.
-func (s *Server) Fresh() bool { return len(s.windows) == 0 && s.served.since == 0 && s.refusals == 0 }
+func (s *Server) Fresh() bool {
+	return len(s.windows) == 0 && s.served.measuredFrom == 0 && s.refusals == 0
+}
 
-// Remember takes m for what a fresh Server was told. What is no longer so by the clock is left
-// out, and so is a rate that was known longer ago than a bucket may idle. No number in m can do
-// more than what a server says: it holds requests back, at most for MaxHold before one looks
-// again. It reports whether the bucket is not new any more because of that.
+// Remember takes over m as what a Fresh server has learned. Windows whose reset has passed by the
+// clock are left out, and so is a rate that is older than a bucket may idle. No number in m can do
+// more harm than a statement of a server: it holds requests back, for at most MaxHold before a
+// probe goes. Known reports whether a rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, idleAfter time.Duration) (known bool) {
 	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
-		s.restore(now, m.Windows[i].known(clock))
+		s.restore(now, m.Windows[i].facts(clock))
 	}
-	if len(s.windows) > 0 || !sane(m.Rate) || !(m.Growth >= 0) || now.Sub(clock.At(m.At)) >= idleAfter {
+	if len(s.windows) > 0 || !saneRate(m.Rate) || !(m.Growth >= 0) || now.Sub(clock.At(m.At)) >= idleAfter {
 		return false
 	}
-	growth := min(max(m.Growth, slowest), fastest)
-	s.served = servedRate{since: now, asked: now, rate: m.Rate, growth: growth, from: now, paced: now}
+	growth := min(max(m.Growth, minGrowth), maxGrowth)
+	s.served = servedRate{measuredFrom: now, lastAsked: now, rate: m.Rate, growth: growth, setAt: now, pacedTo: now}
 	return true
 }
 
-// known is what is known of a limit that others have heard of.
-type known struct {
+// facts are what is known of a limit from elsewhere: a Memory or another process.
+type facts struct {
 	name, bucket, unit string // the unit is canonical
 	limit, remaining   int
 	early, late        monotime.Time
 	resolution         time.Duration
 	roundsDown         bool
 	span               time.Duration
-	refill             float64 // in tokens per second; zero if it comes back at once
+	refill             float64 // in tokens per second; zero if the whole limit comes back at once
 }
 
-func (m *WindowMemory) known(clock *monotime.Clock) *known {
-	return &known{
+func (m *WindowMemory) facts(clock *monotime.Clock) *facts {
+	return &facts{
 		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
 		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, roundsDown: m.Floors, span: m.Span, refill: m.Refill,
 	}
 }
 
-// restore takes over what is known of a limit whose reset has not passed.
-func (s *Server) restore(now monotime.Time, k *known) {
+// restore takes over the facts about a limit, if its reset has not passed.
+func (s *Server) restore(now monotime.Time, k *facts) {
 	late := min(k.late, now.Add(monotime.Longest))
 	if late <= now {
 		return
 	}
-	w := s.window(k.name, k.bucket, k.unit)
-	s.next()
-	w.stated, w.epoch = s.order, s.order
+	w := s.findOrAdd(k.name, k.bucket, k.unit)
+	s.advance()
+	w.lastAnswer, w.epoch = s.sequence, s.sequence
 	w.limit, w.remaining, w.next = max(k.limit, 0), max(k.remaining, 0), math.MaxInt
 	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
 	w.span = min(max(k.span, 0), monotime.Longest)
 	w.reset.resolution, w.reset.roundsDown = min(max(k.resolution, 0), monotime.Longest), k.roundsDown
 	w.reset.early, w.reset.late, w.reset.opened = min(k.early, late), late, now
-	w.went, w.heard = now, now
+	w.lastGrant, w.heardAt = now, now
 	if w.remaining == 0 {
-		w.spent = now
+		w.spentSince = now
 	}
-	if sane(k.refill) && w.limit > 0 {
-		w.refill.longest = s.config.MaxHold
+	if saneRate(k.refill) && w.limit > 0 {
+		w.refill.maxHold = s.config.MaxHold
 		o := outcome{now: now, limit: w.limit, remaining: w.remaining}
 		w.refill.start(&o, now, monotime.Seconds(float64(w.limit)/k.refill))
 	}
-	w.spread = s.config.plan(w.limit, late.Sub(now))
+	w.spread = s.config.spreadFor(w.limit, late.Sub(now))
 	w.scheduleProbe(now, &s.config)
 }
 
-// sane reports whether a rate can be reckoned with.
-func sane(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
+// saneRate reports whether a rate can be computed with: no NaN, nothing infinite.
+func saneRate(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }

@@ -5,71 +5,77 @@ import (
 	"strings"
 )
 
-// Names tells the requests of one bucket apart by what their answers say that they drew on
-// (quota.Statement.Bucket): GitHub counts searches beside the rest of its API, Discord groups
-// its routes. Requests that draw on a limit of their own need a bucket of their own, so that the
-// others need not wait for that limit. Which limit a request will draw on is known from the
-// latest answer to a request of the same verb to the same path, or to one near it.
+// Names finds out which requests of one bucket draw on which limit, if the server says so in its
+// answers (quota.Statement.Bucket): GitHub counts searches apart from the rest of its API, Discord
+// groups its routes. Requests that draw on a limit of their own need a bucket of their own, so that
+// other requests need not wait for that limit.
+//
+// In come answers, each with the verb and path of its request and the name of the limit (Note); out
+// come the names that need buckets of their own, and the name on which a request is expected to
+// draw (Of): that of the latest answer to the same verb and path, or to the nearest path that is
+// known.
 type Names struct {
-	first     string   // the first name
-	candidate string   // another name that was seen once
-	known     []string // those that have buckets of their own; nil while there is one bucket for all
+	first     string   // the name of the first answer
+	candidate string   // a second name that was seen once
+	separate  []string // the names that have buckets of their own; nil while there is one bucket for all
 	root      place
-	places    int
+	places    int // how many there are below root
 }
 
-// place is a part of a path, or the verb. All requests to places below it draw on name, or, if
-// the place is mixed, those requests of which nothing is known further down.
+// place is the verb or one part of a path, in a tree. All requests to places below it draw on name;
+// or, if the place is mixed, only those whose own place is not in the tree.
 type place struct {
 	name  string
 	mixed bool
-	next  map[string]*place
+	below map[string]*place
 }
 
-// Bounds of what a server can make a bucket remember.
+// These bound what a server can make a bucket remember.
 const (
 	maxNames  = 64
 	maxPlaces = 1024
-	maxDepth  = 8  // parts of a path, with the verb
-	maxPart   = 64 // bytes
-	overview  = 2  // the depth to which places are known that are not mixed
+	maxDepth  = 8  // the verb and the first parts of the path
+	maxPart   = 64 // bytes of a part
+	overview  = 2  // places up to this depth are in the tree even if the place above is not mixed
 )
 
-// NewNames returns the names of a bucket of which one answer has spoken.
+// NewNames returns the Names of a bucket after one answer that says on which limit it drew.
 func NewNames(name string) *Names {
 	first := strings.Clone(name) // the text of an answer is not kept
 	return &Names{first: first, root: place{name: first}}
 }
 
-// First returns the first name.
+// First returns the name of the first answer.
 func (n *Names) First() string { return n.first }
 
-// Note takes in that a request drew on name, of which nothing remains if it is spent. It reports
-// whether requests like it are to have a bucket of their own, and of which name: they are when a
-// second name was seen twice, or is spent. Of too many names, all count as the first.
+// Note takes in that a request drew on name; spent says that nothing remains of that limit. It
+// returns the name under which such requests count from now on, and whether they need a bucket of
+// their own. They do once a second name was seen twice, or once and spent. If there are too many
+// names, the others count as the first.
 func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) {
-	kept := n.own(name)
-	n.root.note(parts(verb, path), kept, &n.places)
+	stored := n.stored(name)
+	n.root.note(parts(verb, path), stored, &n.places)
 	switch {
-	case slices.Contains(n.known, kept):
-		return kept, true
-	case kept == n.first || len(n.known) >= maxNames:
+	case slices.Contains(n.separate, stored):
+		return stored, true
+	case stored == n.first || len(n.separate) >= maxNames:
 		return n.first, false
-	case len(n.known) == 0 && !spent && n.candidate != kept:
-		n.candidate = kept
-		return kept, false
+	case len(n.separate) == 0 && !spent && n.candidate != stored:
+		n.candidate = stored
+		return stored, false
 	}
-	if len(n.known) == 0 {
-		n.known = append(n.known, n.first)
+	if len(n.separate) == 0 {
+		n.separate = append(n.separate, n.first)
 	}
-	n.known = append(n.known, kept)
-	return kept, true
+	n.separate = append(n.separate, stored)
+	return stored, true
 }
 
-// own returns the same name as a text that may be kept.
-func (n *Names) own(name string) string {
-	if i := slices.Index(n.known, name); i >= 0 {
-		return n.known[i]
+// stored returns the name as a string that may be kept: one that is kept already, or a copy, because
+// the name is a part of the answer's text.
+func (n *Names) stored(name string) string {
+	if i := slices.Index(n.separate, name); i >= 0 {
+		return n.separate[i]
 	}
 	switch name {
 	case n.first:
@@ -80,15 +86,15 @@ func (n *Names) own(name string) string {
 	return strings.Clone(name)
 }
 
-// Of returns the name on which a request is thought to draw.
+// Of returns the name on which a request is expected to draw.
 func (n *Names) Of(verb, path string) string {
-	if name := n.root.of(parts(verb, path)); slices.Contains(n.known, name) {
+	if name := n.root.of(parts(verb, path)); slices.Contains(n.separate, name) {
 		return name
 	}
 	return n.first
 }
 
-// parts returns the verb and the parts of the path.
+// parts returns the verb and the first parts of the path.
 func parts(verb, path string) []string {
 	buf := make([]string, 1, maxDepth)
 	buf[0] = verb
@@ -101,35 +107,35 @@ func parts(verb, path string) []string {
 	return buf
 }
 
-// note takes in that a request to a place below p drew on name. Only where that is not the same
-// for all requests, places are told apart further down.
+// note takes in that a request to a place below p drew on name. A place is divided further only
+// where requests below it draw on different names.
 func (p *place) note(parts []string, name string, places *int) {
 	for depth, part := range parts {
 		p.mixed = p.mixed || p.name != name
 		if !p.mixed && depth >= overview {
 			return
 		}
-		next := p.next[part]
+		next := p.below[part]
 		if next == nil {
 			if *places >= maxPlaces || len(part) > maxPart {
 				return
 			}
 			*places++
-			if p.next == nil {
-				p.next = map[string]*place{}
+			if p.below == nil {
+				p.below = map[string]*place{}
 			}
 			next = &place{name: name}
-			p.next[strings.Clone(part)] = next
+			p.below[strings.Clone(part)] = next
 		}
 		p = next
 	}
 	p.name = name // of the latest
 }
 
-// of returns the name on which requests to a place below p draw.
+// of returns the name on which requests to a place below p are expected to draw.
 func (p *place) of(parts []string) string {
-	for p.mixed && len(parts) > 0 && p.next[parts[0]] != nil {
-		p, parts = p.next[parts[0]], parts[1:]
+	for p.mixed && len(parts) > 0 && p.below[parts[0]] != nil {
+		p, parts = p.below[parts[0]], parts[1:]
 	}
 	return p.name
 }

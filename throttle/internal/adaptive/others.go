@@ -2,54 +2,60 @@ package adaptive
 
 import "github.com/gopacer/pacer/throttle/internal/monotime"
 
-// otherUsers estimates how much of a limit others use: Remaining falls faster than our
-// requests explain, and the excess is theirs. What others have under way is not known, but
-// how fast they used the limit up is. Without the estimate, each of several processes would
-// spend all that the server says remains.
+// otherUsers estimates how much of a limit other clients use. Remaining falls faster than our
+// requests explain, and the excess is theirs:
+//
+//	perOurToken = (atStart − remaining) / (used by us + in flight) − 1
+//
+// Nobody knows what other clients have in flight, but they have as much as they use. Without the
+// estimate, each of several processes would spend all that the server says remains.
+//
+// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers).
 type otherUsers struct {
-	began    monotime.Time // when the request went whose answer brought the limit back
-	top      int           // what there was then; zero if no answer has spoken of it
-	ours     int           // of that, used by requests of ours that were answered
-	perOurs  float64       // what others used for each of ours
-	measured bool          // over a whole window
+	began       monotime.Time // when the request went whose answer restored the limit
+	atStart     int           // Remaining at began; zero if no answer has spoken of it
+	usedByUs    int           // tokens of our requests granted since began that are answered
+	perOurToken float64       // tokens that other clients use for each of ours
+	measured    bool          // perOurToken is from a whole window
 }
 
-// mostOthers bounds how much others are thought to use for each of ours: with more, one
-// request at a time would go for long, should the others stop.
-const mostOthers = 8
+// maxPerOurToken bounds how much other clients are thought to use for each token of ours. With more,
+// one request would go at a time for long, should the other clients stop.
+const maxPerOurToken = 8
 
-// count takes in an answer, after which so much is in flight, about a limit that is, or is
-// not, spent.
+// count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
-	switch back := o.probe && !o.refused && !spent; {
-	case back:
-		// Whoever comes first after the reset gets more than whoever comes last, in turns.
-		u.perOurs = max(u.estimate(0, 0), u.perOurs/2)
+	switch restored := o.probe && !o.refused && !spent; {
+	case restored:
+		// The first client after a reset gets more than the last, and they take turns: so the
+		// estimate falls by half at most.
+		u.perOurToken = max(u.estimate(0, 0), u.perOurToken/2)
 		u.measured = true
 		fallthrough
-	case u.top == 0:
-		u.began, u.top, u.ours = o.sent, o.remaining+o.n, 0
-		if 10*u.top >= 9*o.limit {
-			u.top = max(u.top, o.limit) // it has only just begun
+	case u.atStart == 0:
+		u.began, u.atStart, u.usedByUs = o.sent, o.remaining+o.n, 0
+		if 10*u.atStart >= 9*o.limit {
+			u.atStart = max(u.atStart, o.limit) // the window has only just begun
 		}
 	}
 	if !o.refused && o.sent >= u.began {
-		u.ours += o.n
+		u.usedByUs += o.n
 	}
-	if o.newer && !u.measured {
-		u.perOurs = u.estimate(o.remaining, inFlight)
+	if o.newest && !u.measured {
+		u.perOurToken = u.estimate(o.remaining, inFlight)
 	}
 }
 
-// estimate returns how much others have used for each of ours, what is in flight included, if
-// so much remains.
+// estimate returns what other clients have used for each token of ours, if so much remains and so
+// much of ours is in flight.
 func (u *otherUsers) estimate(remaining, inFlight int) float64 {
-	if n := u.ours + inFlight; n >= 4 { // else it says little
-		return min(max(float64(u.top-remaining)/float64(n)-1, 0), mostOthers)
+	if n := u.usedByUs + inFlight; n >= 4 { // fewer say little
+		return min(max(float64(u.atStart-remaining)/float64(n)-1, 0), maxPerOurToken)
 	}
-	return u.perOurs
+	return u.perOurToken
 }
 
-// with returns how much may be used before n of ours are. Ours take a round trip; others have as
-// much under way as they used, and send as much again before they hear of ours.
-func (u *otherUsers) with(n int) int { return n + int(2*u.perOurs*float64(n)) }
+// withOthers returns how much is used by the time that n tokens of ours are: n + 2 · perOurToken · n.
+// Other clients have as much in flight for each token of ours as they used, and send as much again
+// before they hear of ours.
+func (u *otherUsers) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }

@@ -6,21 +6,23 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// outcome is what an answer says of one window, beside what was known of the window before.
+// outcome is what one answer says about one window, together with what was known of the window
+// before. The parts of a window (refill, otherUsers) draw their conclusions from it.
 type outcome struct {
 	sent, now monotime.Time
-	n         int // what the request has cost of the limit
-	limit     int // how much there is in all; zero if that is not known, or not in what a request costs
-	span      time.Duration
+	n         int           // what the request has cost of the limit
+	limit     int           // of the window
+	span      time.Duration // of the window
 	remaining int
 	refused   bool
-	probe     bool  // it went although nothing remained
-	on        guess // the guess on which it went, if it did
-	newer     bool  // the answer was written after all others
-	moved     bool  // the reset moved on before it came
-	rounded   bool  // that resets are rounded down is known from this answer on
+	probe     bool  // the request went although nothing remained
+	guess     guess // why the probe went before the reset, if it did
+	newest    bool  // the server wrote the answer after all answers before
 
-	before      int           // the least Remaining before
-	early, late monotime.Time // the reset before
-	spent       monotime.Time // since when nothing remained
+	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
+	foundRoundsDown bool // the answer is the first to show that the server rounds resets down
+
+	remainingBefore         int           // the least Remaining before the answer
+	earlyBefore, lateBefore monotime.Time // the reset before the answer
+	spentSince              monotime.Time // when nothing remained first; zero if something remained
 }

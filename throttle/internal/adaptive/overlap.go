@@ -7,65 +7,70 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// overlap is what is known of other Servers that may draw on the limit of a window, where
-// patterns make several buckets of what the server counts as one. What they hear is one window
-// then, from which is taken what any of them has in flight.
+// overlap is what is known about other Servers that draw on the limit of a window. It is needed
+// where patterns split into several buckets what the server counts together.
 //
-// Names alone do not tell: an API may count each route by itself and call all of that
-// "default", and Discord gives one name to what it counts for each channel. The numbers do.
-// Two Servers of one window never hear the same Remaining, since each request took one of it,
-// and what one hears after the other is less. So windows of one name, unit, size and reset are
-// taken for one, which lets through too little at worst, until what is heard contradicts that.
+// In come statements (compare). Out comes one window for all Servers that draw on a limit: what
+// any of them has in flight is subtracted from what remains (Server.inFlightOn).
+//
+// Names alone do not tell whether two limits are one: an API may count each route by itself and
+// call all of these limits "default", and Discord gives one name to what it counts for each
+// channel. The numbers tell. Two Servers that draw on one limit never hear the same Remaining,
+// since each request took one token, and the second Server hears less than the first. So windows
+// of one name, unit, limit and reset are taken for one, until statements contradict that. If that
+// is wrong, too little goes for a while, never too much.
 type overlap struct {
-	users    []*Server // that draw on the window, if they are several
-	stated   int       // Remaining that was stated last
-	statedTo *Server   // of the users
-	points   int       // for their being several
-	pairs    []pair
+	users         []*Server // which draw on the window; nil if only one does
+	lastRemaining int       // Remaining of the latest statement
+	lastHeardBy   *Server   // the user that heard it; nil if the statement was about an earlier reset
+	points        int       // for the users drawing on one limit, see score
+	comparisons   []comparison
 }
 
-// pair is what is known of two windows that may be one.
-type pair struct {
-	of     *window // the other
-	stated int     // Remaining that was stated last, of either
-	theirs bool    // of the other
-	resets int     // of both, by then
-	points int
-	apart  bool // they were taken for one, and are two
+// comparison is what is known of two windows of different Servers that may be one. It belongs to
+// one of the two windows and names the other.
+type comparison struct {
+	other         *window
+	lastRemaining int  // Remaining of the latest statement about either
+	heardByOther  bool // that statement was about the other window
+	resets        int  // reset.count of both windows together, at that statement
+	points        int  // for the two being one, see score
+	refuted       bool // they were taken for one, and are two
 }
 
 const (
-	// Points that are given when one Server hears less than the other before, and when it
-	// hears what contradicts that they hear of one window. With less than none they are two.
-	// Some requests cost a server nothing, so that a contradiction is forgiven after some
-	// turns.
-	turn          = 1
+	// agreement is given when one Server hears less than the other heard before, and
+	// contradiction when it hears what it could not hear of one limit. With less than zero
+	// points, two windows are not taken for one; maxPoints bounds them. Some requests cost a
+	// server nothing and look like a contradiction, so that one is made up for by two
+	// agreements.
+	agreement     = 1
 	contradiction = -2
-	mostPoints    = 3
+	maxPoints     = 3
 
-	// maxSpeakers bounds how many Servers of a Site are compared with one another.
-	maxSpeakers = 16
+	// maxCompared bounds how many Servers of a Site are compared with one another.
+	maxCompared = 16
 )
 
-// compare looks whether a statement to s, from which it has learned w, is about a limit of which
-// others of the Site know.
+// compare looks whether a statement to s, from which window w has learned, is about a limit on
+// which other Servers of the Site draw.
 func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Statement) {
 	site := s.site
-	if !s.speaks && len(site.speakers) < maxSpeakers {
-		s.speaks = true
-		site.speakers = append(site.speakers, s)
+	if !s.isCompared && len(site.compared) < maxCompared {
+		s.isCompared = true
+		site.compared = append(site.compared, s)
 	}
 	remaining := max(st.Remaining, 0)
 	switch {
 	case w.overlap.users == nil:
-		w.overlap.stated = remaining
+		w.overlap.lastRemaining = remaining
 	case !s.agrees(w, remaining):
-		w = s.without(w, remaining)
+		w = s.separate(w, remaining)
 	}
-	if len(site.speakers) < 2 || !st.ResetKnown {
+	if len(site.compared) < 2 || !st.ResetKnown {
 		return
 	}
-	for _, o := range site.speakers {
+	for _, o := range site.compared {
 		v := o.find(st.Name, st.Bucket, canonical(st.Unit))
 		if o == s || v == nil || v == w || v.limit != w.limit || v.reset.late <= now {
 			continue
@@ -73,76 +78,78 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		if early, late := v.reset.interval(t.Sent, now, st); early > v.reset.late || late < v.reset.early {
 			continue
 		}
-		p := w.pairWith(v)
-		if p.hear(v, remaining, s.under(w)+o.under(v), w.reset.resets+v.reset.resets) {
-			s.merge(w, o, v, remaining, p.points)
+		c := w.comparisonWith(v)
+		if c.add(v, remaining, s.inFlightOn(w)+o.inFlightOn(v), w.reset.count+v.reset.count) {
+			s.merge(w, o, v, remaining, c.points)
 		}
 	}
 }
 
-// pairWith returns what is known of w and v, which knows it as well.
-func (w *window) pairWith(v *window) *pair {
-	for i := range w.overlap.pairs {
-		if p := &w.overlap.pairs[i]; p.of == v {
-			return p
+// comparisonWith returns the comparison of w and v, which belongs to either; a new one if there is
+// none. The oldest is forgotten if there are too many.
+func (w *window) comparisonWith(v *window) *comparison {
+	for i := range w.overlap.comparisons {
+		if c := &w.overlap.comparisons[i]; c.other == v {
+			return c
 		}
 	}
-	for i := range v.overlap.pairs {
-		if p := &v.overlap.pairs[i]; p.of == w {
-			return p
+	for i := range v.overlap.comparisons {
+		if c := &v.overlap.comparisons[i]; c.other == w {
+			return c
 		}
 	}
-	pairs := &w.overlap.pairs
-	if len(*pairs) == maxSpeakers {
-		*pairs = slices.Delete(*pairs, 0, 1)
+	all := &w.overlap.comparisons
+	if len(*all) == maxCompared {
+		*all = slices.Delete(*all, 0, 1)
 	}
-	*pairs = append(*pairs, pair{of: v, stated: v.overlap.stated, theirs: true, resets: w.reset.resets + v.reset.resets})
-	return &(*pairs)[len(*pairs)-1]
+	*all = append(*all, comparison{other: v, lastRemaining: v.overlap.lastRemaining, heardByOther: true, resets: w.reset.count + v.reset.count})
+	return &(*all)[len(*all)-1]
 }
 
-// score returns the points for a statement of so much, after a statement to another Server,
-// while so much was in flight; and whether it is newer than that.
+// score returns the points for a statement of one Server that so much remains, after a statement of
+// another Server that so much remained before, while so much was in flight. Newer says that the
+// server wrote the statement after the other one.
 func score(remaining, before, inFlight int) (points int, newer bool) {
 	switch {
 	case remaining < before:
-		return turn, true
+		return agreement, true
 	case remaining == before && remaining > 0, remaining > before+inFlight:
 		return contradiction, true
 	}
-	return 0, false // their answers overtook each other, or nothing is left
+	return 0, false // the answers overtook each other, or nothing remains
 }
 
-// hear takes in a statement about one of the two, v being the other, and reports whether they
-// are to be taken for one.
-func (p *pair) hear(v *window, remaining, inFlight, resets int) bool {
-	theirs := p.of != v
-	points, newer := score(remaining, p.stated, inFlight)
-	if theirs == p.theirs || resets != p.resets {
+// add takes in a statement about one of the two windows, v being the other one. It reports whether
+// they are to be taken for one.
+func (c *comparison) add(v *window, remaining, inFlight, resets int) bool {
+	aboutOther := c.other != v // v is the window that the statement is not about
+	points, newer := score(remaining, c.lastRemaining, inFlight)
+	if aboutOther == c.heardByOther || resets != c.resets {
 		points, newer = 0, true
 	}
 	if newer {
-		p.stated, p.theirs, p.resets = remaining, theirs, resets
+		c.lastRemaining, c.heardByOther, c.resets = remaining, aboutOther, resets
 	}
-	p.points = min(p.points+points, mostPoints)
-	return p.points >= 0 && !p.apart
+	c.points = min(c.points+points, maxPoints)
+	return c.points >= 0 && !c.refuted
 }
 
-// agrees takes in a statement to s about a window of several, and reports whether s does draw
-// on it, as far as is known.
+// agrees takes in a statement to s about a window that has several users. It reports whether s
+// draws on it, as far as is known.
 func (s *Server) agrees(w *window, remaining int) bool {
 	l := &w.overlap
-	points, newer := score(remaining, l.stated, s.under(w))
-	if l.statedTo == s || l.statedTo == nil {
+	points, newer := score(remaining, l.lastRemaining, s.inFlightOn(w))
+	if l.lastHeardBy == s || l.lastHeardBy == nil {
 		points, newer = 0, true
 	}
 	if newer {
-		l.stated, l.statedTo = remaining, s
+		l.lastRemaining, l.lastHeardBy = remaining, s
 	}
-	l.points = min(l.points+points, mostPoints)
+	l.points = min(l.points+points, maxPoints)
 	return l.points >= 0
 }
 
-// merge has those who draw on v, o among them, draw on w from now on, as s does.
+// merge has all users of v, which is a window of o, draw on w instead, as s does.
 func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 	l := &w.overlap
 	if l.users == nil {
@@ -156,16 +163,17 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 		u.windows[slices.Index(u.windows, v)] = w
 		l.users = append(l.users, u)
 	}
-	w.remaining, w.next, w.epoch = min(w.remaining, v.remaining), min(w.next, v.next), s.order
-	w.others.ours += v.others.ours
-	l.stated, l.statedTo, l.points, l.pairs = remaining, s, points, nil
+	w.remaining, w.next, w.epoch = min(w.remaining, v.remaining), min(w.next, v.next), s.sequence
+	w.others.usedByUs += v.others.usedByUs
+	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }
 
-// without returns a window for s alone, which has heard that so much remains of w.
-func (s *Server) without(w *window, remaining int) *window {
+// separate gives s a window of its own in place of w, after s has heard what contradicts that it
+// draws on w.
+func (s *Server) separate(w *window, remaining int) *window {
 	own := *w
 	own.remaining = remaining
-	own.overlap.users, own.overlap.pairs = nil, []pair{{of: w, apart: true}}
+	own.overlap.users, own.overlap.comparisons = nil, []comparison{{other: w, refuted: true}}
 	s.leave(w)
 	w.overlap.points = 0
 	s.windows[slices.Index(s.windows, w)] = &own
@@ -180,14 +188,14 @@ func (s *Server) leave(w *window) {
 	}
 }
 
-// Overlaps reports whether s may come to draw on a window with other Servers of the Site: then
-// Sharing of one of those may name it.
+// Overlaps reports whether s shares a window with other Servers of the Site, or may come to: then
+// their Sharing may name it.
 func (s *Server) Overlaps() bool {
-	return s.speaks || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.users != nil })
+	return s.isCompared || slices.ContainsFunc(s.windows, func(w *window) bool { return w.overlap.users != nil })
 }
 
-// Sharing appends the IDs of the Servers that draw on what s has learned, too: whoever waits in
-// their buckets may wait for it.
+// Sharing appends the IDs of the Servers that share a window with s: an answer to s may let requests
+// go that wait in their buckets.
 func (s *Server) Sharing(to []ID) []ID {
 	for _, w := range s.windows {
 		for _, u := range w.overlap.users {
@@ -199,18 +207,18 @@ func (s *Server) Sharing(to []ID) []ID {
 	return to
 }
 
-// Leave ends what s has in common with others of the Site, and forgets what it knew.
+// Leave takes s out of its Site and forgets its windows.
 func (s *Server) Leave() {
 	for _, w := range s.windows {
 		s.leave(w)
 	}
-	s.windows, s.speaks = nil, false
-	s.site.speakers = slices.DeleteFunc(s.site.speakers, func(o *Server) bool { return o == s })
+	s.windows, s.isCompared = nil, false
+	s.site.compared = slices.DeleteFunc(s.site.compared, func(o *Server) bool { return o == s })
 }
 
-// SplitOff moves what s knows of the limits of a Statement.Bucket to another Server of the Site,
-// for the requests that are found to draw on them, where others do not. What s has in flight
-// is taken to draw on them, too. It reports whether there was any such limit.
+// SplitOff moves the windows of a Statement.Bucket to another Server of the Site, because only some
+// of the requests of s were found to draw on them. What s has in flight is taken to draw on them
+// as well, and is subtracted. It reports whether there was such a window.
 func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 	kept := s.windows[:0]
 	for _, w := range s.windows {
@@ -218,9 +226,9 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 			kept = append(kept, w)
 			continue
 		}
-		w.remaining -= s.flying(w.unit)
+		w.remaining -= s.inFlightIn(w.unit)
 		s.leave(w)
-		w.probing, w.on = false, noGuess
+		w.probing, w.guess = false, noGuess
 		if w.overlap.users != nil {
 			w.overlap.users = append(w.overlap.users, to)
 		}

@@ -6,91 +6,99 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// overload finds out whether failures by which a server may mean "too fast"
-// (Answer.MayRefuse) do. nginx answers 503 by default to what is over its limit, and says
-// nothing else; but servers that are broken do so too. The difference is that refusals end
-// when requests are paced, and failures do not. So if a good part of the answers are such
-// failures while others are served, they are taken for refusals, and the answers that follow
-// show whether that was right. When nothing is served any more, failures are failures.
+// overload finds out whether a failure without explanation (Answer.MayRefuse) is a refusal. By
+// default nginx answers 503, and nothing else, to requests over its limit; but a broken server
+// answers 503 as well. The difference: refusals end when requests go more slowly, and failures
+// do not.
+//
+// In come answers without explanation (take), served or failed; out comes whether a failure is
+// taken for a refusal. At first, failures mean failure. When a good part of the answers are
+// failures while others are served, a trial begins: failures are taken for refusals, so that
+// requests are paced, and the answers that follow show whether that helps. Many served and few
+// failed: failures mean refusal from then on. Otherwise, or when nothing is served any more,
+// failures mean failure again.
 type overload struct {
-	belief         shedding
-	served, failed int           // of the answers since since; on trial, failures in a row are one
-	since          monotime.Time // when they began
-	row            bool          // the latest answer on trial was a failure
-	worked         monotime.Time // when an answer was served last
-	heard          monotime.Time // when there was one at all
-	from           uint64        // requests that were granted after this, in order, are part of the trial
-	until          monotime.Time // nothing is tried before
+	belief         belief
+	served, failed int           // answers since since, or in the trial; there, failures in a row count as one
+	since          monotime.Time // when the counting began, before a trial
+	lastFailed     bool          // the latest answer of the trial was a failure
+	lastServed     monotime.Time // when a request was served last
+	lastAnswer     monotime.Time
+	trialFrom      sequence      // requests granted later are part of the trial
+	noTrialBefore  monotime.Time // since a trial has failed
 }
 
-// shedding is what is thought of failures.
-type shedding int
+// belief is what failures are thought to mean.
+type belief int
 
 const (
-	failures shedding = iota // they are what they are
-	onTrial                  // they are taken for refusals, on trial
-	refusals                 // they were seen to be refusals
+	meanFailure belief = iota
+	onTrial            // they are taken for refusals, and that is being tested
+	meanRefusal
 )
 
 const (
-	// suspicious is how many failures there must be, and one in suspiciousPart of the
-	// answers, before a trial: at twice the rate that is allowed one in two fails.
-	suspicious     = 4
-	suspiciousPart = 4
+	// minFailures is how many failures there must be before a trial, and one in minFailedPart
+	// is the part of the answers that they must be: at twice the rate that is allowed, one
+	// request in two fails.
+	minFailures   = 4
+	minFailedPart = 4
 
-	// trialServed is how many are served in a trial, from when the pace is known, and
-	// trialFailed how many failures there may be between them: that many it takes to find the
-	// right pace. After the trial there may be laterFailed in as many, or it was chance.
+	// trialServed is after how many served requests a trial ends well, counted from when the
+	// pace is known. trialFailed is how many failures there may be until then: the search for
+	// the right pace takes as many. After the trial, in as many answers, there may be
+	// laterFailed: with more, the trial ended well by chance.
 	trialServed = 32
 	trialFailed = 6
 	laterFailed = 4
 )
 
-// attempt is an answer to a request that was granted after others, in order.
+// attempt is one answer without explanation.
 type attempt struct {
-	granted uint64
+	granted sequence // of the request
 	failed  bool
-	paced   bool // the server's pace is known
+	paced   bool // the served rate was known
 }
 
-// take takes in an answer, after which the order is that of now, and reports whether it is a
-// refusal, and whether a trial has ended that showed otherwise. After such a trial there is
-// none for as long as a hold may be.
-func (o *overload) take(now monotime.Time, a attempt, order uint64, maxHold time.Duration) (refused, over bool) {
-	if o.belief == failures {
-		return o.suspect(now, a.failed, order), false
+// take takes in an answer, which has a number in the sequence. Refused says that it is taken for a
+// refusal; over says that it has ended a trial, or what followed one, because failures mean
+// failure. No trial begins for maxHold after that.
+func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold time.Duration) (refused, over bool) {
+	if o.belief == meanFailure {
+		return o.suspect(now, a.failed, answer), false
 	}
-	if now.Sub(o.heard) > patience {
-		o.served, o.failed, o.worked = 0, 0, now // the pace has to be found anew
+	if now.Sub(o.lastAnswer) > patience {
+		o.served, o.failed, o.lastServed = 0, 0, now // after a pause in asking, the pace has to be found anew
 	}
-	o.heard = now
+	o.lastAnswer = now
 	if !a.failed {
-		o.worked = now
+		o.lastServed = now
 	}
 	switch {
-	case a.failed && now.Sub(o.worked) > patience:
+	case a.failed && now.Sub(o.lastServed) > patience:
 		over = true
-	case a.granted < o.from || !a.paced:
-		return a.failed, false // it was on its way before the trial, or is what finds the pace
+	case a.granted < o.trialFrom || !a.paced:
+		return a.failed, false // granted before the trial, or while the pace is still searched for
 	case !a.failed:
 		if o.served++; o.served >= trialServed {
-			o.belief, o.served, o.failed = refusals, 0, 0
+			o.belief, o.served, o.failed = meanRefusal, 0, 0
 		}
-	case !o.row:
+	case !o.lastFailed:
 		o.failed++
-		over = o.failed > trialFailed || o.failed > laterFailed && o.belief == refusals
+		over = o.failed > trialFailed || o.failed > laterFailed && o.belief == meanRefusal
 	}
 	if over {
-		*o = overload{until: now.Add(maxHold)}
+		*o = overload{noTrialBefore: now.Add(maxHold)}
 		return false, true
 	}
-	o.row = a.failed
+	o.lastFailed = a.failed
 	return a.failed, false
 }
 
-// suspect counts answers, and begins a trial if there is reason to. It reports whether it did.
-func (o *overload) suspect(now monotime.Time, failed bool, order uint64) bool {
-	if now < o.until {
+// suspect counts answers, and begins a trial if enough of them are failures. It reports whether it
+// did.
+func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
+	if now < o.noTrialBefore {
 		return false
 	}
 	if now.Sub(o.since) > patience {
@@ -101,9 +109,9 @@ func (o *overload) suspect(now monotime.Time, failed bool, order uint64) bool {
 	} else {
 		o.served++
 	}
-	if o.served == 0 || o.failed < suspicious || suspiciousPart*o.failed < o.served+o.failed {
+	if o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
 		return false
 	}
-	*o = overload{belief: onTrial, from: order, row: true, worked: now, heard: now}
+	*o = overload{belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now}
 	return true
 }

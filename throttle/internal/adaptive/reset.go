@@ -7,35 +7,37 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// reset is when a limit will be restored, as an interval. Every statement is an interval:
-// nobody says whether it was rounded up or down, and the answer was on its way for a while.
-// The truth is in all of them, so they are intersected. As most servers round up, all are
-// taken to, until a server says that nothing remains and that the reset is now, or is seen
-// not to keep its word. A statement that does not meet what was known speaks of another
-// reset and takes its place.
+// reset is when a limit will be restored, as an interval.
+//
+// In come statements of a reset (narrow), each of which is an interval: the stated time was
+// rounded, up or down, and the answer was on its way for a while. The true reset lies in all of
+// the intervals, so they are intersected. Most servers round up, and all are taken to, until a
+// server states a reset of zero while nothing remains, or a probe after the reset is refused. If a
+// statement does not meet the interval, it speaks of another reset and takes the place of what was
+// known.
 type reset struct {
-	early, late   monotime.Time // the reset is not before early and not after late; zero if nothing is known
-	resolution    time.Duration // the step in which the server states it
-	roundsDown    bool          // what it states is rounded down
-	opened        monotime.Time // when the first answer that spoke of this reset was written
-	halfRoundTrip time.Duration // by how much opened may be off
-	resets        int           // how many were spoken of
+	early, late   monotime.Time // the reset is in [early, late]; zero if it is not known
+	resolution    time.Duration // the step in which the server states resets
+	roundsDown    bool          // the server rounds resets down
+	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
+	halfRoundTrip time.Duration // opened may be wrong by as much
+	count         int           // how many different resets were stated
 }
 
-// news is what a statement says of a reset beside what was known.
-type news struct {
-	another bool // it speaks of another reset
-	moved   bool // the reset moved on before it came
+// resetChange is what a statement says about a reset, compared with what was known.
+type resetChange struct {
+	another bool // the statement is about another reset
+	moved   bool // the known reset has not come yet: it has moved on
 }
 
-// narrow takes in the statement of an answer that came now to a request that was sent then,
-// about a limit of so many tokens.
-func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) (n news) {
+// narrow takes in a statement about a limit of so many tokens. The request was sent at the instant
+// sent, and its answer came now.
+func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) (change resetChange) {
 	if !st.ResetKnown {
 		if r.late <= now {
 			r.early, r.late = 0, 0
 		}
-		return n
+		return change
 	}
 	r.resolution = min(max(st.Resolution, 0), monotime.Longest)
 	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
@@ -44,21 +46,26 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	early, late := r.interval(sent, now, st)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early {
-		// By less than half of what one token amounts to, clocks drift apart.
-		n.another, n.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
+		// A reset that moves by less than half the time of one token, (late − now)/(2 · limit),
+		// may be two clocks that drift apart.
+		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
 		r.early, r.late, r.halfRoundTrip = early, late, now.Sub(sent)/2
 		r.opened = now.Add(-r.halfRoundTrip)
-		r.resets++
-		return n
+		r.count++
+		return change
 	}
 	r.early = max(r.early, early)
 	if late < r.late {
 		r.late = late
 	}
-	return n
+	return change
 }
 
-// interval returns before and after which the reset is not that a statement speaks of.
+// interval returns the instants before and after which the reset of a statement cannot be: from
+// sent + reset − resolution to now + reset. If the reset was computed from the answer's Date
+// (Absolute), there are two cases. Date and the local clock may agree: then the local clock counts,
+// which is more exact. Or they cannot: then Date counts, and as it has whole seconds, the reset may
+// be a second earlier still.
 func (r *reset) interval(sent, now monotime.Time, st *quota.Statement) (early, late monotime.Time) {
 	in, step := min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	early, late = sent.Add(in-step), now.Add(in)
@@ -76,7 +83,7 @@ func (r *reset) interval(sent, now monotime.Time, st *quota.Statement) (early, l
 	return early, late
 }
 
-// roundDown notes that resets are rounded down, and so come up to a step later than stated.
+// roundDown notes that the server rounds resets down: they come up to a step later than stated.
 func (r *reset) roundDown() {
 	r.roundsDown = true
 	if r.late != 0 {

@@ -8,197 +8,205 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// servedRate is the rate at which a server that says nothing about its limits serves requests
-// while it also refuses some: the server allows that, whatever it counts. Where nothing else
-// is known, requests are paced just under that rate. The pace rises slowly, to find out
-// whether more is allowed, and ever more slowly the more often a rise was refused.
+// servedRate paces requests to a server that refuses some and states nothing that explains it.
+// The rate at which the server serves while it also refuses is a rate that it allows, whatever
+// it counts. So requests go at just under this rate. The pace rises, to find out whether more is
+// allowed, and it rises more slowly each time a rise was refused.
+//
+// In come refusals (addRefusal), what was served (addServed) and grants (take); out comes when a
+// request may go (due). Nothing is known before the first refusal.
 type servedRate struct {
-	since  monotime.Time // of the last refusal, or of the end of a pause in asking
-	got    int           // served since
-	asked  monotime.Time // when something was asked for last
-	rate   float64       // tokens per second, at from; zero if it is not known
-	from   monotime.Time
-	growth float64       // of the rate, per second
-	paced  monotime.Time // what went last counts from here
+	measuredFrom monotime.Time // the latest refusal, or the end of a pause in asking
+	servedSince  int           // tokens served since measuredFrom
+	lastAsked    monotime.Time // when the latest request went
 
-	episodes [measured]episode // the latest
-	known    int               // how many there are
-	more     int               // refusals since the latest, soon after one another
-	guessed  bool              // the rate is from less than an episode
-	vain     int               // how often the pace was lowered, and soon refused again
+	rate    float64       // tokens per second at setAt; zero if it is not known
+	setAt   monotime.Time // when the rate was set
+	growth  float64       // share of the rate by which it grows per second
+	pacedTo monotime.Time // until when the granted requests have used up the rate
+
+	episodes      [maxEpisodes]episode // the latest, oldest first
+	episodeCount  int
+	extraRefusals int  // refusals that belong to the latest episode although something was served before
+	provisional   bool // the rate is from less than an episode
+	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 }
 
-// episode is refusals in a row, which are one signal, and what follows until the next: some
-// time in which nothing is served, and what was served then.
+// episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
+// what follows until the next refusal: some time in which nothing is served, and then what is
+// served.
 type episode struct {
-	at     monotime.Time // of the first refusal
-	last   monotime.Time // of the last one
-	open   monotime.Time // when something was served again; zero if nothing was
-	hinted bool          // the server said for how long it would refuse
-	served int
+	start       monotime.Time // the first refusal
+	lastRefusal monotime.Time
+	servedFrom  monotime.Time // when something was served again; zero if nothing was
+	hinted      bool          // the server said for how long it would refuse
+	served      int           // tokens
 }
 
-// took returns how long the episode lasted until end. Where nobody was told when the server
-// would serve again, it began to at some time between the last refusal and the first request
-// that was served.
-func (e *episode) took(end monotime.Time) time.Duration {
-	d := end.Sub(e.at)
-	if !e.hinted && e.open > e.last {
-		d -= e.open.Sub(e.last) / 2
+// lasted returns how long the episode lasted until end. If the server did not say when it would
+// serve again, it began to at some instant between the last refusal and the first request that
+// was served: half of that time is left out.
+func (e *episode) lasted(end monotime.Time) time.Duration {
+	d := end.Sub(e.start)
+	if !e.hinted && e.servedFrom > e.lastRefusal {
+		d -= e.servedFrom.Sub(e.lastRefusal) / 2
 	}
 	return d
 }
 
 const (
-	// under is the share that is asked for of the served rate: at exactly the server's rate,
-	// the jitter of the network alone would have requests refused.
-	under = 0.95
-	// fastest and slowest are how fast the pace begins to rise after the first refusal, and
-	// in the end: by a fifth and by a two thousandth a second. It halves each time.
-	fastest, slowest = 0.2, 0.0005
-	// surge is by which share of itself the growth grows in a second without a refusal, at
-	// first; it halves too. With more, the windows of a server are overrun in turns with its
-	// holds.
-	surge = 0.15
-	// pause is for how long nothing is asked before a measurement starts anew: a rate is what
-	// a server serves while more is asked for.
-	pause = time.Second
-	// measured is over how many episodes a rate is measured: what a window let through, and
-	// the time until the next one, are part of it.
-	measured = 4
-	// few is how many are served between refusals that are one episode still: a window that
-	// opens lets some through before it is full again.
-	few = 8
-	// proven is how many are served at a pace that was right when it began to rise.
-	proven = 16
-	// mostVain is how often the pace is lowered if that does not help. What is measured is
-	// what was served, so that the pace soon suffices, if it is the reason at all.
-	mostVain = 4
-	// overdone is by how much of what was served the pace at which that was refused is
-	// believed to tell something.
-	overdone = 1.25
+	// paceShare is the share of the served rate at which requests go: at exactly the server's
+	// rate, the jitter of the network alone would have requests refused.
+	paceShare = 0.95
+	// maxGrowth is how fast the pace begins to rise: by a fifth per second. It is halved with
+	// each episode, down to minGrowth, a two-thousandth per second.
+	maxGrowth, minGrowth = 0.2, 0.0005
+	// acceleration is by which share of itself the growth grows in a second without a refusal,
+	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
+	// server's windows again and again.
+	acceleration = 0.15
+	// askingPause is after how long without a request a measurement begins anew: a rate can
+	// only be measured while requests ask for more than it.
+	askingPause = time.Second
+	// maxEpisodes is over how many episodes a rate is measured: what a window lets through at
+	// once is part of it, and so is the wait for the next window.
+	maxEpisodes = 4
+	// sameEpisode: with fewer tokens served between two refusals, the refusals belong to one
+	// episode. A window that opens lets some through before it is full again.
+	sameEpisode = 8
+	// provenServed is how many tokens served show that a pace was right when it was set.
+	provenServed = 16
+	// maxUselessCuts is how often in a row the pace is lowered although that does not help. The
+	// pace follows what was served, so it is soon low enough, if the pace is the reason at all.
+	maxUselessCuts = 4
+	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
+	// both are averaged.
+	maxOverPace = 1.25
 )
 
-// at returns the rate at t. The longer nothing is refused, the faster it rises: what was
-// measured may have been far too low, if the server was not serving then.
-func (s *servedRate) at(t monotime.Time) float64 {
-	d := max(t.Sub(s.from), 0).Seconds()
-	return s.rate * math.Exp(s.growth*d*(1+surge*s.growth/fastest*d))
+// rateAt returns the rate at t: rate · exp(growth · d · (1 + acceleration · growth/maxGrowth · d)),
+// d seconds after it was set. It rises the faster the longer nothing is refused: the measured rate
+// may be far too low, if the server was not serving then.
+func (s *servedRate) rateAt(t monotime.Time) float64 {
+	d := max(t.Sub(s.setAt), 0).Seconds()
+	return s.rate * math.Exp(s.growth*d*(1+acceleration*s.growth/maxGrowth*d))
 }
 
-// due returns when n may go, not before t, if ahead tokens go before.
+// due returns when n tokens may go, not before t, if ahead tokens go before.
 func (s *servedRate) due(t monotime.Time, ahead, n int) monotime.Time {
 	if s.rate == 0 {
 		return t
 	}
-	return max(t, s.paced.Add(monotime.Seconds(float64(ahead+n)/s.at(t))))
+	return max(t, s.pacedTo.Add(monotime.Seconds(float64(ahead+n)/s.rateAt(t))))
 }
 
-// take counts a grant of n that was asked for then.
+// take counts a grant, now, of n tokens to a request that came at the instant asked.
 func (s *servedRate) take(now, asked monotime.Time, n int) {
-	if s.since == 0 {
+	if s.measuredFrom == 0 {
 		return
 	}
-	if asked.Sub(s.asked) > pause && asked.Sub(s.since) > pause {
-		s.since, s.got = now, 0
-		s.begin(now)
+	if asked.Sub(s.lastAsked) > askingPause && asked.Sub(s.measuredFrom) > askingPause {
+		s.measuredFrom, s.servedSince = now, 0
+		s.beginMeasuring(now)
 	}
-	s.asked = now
+	s.lastAsked = now
 	if s.rate > 0 {
-		// A late timer does not slow it down.
-		s.paced = max(s.paced.Add(monotime.Seconds(float64(n)/s.at(now))), now.Add(-quota.Lag))
+		// A timer that is late by up to quota.Lag does not lower the rate.
+		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-quota.Lag))
 	}
 }
 
-// begin begins a measurement.
-func (s *servedRate) begin(now monotime.Time) {
-	s.episodes[0], s.known, s.more = episode{at: now, last: now, open: now}, 1, 0
+// beginMeasuring begins a measurement, with an episode that is being served.
+func (s *servedRate) beginMeasuring(now monotime.Time) {
+	s.episodes[0], s.episodeCount, s.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
 }
 
-// serve counts what was served.
-func (s *servedRate) serve(now monotime.Time, n int) {
-	s.got += n
-	if s.known > 0 {
-		e := &s.episodes[s.known-1]
+// addServed counts n tokens that were served.
+func (s *servedRate) addServed(now monotime.Time, n int) {
+	s.servedSince += n
+	if s.episodeCount > 0 {
+		e := &s.episodes[s.episodeCount-1]
 		e.served += n
-		if e.open == 0 {
-			e.open = now
+		if e.servedFrom == 0 {
+			e.servedFrom = now
 		}
 	}
 }
 
-// refused takes in a refusal. Hinted says that the server told for how long.
-func (s *servedRate) refused(now monotime.Time, hinted bool) {
+// addRefusal takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
+// that and begins the next. Hinted says that the server said for how long it would refuse.
+func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 	switch {
-	case s.known == 0:
-		s.begin(now)
-		s.episodes[0].open, s.episodes[0].hinted = 0, hinted
-	case s.got < few && (s.got == 0 || s.more < measured):
-		s.goOn(now)
-	case now > s.episodes[s.known-1].at:
+	case s.episodeCount == 0:
+		s.beginMeasuring(now)
+		s.episodes[0].servedFrom, s.episodes[0].hinted = 0, hinted
+	case s.servedSince < sameEpisode && (s.servedSince == 0 || s.extraRefusals < maxEpisodes):
+		s.continueEpisode(now)
+	case now > s.episodes[s.episodeCount-1].start:
 		s.measure(now)
-		if s.known == measured {
+		if s.episodeCount == maxEpisodes {
 			copy(s.episodes[:], s.episodes[1:])
-			s.known--
+			s.episodeCount--
 		}
-		s.episodes[s.known] = episode{at: now, last: now, hinted: hinted}
-		s.known++
-		s.more = 0
+		s.episodes[s.episodeCount] = episode{start: now, lastRefusal: now, hinted: hinted}
+		s.episodeCount++
+		s.extraRefusals = 0
 	}
-	s.since, s.got = now, 0
+	s.measuredFrom, s.servedSince = now, 0
 }
 
-// goOn takes in a refusal that belongs to the latest episode.
-func (s *servedRate) goOn(now monotime.Time) {
-	e := &s.episodes[s.known-1]
-	e.last, e.open = now, 0
-	if s.got > 0 {
-		s.more++
+// continueEpisode takes in a refusal that belongs to the latest episode.
+func (s *servedRate) continueEpisode(now monotime.Time) {
+	e := &s.episodes[s.episodeCount-1]
+	e.lastRefusal, e.servedFrom = now, 0
+	if s.servedSince > 0 {
+		s.extraRefusals++
 	}
 	switch {
 	case s.rate > 0:
-		s.from, s.paced = now, now
-	case e.served > 0 && now > e.at:
-		// It is too early to tell, but better than nothing.
-		s.rate, s.growth, s.from, s.paced = under*float64(e.served)/now.Sub(e.at).Seconds(), fastest, now, now
-		s.guessed = true
+		s.setAt, s.pacedTo = now, now
+	case e.served > 0 && now > e.start:
+		// A rate from less than an episode is better than none.
+		s.rate, s.growth, s.setAt, s.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
+		s.provisional = true
 	}
 }
 
-// measure sets the rate when an episode ends.
+// measure sets the rate at the end of an episode: to the rate over all episodes or over the latest
+// one, whichever is higher.
 func (s *servedRate) measure(end monotime.Time) {
 	var served int
-	var took, last time.Duration
-	for i := range s.known {
+	var total, last time.Duration
+	for i := range s.episodeCount {
 		e, end := &s.episodes[i], end
-		if i < s.known-1 {
-			end = s.episodes[i+1].at
+		if i < s.episodeCount-1 {
+			end = s.episodes[i+1].start
 		}
-		last = e.took(end)
-		took += last
+		last = e.lasted(end)
+		total += last
 		served += e.served
 	}
 	if served == 0 || last <= 0 {
 		return
 	}
-	rate := max(float64(served)/took.Seconds(), float64(s.episodes[s.known-1].served)/last.Seconds())
-	if s.rate > 0 && s.got >= proven {
-		// What was served while the pace rose is less than what is allowed, and the pace at
-		// which it was refused is more.
-		rate = math.Sqrt(rate * min(max(s.at(end), rate), overdone*rate))
+	rate := max(float64(served)/total.Seconds(), float64(s.episodes[s.episodeCount-1].served)/last.Seconds())
+	if s.rate > 0 && s.servedSince >= provenServed {
+		// The rate served while the pace rose is below what the server allows, and the pace that
+		// was refused is above: the geometric mean of both.
+		rate = math.Sqrt(rate * min(max(s.rateAt(end), rate), maxOverPace*rate))
 	}
-	rate *= under
+	rate *= paceShare
 	switch {
-	case s.got >= proven:
-		s.vain = 0
-	case rate >= s.rate || s.guessed:
-	case s.vain >= mostVain:
-		rate = s.rate // it is not the pace that is refused
+	case s.servedSince >= provenServed:
+		s.uselessCuts = 0
+	case rate >= s.rate || s.provisional:
+	case s.uselessCuts >= maxUselessCuts:
+		rate = s.rate // the pace is not the reason of the refusals
 	default:
-		s.vain++
+		s.uselessCuts++
 	}
-	if s.growth = max(s.growth/2, slowest); s.rate == 0 || s.guessed {
-		s.growth = fastest
+	if s.growth = max(s.growth/2, minGrowth); s.rate == 0 || s.provisional {
+		s.growth = maxGrowth
 	}
-	s.rate, s.from, s.paced, s.guessed = rate, end, end, false
+	s.rate, s.setAt, s.pacedTo, s.provisional = rate, end, end, false
 }

@@ -8,160 +8,142 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Server is what a bucket knows of its server: slow start while that is nothing, and a window
-// for each limit of which the server speaks.
+// Server is what a bucket has learned of its server. A request must pass three checks: the slow
+// start, the served rate, and each window. This file has the checks and counts what is in
+// flight; learn.go takes in the answers.
 type Server struct {
-	config Config
-	site   *Site
-	id     ID
-	speaks bool // it is one of the speakers of the Site
+	config     Config
+	site       *Site
+	id         ID
+	isCompared bool // the Server is in Site.compared
 
-	inFlight int                // cost of the grants that are not ended, in requests
-	other    map[string]flights // of that, what is known in other units
+	inFlight   int                 // cost of the requests in flight, in requests
+	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 
-	// Grants and answers are counted, in the whole Site, since what comes before what is also
-	// asked of those of one instant.
-	order uint64 // of the latest here
+	sequence sequence // of the latest grant or answer of this Server
 
 	slowStart slowStart
 
-	refusals  int    // in a row
-	refusedAt uint64 // when the latest of them came back, in order
+	refusals     int      // in a row
+	refusalHeard sequence // when the latest refusal came back
 
 	windows  []*window
-	mute     bool       // of what it serves, the server says nothing
-	served   servedRate // where refusals are not explained by windows
+	silent   bool       // the latest request that was served was answered without a statement
+	served   servedRate // while refusals are not explained by windows
 	overload overload
 }
 
-const (
-	// enough answers end a slow start at a server that says nothing of limits: five round
-	// trips of doubling.
-	enough = 32
+// maxWindows bounds the memory that a server can make a bucket use by giving ever new names to
+// its limits.
+const maxWindows = 16
 
-	// maxWindows bounds the memory that a server can make a bucket use by giving ever new
-	// names to its limits.
-	maxWindows = 16
-)
-
-// slowStart lets one request go first, and two more with each answer.
-type slowStart struct {
-	most     int           // requests that may be in flight of those that went since the restart; zero if it is over
-	since    uint64        // the restart, in order
-	flying   int           // in flight, of those that went since
-	answered int           // since the restart
-	last     monotime.Time // when the latest of them went
-}
-
-// flights are what grants that are not ended cost in a unit.
-type flights struct {
+// unitCost is what the requests in flight cost in one unit. Only requests whose cost in the unit
+// is known count here.
+type unitCost struct {
 	n        int // in the unit
-	requests int // of the grants for which that is known, in requests
+	requests int // of the same requests, in requests
 }
 
-// Init makes s a Server of a Site. It must be called once, first.
+// Init makes s a Server of a Site. It must be called once, before all else.
 func (s *Server) Init(site *Site, c Config) {
 	site.ids++
 	s.site, s.id, s.config = site, site.ids, c
 }
 
-// ID returns what tells s apart in its Site.
+// ID tells s apart from the other Servers of its Site.
 func (s *Server) ID() ID { return s.id }
 
-// InFlight returns the cost of the grants that are not ended, in requests.
+// InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 
-// Add counts requests, n of them more or less under way, that were granted or ended without Take
-// or End, since nothing was known.
+// Add adds n to the cost of the requests in flight. It counts requests that were granted or
+// ended without Take or End, while nothing was known (see Unknown). N may be negative.
 func (s *Server) Add(n int) { s.inFlight += n }
 
-// next counts a grant or an answer.
-func (s *Server) next() {
-	s.site.order++
-	s.order = s.site.order
+// advance counts a grant or an answer.
+func (s *Server) advance() {
+	s.site.sequence++
+	s.sequence = s.site.sequence
 }
 
-// flying returns what is under way in a unit.
-func (s *Server) flying(unit string) int {
-	if len(s.other) == 0 {
+// inFlightIn returns the cost of the requests in flight in a unit. Requests whose cost in the
+// unit is not known count as what they cost in requests.
+func (s *Server) inFlightIn(unit string) int {
+	if len(s.otherUnits) == 0 {
 		return s.inFlight
 	}
-	f := s.other[unit]
-	return f.n + s.inFlight - f.requests
+	c := s.otherUnits[unit]
+	return c.n + s.inFlight - c.requests
 }
 
-// under returns what is under way that draws on a window, in its unit.
-func (s *Server) under(w *window) (n int) {
+// inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
+// that share the window, in its unit.
+func (s *Server) inFlightOn(w *window) (n int) {
 	if w.overlap.users == nil {
-		return s.flying(w.unit)
+		return s.inFlightIn(w.unit)
 	}
 	for _, u := range w.overlap.users {
-		n += u.flying(w.unit)
+		n += u.inFlightIn(w.unit)
 	}
 	return n
 }
 
-// fly counts what is under way in units other than requests, sign times.
-func (s *Server) fly(d *limit.Demand, sign int) {
+// addCosts adds what d costs in units other than requests to what is in flight, or takes it away
+// if sign is -1.
+func (s *Server) addCosts(d *limit.Demand, sign int) {
 	for unit, n := range d.Costs {
 		if unit == quota.Requests {
 			continue
 		}
-		if s.other == nil {
-			s.other = map[string]flights{}
+		if s.otherUnits == nil {
+			s.otherUnits = map[string]unitCost{}
 		}
-		f := s.other[unit]
-		f.n += sign * n
-		if f.requests += sign * d.N; f.requests == 0 {
-			delete(s.other, unit)
+		c := s.otherUnits[unit]
+		c.n += sign * n
+		if c.requests += sign * d.N; c.requests == 0 {
+			delete(s.otherUnits, unit)
 		} else {
-			s.other[unit] = f
+			s.otherUnits[unit] = c
 		}
 	}
 }
 
-// Restart begins a slow start, if there are to be any. Forget says that the bucket is new or has
-// idled, so that the rate at which the server served is out of date.
+// Restart begins a slow start, if the Config has slow starts. Forget says that the bucket is new
+// or has idled: then the rate at which the server served is out of date and is forgotten.
 func (s *Server) Restart(forget bool) {
 	if !s.config.SlowStart {
 		return
 	}
-	s.next()
-	s.slowStart = slowStart{most: 1, since: s.order, last: s.slowStart.last}
+	s.advance()
+	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant}
 	if forget {
 		s.served = servedRate{}
 	}
 }
 
-// Open reports whether the server allows d now, if a share of what remains is reserved.
-func (s *Server) Open(now monotime.Time, d *limit.Demand, reserve float64) bool {
-	if st := &s.slowStart; st.most > 0 && st.flying >= st.most && now < st.last.Add(patience) {
-		return false
-	}
-	if s.served.due(now, 0, d.N) > now {
+// Open reports whether the server allows d now, if a share of each limit is reserved for others.
+func (s *Server) Open(now monotime.Time, d *limit.Demand, share float64) bool {
+	if !s.slowStart.open(now) || s.served.due(now, 0, d.N) > now {
 		return false
 	}
 	for _, w := range s.windows {
-		n := asked(d, w.unit)
-		if at, _ := w.due(now, 0, n, reserved(w.limit, n, reserve), s.under(w), false); at > now {
+		n := costIn(d, w.unit)
+		if at, _ := w.due(now, 0, n, reserved(w.limit, n, share), s.inFlightOn(w), false); at > now {
 			return false
 		}
 	}
 	return true
 }
 
-// Due returns from, or what comes later because of the server, if a share of what remains is
-// reserved and ahead goes before d. Some waits end with an answer, and nobody knows when that
-// comes: to set a timer, the longest time counts for which answers are waited for; for a
-// projection, which is optimistic, they do not count.
-func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, reserve float64, optimist bool) limit.Due {
-	if st := &s.slowStart; st.most > 0 && st.flying+ahead.N >= st.most {
-		if from.Cause == "" {
-			from.Cause = limit.SlowStart
-		}
-		if at := st.last.Add(patience); st.flying >= st.most && at > from.At && !optimist {
-			from = limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.SlowStart}
-		}
+// Due returns from, or what comes later because of the server, if ahead goes before d and a
+// share of each limit is reserved for others.
+//
+// Some waits end when an answer comes, and nobody knows when that will be. To set a timer
+// (optimist is false), such a wait counts as the longest time for which the answer is awaited.
+// For a projection (optimist is true), such a wait counts as nothing.
+func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, optimist bool) limit.Due {
+	if s.slowStart.allowed > 0 {
+		from = s.slowStart.due(from, ahead.N, optimist)
 	}
 	if s.served.rate > 0 {
 		if at := s.served.due(from.At, ahead.N, d.N); at > from.At {
@@ -169,8 +151,8 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, reserve float64, op
 		}
 	}
 	for _, w := range s.windows {
-		n := asked(d, w.unit)
-		at, open := w.due(from.At, asked(ahead, w.unit), n, reserved(w.limit, n, reserve), s.under(w), optimist)
+		n := costIn(d, w.unit)
+		at, open := w.due(from.At, costIn(ahead, w.unit), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
 		if at > from.At || !open && from.Cause == "" {
 			from = limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Window, Quota: w.text}
 		}
@@ -178,39 +160,34 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, reserve float64, op
 	return from
 }
 
-// Take counts a grant to a request that asked then, and fills its Ticket.
-func (s *Server) Take(now, since monotime.Time, d *limit.Demand, reserve float64, t *Ticket) {
-	s.next()
+// Take counts a grant, now, to a request that came at the instant asked, and fills its Ticket.
+func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, share float64, t *Ticket) {
+	s.advance()
 	s.inFlight += d.N
 	if d.Costs != nil {
-		s.fly(d, 1)
+		s.addCosts(d, 1)
 	}
-	if s.slowStart.most > 0 {
-		s.slowStart.flying++
-		s.slowStart.last = now
-	}
-	s.served.take(now, since, d.N)
-	t.order, t.probe = s.order, false
+	s.slowStart.take(now)
+	s.served.take(now, asked, d.N)
+	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
-		if w.take(now, s.under(w)+reserved(w.limit, asked(d, w.unit), reserve)) {
+		if w.take(now, s.inFlightOn(w)+reserved(w.limit, costIn(d, w.unit), share)) {
 			t.probe = true
 		}
 	}
 }
 
-// End counts a grant that is over. Cost is what was asked for, if that was not only requests.
+// End counts a request that is over. Cost is what the request asked for, nil if that was
+// requests alone.
 func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	s.inFlight -= t.N
 	if cost != nil {
-		s.fly(cost, -1)
+		s.addCosts(cost, -1)
 	}
-	if s.slowStart.most > 0 && t.order >= s.slowStart.since {
-		s.slowStart.flying = max(s.slowStart.flying-1, 0)
-	}
+	s.slowStart.end(t.sequence)
 }
 
-// Looked notes that the answer has come, or will not come, to a request that went to see whether
-// there is quota.
+// Looked notes that the answer to a probe has come, or will not come: another request may probe.
 func (s *Server) Looked(t *Ticket) {
 	if t.probe {
 		for _, w := range s.windows {
@@ -219,16 +196,17 @@ func (s *Server) Looked(t *Ticket) {
 	}
 }
 
-// Unknown reports whether nothing is known that an answer could confirm or that could stand in
-// the way of a request.
+// Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing
+// that could make a request wait.
 func (s *Server) Unknown() bool {
-	return s.slowStart.most == 0 && s.refusals == 0 && len(s.windows) == 0 && s.served.since == 0 && s.overload.failed == 0
+	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.served.measuredFrom == 0 && s.overload.failed == 0
 }
 
-// Idle reports whether forgetting what was learned could let nobody exceed it.
+// Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is
+// used up.
 func (s *Server) Idle(now monotime.Time) bool { return s.inFlight == 0 && !s.usedUp(now) }
 
-// usedUp reports whether some window is used up until a reset that is known.
+// usedUp reports whether some window is used up and not to be probed yet.
 func (s *Server) usedUp(now monotime.Time) bool {
 	for _, w := range s.windows {
 		if w.usedUp(now) {
@@ -248,8 +226,9 @@ func (s *Server) find(name, bucket, unit string) *window {
 	return nil
 }
 
-// window returns the window of a limit, a new one if there is none.
-func (s *Server) window(name, bucket, unit string) *window {
+// findOrAdd returns the window of a limit, a new one if there is none. If there are too many, the
+// new window takes the place of the one that was not spoken of for the longest time.
+func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	if w := s.find(name, bucket, unit); w != nil {
 		return w
 	}
@@ -260,7 +239,7 @@ func (s *Server) window(name, bucket, unit string) *window {
 	}
 	oldest := 0
 	for i, o := range s.windows {
-		if o.stated < s.windows[oldest].stated {
+		if o.lastAnswer < s.windows[oldest].lastAnswer {
 			oldest = i
 		}
 	}
@@ -269,7 +248,8 @@ func (s *Server) window(name, bucket, unit string) *window {
 	return w
 }
 
-// reserved is how much of a limit is reserved, beside n that may go at once in any case.
+// reserved returns how many tokens of a limit are reserved: its share, rounded up, but never so
+// many that n could not go at once.
 func reserved(limit, n int, share float64) int {
 	if share == 0 {
 		return 0

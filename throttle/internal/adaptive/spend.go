@@ -14,21 +14,22 @@ type Spend int
 const (
 	Auto     Spend = iota // Eager if the reset may be waited for, else Balanced
 	Eager                 // as fast as it is asked for
-	Balanced              // down to a fifth as fast as it is asked for; the rest is spread
-	Even                  // all is spread
+	Balanced              // down to a fifth of the limit as fast as it is asked for; the last fifth is spread
+	Even                  // the whole limit is spread
 )
 
-// scarce is the share of a limit, as a divisor, below which the rest is spread: a fifth.
-const scarce = 5
+// scarceDivisor says below which part of the limit the rest is spread: limit/5.
+const scarceDivisor = 5
 
-// spread is how what remains of a window is spread over the time to its reset.
+// spread is how what remains of a window is spread over the time to its reset. The gap between two
+// requests is (time to the reset)/(remaining + 1); see window.due.
 type spread struct {
-	below int           // when less than this remains; 0 if never
-	gap   time.Duration // between two tokens, at most: nobody waits for longer than MaxWait for what is there
+	below int           // the rest is spread while less than this remains; zero if never
+	gap   time.Duration // bounds the gap: nobody waits longer than MaxWait while something remains
 }
 
-// plan says how a limit of so many tokens is spread whose reset is not later than in.
-func (c *Config) plan(limit int, in time.Duration) spread {
+// spreadFor returns how a limit of so many tokens is spread, if its reset is at most so far away.
+func (c *Config) spreadFor(limit int, in time.Duration) spread {
 	longest := monotime.Longest
 	if c.MaxWait > 0 {
 		longest = c.MaxWait
@@ -37,7 +38,7 @@ func (c *Config) plan(limit int, in time.Duration) spread {
 	case c.Spend == Even:
 		return spread{math.MaxInt, longest}
 	case c.Spend == Balanced, c.Spend == Auto && c.MaxWait > 0 && in > c.MaxWait:
-		return spread{(limit + scarce - 1) / scarce, longest}
+		return spread{(limit + scarceDivisor - 1) / scarceDivisor, longest}
 	}
 	return spread{}
 }

@@ -17,10 +17,10 @@ type WindowState struct {
 	Rate      float64
 }
 
-// Windows returns what is known of the limits that the server speaks of.
+// Windows returns what is known of each limit that the server states, to be shown to users.
 func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	for _, w := range s.windows {
-		ws := WindowState{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Available: max(w.remaining-s.under(w), 0)}
+		ws := WindowState{Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Available: max(w.remaining-s.inFlightOn(w), 0)}
 		if w.reset.late != 0 {
 			ws.Reset = max(w.reset.late.Sub(now), 0)
 		}
@@ -32,6 +32,5 @@ func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	return states
 }
 
-// SlowStart returns how many requests may be in flight while the bucket starts slowly, zero if it
-// does not.
-func (s *Server) SlowStart() int { return s.slowStart.most }
+// SlowStart returns how many requests may be in flight during a slow start, zero if there is none.
+func (s *Server) SlowStart() int { return s.slowStart.allowed }

@@ -10,127 +10,130 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// window is what is known of one limit of the server.
+// window is what is known of one limit that the server states.
 //
-// What may go is the least Remaining less what is in flight. The least is taken over the
-// answers of the last two round trips (see tally). That never admits too much, in whatever
-// order answers arrive, because what the server counted after it wrote the last of them is
-// still in flight; and it follows at once when a window rolls over, tokens trickle back or
-// somebody else uses the limit, without knowing which of these it was.
+// What may go is the least Remaining less what is in flight. The least is taken over the answers
+// of the last two round trips (see tally). This never lets too much go, in whatever order answers
+// arrive: what the server counted after it wrote the last of these answers is still in flight.
+// It also follows every change at once, without knowing its reason: the limit was restored, some
+// of it came back, or other clients used it.
 //
-// When nothing remains, everybody waits until the reset, and then one request goes to look,
-// unless the server is known to refill (see refill). A limit whose reset nobody would wait
-// for is spread out before that, see Spend.
+// When nothing remains, all requests wait until probeAt, which is the reset as a rule. Then one
+// request goes ahead, the probe, and its answer shows what is there. A limit that comes back
+// token by token needs no probe (see refill), and a limit whose reset is too far away to wait
+// for is spread over the time before nothing remains (see Spend).
+//
+// In come grants (take) and statements (learn); out comes when a request may go (due).
 type window struct {
-	name   string
-	bucket string
-	unit   string        // canonical
-	text   string        // name and limit
-	limit  int           // zero if it is not known, or not in what requests cost
-	span   time.Duration // zero if not stated
-	stated uint64        // when an answer last spoke of it, in order
-	heard  monotime.Time // when an answer spoke of it last
-	went   monotime.Time // when a request went last
+	name       string
+	bucket     string
+	unit       string        // canonical
+	text       string        // name and limit, for errors
+	limit      int           // zero if it is not known, or if what requests cost of it is not
+	span       time.Duration // zero if not stated
+	lastAnswer sequence      // the latest answer that spoke of the limit
+	heardAt    monotime.Time // when that answer came
+	lastGrant  monotime.Time // when a request went last
 
-	remaining int    // least Remaining of the answers since two round trips ago
-	next      int    // least Remaining of the answers since epoch
-	epoch     uint64 // an answer to a request granted after this, in order, makes next the least
+	remaining int      // least Remaining of the answers of the last two round trips
+	next      int      // least Remaining of the answers since epoch
+	epoch     sequence // the first answer to a request granted after epoch makes next the least
 
 	reset  reset
 	refill refill
 	others otherUsers
 	spread spread // over the time to the reset
 
-	spent   monotime.Time // when nothing remained first; zero while something does
-	until   monotime.Time // when nothing remains, one request may go and look at this time
-	probing bool          // it is on its way
-	probed  monotime.Time // since then
-	on      guess         // the guess on which it looks, if it looks before the reset
-	whole   proof         // of guessWhole
-	misses  int           // requests in a row that went to look after the reset and were refused
+	spentSince   monotime.Time // when nothing remained first; zero while something remains
+	probeAt      monotime.Time // while nothing remains, one request may go at this instant
+	guess        guess         // why probeAt is before the reset, if it is
+	probing      bool          // the probe is under way
+	probeSent    monotime.Time // when the latest probe went
+	wholeSteps   proof         // what became of guessWholeSteps
+	missedProbes int           // probes in a row that went after the reset and were refused
 
 	overlap overlap
 }
 
-const (
-	// patience is how long one request that went ahead may keep the others waiting for its
-	// answer. After it, one more goes.
-	patience = 5 * time.Second
+// unstatedReset is after how long a used-up limit is probed if the server does not state its
+// reset.
+const unstatedReset = time.Second
 
-	// firstHold is how long the bucket is held after a refusal for which the server gave
-	// neither a hint nor a reset. It doubles with each further refusal.
-	firstHold = 100 * time.Millisecond
-
-	// unsaidReset is when to look again at a limit that is used up and whose server does not
-	// say when it will be restored.
-	unsaidReset = time.Second
-)
-
-// due returns when n may go, not before t, if ahead tokens go before, keep are reserved and so
-// many are in flight; and whether what remains suffices for that.
-func (w *window) due(t monotime.Time, ahead, n, keep, inFlight int, optimist bool) (at monotime.Time, open bool) {
-	left := w.remaining - inFlight - keep
+// due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
+// others, and so many are in flight. Open says that what remains suffices for all of these.
+func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
+	left := w.remaining - inFlight - reserve
 	missing := ahead + n - left
-	// Others may have as much under way, for each of ours, as they had before.
-	short := missing <= 0 && inFlight+ahead > 0 && w.others.with(inFlight+ahead+n) > w.remaining-keep
-	if missing <= 0 && !short {
-		if w.remaining < w.spread.below && !w.refill.refills {
-			gap := min(max(w.reset.early.Sub(w.went), 0)/time.Duration(max(w.remaining-keep, 0)+1), w.spread.gap)
-			return max(t, w.went.Add(gap*time.Duration(ahead+n))), false
-		}
-		return t, true
-	}
-	at = t
+	// Other clients may have as much in flight, for each token of ours, as they have used. A
+	// request of ours that goes alone is never kept back for that.
+	crowded := missing <= 0 && inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
 	switch {
-	case w.refill.refills:
-		since := w.refill.paced
-		if left+keep > 0 {
-			since = w.heard // some is left, but not enough
-		}
-		at = max(t, since.Add(w.refill.refillIn(max(ahead+n-max(left, -keep), 1))))
-	case short && optimist:
-	case w.probing && t >= w.until:
-		if !optimist {
-			at = max(t, w.probed.Add(patience))
-		}
-	case w.remaining > 0 && inFlight > 0 && optimist:
-		// The answers to what is in flight may leave something over.
-	default:
-		at = max(t, w.until)
-		if more := ahead + n - max(w.limit-keep, n); more > 0 && w.limit > 0 && w.span > 0 {
-			windows := math.Ceil(float64(more) / float64(w.limit))
-			at = at.Add(monotime.Seconds(windows * w.span.Seconds()))
-		}
+	case missing > 0 || crowded:
+		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
+	case w.remaining < w.spread.below && !w.refill.refills:
+		// gap = time to the reset / (remaining + 1)
+		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(max(w.remaining-reserve, 0)+1), w.spread.gap)
+		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), false
 	}
-	return at, false
+	return t, true
 }
 
-// take counts a grant, with which so much is in flight. It reports whether the request goes to
-// see whether there is quota again.
+// dueLater is due if what remains does not suffice, or might not because of other clients
+// (crowded).
+func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, optimist, crowded bool) monotime.Time {
+	left := w.remaining - inFlight - reserve
+	switch {
+	case w.refill.refills:
+		since := w.refill.pacedFrom
+		if left+reserve > 0 {
+			since = w.heardAt // something is left, but not enough
+		}
+		return max(t, since.Add(w.refill.timeFor(max(ahead+n-max(left, -reserve), 1))))
+	case crowded && optimist:
+		return t
+	case w.probing && t >= w.probeAt:
+		if optimist {
+			return t
+		}
+		return max(t, w.probeSent.Add(patience))
+	case w.remaining > 0 && inFlight > 0 && optimist:
+		return t // the answers to what is in flight may leave something over
+	}
+	at := max(t, w.probeAt)
+	if more := ahead + n - max(w.limit-reserve, n); more > 0 && w.limit > 0 && w.span > 0 {
+		// More than one window is needed: the rest goes in the windows that follow.
+		windows := math.Ceil(float64(more) / float64(w.limit))
+		at = at.Add(monotime.Seconds(windows * w.span.Seconds()))
+	}
+	return at
+}
+
+// take counts a grant, with which so much is in flight. It reports whether the request is a
+// probe.
 func (w *window) take(now monotime.Time, inFlight int) (probe bool) {
-	w.went = now
+	w.lastGrant = now
 	left := w.remaining - inFlight
 	if left <= 0 {
-		w.refill.paced = now
+		w.refill.pacedFrom = now
 	}
 	if left >= 0 || w.refill.refills {
 		return false
 	}
-	w.probing, w.probed = true, now
+	w.probing, w.probeSent = true, now
 	return true
 }
 
-// learn takes in a statement of an answer, at a place in the order of grants and answers, after
-// which so much is in flight.
-func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Answer, order uint64, inFlight int, c *Config) {
+// learn takes in a statement of an answer, which has a number in the sequence, and after which so
+// much is in flight.
+func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	cost := a.cost(t)
 	o := outcome{
-		sent: t.Sent, now: now, n: asked(&cost, w.unit), refused: a.Refused, probe: t.probe && w.probing, on: w.on,
-		remaining: max(st.Remaining, 0), before: w.remaining, early: w.reset.early, late: w.reset.late, spent: w.spent,
+		sent: t.Sent, now: now, n: costIn(&cost, w.unit), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		remaining: max(st.Remaining, 0), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	limit := max(st.Limit, 0)
 	if _, known := cost.Costs[w.unit]; w.unit != "" && !known {
-		limit = 0 // how fast requests use it up is not known
+		limit = 0 // what requests cost of it is not known
 	}
 	if w.text == "" || limit != w.limit {
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
@@ -139,126 +142,132 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		w.span = st.Window
 	}
 	o.limit, o.span = w.limit, w.span
-	w.went, w.heard = max(w.went, t.Sent), now
-	o.newer = w.tally(t.order, o.remaining, order)
-	w.stated = order
+	w.lastGrant, w.heardAt = max(w.lastGrant, t.Sent), now
+	o.newest = w.tally(t.sequence, o.remaining, answer)
+	w.lastAnswer = answer
 	w.narrow(&o, st)
 	w.refill.observe(&o, &w.reset, c.MaxHold)
 
 	switch {
 	case w.remaining > 0:
-		w.spent = 0
-	case w.spent == 0:
-		w.spent = now
-		w.refill.doubtEarly.use()
-		w.refill.doubtRefills.use()
+		w.spentSince = 0
+	case w.spentSince == 0:
+		w.spentSince = now
+		w.refill.doubtEarly.occasion()
+		w.refill.doubtRefills.occasion()
 	}
 	w.others.count(&o, inFlight, w.remaining <= 0)
-	w.spread = c.plan(w.limit, w.reset.late.Sub(now))
-	w.missed(&o)
+	w.spread = c.spreadFor(w.limit, w.reset.late.Sub(now))
+	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	if a.Refused && a.Hold > 0 {
-		// The hint holds the bucket; it says when one request may go, where a reset is when
-		// all is back (and RFC 9110's Retry-After takes precedence, says
-		// draft-ietf-httpapi-ratelimit-headers).
-		w.until = min(w.until, now.Add(min(a.Hold, monotime.Longest)))
+		// A hint, which also holds the bucket, says when one request may go; a reset says when
+		// the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over
+		// a reset, says draft-ietf-httpapi-ratelimit-headers.
+		w.probeAt = min(w.probeAt, now.Add(min(a.Hold, monotime.Longest)))
 	}
 }
 
-// tally takes in how much remained. Answers have an order only where the request of one was
-// sent after the other had come back. An answer to a request that was sent after epoch was
-// written after all that had come back by then; so the least of what has come back since is a
-// lower bound of what there is now, but for what is in flight, and all that is older is out of
-// date. It reports whether the answer, to a request that was granted at a place in the order,
-// is newer than all before it.
-func (w *window) tally(granted uint64, remaining int, order uint64) (newer bool) {
-	if granted >= w.stated {
-		// It was sent after all the others had come back (or is the first).
-		w.remaining, w.next, w.epoch = remaining, math.MaxInt, order
+// tally takes in the Remaining of an answer, which has a number in the sequence as its request
+// has (granted), and keeps the least Remaining. It reports whether the answer is the newest: the
+// server wrote it after all answers before.
+//
+// Answers may overtake one another. One is known to be written after another only if its request
+// went after the other had come back. So an answer to a request granted after epoch was written
+// after all answers that had come back by epoch, and these are out of date. The least Remaining
+// of the answers since epoch (next) is a lower bound of what there is now, but for what is in
+// flight.
+func (w *window) tally(granted sequence, remaining int, answer sequence) (newest bool) {
+	if granted >= w.lastAnswer {
+		// The request went after all other answers had come back, or this is the first answer.
+		w.remaining, w.next, w.epoch = remaining, math.MaxInt, answer
 		return true
 	}
 	w.remaining, w.next = min(w.remaining, remaining), min(w.next, remaining)
 	if granted < w.epoch {
 		return false
 	}
-	w.remaining, w.next, w.epoch = w.next, math.MaxInt, order
+	w.remaining, w.next, w.epoch = w.next, math.MaxInt, answer
 	return true
 }
 
-// narrow takes in what a statement says of the reset.
+// narrow takes in what a statement says about the reset.
 func (w *window) narrow(o *outcome, st *quota.Statement) {
-	down := w.reset.roundsDown
-	n := w.reset.narrow(o.sent, o.now, st, w.limit)
-	o.moved = n.moved
-	if n.another {
-		w.overlap.statedTo = nil
+	roundedDown := w.reset.roundsDown
+	change := w.reset.narrow(o.sent, o.now, st, w.limit)
+	o.resetMoved = change.moved
+	if change.another {
+		w.overlap.lastHeardBy = nil
 	}
-	if o.rounded = w.reset.roundsDown && !down; o.rounded {
-		w.whole = untried // what was tried was meant for a reset that is rounded up
+	if o.foundRoundsDown = w.reset.roundsDown && !roundedDown; o.foundRoundsDown {
+		w.wholeSteps = untried // the guess was computed for a reset that is rounded up
 	}
 }
 
-// missed notes whether a request that went to look after the reset came too early. Then resets
-// are rounded down here, and come up to a step later than stated; if that is known already,
-// the next request goes after a while.
-func (w *window) missed(o *outcome) {
+// judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
+// and was refused came too early: then the server rounds resets down, so that they come up to a
+// step later than stated; or, if this is known already, the next probe goes after a hold that
+// doubles.
+func (w *window) judgeProbe(o *outcome) {
 	switch {
 	case !o.probe:
 	case !o.refused:
-		w.misses = 0
-		if w.on == guessWhole {
-			w.whole = right
+		w.missedProbes = 0
+		if w.guess == guessWholeSteps {
+			w.wholeSteps = right
 		}
-	case w.on == guessWhole:
-		w.whole = wrong
-	case o.sent < o.late:
-	case o.rounded:
+	case w.guess == guessWholeSteps:
+		w.wholeSteps = wrong
+	case o.sent < o.lateBefore:
+	case o.foundRoundsDown:
 	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now:
 		w.reset.roundDown()
-		w.whole = untried
-	case w.reset.late > o.now && !w.refill.suspect:
-		// The reset came and brought nothing, and the next one is announced: either somebody
-		// else took all of it, or it comes back bit by bit from now on.
-		w.refill.suspect, w.refill.doubtEarly.skip, w.spent = true, 0, o.now
+		w.wholeSteps = untried
+	case w.reset.late > o.now && !w.refill.emptyReset:
+		// The reset came and brought nothing, and the server states the next one. Either other
+		// clients took all of it, or the limit comes back token by token from now on.
+		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
-		w.misses++
+		w.missedProbes++
 	}
 }
 
-// scheduleProbe sets when one request may go and look, should nothing remain.
+// scheduleProbe sets probeAt: at the reset, or earlier on a guess; after a hold that doubles, if
+// probes after the reset were refused; and never later than MaxHold from now. The jitter is
+// added to that.
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
-	w.on = noGuess
+	w.guess = noGuess
 	switch {
 	case w.reset.late == 0:
-		until = now.Add(unsaidReset)
-	case w.misses == 0 && w.spent != 0:
-		until, w.on = earlyProbe(w.limit, w.spent, &w.reset, &w.refill, w.whole)
+		until = now.Add(unstatedReset)
+	case w.missedProbes == 0 && w.spentSince != 0:
+		until, w.guess = earlyProbe(w.limit, w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
-	if w.misses > 0 {
-		until = max(until, now.Add(doubled(firstHold, w.misses)))
+	if w.missedProbes > 0 {
+		until = max(until, now.Add(doubled(firstHold, w.missedProbes)))
 	}
 	hold := max(until.Sub(now), 0)
 	if hold > c.MaxHold {
-		hold, w.on = c.MaxHold, noGuess
+		hold, w.guess = c.MaxHold, noGuess
 	}
-	if w.spent != 0 {
+	if w.spentSince != 0 {
 		hold += c.jitter(hold)
 	}
-	w.until = now.Add(hold)
+	w.probeAt = now.Add(hold)
 }
 
-// usedUp reports whether nothing remains until a reset that is known.
-func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.until > now }
+// usedUp reports whether nothing remains and it is too early for a probe.
+func (w *window) usedUp(now monotime.Time) bool { return w.remaining <= 0 && w.probeAt > now }
 
-// jitter returns what is added to a hold of d, so that several processes do not all come back
-// in the same instant: up to a hundredth of it, at most a second, never less than the server
-// asked for.
+// jitter returns what is added to a hold of d, so that several processes do not all come back in
+// the same instant: a random part of d/100, or of a second if that is less. It is never negative,
+// so that no hold is shorter than the server asks for.
 func (c *Config) jitter(d time.Duration) time.Duration {
 	return time.Duration(c.Random() * float64(min(d/100, time.Second)))
 }
 
-// label is what errors call a window.
+// label returns what errors call a window: its name, limit and unit.
 func label(name string, limit int, unit string) string {
 	if name == "" {
 		name = "the server's limit"
