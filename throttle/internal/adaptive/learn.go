@@ -73,7 +73,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			continue
 		}
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
-			w.remaining = max(w.remaining-costIn(&cost, w.unit), 0)
+			w.remaining = max(w.remaining-bounded(costIn(&cost, w.unit)), 0)
 		}
 		if a.Refused && w.refill.raise > 1 {
 			w.refill.slowDown() // whichever limit refused the request, the rate was too high
@@ -127,7 +127,8 @@ func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
 
 // Overhear takes in a statement that the server made to another process. If the reset of the limit
 // is known here, only a lower Remaining is taken over, and only if the statement is about the same
-// reset: this process will hear of another reset itself. Otherwise all of the statement is.
+// reset: this process will hear of another reset itself. If the reset is not known here, or has passed, the
+// whole statement is taken over.
 func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
@@ -137,12 +138,12 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if w == nil || w.reset.late <= now {
 		s.restore(now, &facts{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
-			early: late.Add(-st.Resolution), late: late, resolution: st.Resolution, span: st.Window,
+			early: late.Add(-min(max(st.Resolution, 0), monotime.Longest)), late: late, resolution: st.Resolution, span: st.Window,
 		})
 		return
 	}
-	left := max(st.Remaining, 0)
-	near := 2*time.Second + max(st.Resolution, w.reset.resolution)
+	left := bounded(st.Remaining)
+	near := 2*time.Second + max(min(st.Resolution, monotime.Longest), w.reset.resolution)
 	if left >= w.remaining || w.reset.late == 0 || max(late, w.reset.late).Sub(min(late, w.reset.late)) > near {
 		return
 	}

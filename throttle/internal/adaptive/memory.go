@@ -56,13 +56,15 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 			Early: clock.Date(w.reset.early), Late: clock.Date(w.reset.late),
 			Resolution: w.reset.resolution, Floors: w.reset.roundsDown, Span: w.span,
 		}
-		if w.refill.refills {
+		if w.refill.refills && saneRate(w.refill.rate) {
 			wm.Refill = w.refill.rate
 		}
 		m.Windows = append(m.Windows, wm)
 	}
-	if r := &s.served; r.rate > 0 {
-		m.Rate, m.Growth, m.At = r.rateAt(now), r.growth, clock.Date(now)
+	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
+	// nothing then.
+	if rate := s.served.rateAt(now); saneRate(rate) {
+		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(now)
 	}
 	return m
 }
@@ -84,7 +86,8 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, i
 		return false
 	}
 	growth := min(max(m.Growth, minGrowth), maxGrowth)
-	s.served = servedRate{measuredFrom: now, lastAsked: now, rate: m.Rate, growth: growth, setAt: now, pacedTo: now}
+	rate := max(m.Rate, slowestRate(s.config.MaxHold))
+	s.served = servedRate{measuredFrom: now, lastAsked: now, rate: rate, growth: growth, setAt: now, pacedTo: now}
 	return true
 }
 
@@ -115,7 +118,7 @@ func (s *Server) restore(now monotime.Time, k *facts) {
 	w := s.findOrAdd(k.name, k.bucket, k.unit)
 	s.advance()
 	w.lastAnswer, w.epoch = s.sequence, s.sequence
-	w.limit, w.remaining, w.next = max(k.limit, 0), max(k.remaining, 0), math.MaxInt
+	w.limit, w.remaining, w.next = bounded(k.limit), bounded(k.remaining), math.MaxInt
 	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
 	w.span = min(max(k.span, 0), monotime.Longest)
 	w.reset.resolution, w.reset.roundsDown = min(max(k.resolution, 0), monotime.Longest), k.roundsDown

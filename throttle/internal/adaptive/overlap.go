@@ -60,7 +60,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		s.isCompared = true
 		site.compared = append(site.compared, s)
 	}
-	remaining := max(st.Remaining, 0)
+	remaining := bounded(st.Remaining)
 	switch {
 	case w.overlap.users == nil:
 		w.overlap.lastRemaining = remaining

@@ -68,8 +68,9 @@ const (
 	fewTokens = 4
 )
 
-// slowestRate returns the least rate that is believed: one token per MaxHold.
-func (r *refill) slowestRate() float64 { return 1 / r.maxHold.Seconds() }
+// slowestRate returns the least rate that is believed: one token per MaxHold. It is infinite if
+// MaxHold is zero.
+func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
 // timeFor returns how long n tokens take to come back: n/rate.
 func (r *refill) timeFor(n int) time.Duration { return monotime.Seconds(float64(n) / r.rate) }
@@ -124,7 +125,7 @@ func (r *refill) detect(o *outcome, next *reset) {
 // measured from an instant on.
 func (r *refill) start(o *outcome, since monotime.Time, full time.Duration) {
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
-	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), r.slowestRate()), o.now
+	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.measuredFrom, r.remainingThen, r.countedSince = since, 0, o.n
 	if since == o.now {
 		r.remainingThen, r.countedSince = o.remaining, 0
@@ -177,5 +178,5 @@ func (r *refill) slowDown() {
 			r.raise = 1
 		}
 	}
-	r.rate = max(r.rate*factor, r.slowestRate())
+	r.rate = max(r.rate*factor, slowestRate(r.maxHold))
 }

@@ -59,6 +59,13 @@ type window struct {
 // reset.
 const unstatedReset = time.Second
 
+// maxTokens bounds what servers state: so large that it makes no difference, and so small that
+// no sum of a few overflows, nor ten times such a sum.
+const maxTokens = math.MaxInt / 32
+
+// bounded returns n within [0, maxTokens].
+func bounded(n int) int { return min(max(n, 0), maxTokens) }
+
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
@@ -128,10 +135,10 @@ func (w *window) take(now monotime.Time, inFlight int) (probe bool) {
 func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	cost := a.cost(t)
 	o := outcome{
-		sent: t.Sent, now: now, n: costIn(&cost, w.unit), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: max(st.Remaining, 0), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		sent: t.Sent, now: now, n: bounded(costIn(&cost, w.unit)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		remaining: bounded(st.Remaining), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
-	limit := max(st.Limit, 0)
+	limit := bounded(st.Limit)
 	if _, known := cost.Costs[w.unit]; w.unit != "" && !known {
 		limit = 0 // what requests cost of it is not known
 	}
@@ -139,7 +146,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
 	if st.Window > 0 {
-		w.span = st.Window
+		w.span = min(st.Window, monotime.Longest)
 	}
 	o.limit, o.span = w.limit, w.span
 	w.lastGrant, w.heardAt = max(w.lastGrant, t.Sent), now

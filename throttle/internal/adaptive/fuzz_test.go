@@ -1,0 +1,315 @@
+package adaptive
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// FuzzLearn: whatever servers say, in whatever order, nothing panics, overflows or grows.
+func FuzzLearn(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("a request, an answer, and so on: what the bytes mean is written below"))
+	for op := range byte(ops) {
+		for _, hostile := range []byte{0, 7, 13, 255} {
+			f.Add(slices.Repeat([]byte{op, hostile, 1, hostile, hostile, 2, hostile}, 20))
+		}
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		c := newChaos(t, bytes)
+		for len(c.bytes) > 0 {
+			c.step()
+			c.check()
+		}
+		c.finish()
+	})
+}
+
+// TestLearnAtRandom is FuzzLearn with bytes from a generator, so that every run of the tests has
+// long sequences.
+func TestLearnAtRandom(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		bytes := make([]byte, 2000)
+		for i := range bytes {
+			bytes[i] = byte(random.Uint32())
+		}
+		c := newChaos(t, bytes)
+		for len(c.bytes) > 0 {
+			c.step()
+			c.check()
+		}
+		c.finish()
+	}
+}
+
+// chaos has some Servers of one Site do what bytes say.
+type chaos struct {
+	t       *testing.T
+	bytes   []byte
+	now     monotime.Time
+	clock   monotime.Clock
+	site    Site
+	config  Config
+	servers [3]Server
+	flying  [3][]flight
+}
+
+// flight is a request in flight.
+type flight struct {
+	ticket Ticket
+	demand limit.Demand
+}
+
+// What a step may be.
+const (
+	pass = iota
+	take
+	answer
+	cancel
+	overhear
+	split
+	restart
+	remember
+	ops
+)
+
+var (
+	spans = []time.Duration{
+		0, 1, -1, time.Millisecond, 999 * time.Millisecond, time.Second, 7 * time.Second, time.Minute, time.Hour,
+		monotime.Longest - 1, monotime.Longest, monotime.Longest + 1, math.MaxInt64, math.MinInt64, -math.MaxInt64, -time.Second,
+	}
+	counts = []int{0, 1, 2, 3, 5, 10, 100, 5000, -1, 1 << 50, math.MaxInt32, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MaxInt / 2, -7}
+	rates  = []float64{0, 1, 0.5, 1e-300, 1e300, -1, math.Inf(1), math.NaN(), math.SmallestNonzeroFloat64, math.MaxInt32}
+	units  = []string{"", quota.Requests, "tokens", "points"}
+)
+
+func newChaos(t *testing.T, bytes []byte) *chaos {
+	c := &chaos{t: t, bytes: bytes, now: 1}
+	c.clock.Start()
+	c.config = Config{
+		MaxHold: pick(c, []time.Duration{15 * time.Minute, 0, time.Second, monotime.Longest}), MaxWait: pick(c, []time.Duration{0, time.Second}),
+		Spend: pick(c, []Spend{Auto, Eager, Balanced, Even}), SlowStart: c.next()%2 > 0, Random: func() float64 { return float64(c.next()) / 256 },
+	}
+	for i := range c.servers {
+		c.servers[i].Init(&c.site, c.config)
+	}
+	return c
+}
+
+func (c *chaos) next() (b byte) {
+	if len(c.bytes) > 0 {
+		b, c.bytes = c.bytes[0], c.bytes[1:]
+	}
+	return b
+}
+
+func pick[T any](c *chaos, from []T) T { return from[int(c.next())%len(from)] }
+
+func (c *chaos) statement() quota.Statement {
+	return quota.Statement{
+		Name: string(rune('a' + c.next()%40)), Bucket: pick(c, []string{"", "x", "y"}), Unit: pick(c, units),
+		Limit: pick(c, counts), Remaining: pick(c, counts), Reset: pick(c, spans), ResetKnown: c.next()%4 > 0,
+		Resolution: pick(c, spans), Absolute: c.next()%3 == 0, Skew: pick(c, spans), Window: pick(c, spans),
+	}
+}
+
+func (c *chaos) statements() (s []quota.Statement) {
+	for range c.next() % 4 {
+		s = append(s, c.statement())
+	}
+	return s
+}
+
+// step does what the next bytes say.
+func (c *chaos) step() {
+	i := int(c.next()) % len(c.servers)
+	s := &c.servers[i]
+	switch c.next() % ops {
+	case pass:
+		c.now = min(c.now.Add(min(max(pick(c, spans), 0), 365*24*time.Hour)), monotime.Time(monotime.Longest))
+	case take:
+		d := limit.Demand{Claims: 1, N: int(c.next()%8) + 1}
+		if c.next()%2 > 0 {
+			d.Costs = quota.Costs{pick(c, units[2:]): int(c.next())}
+		}
+		f := flight{Ticket{Sent: c.now, N: d.N}, d}
+		s.Take(c.now, max(c.now.Add(-time.Duration(c.next())), 1), &d, float64(c.next()%3)/4, &f.ticket)
+		c.flying[i] = append(c.flying[i], f)
+	case answer:
+		if len(c.flying[i]) == 0 {
+			break
+		}
+		f := c.end(i)
+		flags := c.next()
+		a := Answer{
+			Refused: flags&1 > 0, MayRefuse: flags&2 > 0, Lost: flags&4 > 0, HoldKnown: flags&8 > 0,
+			Hold: pick(c, spans), Statements: c.statements(), Cost: &f.demand,
+		}
+		if flags&16 > 0 {
+			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
+		}
+		e := s.Learn(c.now, &f.ticket, a)
+		if e.Hold > c.config.MaxHold+time.Second {
+			c.t.Fatalf("held for %v, MaxHold is %v", e.Hold, c.config.MaxHold)
+		}
+		if e.Refused != a.Refused && !a.MayRefuse {
+			c.t.Fatal("taken for a refusal")
+		}
+	case cancel:
+		if len(c.flying[i]) > 0 {
+			f := c.end(i)
+			s.Looked(&f.ticket)
+		}
+	case overhear:
+		st := c.statement()
+		s.Overhear(c.now, &st)
+	case split:
+		switch c.next() % 8 {
+		case 0:
+			s.Leave()
+		default:
+			s.SplitOff(pick(c, []string{"", "x", "y"}), &c.servers[(i+1)%len(c.servers)])
+		}
+	case restart:
+		s.Restart(c.next()%2 > 0)
+	case remember:
+		m := s.Memory(c.now, &c.clock)
+		if c.next()%2 > 0 {
+			m = c.memory()
+		}
+		b, err := json.Marshal(m)
+		if err == nil {
+			err = json.Unmarshal(b, &m)
+		}
+		if err != nil && c.sane(&m) {
+			c.t.Fatal(err)
+		}
+		if s.Fresh() {
+			s.Remember(c.now, &m, &c.clock, time.Minute)
+		}
+	}
+}
+
+// end ends a request of a Server.
+func (c *chaos) end(i int) flight {
+	j := int(c.next()) % len(c.flying[i])
+	f := c.flying[i][j]
+	c.flying[i] = slices.Delete(c.flying[i], j, j+1)
+	c.servers[i].End(&f.ticket, &f.demand)
+	return f
+}
+
+func (c *chaos) memory() (m Memory) {
+	m = Memory{Rate: pick(c, rates), Growth: pick(c, rates), At: c.clock.Date(c.now.Add(pick(c, spans[:9])))}
+	for range c.next() % 40 {
+		early := c.clock.Date(c.now.Add(pick(c, spans[:11])))
+		m.Windows = append(m.Windows, WindowMemory{
+			Name: string(rune('a' + c.next()%40)), Unit: pick(c, units), Limit: pick(c, counts), Remaining: pick(c, counts),
+			Early: early, Late: c.clock.Date(c.now.Add(pick(c, spans[:11]))), Resolution: pick(c, spans), Floors: c.next()%2 > 0,
+			Span: pick(c, spans), Refill: pick(c, rates),
+		})
+	}
+	return m
+}
+
+// sane reports whether a Memory is not one that chaos has made up, which JSON has no numbers for.
+func (c *chaos) sane(m *Memory) bool {
+	finite := func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+	for _, w := range m.Windows {
+		if !finite(w.Refill) {
+			return false
+		}
+	}
+	return finite(m.Rate) && finite(m.Growth)
+}
+
+// check checks what always holds.
+func (c *chaos) check() {
+	c.t.Helper()
+	for i := range c.servers {
+		s := &c.servers[i]
+		want := 0
+		for _, f := range c.flying[i] {
+			want += f.demand.N
+		}
+		if s.InFlight() != want {
+			c.t.Fatalf("in flight: %d, want %d", s.InFlight(), want)
+		}
+		if len(s.windows) > maxWindows || len(c.site.compared) > maxCompared || len(s.otherUnits) > len(units) {
+			c.t.Fatalf("%d windows, %d compared, %d units", len(s.windows), len(c.site.compared), len(s.otherUnits))
+		}
+		for _, w := range s.windows {
+			c.checkWindow(s, w)
+		}
+		c.checkDue(s)
+	}
+}
+
+func (c *chaos) checkWindow(s *Server, w *window) {
+	c.t.Helper()
+	if len(w.overlap.comparisons) > maxCompared || w.overlap.users != nil && !slices.Contains(w.overlap.users, s) {
+		c.t.Fatalf("overlap: %+v", w.overlap)
+	}
+	if w.limit < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
+		c.t.Fatalf("window: %+v", *w)
+	}
+	if o := w.others.perOurToken; !(o >= 0 && o <= maxPerOurToken) {
+		c.t.Fatalf("others: %+v", w.others)
+	}
+	// The hold and its jitter.
+	if bound := c.config.MaxHold; w.probeAt > c.now.Add(bound+min(bound/100, time.Second)) {
+		c.t.Fatalf("the probe goes in %v, MaxHold is %v", w.probeAt.Sub(c.now), bound)
+	}
+}
+
+// checkDue checks when a request may go, and that more requests may not go earlier.
+func (c *chaos) checkDue(s *Server) {
+	c.t.Helper()
+	// The pace rises with time, so that it may be due earlier if it is asked for later.
+	var last monotime.Time
+	for _, n := range []int{1, 2, 1000} {
+		d := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), 0, false)
+		switch {
+		case d.Never || d.At < c.now:
+			c.t.Fatalf("%+v at %d", d, c.now)
+		case d.At < last && len(s.windows) == 0:
+			c.t.Fatalf("%d requests may go at %d, fewer at %d", n, d.At, last)
+		case n == 1 && s.Open(c.now, of(n), 0) != (d.At <= c.now):
+			c.t.Fatalf("Open and Due disagree: %+v at %d", d, c.now)
+		}
+		if o := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), 0, true); o.At > d.At && s.served.rate == 0 {
+			c.t.Fatalf("an optimist waits longer: %+v, %+v", o, d)
+		}
+		last = d.At
+	}
+}
+
+// finish ends all requests: nothing is in flight then, and no wait is endless.
+func (c *chaos) finish() {
+	for i := range c.servers {
+		s := &c.servers[i]
+		for len(c.flying[i]) > 0 {
+			f := c.end(i)
+			s.Looked(&f.ticket)
+		}
+		if s.InFlight() != 0 || len(s.otherUnits) != 0 {
+			c.t.Fatalf("in flight: %d, %v", s.InFlight(), s.otherUnits)
+		}
+		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
+		// slower than that, a request waits longer.
+		bound := max(c.config.MaxHold, patience) + time.Second
+		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxWait > 0) {
+			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
+		}
+		s.Windows(c.now)
+		s.Sharing(nil)
+	}
+}

@@ -1,0 +1,151 @@
+package adaptive
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// wallClock returns a clock that has started.
+func wallClock() *monotime.Clock {
+	var c monotime.Clock
+	c.Start()
+	return &c
+}
+
+// TestMemoryRoundTrip: what was learned comes back through JSON, and holds requests back in the
+// same way.
+func TestMemoryRoundTrip(t *testing.T) {
+	clock := wallClock()
+	for _, test := range []struct {
+		name    string
+		learned []Answer
+		want    WindowMemory // but for its instants
+		due     time.Duration
+	}{
+		{"some left", []Answer{says(left(3, 10, time.Minute))}, WindowMemory{Limit: 10, Remaining: 3}, 0},
+		{"used up", []Answer{refuses(left(0, 10, time.Minute))}, WindowMemory{Limit: 10}, time.Minute},
+		{
+			"rounded down",
+			[]Answer{refuses(quota.Statement{Limit: 9, ResetKnown: true, Resolution: time.Second})},
+			WindowMemory{Limit: 9, Resolution: time.Second, Floors: true},
+			2 * time.Second / 9,
+		},
+		{
+			"span, unit, bucket",
+			[]Answer{says(quota.Statement{Name: "a", Bucket: "b", Unit: "tokens", Remaining: 7, ResetKnown: true, Reset: time.Hour, Window: 2 * time.Hour})},
+			WindowMemory{Name: "a", Bucket: "b", Unit: "tokens", Remaining: 7, Span: 2 * time.Hour},
+			0,
+		},
+		{"refills", []Answer{says(left(5, 10, 5*time.Second)), says(left(4, 10, 6*time.Second))}, WindowMemory{Limit: 10, Remaining: 4, Refill: 1}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBucket(t, Config{})
+			for _, a := range test.learned {
+				b.exchange(a)
+			}
+			text, err := json.Marshal(b.Memory(b.now, clock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m Memory
+			if err := json.Unmarshal(text, &m); err != nil {
+				t.Fatal(err)
+			}
+			later := newBucket(t, Config{})
+			if later.Remember(later.now, &m, clock, time.Minute) {
+				t.Error("known because of a rate")
+			}
+			again := later.Memory(later.now, clock)
+			if len(again.Windows) != 1 {
+				t.Fatalf("%d windows, want 1", len(again.Windows))
+			}
+			got := again.Windows[0]
+			if !got.Early.Equal(m.Windows[0].Early) || !got.Late.Equal(m.Windows[0].Late) {
+				t.Errorf("reset in %v and %v, want %v and %v", got.Early, got.Late, m.Windows[0].Early, m.Windows[0].Late)
+			}
+			got.Early, got.Late = time.Time{}, time.Time{}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			later.wantDue(test.due)
+		})
+	}
+}
+
+// TestMemoryCountsWhatIsInFlight: what was in flight when it was saved counts as used.
+func TestMemoryCountsWhatIsInFlight(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(left(3, 10, time.Minute)))
+	b.send()
+	if got := b.Memory(b.now, wallClock()).Windows[0].Remaining; got != 2 {
+		t.Errorf("remaining %d, want 2", got)
+	}
+}
+
+// TestRememberLeavesOutStale: what is out of date by the clock is not taken over.
+func TestRememberLeavesOutStale(t *testing.T) {
+	clock := wallClock()
+	date := func(d time.Duration) time.Time { return clock.Date(start.Add(d)) }
+	for _, test := range []struct {
+		name    string
+		m       Memory
+		windows int
+		rate    float64
+	}{
+		{"reset to come", Memory{Windows: []WindowMemory{{Late: date(1)}}}, 1, 0},
+		{"reset now", Memory{Windows: []WindowMemory{{Late: date(0)}}}, 0, 0},
+		{"no reset", Memory{Windows: []WindowMemory{{Limit: 10}}}, 0, 0},
+		{"rate", Memory{Rate: 10, At: date(1 - time.Minute)}, 0, 10},
+		{"old rate", Memory{Rate: 10, At: date(-time.Minute)}, 0, 0},
+		{"rate of a server that states limits", Memory{Rate: 10, At: date(0), Windows: []WindowMemory{{Late: date(1)}}}, 1, 0},
+		{"not a number", Memory{Rate: math.NaN(), At: date(0)}, 0, 0},
+		{"infinite", Memory{Rate: math.Inf(1), At: date(0)}, 0, 0},
+		{"negative", Memory{Rate: -1, At: date(0)}, 0, 0},
+		{"growth is not a number", Memory{Rate: 1, Growth: math.NaN(), At: date(0)}, 0, 0},
+	} {
+		b := newBucket(t, Config{})
+		known := b.Remember(b.now, &test.m, clock, time.Minute)
+		if len(b.windows) != test.windows || b.served.rate != test.rate || known != (test.rate > 0) {
+			t.Errorf("%s: %d windows, rate %v, known %v; want %d windows, rate %v", test.name, len(b.windows), b.served.rate, known, test.windows, test.rate)
+		}
+	}
+}
+
+// TestRememberIsBoundedByMaxHold: no rate in a damaged file holds requests back for longer than
+// MaxHold.
+func TestRememberIsBoundedByMaxHold(t *testing.T) {
+	clock := wallClock()
+	b := newBucket(t, Config{MaxHold: time.Minute})
+	b.Remember(b.now, &Memory{Rate: 1e-300, At: clock.Date(b.now)}, clock, time.Hour)
+	b.wantDue(time.Minute)
+}
+
+// TestMemoryIsFinite: long after a refusal the pace bounds nothing, and JSON has no number for
+// it.
+func TestMemoryIsFinite(t *testing.T) {
+	b := newBucket(t, Config{})
+	refuseAtRate(b)
+	if m := b.Memory(b.now, wallClock()); m.Rate == 0 {
+		t.Fatal("no rate is known")
+	}
+	b.at(time.Hour)
+	if m := b.Memory(b.now, wallClock()); m.Rate != 0 || m.Growth != 0 || !m.At.IsZero() {
+		t.Errorf("%+v", m)
+	}
+}
+
+// refuseAtRate has a silent server refuse, serve 10 in 2 s, and refuse again.
+func refuseAtRate(b *bucket) {
+	b.exchange(Answer{Refused: true})
+	for i := range 10 {
+		b.at(time.Duration(i+1) * 200 * time.Millisecond)
+		b.exchange(Answer{})
+	}
+	b.exchange(Answer{Refused: true})
+}
