@@ -1,0 +1,185 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// step is a statement in whole seconds.
+func step(remaining, limit int, reset time.Duration) quota.Statement {
+	s := left(remaining, limit, reset)
+	s.Resolution = time.Second
+	return s
+}
+
+// TestRefillDetected: a limit that comes back token by token gives itself away.
+func TestRefillDetected(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name  string
+		first Answer
+		then  []Answer // a second after one another
+		rate  float64  // zero if the limit does not refill
+	}{
+		{"reset moves on", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 6*s))}, 1},
+		{"reset stays", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 4*s))}, 0},
+		{"more remains", says(left(5, 10, 5*s)), []Answer{says(left(6, 10, 6*s))}, 0},
+		{"clocks drift", says(left(5, 10, 5*s)), []Answer{says(left(4, 10, 4*s+s/10))}, 0},
+		{"limit is not known", says(left(5, 0, 5*s)), []Answer{says(left(4, 0, 6*s))}, 0},
+		{"a part after the reset", refuses(left(0, 10, s)), []Answer{says(left(2, 10, s))}, 10 / 1.05},
+		{"all after the reset", refuses(left(0, 10, s)), []Answer{says(left(9, 10, s))}, 0},
+		{"refused", says(left(5, 10, 5*s)), []Answer{refuses(left(4, 10, 6*s))}, 0},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(test.first)
+		for i, a := range test.then {
+			b.at(time.Duration(i+1) * s).exchange(a)
+		}
+		r := b.window1().refill
+		if r.refills != (test.rate > 0) || r.refills && r.rate != test.rate {
+			t.Errorf("%s: refills %v at %v per second, want %v", test.name, r.refills, r.rate, test.rate)
+		}
+	}
+}
+
+// TestRefillPaces: with nothing left, one token goes at a time, at the rate that was seen; what
+// comes back faster is spent at once; a refusal lowers the rate, and two in a row end it.
+func TestRefillPaces(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(left(1, 10, 9*time.Second)))
+	b.exchange(says(left(0, 10, 10*time.Second)))
+	b.wantDue(time.Second)
+	b.at(time.Second).exchange(says(left(3, 10, 7*time.Second)))
+	b.wantOpen(3)
+	b.exchange(refuses(left(0, 10, 10*time.Second)))
+	w := b.window1()
+	if w.refill.rate != refusalFactor {
+		t.Errorf("rate %v after a refusal, want %v", w.refill.rate, refusalFactor)
+	}
+	b.wantDue(1250 * time.Millisecond)
+	b.exchange(refuses(left(0, 10, 10*time.Second)))
+	if w.refill.refills || w.refill.doubtRefills.failures != 1 || w.refill.doubtRefills.skip != 0 {
+		t.Errorf("refills %v, doubt %+v", w.refill.refills, w.refill.doubtRefills)
+	}
+}
+
+// TestRefillMeasured: after half the time to full, the rate is what came back, less a margin.
+func TestRefillMeasured(t *testing.T) {
+	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, measuredFrom: start, maxHold: time.Hour}
+	for _, test := range []struct {
+		after     time.Duration
+		remaining int
+		want      float64
+	}{
+		{4 * time.Second, 8, 1},                      // too early
+		{5 * time.Second, 9, 0.97 * (2 + 9 - 1) / 5}, // two granted, nine left, one may have been there
+		{6 * time.Second, 0, 0.97 * (2 + 9 - 1) / 5}, // what was kept once is believed
+	} {
+		now := start.Add(test.after)
+		r.measure(&outcome{sent: now, now: now, n: 1, limit: 10, remaining: test.remaining, newest: true})
+		if r.rate != test.want {
+			t.Errorf("after %v: rate %v, want %v", test.after, r.rate, test.want)
+		}
+	}
+}
+
+// TestRefillProvisional: if most comes back in a moment, the limit does not refill after all.
+func TestRefillProvisional(t *testing.T) {
+	r := refill{refills: true, rate: 1, fullSpan: 10 * time.Second, provisionalSpan: 10 * time.Second, measuredFrom: start, maxHold: time.Hour}
+	now := start.Add(4 * time.Second)
+	r.measure(&outcome{sent: now, now: now, n: 1, limit: 10, remaining: 7, newest: true}) // 7 of 10
+	if !r.refills {
+		t.Error("seven of ten are not most")
+	}
+	r.measure(&outcome{sent: now, now: now, n: 1, limit: 10, remaining: 7, newest: true}) // 8 of 10
+	if r.refills {
+		t.Error("eight of ten are most")
+	}
+}
+
+// TestRefillRaise: the rate of a small limit rises with each token until a refusal, and then in
+// smaller steps.
+func TestRefillRaise(t *testing.T) {
+	r := refill{refills: true, rate: 4, raise: firstRaise, fullSpan: time.Second, maxHold: time.Hour}
+	r.measure(&outcome{sent: start, now: start, n: 1})
+	if r.rate != 5 {
+		t.Errorf("rate %v, want 5", r.rate)
+	}
+	r.slowDown()
+	if want := 5 / (firstRaise * firstRaise); r.rate != want || r.raise != 1.0625 {
+		t.Errorf("rate %v, raise %v; want %v, 1.0625", r.rate, r.raise, want)
+	}
+	for range 2 {
+		r.slowDown()
+	}
+	if r.raise != 1 {
+		t.Errorf("raise %v, want 1", r.raise)
+	}
+}
+
+// TestDoubt: with each failure the attempt is left out twice as often.
+func TestDoubt(t *testing.T) {
+	var d doubt
+	for i, want := range []int{0, 2, 4, 8} {
+		if d.fail(1); d.skip != want {
+			t.Errorf("after %d failures, one free: skip %d, want %d", i+1, d.skip, want)
+		}
+	}
+	for range 10 {
+		d.occasion()
+	}
+	if d.skip != 0 {
+		t.Errorf("skip %d, want 0", d.skip)
+	}
+	for range 100 {
+		d.fail(1)
+	}
+	if d.skip != 1<<16 {
+		t.Errorf("skip %d, want %d", d.skip, 1<<16)
+	}
+}
+
+// TestEarlyProbe: when one request may look before the reset, and why.
+func TestEarlyProbe(t *testing.T) {
+	const s = time.Second
+	at := func(d time.Duration) monotime.Time { return start.Add(d) }
+	for _, test := range []struct {
+		name  string
+		limit int
+		reset reset
+		f     refill
+		whole proof
+		want  time.Duration
+		guess guess
+	}{
+		{"exact", 10, reset{early: at(9 * s), late: at(9 * s), opened: at(0)}, refill{}, untried, 9 * s, noGuess},
+		{"coarse", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 5, guessRefill},
+		{"few tokens", 2, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 2, guessRefill},
+		{"one token each half", 1, reset{early: at(0), late: at(s), resolution: s}, refill{doubtEarly: doubt{skip: 1}}, untried, s, noGuess},
+		{"in doubt", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(-s / 4)}, refill{doubtEarly: doubt{skip: 1}}, untried, 3 * s / 4, guessWholeSteps},
+		{"reset brought nothing", 10, reset{early: at(9 * s), late: at(9 * s)}, refill{emptyReset: true}, untried, 9 * s / 10, guessRefill},
+		{"it refills already", 10, reset{early: at(0), late: at(s), resolution: s}, refill{refills: true}, untried, s, noGuess},
+		{"whole steps", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, untried, 9*s + s/2, guessWholeSteps},
+		{"and half a round trip", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2), halfRoundTrip: s / 8}, refill{}, right, 9*s + 5*s/8, guessWholeSteps},
+		{"whole steps were wrong", 10, reset{early: at(9 * s), late: at(10 * s), resolution: s, opened: at(s / 2)}, refill{}, wrong, 10 * s, noGuess},
+	} {
+		if got, guess := earlyProbe(test.limit, start, &test.reset, &test.f, test.whole); got != at(test.want) || guess != test.guess {
+			t.Errorf("%s: probe in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
+		}
+	}
+}
+
+// TestGuessIsDoubted: an early probe that is refused is not tried again on the next two occasions.
+func TestGuessIsDoubted(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(refuses(step(0, 10, time.Second)))
+	b.wantDue(time.Second / 5)
+	b.at(time.Second / 5).exchange(refuses(step(0, 10, time.Second)))
+	if d := b.window1().refill.doubtEarly; d != (doubt{1, 2}) {
+		t.Errorf("doubt %+v, want one failure and two occasions", d)
+	}
+	b.wantDue(4 * time.Second / 5)
+}

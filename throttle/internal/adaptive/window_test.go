@@ -1,0 +1,232 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// TestWindowBound: what may go is the least Remaining less what is in flight.
+func TestWindowBound(t *testing.T) {
+	b := newBucket(t, Config{})
+	first, second, third := b.send(), b.send(), b.send()
+	b.done(first, says(left(8, 10, time.Minute)))
+	b.wantOpen(6) // 8, two in flight
+	b.done(third, says(left(7, 10, time.Minute)))
+	b.wantOpen(6) // 7, one in flight
+	b.done(second, says(left(9, 10, time.Minute)))
+	b.wantOpen(7) // an answer that was overtaken does not raise the least
+	b.exchange(says(left(20, 20, time.Minute)))
+	b.wantOpen(20) // one that cannot have been overtaken does
+}
+
+// TestWindowTally: answers are out of date when the request of a newer answer went after they had
+// come back.
+func TestWindowTally(t *testing.T) {
+	b := newBucket(t, Config{})
+	old := b.send()
+	b.exchange(says(left(3, 10, time.Minute))) // epoch
+	newer, newest := b.send(), b.send()
+	b.done(old, says(left(9, 10, time.Minute)))
+	if got := b.window1().remaining; got != 3 {
+		t.Errorf("remaining %d, want 3: the old answer was overtaken", got)
+	}
+	b.done(newer, says(left(8, 10, time.Minute)))
+	if got := b.window1().remaining; got != 8 {
+		t.Errorf("remaining %d, want 8: the 3 is out of date, the 9 was heard later than it went", got)
+	}
+	b.done(newest, says(left(7, 10, time.Minute)))
+	if got := b.window1().remaining; got != 7 {
+		t.Errorf("remaining %d, want 7", got)
+	}
+}
+
+// TestWindowUnits: costs in the unit of a limit count against it.
+func TestWindowUnits(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Unit: "tokens", Limit: 100, Remaining: 100, Reset: time.Minute, ResetKnown: true}))
+	d := limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 60}}
+	if !b.Open(b.now, &d, 0) {
+		t.Error("60 of 100 tokens may not go")
+	}
+	ticket := Ticket{Sent: b.now, N: 1}
+	b.Take(b.now, b.now, &d, 0, &ticket)
+	if b.Open(b.now, &d, 0) {
+		t.Error("60 of 40 tokens may go")
+	}
+	if got := b.Windows(b.now)[0].Available; got != 40 {
+		t.Errorf("%d tokens available, want 40", got)
+	}
+	b.End(&ticket, &d)
+	if b.otherUnits["tokens"] != (unitCost{}) || !b.Open(b.now, &d, 0) {
+		t.Error("60 of 100 tokens may not go after the end")
+	}
+}
+
+// TestWindowReserve: a share of the limit is left to urgent requests.
+func TestWindowReserve(t *testing.T) {
+	for _, test := range []struct {
+		limit, n int
+		share    float64
+		want     int
+	}{
+		{10, 1, 0, 0}, {10, 1, 0.2, 2}, {10, 1, 0.25, 3}, {10, 1, 1, 9}, {10, 12, 0.5, 0}, {0, 1, 0.5, 0},
+	} {
+		if got := reserved(test.limit, test.n, test.share); got != test.want {
+			t.Errorf("reserved(%d, %d, %v) = %d, want %d", test.limit, test.n, test.share, got, test.want)
+		}
+	}
+}
+
+// TestWindowUnstated: a window of which an answer does not speak loses what the request cost.
+func TestWindowUnstated(t *testing.T) {
+	named := quota.Statement{Bucket: "x", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
+	other := quota.Statement{Bucket: "y", Limit: 10, Remaining: 5, Reset: time.Minute, ResetKnown: true}
+	for _, test := range []struct {
+		name  string
+		first quota.Statement
+		then  Answer
+		want  int
+	}{
+		{"served", left(5, 10, time.Minute), Answer{}, 4},
+		{"refused", left(5, 10, time.Minute), Answer{Refused: true}, 5},
+		{"lost", left(5, 10, time.Minute), Answer{Lost: true}, 4},
+		{"of another bucket", named, says(other), 5},
+		{"of no bucket", named, Answer{}, 4},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(test.first))
+		b.exchange(test.then)
+		if got := b.windows[0].remaining; got != test.want {
+			t.Errorf("%s: remaining %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestWindowIsForgotten: a window whose probe is answered without a statement is forgotten.
+func TestWindowIsForgotten(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(left(0, 10, time.Second)))
+	b.at(time.Second).wantDue(0)
+	probe := b.send()
+	b.wantDue(patience) // one goes ahead, the others wait for its answer
+	b.done(probe, Answer{})
+	if len(b.windows) != 0 {
+		t.Error("not forgotten")
+	}
+}
+
+// TestWindowLongQueue: what needs more than one window waits for the windows that follow.
+func TestWindowLongQueue(t *testing.T) {
+	b := newBucket(t, Config{})
+	s := left(0, 10, 30*time.Second)
+	s.Window = time.Minute
+	b.exchange(says(s))
+	for _, test := range []struct {
+		ahead int
+		want  time.Duration
+	}{{0, 30 * time.Second}, {9, 30 * time.Second}, {10, 90 * time.Second}, {19, 90 * time.Second}, {20, 150 * time.Second}} {
+		if got := b.dueAfter(test.ahead, 1); got != test.want {
+			t.Errorf("%d ahead: due in %v, want %v", test.ahead, got, test.want)
+		}
+	}
+}
+
+// TestResetNarrows: the reset is in all intervals that were stated.
+func TestResetNarrows(t *testing.T) {
+	const s = time.Second
+	type said struct {
+		sent, came time.Duration
+		st         quota.Statement
+	}
+	in := func(reset, resolution time.Duration) quota.Statement {
+		return quota.Statement{Limit: 10, Remaining: 5, Reset: reset, ResetKnown: true, Resolution: resolution}
+	}
+	dated := func(reset, skew time.Duration) quota.Statement {
+		st := in(reset, s)
+		st.Absolute, st.Skew = true, skew
+		return st
+	}
+	spent := in(0, s)
+	spent.Remaining = 0
+	for _, test := range []struct {
+		name        string
+		said        []said
+		early, late time.Duration
+		count       int
+		down        bool
+	}{
+		{"exact", []said{{0, 0, in(9*s, 0)}}, 9 * s, 9 * s, 1, false},
+		{"round trip", []said{{0, s, in(9*s, 0)}}, 9 * s, 10 * s, 1, false},
+		{"step", []said{{0, 0, in(9*s, s)}}, 8 * s, 9 * s, 1, false},
+		{"intersected", []said{{0, 0, in(9*s, s)}, {s / 2, s / 2, in(8*s, s)}}, 8 * s, 8*s + s/2, 1, false},
+		{"wider", []said{{0, 0, in(9*s, 0)}, {0, s, in(9*s, 5*s)}}, 9 * s, 9 * s, 1, false},
+		{"another", []said{{0, 0, in(9*s, 0)}, {s, s, in(9*s, 0)}}, 10 * s, 10 * s, 2, false},
+		{"passed", []said{{0, 0, in(s, 0)}, {s, s, in(9*s, 0)}}, 10 * s, 10 * s, 2, false},
+		{"rounded down", []said{{0, 0, in(9*s, s)}, {9 * s, 9 * s, spent}}, 9 * s, 10 * s, 1, true},
+		{"clocks agree", []said{{0, s, dated(9*s, s/2)}}, 7*s + s/2, 8*s + s/2, 1, false},
+		{"clocks differ", []said{{0, s, dated(9*s, time.Hour)}}, 7 * s, 10 * s, 1, false},
+		{"far", []said{{0, 0, in(monotime.Longest+1, 0)}}, monotime.Longest, monotime.Longest, 1, false},
+	} {
+		var r reset
+		for _, said := range test.said {
+			r.narrow(start.Add(said.sent), start.Add(said.came), &said.st, 10)
+		}
+		if early, late := r.early.Sub(start), r.late.Sub(start); early != test.early || late != test.late || r.count != test.count || r.roundsDown != test.down {
+			t.Errorf("%s: reset %d in [%v, %v], rounded down %v; want %d in [%v, %v], %v",
+				test.name, r.count, early, late, r.roundsDown, test.count, test.early, test.late, test.down)
+		}
+	}
+}
+
+// TestResetUnstated: a used-up limit without a reset is probed after unstatedReset.
+func TestResetUnstated(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(refuses(quota.Statement{Limit: 10}))
+	b.wantDue(unstatedReset)
+}
+
+// TestProbeHoldDoubles: a probe after the reset that is refused holds the next one up for longer
+// and longer, but not for longer than MaxHold.
+func TestProbeHoldDoubles(t *testing.T) {
+	b := newBucket(t, Config{MaxHold: time.Second})
+	b.exchange(refuses(left(0, 0, 0)))
+	var at, last time.Duration
+	for _, want := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		b.wantDue(last)
+		at += last
+		b.at(at).exchange(refuses(left(0, 0, 0)))
+		last = want * time.Millisecond
+		b.wantDue(last)
+	}
+}
+
+// TestSpend: what remains is spread over the time to the reset, or not.
+func TestSpend(t *testing.T) {
+	const reset = 110 * time.Second
+	for _, test := range []struct {
+		name      string
+		spend     Spend
+		maxWait   time.Duration
+		remaining int
+		want      time.Duration
+	}{
+		{"eager", Eager, time.Second, 10, 0},
+		{"auto, reset is near", Auto, reset, 10, 0},
+		{"auto, reset is too far", Auto, 20 * time.Second, 10, 10 * time.Second},
+		{"auto, no bound", Auto, 0, 10, 0},
+		{"balanced, a fifth", Balanced, 0, 20, 0},
+		{"balanced, less", Balanced, 0, 10, 10 * time.Second},
+		{"even", Even, 0, 54, 2 * time.Second},
+		{"even, at most MaxWait", Even, time.Second, 54, time.Second},
+	} {
+		b := newBucket(t, Config{Spend: test.spend, MaxWait: test.maxWait})
+		b.exchange(says(left(test.remaining, 100, reset)))
+		if got := b.dueAfter(0, 1); got != test.want {
+			t.Errorf("%s: due in %v, want %v", test.name, got, test.want)
+		}
+	}
+}
