@@ -16,7 +16,7 @@ import (
 // known.
 type Names struct {
 	first     string   // the name of the first answer
-	candidate string   // a second name that was seen once
+	candidate string   // the latest other name that was seen once, while there is one bucket for all
 	separate  []string // the names that have buckets of their own; nil while there is one bucket for all
 	root      place
 	places    int // how many there are below root
@@ -50,7 +50,7 @@ func (n *Names) First() string { return n.first }
 
 // Note takes in that a request drew on name; spent says that nothing remains of that limit. It
 // returns the name under which such requests count from now on, and whether they need a bucket of
-// their own. They do once a second name was seen twice, or once and spent. If there are too many
+// their own. They do once a second name was seen twice, no third between, or once and spent. If there are too many
 // names, the others count as the first.
 func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) {
 	stored := n.stored(name)

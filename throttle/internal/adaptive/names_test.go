@@ -1,0 +1,78 @@
+package adaptive
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestNamesNote: when requests get a bucket of their own.
+func TestNamesNote(t *testing.T) {
+	n := NewNames("core")
+	for i, step := range []struct {
+		path, name string
+		spent      bool
+		of         string
+		own        bool
+	}{
+		{"/users", "core", false, "core", false},
+		{"/search", "search", false, "search", false}, // seen once
+		{"/search", "search", false, "search", true},  // seen twice
+		{"/users", "core", false, "core", true},
+		{"/graph", "graph", false, "graph", true}, // there are several by now
+	} {
+		if of, own := n.Note("GET", step.path, step.name, step.spent); of != step.of || own != step.own {
+			t.Errorf("step %d: %s, %v; want %s, %v", i, of, own, step.of, step.own)
+		}
+	}
+	n = NewNames("core")
+	if _, own := n.Note("GET", "/search", "search", true); !own {
+		t.Error("a second name that is spent does not get a bucket of its own")
+	}
+}
+
+// TestNamesOf: a request is expected to draw on what the nearest known request drew on.
+func TestNamesOf(t *testing.T) {
+	n := NewNames("core")
+	n.Note("GET", "/repos/a", "core", false)
+	n.Note("GET", "/search/code", "code", true)
+	n.Note("GET", "/search/users", "search", false)
+	n.Note("POST", "/graph", "graph", false)
+	for _, test := range []struct{ verb, path, want string }{
+		{"GET", "/repos/a", "core"},
+		{"GET", "/repos/b/c", "core"},
+		{"GET", "/search/code", "code"},
+		{"GET", "/search/code/x", "code"},
+		{"GET", "search/users/", "search"},
+		{"POST", "/graph", "graph"},
+		{"DELETE", "/x", "core"},
+	} {
+		if got := n.Of(test.verb, test.path); got != test.want {
+			t.Errorf("%s %s: %s, want %s", test.verb, test.path, got, test.want)
+		}
+	}
+	n.Note("GET", "/search/code", "search", false) // the latest counts
+	if got := n.Of("GET", "/search/code"); got != "search" {
+		t.Errorf("%s, want search", got)
+	}
+}
+
+// TestNamesAreBounded: a server that names every path anew does not fill the memory.
+func TestNamesAreBounded(t *testing.T) {
+	n := NewNames("first")
+	for i := range 5000 {
+		name := fmt.Sprint("name", i)
+		of, own := n.Note("GET", fmt.Sprint("/a/", i, "/", i), name, true)
+		if !own && of != "first" {
+			t.Fatalf("of too many names, %s counts as %s", name, of)
+		}
+	}
+	n.Note("GET", "/"+strings.Repeat("long", maxPart), "name1", true)
+	n.Note("GET", strings.Repeat("/deep", 1000), "name2", true)
+	if len(n.separate) != maxNames || n.places > maxPlaces {
+		t.Errorf("%d names, %d places; want %d, at most %d", len(n.separate), n.places, maxNames, maxPlaces)
+	}
+	if got := len(parts("GET", strings.Repeat("/deep", 1000))); got != maxDepth {
+		t.Errorf("%d parts, want %d", got, maxDepth)
+	}
+}

@@ -1,0 +1,146 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// TestOverlap: which statements to two Servers in turns make one window of two. Numbers are what
+// remains, first of a, then of b, and so on.
+func TestOverlap(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		said   []int
+		shared bool
+	}{
+		{"one each", []int{9, 8}, true},
+		{"less and less", []int{9, 8, 7, 6}, true},
+		{"the same", []int{9, 9}, false},
+		{"more", []int{5, 9}, false},
+		{"a contradiction later", []int{9, 8, 9, 9}, false},
+		{"one is made up for", []int{9, 8, 7, 6, 6}, true},
+		{"two are not", []int{9, 8, 7, 6, 6, 6}, false},
+		{"nothing remains for both", []int{0, 0}, true},
+	} {
+		var site Site
+		a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+		for i, n := range test.said {
+			[]*bucket{a, b}[i%2].exchange(says(left(n, 10, time.Minute)))
+		}
+		if got := a.window1() == b.window1(); got != test.shared {
+			t.Errorf("%s: one window: %v, want %v", test.name, got, test.shared)
+		}
+		if got := len(a.Sharing(nil)) == 1 && a.Sharing(nil)[0] == b.ID(); got != test.shared {
+			t.Errorf("%s: sharing %v", test.name, a.Sharing(nil))
+		}
+	}
+}
+
+// TestOverlapInFlight: what either of two has in flight is missing for both.
+func TestOverlapInFlight(t *testing.T) {
+	var site Site
+	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	a.exchange(says(left(9, 10, time.Minute)))
+	b.exchange(says(left(8, 10, time.Minute)))
+	a.send()
+	b.send()
+	a.wantOpen(6)
+	b.wantOpen(6)
+	a.Leave()
+	if len(a.windows) != 0 || a.Overlaps() || len(b.Sharing(nil)) != 0 {
+		t.Error("still shared")
+	}
+	b.wantOpen(7)
+}
+
+// TestOverlapNeeds: windows that differ in what was stated are two.
+func TestOverlapNeeds(t *testing.T) {
+	base := left(8, 10, time.Minute)
+	for _, test := range []struct {
+		name   string
+		change func(*quota.Statement)
+	}{
+		{"name", func(s *quota.Statement) { s.Name = "x" }},
+		{"bucket", func(s *quota.Statement) { s.Bucket = "x" }},
+		{"unit", func(s *quota.Statement) { s.Unit = "tokens" }},
+		{"limit", func(s *quota.Statement) { s.Limit = 11 }},
+		{"reset", func(s *quota.Statement) { s.Reset = time.Hour }},
+		{"no reset", func(s *quota.Statement) { s.ResetKnown = false }},
+	} {
+		var site Site
+		a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+		a.exchange(says(left(9, 10, time.Minute)))
+		st := base
+		test.change(&st)
+		b.exchange(says(st))
+		if a.window1() == b.window1() {
+			t.Errorf("%s: one window", test.name)
+		}
+	}
+}
+
+// TestOverlapIsBounded: no more than maxCompared Servers are compared.
+func TestOverlapIsBounded(t *testing.T) {
+	var site Site
+	for i := range 3 * maxCompared {
+		b := newBucketOf(t, &site, Config{})
+		b.exchange(says(left(i+1, 1000, time.Minute)))
+		if n := len(b.window1().overlap.comparisons); n > maxCompared {
+			t.Fatalf("%d comparisons", n)
+		}
+	}
+	if n := len(site.compared); n != maxCompared {
+		t.Errorf("%d compared, want %d", n, maxCompared)
+	}
+}
+
+// TestSplitOff: the windows of a bucket of the server go to the other Server, less what is in
+// flight.
+func TestSplitOff(t *testing.T) {
+	var site Site
+	all, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	x, y := left(5, 10, time.Minute), left(6, 10, time.Minute)
+	x.Bucket, y.Bucket = "x", "y"
+	all.exchange(says(x, y))
+	all.send()
+	if all.SplitOff("z", own.Server) {
+		t.Error("a window of z was moved")
+	}
+	if !all.SplitOff("x", own.Server) {
+		t.Fatal("no window of x was moved")
+	}
+	if w := own.window1(); w.bucket != "x" || w.remaining != 4 {
+		t.Errorf("%d remain of %s, want 4 of x", w.remaining, w.bucket)
+	}
+	if w := all.window1(); w.bucket != "y" || w.remaining != 6 {
+		t.Errorf("%d remain of %s, want 6 of y", w.remaining, w.bucket)
+	}
+}
+
+// TestOverhear: what another process heard counts where it is about the same reset and less.
+func TestOverhear(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		said quota.Statement
+		want int
+	}{
+		{"less", left(3, 10, time.Minute), 3},
+		{"more", left(7, 10, time.Minute), 5},
+		{"two seconds off", left(3, 10, time.Minute+2*time.Second), 3},
+		{"another reset", left(3, 10, time.Minute+2*time.Second+1), 5},
+		{"no reset", quota.Statement{Limit: 10, Remaining: 3}, 5},
+		{"reset now", left(3, 10, 0), 5},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(5, 10, time.Minute)))
+		b.Overhear(b.now, &test.said)
+		if got := b.window1().remaining; got != test.want {
+			t.Errorf("%s: %d remain, want %d", test.name, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.Overhear(b.now, &quota.Statement{Limit: 10, Reset: time.Minute, ResetKnown: true})
+	b.wantDue(time.Minute)
+}

@@ -1,0 +1,373 @@
+package adaptive
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// TestHold: for how long a bucket is held after answers in a row.
+func TestHold(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	hint := func(d time.Duration) Answer { return Answer{Refused: true, Hold: d, HoldKnown: true} }
+	silent := Answer{Refused: true}
+	for _, test := range []struct {
+		name    string
+		answers []Answer
+		want    []time.Duration
+	}{
+		{"silent refusals double", []Answer{silent, silent, silent, silent}, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{"up to MaxHold", []Answer{silent, silent, silent, silent, silent, silent}, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 2 * s}},
+		{"an answer begins anew", []Answer{silent, silent, {}, silent}, []time.Duration{100 * ms, 200 * ms, 0, 100 * ms}},
+		{"a lost one does not", []Answer{silent, {Lost: true}, silent}, []time.Duration{100 * ms, 0, 200 * ms}},
+		{"hint", []Answer{hint(s), hint(s)}, []time.Duration{s, s}},
+		{"hint that is too short", []Answer{hint(ms), hint(ms)}, []time.Duration{ms, 200 * ms}},
+		{"hint above MaxHold", []Answer{hint(time.Hour)}, []time.Duration{2 * s}},
+		{"hint of zero", []Answer{hint(0), hint(0)}, []time.Duration{100 * ms, 200 * ms}},
+		{"hint below zero", []Answer{hint(-s)}, []time.Duration{100 * ms}},
+		{"hint with an answer", []Answer{{Hold: s, HoldKnown: true}}, []time.Duration{s}},
+		{"the window says when", []Answer{refuses(left(0, 10, s))}, []time.Duration{0}},
+		{"the window does not explain it", []Answer{refuses(left(5, 10, s))}, []time.Duration{100 * ms}},
+	} {
+		b := newBucket(t, Config{MaxHold: 2 * s})
+		for i, a := range test.answers {
+			if e := b.exchange(a); e.Hold != test.want[i] || e.Refused != a.Refused || e.PushedBack != a.Refused {
+				t.Errorf("%s: answer %d: %+v, want a hold of %v", test.name, i, e, test.want[i])
+			}
+		}
+	}
+}
+
+// TestHoldBurst: requests that were in flight when a refusal came back say nothing new.
+func TestHoldBurst(t *testing.T) {
+	b := newBucket(t, Config{})
+	var burst []*Ticket
+	for range 5 {
+		burst = append(burst, b.send())
+	}
+	for i, r := range burst {
+		if e := b.done(r, Answer{Refused: true}); e.PushedBack != (i == 0) || e.Hold != firstHold {
+			t.Errorf("refusal %d: %+v", i, e)
+		}
+	}
+}
+
+// TestHoldJitter: a hundredth, at most a second, and fifty times as much from the second refusal.
+func TestHoldJitter(t *testing.T) {
+	b := newBucket(t, Config{Random: func() float64 { return 0.5 }})
+	hint := func(d time.Duration) Answer { return Answer{Refused: true, Hold: d, HoldKnown: true} }
+	for i, test := range []struct{ hint, want time.Duration }{
+		{10 * time.Second, 10*time.Second + 50*time.Millisecond},
+		{time.Second, 1250 * time.Millisecond},
+		{time.Minute, 61 * time.Second},
+	} {
+		if e := b.exchange(hint(test.hint)); e.Hold != test.want {
+			t.Errorf("refusal %d: held for %v, want %v", i, e.Hold, test.want)
+		}
+	}
+}
+
+// TestSlowStart: one request first, and two more with each answer.
+func TestSlowStart(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	b.Restart(true)
+	flight := []*Ticket{b.send()}
+	b.wantDue(patience)
+	for round, want := range []int{2, 4, 8, 16} {
+		for _, r := range flight {
+			b.done(r, Answer{})
+		}
+		flight = nil
+		for b.Open(b.now, of(1), 0) {
+			flight = append(flight, b.send())
+		}
+		if len(flight) != want {
+			t.Errorf("round %d: %d requests, want %d", round, len(flight), want)
+		}
+	}
+	for range 2 { // 1, 2, 4, 8 were answered; 16 more make 31
+		for _, r := range flight {
+			b.done(r, Answer{})
+		}
+		flight = flight[:0]
+		for range 1 {
+			flight = append(flight, b.send())
+		}
+	}
+	if got := b.SlowStart(); got != 0 {
+		t.Errorf("%d requests may be in flight, want no bound after %d answers", got, slowStartAnswers)
+	}
+}
+
+// TestSlowStartEnds: what ends a slow start, and what only lets one more go.
+func TestSlowStartEnds(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		a    Answer
+		want int
+	}{
+		{"answer", Answer{}, 2}, {"lost", Answer{Lost: true}, 1}, {"refused", Answer{Refused: true}, 1}, {"limit", says(left(5, 10, time.Minute)), 0},
+	} {
+		b := newBucket(t, Config{SlowStart: true})
+		b.Restart(true)
+		b.exchange(test.a)
+		if got := b.SlowStart(); got != test.want {
+			t.Errorf("%s: %d may be in flight, want %d", test.name, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	if b.Restart(true); b.SlowStart() != 0 {
+		t.Error("a slow start that nobody wants")
+	}
+}
+
+// TestSlowStartPatience: an answer is awaited for so long; an optimist does not wait.
+func TestSlowStartPatience(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	b.Restart(true)
+	old := b.send()
+	b.at(patience - 1).wantDue(1)
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, true); d.At != b.now || d.Cause != limit.SlowStart {
+		t.Errorf("an optimist has %+v", d)
+	}
+	b.at(patience).wantDue(0)
+	b.Restart(false)
+	b.done(old, Answer{})
+	if got := b.SlowStart(); got != 1 {
+		t.Errorf("%d may be in flight, want 1: the answer is to a request from before the restart", got)
+	}
+}
+
+// TestServedRate: a silent server is paced at just under the rate at which it served while it
+// refused.
+func TestServedRate(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.wantDue(0)
+	refuseAtRate(b) // ten between 0.2 and 2 s: an episode that lasted for 1.9 s
+	if got, want := b.served.rate, paceShare*(10/1.9); got != want {
+		t.Errorf("rate %v, want %v", got, want)
+	}
+	b.wantDue(monotime.Seconds(1 / b.served.rate))
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, false); d.Cause != limit.Pace {
+		t.Errorf("cause %q", d.Cause)
+	}
+	if b.Restart(true); b.served.rate == 0 {
+		t.Error("forgotten, although there are no slow starts")
+	}
+}
+
+// TestServedRateProvisional: less than an episode gives a rate, too; the next one takes its place.
+func TestServedRateProvisional(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(Answer{Refused: true})
+	b.at(time.Second).exchange(Answer{})
+	b.at(2 * time.Second).exchange(Answer{Refused: true})
+	if got := b.served; got.rate != paceShare/2 || !got.provisional || got.episodeCount != 1 {
+		t.Errorf("%+v, want one served in two seconds", got)
+	}
+}
+
+// TestServedRateRises: exactly as the formula says, and only with time.
+func TestServedRateRises(t *testing.T) {
+	s := servedRate{rate: 10, setAt: start, growth: maxGrowth}
+	last := 0.0
+	for d := range 60 {
+		got := s.rateAt(start.Add(time.Duration(d) * time.Second))
+		if got <= last {
+			t.Errorf("after %d s: %v, %v before", d, got, last)
+		}
+		last = got
+	}
+	if got := s.rateAt(start.Add(-time.Second)); got != 10 {
+		t.Errorf("before it was set: %v, want 10", got)
+	}
+}
+
+// TestServedRateGrowthHalves: a rise that was refused makes the next ones slower.
+func TestServedRateGrowthHalves(t *testing.T) {
+	s := servedRate{}
+	now, want := start, maxGrowth
+	s.addRefusal(now, true)
+	for i := range 20 {
+		s.addServed(now, sameEpisode)
+		now = now.Add(time.Second)
+		s.addRefusal(now, true)
+		if i > 0 {
+			want = max(want/2, minGrowth)
+		}
+		if s.growth != want {
+			t.Errorf("episode %d: growth %v, want %v", i, s.growth, want)
+		}
+		if s.episodeCount > maxEpisodes {
+			t.Errorf("%d episodes", s.episodeCount)
+		}
+	}
+	if s.growth != minGrowth {
+		t.Errorf("growth %v, want %v", s.growth, minGrowth)
+	}
+}
+
+// TestServedRateIsCutInVain: a pace that is refused whatever it is is not lowered for ever.
+func TestServedRateIsCutInVain(t *testing.T) {
+	s := servedRate{}
+	now, wait := start, time.Second
+	s.addRefusal(now, true)
+	var rates []float64
+	for range 10 {
+		s.addServed(now, sameEpisode)
+		now = now.Add(wait)
+		s.addRefusal(now, true)
+		rates = append(rates, s.rate)
+		wait *= 2
+	}
+	for i := 1; i < len(rates); i++ {
+		if lower := rates[i] < rates[i-1]; lower != (i <= maxUselessCuts) {
+			t.Errorf("episode %d: rate %v after %v", i, rates[i], rates[i-1])
+		}
+	}
+}
+
+// TestOverload: when failures are taken for refusals. F is a failure, a dot was served.
+func TestOverload(t *testing.T) {
+	for _, test := range []struct {
+		answers string
+		want    belief
+	}{
+		{"FFFF", meanFailure},         // nothing is served
+		{".FFF", meanFailure},         // too few
+		{".FFFF", onTrial},            // a good part
+		{"............FFFF", onTrial}, // one in four
+		{".............FFFF", meanFailure},
+	} {
+		b := newBucket(t, Config{})
+		for _, a := range test.answers {
+			b.exchange(Answer{MayRefuse: a == 'F'})
+		}
+		if got := b.overload.belief; got != test.want || b.MayRefuse() != (test.want != meanFailure) {
+			t.Errorf("%s: %v, want %v", test.answers, got, test.want)
+		}
+	}
+}
+
+// TestOverloadTrial: how a trial ends.
+func TestOverloadTrial(t *testing.T) {
+	const s = time.Second
+	repeat := func(n int, a string) (all string) {
+		for range n {
+			all += a
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name    string
+		answers string
+		every   time.Duration
+		want    belief
+		over    bool
+	}{
+		{"served", repeat(32, "."), 0, meanRefusal, false},
+		{"nearly", repeat(31, "."), 0, onTrial, false},
+		{"six failures", repeat(6, ".F"), 0, onTrial, false},
+		{"seven failures", repeat(7, ".F"), 0, meanFailure, true},
+		{"failures in a row are one", "." + repeat(30, "F"), 0, onTrial, false},
+		{"nothing is served any more", "." + repeat(6, "F"), s, meanFailure, true},
+		{"later, four", repeat(32, ".") + repeat(4, ".F"), 0, meanRefusal, false},
+		{"later, five", repeat(32, ".") + repeat(5, ".F"), 0, meanFailure, true},
+	} {
+		o := overload{belief: onTrial, trialFrom: 1, lastFailed: true, lastServed: start, lastAnswer: start}
+		now, over := start, false
+		for i, a := range test.answers {
+			now = now.Add(test.every)
+			refused, ends := o.take(now, attempt{granted: 2, failed: a == 'F', paced: true}, sequence(i+3), time.Hour)
+			over = over || ends
+			if refused != (a == 'F' && !ends) {
+				t.Errorf("%s: answer %d: refused %v", test.name, i, refused)
+			}
+		}
+		if o.belief != test.want || over != test.over {
+			t.Errorf("%s: %v, over %v; want %v, %v", test.name, o.belief, over, test.want, test.over)
+		}
+		if over && o.noTrialBefore != now.Add(time.Hour) {
+			t.Errorf("%s: the next trial in %v, want MaxHold", test.name, o.noTrialBefore.Sub(now))
+		}
+	}
+	o := overload{belief: onTrial, trialFrom: 5, lastServed: start, lastAnswer: start}
+	for range 20 {
+		o.take(start, attempt{granted: 4, paced: true}, 9, time.Hour)
+		o.take(start, attempt{granted: 6}, 9, time.Hour)
+	}
+	if o.served != 0 {
+		t.Errorf("%d counted from before the trial, and from before the pace was known", o.served)
+	}
+}
+
+// TestOtherUsers: what Remaining lost beside what we used of it.
+func TestOtherUsers(t *testing.T) {
+	for _, test := range []struct {
+		remaining, inFlight int
+		want                float64
+	}{
+		{96, 0, 0}, {92, 0, 1}, {80, 0, 4}, {92, 4, 0}, {0, 0, maxPerOurToken}, {100, 0, 0},
+	} {
+		u := otherUsers{atStart: 100, usedByUs: 4}
+		if got := u.estimate(test.remaining, test.inFlight); got != test.want {
+			t.Errorf("%d remain, %d in flight: %v for each of ours, want %v", test.remaining, test.inFlight, got, test.want)
+		}
+	}
+	if got := (&otherUsers{atStart: 100, usedByUs: 3, perOurToken: 2}).estimate(50, 0); got != 2 {
+		t.Errorf("after three requests: %v, want what was known", got)
+	}
+	if got := (&otherUsers{perOurToken: 1.5}).withOthers(4); got != 16 {
+		t.Errorf("4 of ours are used by the time that %d are, want 4 + 2·1.5·4 = 16", got)
+	}
+}
+
+// TestOtherUsersHoldBack: with another client that uses as much, only a third goes at once.
+func TestOtherUsersHoldBack(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 5 {
+		b.exchange(says(left(98-2*i, 100, time.Minute))) // one of ours, one of theirs
+	}
+	if got := b.window1().others.perOurToken; got != 1 {
+		t.Errorf("%v for each of ours, want 1", got)
+	}
+	b.wantDue(0)
+	got := 0
+	for b.Open(b.now, of(1), 0) {
+		b.send()
+		got++
+	}
+	if want := 30; got != want { // n + 2·1·n ≤ 90
+		t.Errorf("%d requests go at once, want %d", got, want)
+	}
+}
+
+// TestUnknown: nothing is known until there is something to confirm.
+func TestUnknown(t *testing.T) {
+	for _, test := range []struct {
+		a    Answer
+		want bool
+	}{{Answer{}, true}, {Answer{Lost: true}, true}, {Answer{Refused: true}, false}, {Answer{MayRefuse: true}, false}, {says(left(1, 2, 0)), false}} {
+		b := newBucket(t, Config{})
+		b.exchange(test.a)
+		if b.Unknown() != test.want {
+			t.Errorf("%s: unknown %v", fmt.Sprint(test.a), b.Unknown())
+		}
+	}
+}
+
+// TestIdle: a bucket with a used-up window may not be forgotten.
+func TestIdle(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(refuses(left(0, 10, time.Second)))
+	if b.Idle(b.now) || !b.Idle(start.Add(time.Second)) {
+		t.Error("idle while the window is used up, or not after")
+	}
+	b.Add(1)
+	if b.Idle(start.Add(time.Second)) {
+		t.Error("idle with a request in flight")
+	}
+}
