@@ -86,12 +86,13 @@ var (
 		0, 1, -1, time.Millisecond, 999 * time.Millisecond, time.Second, 7 * time.Second, time.Minute, time.Hour,
 		monotime.Longest - 1, monotime.Longest, monotime.Longest + 1, math.MaxInt64, math.MinInt64, -math.MaxInt64, -time.Second,
 	}
-	counts = []int{0, 1, 2, 3, 5, 10, 100, 5000, -1, 1 << 50, math.MaxInt32, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MaxInt / 2, -7}
+	counts = []int{0, 1, 2, 3, 5, 10, 100, 5000, -1, 1 << 30, math.MaxInt32, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MaxInt / 2, -7}
 	rates  = []float64{0, 1, 0.5, 1e-300, 1e300, -1, math.Inf(1), math.NaN(), math.SmallestNonzeroFloat64, math.MaxInt32}
 	units  = []string{"", quota.Requests, "tokens", "points"}
 )
 
 func newChaos(t *testing.T, bytes []byte) *chaos {
+	t.Helper()
 	c := &chaos{t: t, bytes: bytes, now: 1}
 	c.clock.Start()
 	c.config = Config{

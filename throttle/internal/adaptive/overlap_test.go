@@ -22,6 +22,7 @@ func TestOverlap(t *testing.T) {
 		{"a contradiction later", []int{9, 8, 9, 9}, false},
 		{"one is made up for", []int{9, 8, 7, 6, 6}, true},
 		{"two are not", []int{9, 8, 7, 6, 6, 6}, false},
+		{"two are not, after many", []int{9, 8, 7, 6, 5, 4, 3, 3, 3}, false},
 		{"nothing remains for both", []int{0, 0}, true},
 	} {
 		var site Site

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // step is a statement in whole seconds.
@@ -31,6 +30,7 @@ func TestRefillDetected(t *testing.T) {
 		{"limit is not known", says(left(5, 0, 5*s)), []Answer{says(left(4, 0, 6*s))}, 0},
 		{"a part after the reset", refuses(left(0, 10, s)), []Answer{says(left(2, 10, s))}, 10 / 1.05},
 		{"all after the reset", refuses(left(0, 10, s)), []Answer{says(left(9, 10, s))}, 0},
+		{"all but what others took", refuses(left(0, 10, s)), []Answer{says(left(8, 10, s))}, 0},
 		{"refused", says(left(5, 10, 5*s)), []Answer{refuses(left(4, 10, 6*s))}, 0},
 	} {
 		b := newBucket(t, Config{})
@@ -145,7 +145,7 @@ func TestDoubt(t *testing.T) {
 // TestEarlyProbe: when one request may look before the reset, and why.
 func TestEarlyProbe(t *testing.T) {
 	const s = time.Second
-	at := func(d time.Duration) monotime.Time { return start.Add(d) }
+	at := start.Add
 	for _, test := range []struct {
 		name  string
 		limit int

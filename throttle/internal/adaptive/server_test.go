@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -201,8 +202,8 @@ func TestServedRateGrowthHalves(t *testing.T) {
 		if s.growth != want {
 			t.Errorf("episode %d: growth %v, want %v", i, s.growth, want)
 		}
-		if s.episodeCount > maxEpisodes {
-			t.Errorf("%d episodes", s.episodeCount)
+		if want := min(i+2, maxEpisodes); s.episodeCount != want {
+			t.Errorf("%d episodes, want %d", s.episodeCount, want)
 		}
 	}
 	if s.growth != minGrowth {
@@ -227,6 +228,35 @@ func TestServedRateIsCutInVain(t *testing.T) {
 		if lower := rates[i] < rates[i-1]; lower != (i <= maxUselessCuts) {
 			t.Errorf("episode %d: rate %v after %v", i, rates[i], rates[i-1])
 		}
+	}
+}
+
+// TestServedRateProven: between what was served while the pace rose and the pace that was refused
+// lies the new pace.
+func TestServedRateProven(t *testing.T) {
+	for _, test := range []struct{ rate, want float64 }{
+		{20, math.Sqrt(16*20) * paceShare}, // 20·exp(0.23) were refused: at most 1.25·16 counts
+		{10, 16 * paceShare},               // 10·exp(0.23) are less than 16
+	} {
+		s := servedRate{rate: test.rate, setAt: start, growth: maxGrowth, servedSince: provenServed, episodeCount: 1}
+		s.episodes[0] = episode{start: start, lastRefusal: start, servedFrom: start, served: 16}
+		if s.measure(start.Add(time.Second)); s.rate != test.want {
+			t.Errorf("rate %v after %v, want %v", s.rate, test.rate, test.want)
+		}
+	}
+}
+
+// TestServedRatePause: what a server serves while nobody asks for more is not measured.
+func TestServedRatePause(t *testing.T) {
+	b := newBucket(t, Config{})
+	refuseAtRate(b) // until 2 s
+	b.at(2*time.Second + askingPause).send()
+	if b.served.episodeCount != 2 {
+		t.Errorf("%d episodes after a short pause, want 2", b.served.episodeCount)
+	}
+	b.at(3*time.Second + 2*askingPause).send()
+	if s := b.served; s.episodeCount != 1 || s.measuredFrom != b.now || s.servedSince != 0 {
+		t.Errorf("after a pause: %+v", s)
 	}
 }
 
@@ -322,6 +352,20 @@ func TestOtherUsers(t *testing.T) {
 	}
 	if got := (&otherUsers{perOurToken: 1.5}).withOthers(4); got != 16 {
 		t.Errorf("4 of ours are used by the time that %d are, want 4 + 2·1.5·4 = 16", got)
+	}
+}
+
+// TestOtherUsersRestored: after a reset the estimate falls by half at most, and is kept until the
+// next.
+func TestOtherUsersRestored(t *testing.T) {
+	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
+	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
+	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+		t.Errorf("%+v", u)
+	}
+	o.probe, o.remaining = false, 0
+	if u.count(&o, 10, true); u.perOurToken != 2 {
+		t.Errorf("%v for each of ours, want 2: that is from a whole window", u.perOurToken)
 	}
 }
 

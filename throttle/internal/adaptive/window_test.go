@@ -195,11 +195,11 @@ func TestProbeHoldDoubles(t *testing.T) {
 	b := newBucket(t, Config{MaxHold: time.Second})
 	b.exchange(refuses(left(0, 0, 0)))
 	var at, last time.Duration
-	for _, want := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+	for _, want := range []int{100, 200, 400, 800, 1000, 1000} {
 		b.wantDue(last)
 		at += last
 		b.at(at).exchange(refuses(left(0, 0, 0)))
-		last = want * time.Millisecond
+		last = time.Duration(want) * time.Millisecond
 		b.wantDue(last)
 	}
 }
@@ -227,6 +227,35 @@ func TestSpend(t *testing.T) {
 		b.exchange(says(left(test.remaining, 100, reset)))
 		if got := b.dueAfter(0, 1); got != test.want {
 			t.Errorf("%s: due in %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestJudgeProbe: what the answer to a probe shows.
+func TestJudgeProbe(t *testing.T) {
+	known := reset{early: start, late: start, resolution: time.Second}
+	next := reset{early: start.Add(time.Minute), late: start.Add(time.Minute)}
+	for _, test := range []struct {
+		name    string
+		w       window
+		refused bool
+		whole   proof
+		down    bool
+		empty   bool
+		missed  int
+	}{
+		{"served", window{reset: known, missedProbes: 3}, false, untried, false, false, 0},
+		{"served on a guess", window{reset: known, guess: guessWholeSteps}, false, right, false, false, 0},
+		{"refused on a guess", window{reset: known, guess: guessWholeSteps}, true, wrong, false, false, 0},
+		{"came too early", window{reset: known, wholeSteps: right}, true, untried, true, false, 0},
+		{"the reset brought nothing", window{reset: next}, true, untried, false, true, 0},
+		{"again", window{reset: next, refill: refill{emptyReset: true}}, true, untried, false, true, 1},
+		{"no reason", window{}, true, untried, false, false, 1},
+	} {
+		w := test.w
+		w.judgeProbe(&outcome{sent: start, now: start, probe: true, refused: test.refused, lateBefore: start})
+		if w.wholeSteps != test.whole || w.reset.roundsDown != test.down || w.refill.emptyReset != test.empty || w.missedProbes != test.missed {
+			t.Errorf("%s: whole steps %v, rounds down %v, empty reset %v, %d missed", test.name, w.wholeSteps, w.reset.roundsDown, w.refill.emptyReset, w.missedProbes)
 		}
 	}
 }
