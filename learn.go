@@ -74,7 +74,10 @@ func (t *Transport) price(req *http.Request, tm *terms, resp *http.Response, sen
 	if t.Spent != nil {
 		spent = t.Spent(resp)
 	}
-	if _, known := spent[quota.Bytes]; known || !tm.counts {
+	if !tm.counts {
+		return spent, false
+	}
+	if _, known := spent[quota.Bytes]; known {
 		return spent, false
 	}
 	if spent = maps.Clone(spent); spent == nil {

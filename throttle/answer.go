@@ -150,10 +150,10 @@ func (a *Answer) spent() bool {
 // the ticket says.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand) (refused bool) {
 	taken := a.Refused || a.MayRefuse && l.server.MayRefuse()
-	e := l.server.Learn(now, t, adaptive.Answer{
+	e := l.server.Learn(now, t, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
 	})
-	if len(a.Statements) > 0 {
+	if len(a.Statements) > 0 && (l.Parent != nil || l.branch) {
 		l.meet()
 	}
 	if l.link != nil {
@@ -164,7 +164,9 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 			lim.Cool(now)
 		}
 	}
-	l.holdUntil(now.Add(e.Hold), now)
+	if e.Hold > 0 {
+		l.holdUntil(now.Add(e.Hold), now)
+	}
 	return taken
 }
 

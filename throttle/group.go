@@ -402,7 +402,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 // meet notes that the server of l may come to share windows with others of the tree.
 func (l *Limiter) meet() {
 	root := l.root()
-	if (l != root || root.branch) && l.server.Overlaps() && root.peers[l.server.ID()] == nil {
+	if l.server.Overlaps() && root.peers[l.server.ID()] == nil {
 		if root.peers == nil {
 			root.peers = map[adaptive.ID]*Limiter{}
 		}

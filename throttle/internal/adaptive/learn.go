@@ -8,23 +8,24 @@ import (
 )
 
 // Learn takes in what became of a request, and returns what that means for all requests of the
-// bucket. If this Server granted the request, End must have been called before.
+// bucket. If this Server granted the request, End must have been called before. What Learn takes the
+// answer for, it writes into a.
 //
 // The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their
 // windows (hear); count a refusal (refused); and compute for how long the bucket is held (hold).
-func (s *Server) Learn(now monotime.Time, t *Ticket, a Answer) (e Effect) {
+func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
-	s.hear(now, t, &a)
+	s.hear(now, t, a)
 	e.Refused = a.Refused
 	switch {
 	case a.Refused || a.HoldKnown:
-		e.PushedBack = s.refused(now, t, &a)
-		e.Hold = s.hold(now, &a)
+		e.PushedBack = s.refused(now, t, a)
+		e.Hold = s.hold(now, a)
 	case !a.Lost:
 		s.refusals = 0
 	}
