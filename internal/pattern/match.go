@@ -10,7 +10,7 @@ import (
 // Match is a pattern that a request matches. The zero Match is none.
 type Match[T any] struct {
 	Pattern string
-	Values  string // what its wildcards stand for, in their order, with a zero byte between each two
+	Values  string // of its wildcards, in their order, each as escape returns it; a zero byte between each two
 	Value   T
 }
 
@@ -59,10 +59,28 @@ func (s *Set[T]) matchTree(l *lookup[T], u *url.URL) {
 	above.Path, above.RawPath = unescaped(escaped[:end]), escaped[:end]
 	l.request.URL = &above
 	s.trees.ServeHTTP(l, &l.request)
-	if l.entry != nil && strings.HasSuffix(l.entry.pattern, "...}") {
-		l.values += unescaped(escaped[end:])
+	if l.entry != nil && l.entry.tail {
+		l.values += escape(unescaped(escaped[end:]), true)
 	}
 }
+
+// escape returns the value of a wildcard with the characters escaped that have a meaning in Match.Values and
+// in what Fill returns. Otherwise two lists of values could have the same text: "x\x00y" and "z" that of "x"
+// and "y\x00z". Only the value of a wildcard "{x...}", the last of its pattern, keeps its slashes.
+func escape(value string, slashes bool) string {
+	if !strings.ContainsAny(value, "%/{ \x00") {
+		return value
+	}
+	if slashes {
+		return escapeTail.Replace(value)
+	}
+	return escapeSegment.Replace(value)
+}
+
+var (
+	escapeTail    = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00")
+	escapeSegment = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00", "/", "%2F")
+)
 
 // unescaped returns what a part of an escaped path means.
 func unescaped(escaped string) string {
@@ -100,11 +118,11 @@ func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch len(e.names) {
 	case 0:
 	case 1:
-		l.values = req.PathValue(e.names[0])
+		l.values = escape(req.PathValue(e.names[0]), e.tail)
 	default:
 		values := make([]string, len(e.names))
 		for i, name := range e.names {
-			values[i] = req.PathValue(name)
+			values[i] = escape(req.PathValue(name), e.tail && i == len(values)-1)
 		}
 		l.values = strings.Join(values, "\x00")
 	}

@@ -54,6 +54,7 @@ func matched(t *testing.T, ps *Set[string], method, url string) string {
 }
 
 func TestMatch(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
 	ps := named(
 		t, "/", "h/", "GET m/", "h/{$}", "h/{x}/", "h/exact/path", "h/files/{file...}", "GET other/{a}/{b}", "h/users/{id}/posts/{post}",
 		"only/x/",
@@ -89,6 +90,13 @@ func TestMatch(t *testing.T) {
 		{"GET", "http://H/tree/", "h/{x}/ tree"},
 		{"GET", "https://h:8443/tree/", "h/{x}/ tree"},
 		{"GET", "http://H:80/x", "h/"},
+		{"GET", "http://h:/tree/", "h/{x}/ tree"},
+		{"GET", "http://user:pass@h/tree/", "h/{x}/ tree"},
+		{"GET", "http://h@elsewhere/tree/", "/"},
+		{"GET", "http:///tree/", "/"},
+		{"GET", "http://[::1]:81/tree/", "/"},
+		{"GET", "http://h/" + long + "/", "h/{x}/ " + long},
+		{"GET", "http://h/" + strings.Repeat("x/", 1<<15), "h/{x}/ x"},
 
 		// Paths that a ServeMux would redirect are those of what they mean.
 		{"GET", "http://h//tree//deep", "h/{x}/ tree"},
@@ -102,8 +110,12 @@ func TestMatch(t *testing.T) {
 
 		// What is escaped is a part of its segment.
 		{"GET", "http://h/a%2Fb", "h/"},
-		{"GET", "http://h/a%2Fb/", "h/{x}/ a/b"},
-		{"GET", "http://h/users/a%2Fb/posts/c%20d", "h/users/{id}/posts/{post} a/b c d"},
+		{"GET", "http://h/a%2Fb/", "h/{x}/ a%2Fb"},
+		{"GET", "http://h/users/a%2Fb/posts/c%20d", "h/users/{id}/posts/{post} a%2Fb c%20d"},
+		{"GET", "http://h/users/x%00y/posts/z", "h/users/{id}/posts/{post} x%00y z"},
+		{"GET", "http://h/users/x/posts/y%00z", "h/users/{id}/posts/{post} x y%00z"},
+		{"GET", "http://h/users/x%2500y/posts/%7Bid%7D", "h/users/{id}/posts/{post} x%2500y %7Bid}"},
+		{"GET", "http://h/files/a%2Fb/%2500/%00", "h/files/{file...} a/b/%2500/%00"},
 		{"GET", "http://h/%65xact/path", "h/exact/path"},
 		{"GET", "http://h/users/%2e%2e/posts/1", "h/users/{id}/posts/{post} .. 1"},
 		{"GET", "http://h/files/%C3%A9", "h/files/{file...} é"},
@@ -267,12 +279,12 @@ func plainly(pattern, method, host, escaped string) (rank, values string, ok boo
 		case want == "":
 			return rank + "2", strings.Join(stand, "\x00"), true
 		case strings.HasSuffix(name, "..."):
-			return rank + "2", strings.Join(append(stand, unescaped(strings.Join(segments[i:], "/"))), "\x00"), true
+			return rank + "2", strings.Join(append(stand, strings.ReplaceAll(unescaped(strings.Join(segments[i:], "/")), " ", "%20")), "\x00"), true
 		case name == "$" && segments[i] == "", !wild && unescaped(want) == unescaped(segments[i]):
 			rank += "0"
 		case wild && name != "$" && segments[i] != "":
 			rank += "1"
-			stand = append(stand, unescaped(segments[i]))
+			stand = append(stand, strings.NewReplacer("/", "%2F", " ", "%20").Replace(unescaped(segments[i])))
 		default:
 			return "", "", false
 		}

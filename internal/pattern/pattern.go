@@ -40,6 +40,8 @@ func Check(pattern string) error {
 		return errors.New(`want a pattern without a scheme, as "api.example.com/"`)
 	case strings.HasPrefix(pattern, " "), strings.HasPrefix(pattern, "\t"):
 		return errors.New("want a pattern without a blank before it")
+	case strings.Contains(pattern, "\x00"):
+		return errors.New(`want a pattern without a zero byte ("%00" is one that belongs to the path)`)
 	case method != strings.ToUpper(method):
 		return fmt.Errorf("want the method in upper case: %q", strings.ToUpper(method))
 	}

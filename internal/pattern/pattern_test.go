@@ -30,6 +30,7 @@ func TestCheck(t *testing.T) {
 		"api.example.com/p/http://x/":   "without a scheme",
 		" api.example.com/":             "without a blank before it",
 		"\tapi.example.com/":            "without a blank before it",
+		"api.example.com/a\x00b":        "without a zero byte",
 		"get api.example.com/":          `the method in upper case: "GET"`,
 		"Post api.example.com/":         `the method in upper case: "POST"`,
 		"api.example.com /x":            "the method in upper case",

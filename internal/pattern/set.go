@@ -51,9 +51,9 @@ func empty[T any]() *Set[T] {
 // add puts a value into a set that is being made.
 func (s *Set[T]) add(pattern string, value T) error {
 	host, alone := HostOnly(pattern)
-	e := &entry[T]{pattern, alone, wildcards(pattern), value}
+	e := &entry[T]{pattern, alone, strings.HasSuffix(pattern, "...}"), wildcards(pattern), value}
 	err := register(s.mux, pattern, e)
-	if err == nil && (strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "...}")) {
+	if err == nil && (strings.HasSuffix(pattern, "/") || e.tail) {
 		err = register(s.trees, pattern, e)
 	}
 	if err != nil {
@@ -97,6 +97,7 @@ func (s *Set[T]) OfHost(hostname string) T {
 type entry[T any] struct {
 	pattern string
 	alone   bool     // the pattern is a host and nothing else
+	tail    bool     // the pattern ends in "{x...}"
 	names   []string // of the wildcards
 	value   T
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gopacer/pacer/internal/pattern"
 )
@@ -63,7 +64,7 @@ func (b Bucket) Label() string {
 	label := b.Host
 	if b.Pattern != "" {
 		label = pattern.Fill(b.Pattern, b.Values)
-		if !strings.Contains(label, b.Host) {
+		if _, host, _ := pattern.Split(b.Pattern); host != b.Host {
 			label += " at " + b.Host
 		}
 	}
@@ -80,6 +81,9 @@ func (b Bucket) Shared() string {
 		sum := sha256.Sum256([]byte(b.Tenant))
 		b.Tenant = hex.EncodeToString(sum[:16])
 	}
+	if strings.HasSuffix(b.Pattern, "...}") {
+		b.Values += "{...}" // no other pattern filled in has this: "/{x...}" for "/a%2Fb" differs from "/{a}/{b}" for "/a/b"
+	}
 	return b.Label()
 }
 
@@ -87,11 +91,12 @@ func (b Bucket) Shared() string {
 func authority(u *url.URL) string {
 	host := u.Host
 	for i := range len(host) {
-		if c := host[i]; 'A' <= c && c <= 'Z' {
+		if c := host[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
 			host = strings.ToLower(host)
 			break
 		}
 	}
+	host = strings.TrimSuffix(host, ":") // a port may be empty: RFC 3986 section 3.2.3
 	switch u.Scheme {
 	case "https":
 		host = strings.TrimSuffix(host, ":443")

@@ -17,6 +17,14 @@ func TestHost(t *testing.T) {
 		"http://[FE80::1]:8080/":            "[fe80::1]:8080",
 		"https://user:pass@api.example.com": "api.example.com",
 		"unix:///socket":                    "",
+		"http:///path":                      "",
+		"http://api.example.com:/":          "api.example.com", // RFC 3986 section 6.2.3
+		"https://[::1]:":                    "[::1]",
+		"http://[fe80::1%25eth0]:80/":       "[fe80::1%eth0]",
+		"http://user:pass@[::1]:81/":        "[::1]:81",
+		"http://É.example":                  "é.example",
+		"http://api.example.com:080":        "api.example.com:080",
+		"https://api.example.com:4443":      "api.example.com:4443",
 	} {
 		u, err := url.Parse(text)
 		if err != nil {
@@ -43,7 +51,12 @@ func TestBucket(t *testing.T) {
 		{Bucket{Host: "a.example", Tenant: "me"}, "a.example", "a.example for me", "a.example for " + digest},
 		{Bucket{Host: "a.example", Pattern: "GET a.example/c/"}, "a.example", "GET a.example/c/", "GET a.example/c/"},
 		{Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7"}, "a.example", "/c/7 at a.example", "/c/7 at a.example"},
-		{Bucket{Host: "a.example", Pattern: "/{a}/{b...}", Values: "7\x008/9"}, "a.example", "/7/8/9 at a.example", "/7/8/9 at a.example"},
+		{Bucket{Host: "a.example", Pattern: "/{a}/{b...}", Values: "7\x008/9"}, "a.example", "/7/8/9 at a.example", "/7/8/9{...} at a.example"},
+		// A host in a value is not the host of the bucket.
+		{Bucket{Host: "h", Pattern: "/{id}", Values: "hh"}, "h", "/hh at h", "/hh at h"},
+		{Bucket{Host: "hh", Pattern: "/{id}", Values: "hh"}, "hh", "/hh at hh", "/hh at hh"},
+		{Bucket{Host: "h:81", Pattern: "GET h/{id}", Values: "7"}, "h", "GET h/7 at h:81", "GET h/7 at h:81"},
+		{Bucket{Host: "[::1]", Pattern: "[::1]/{id}", Values: "7"}, "::1", "[::1]/7", "[::1]/7"},
 		{
 			Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7", Tenant: "me"},
 			"a.example",
@@ -69,22 +82,37 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestKeysDiffer: what differs has different keys.
+// names are what a bucket is called: its keys, and the label by which processes share it.
+func names(b Bucket) (keys [2]string, shared string) {
+	keys[0] = Host(&url.URL{Scheme: "http", Host: b.Host}, b.Tenant)
+	if b.Pattern != "" {
+		keys[1] = Pattern(b.Pattern, b.Values)
+	}
+	return keys, b.Shared()
+}
+
+// Two different buckets have different keys and different shared labels.
 func TestKeysDiffer(t *testing.T) {
-	seen := map[[2]string]Bucket{}
-	for _, host := range []string{"a.example", "b.example", "a.example:81"} {
-		for _, tenant := range []string{"", "me", "a.example"} {
-			for _, pattern := range []string{"", "/{a}/{b}", "/{a}/"} {
-				for _, values := range []string{"", "7", "7\x008", "8\x007"} {
-					if pattern == "" && values != "" {
-						continue
+	seen, shared := map[[2]string]Bucket{}, map[string]Bucket{}
+	for _, host := range []string{"", "a.example", "b.example", "a.example:81", "[::1]", "[::1]:81"} {
+		for _, tenant := range []string{"", "me", "a.example", "\x00", "a\x00b", "\x00/{a}/\x007", " for me"} {
+			for pattern, values := range map[string][]string{
+				"":          {""},
+				"/{a}/{b}":  {"7\x007", "7\x008", "8\x007", "b.example\x00[::1]"},
+				"/{a}/":     {"7", "8", "a.example"},
+				"/{a...}":   {"", "7/7", "7/", "/"},
+				"/{a}/%2F/": {"7"},
+			} {
+				for _, v := range values {
+					b := Bucket{host, tenant, pattern, v}
+					keys, label := names(b)
+					if other, ok := seen[keys]; ok {
+						t.Errorf("%+v and %+v have the keys %q", b, other, keys)
 					}
-					b := Bucket{host, tenant, pattern, values}
-					key := [2]string{Host(&url.URL{Scheme: "http", Host: host}, tenant), Pattern(pattern, values)}
-					if other, ok := seen[key]; ok {
-						t.Errorf("%+v and %+v have the keys %q", b, other, key)
+					if other, ok := shared[label]; ok {
+						t.Errorf("%+v and %+v are shared as %q", b, other, label)
 					}
-					seen[key] = b
+					seen[keys], shared[label] = b, b
 				}
 			}
 		}
