@@ -29,13 +29,13 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if err := t.check(req); err != nil {
 		return nil, nil, err
 	}
-	c := callOf(req.Context())
+	c := infoOf(req.Context())
 	var tm terms
 	t.terms(req, c, &tm)
 	p := &payment{t: t}
-	paidFor := &called{call: tm.call, paid: p}
+	paidFor := &requestInfo{call: tm.call, payment: p}
 	if c != nil {
-		p.next, paidFor.above = c.paid, c.above
+		p.next, paidFor.above = c.payment, c.above
 	}
 	p.limiter = t.limiter(req)
 	if err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
@@ -43,7 +43,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 		return nil, nil, err
 	}
 	p.stop = context.AfterFunc(req.Context(), p.giveBack)
-	return req.WithContext(context.WithValue(req.Context(), callKey{}, paidFor)), p.cancel, nil
+	return req.WithContext(context.WithValue(req.Context(), infoKey{}, paidFor)), p.cancel, nil
 }
 
 // payment is what a request has been granted before it is sent.
@@ -68,10 +68,10 @@ func (p *payment) cancel() {
 	p.giveBack()
 }
 
-// paid reports whether the request was paid for, and makes g the grant then. What was paid for another
+// redeem reports whether the request was redeem for, and makes g the grant then. What was redeem for another
 // bucket, since the request is another one now, goes back.
-func (t *Transport) paid(req *http.Request, c *called, tm *terms, g *throttle.Grant) bool {
-	p := c.paid
+func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms, g *throttle.Grant) bool {
+	p := c.payment
 	for p != nil && p.t != t {
 		p = p.next
 	}
@@ -87,7 +87,7 @@ func (t *Transport) paid(req *http.Request, c *called, tm *terms, g *throttle.Gr
 		p.grant.Cancel()
 		return false
 	}
-	*g, tm.paid = p.grant, time.Now()
+	*g, tm.sentAt = p.grant, time.Now()
 	return true
 }
 
@@ -110,7 +110,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g
 		}
 	})
 	if !waiting.IsZero() {
-		tm.call.wait(time.Since(waiting))
+		tm.call.addWait(time.Since(waiting))
 	}
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // routes are what a Table amounts to.
 type routes struct {
 	*pattern.Set[quota.Quotas]
-	bytes bool // some quota is of bytes
+	hasBytes bool // some quota is of bytes
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies what it keeps.
@@ -24,15 +24,15 @@ func newRoutes(quotas Table) (*routes, error) {
 	rs := &routes{}
 	for p, qs := range quotas {
 		copied[p] = slices.Clone(qs)
-		rs.bytes = rs.bytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes })
+		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes })
 	}
 	var err error
 	rs.Set, err = copied.validate(false)
 	return rs, err
 }
 
-// of returns the quotas of a bucket.
-func (rs *routes) of(b route.Bucket) quota.Quotas {
+// quotasOf returns the quotas quotasOf a bucket.
+func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
 	if b.Pattern == "" {
 		return rs.OfHost(b.Hostname())
 	}
@@ -41,20 +41,20 @@ func (rs *routes) of(b route.Bucket) quota.Quotas {
 
 // bucket is what a Transport knows of a bucket beside its Limiter.
 type bucket struct {
-	budget backoff.Budget // retries of failures
-	told   atomic.Bool    // the latest answer spoke of limits, and so will the next
+	budget     backoff.Budget // retries of failures
+	limitsTold atomic.Bool    // the latest answer spoke of limits, and so will the next
 
-	spelled atomic.Pointer[recent] // as the latest request spelled its host
+	spelling atomic.Pointer[hostSpelling] // as the latest request spelled its host
 }
 
-// recent is the bucket of a host as requests spell it.
-type recent struct {
+// hostSpelling is the bucket of a host as requests spell it.
+type hostSpelling struct {
 	scheme, host string
 	limiter      *throttle.Limiter
 }
 
-// is reports whether a request is for that host, and the bucket is still good.
-func (r *recent) is(req *http.Request) bool {
+// matches reports whether a request matches for that host, and the bucket matches still good.
+func (r *hostSpelling) matches(req *http.Request) bool {
 	return r != nil && r.host == req.URL.Host && r.scheme == req.URL.Scheme && !r.limiter.Forgotten()
 }
 
@@ -65,7 +65,7 @@ func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }
 func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	rs := t.routes.Load()
 	if t.Key == nil && rs.HostsOnly() {
-		return t.ofHost(req)
+		return t.hostLimiter(req)
 	}
 	tenant := ""
 	if t.Key != nil {
@@ -78,19 +78,19 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	return t.buckets.Limiter(host)
 }
 
-// ofHost returns the Limiter of the request's host, which is often that of the request before.
-func (t *Transport) ofHost(req *http.Request) *throttle.Limiter {
-	if r := t.recent.Load(); r.is(req) {
+// hostLimiter returns the Limiter of the request's host, which is often that of the request before.
+func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
+	if r := t.lastHost.Load(); r.matches(req) {
 		return r.limiter
 	}
 	l := t.buckets.Limiter(route.Host(req.URL, ""))
 	b := bucketOf(l)
-	r := b.spelled.Load()
-	if !r.is(req) {
-		r = &recent{req.URL.Scheme, req.URL.Host, l}
-		b.spelled.Store(r)
+	r := b.spelling.Load()
+	if !r.matches(req) {
+		r = &hostSpelling{req.URL.Scheme, req.URL.Host, l}
+		b.spelling.Store(r)
 	}
-	t.recent.Store(r)
+	t.lastHost.Store(r)
 	return l
 }
 
@@ -98,7 +98,7 @@ func (t *Transport) ofHost(req *http.Request) *throttle.Limiter {
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Quotas: t.routes.Load().of(b), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.maxWait(), MaxQueue: t.MaxQueue, MaxHold: t.MaxHold, IdleAfter: t.IdleAfter,
 		Ageing: t.Ageing, Reserve: t.Reserve, Spend: t.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.BudgetRatio}},

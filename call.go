@@ -43,11 +43,11 @@ type sends struct {
 
 // WithCall returns a context with which a request belongs to c.
 func WithCall(ctx context.Context, c *Call) context.Context {
-	next := &called{call: c}
-	if last := callOf(ctx); last != nil {
-		next.paid, next.above = last.paid, last.above
+	next := &requestInfo{call: c}
+	if last := infoOf(ctx); last != nil {
+		next.payment, next.above = last.payment, last.above
 	}
-	return context.WithValue(ctx, callKey{}, next)
+	return context.WithValue(ctx, infoKey{}, next)
 }
 
 // Attempts returns how often a request was sent for the call.
@@ -79,8 +79,8 @@ func (c *Call) Settle(spent quota.Costs) {
 	}
 }
 
-// sent notes that t sends a request. It returns where the grant is from then on.
-func (c *Call) sent(t *Transport, g *throttle.Grant) *throttle.Grant {
+// addSend notes that t sends a request. It returns where the grant is from then on.
+func (c *Call) addSend(t *Transport, g *throttle.Grant) *throttle.Grant {
 	kept := new(throttle.Grant)
 	*kept = *g
 	c.mu.Lock()
@@ -96,8 +96,8 @@ func (c *Call) sent(t *Transport, g *throttle.Grant) *throttle.Grant {
 	return kept
 }
 
-// wait notes that a request waited.
-func (c *Call) wait(d time.Duration) {
+// addWait notes that a request waited.
+func (c *Call) addWait(d time.Duration) {
 	if c != nil {
 		c.mu.Lock()
 		c.waited += d
@@ -105,22 +105,22 @@ func (c *Call) wait(d time.Duration) {
 	}
 }
 
-type callKey struct{}
+type infoKey struct{}
 
-// called is what the context of a request knows.
-type called struct {
-	call  *Call      // nil if there is none
-	paid  *payment   // nil if nothing was paid
-	above *Transport // that retries; nil if none does
+// requestInfo is what the context of a request knows.
+type requestInfo struct {
+	call    *Call      // nil if there is none
+	payment *payment   // nil if nothing was paid
+	above   *Transport // that retries; nil if none does
 }
 
-func callOf(ctx context.Context) *called {
-	c, _ := ctx.Value(callKey{}).(*called)
+func infoOf(ctx context.Context) *requestInfo {
+	c, _ := ctx.Value(infoKey{}).(*requestInfo)
 	return c
 }
 
-// modeOf returns the mode that Modes has for the request.
-func (t *Transport) modeOf(req *http.Request) Mode {
+// modeByPattern returns the mode that Modes has for the request.
+func (t *Transport) modeByPattern(req *http.Request) Mode {
 	mode := t.modes.OfHost(pattern.Hostname(req.URL))
 	if m := t.modes.Match(req); m.Pattern != "" {
 		mode = m.Value
@@ -133,28 +133,28 @@ func (t *Transport) modeOf(req *http.Request) Mode {
 
 // terms are those on which a request goes.
 type terms struct {
-	call   *Call
-	mode   Mode
-	claim  throttle.Claim
-	counts bool      // the bytes of its bodies
-	nested bool      // a Transport above retries
-	paid   time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
+	call        *Call
+	mode        Mode
+	claim       throttle.Claim
+	countsBytes bool      // the bytes of its bodies
+	nested      bool      // a Transport above retries
+	sentAt      time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
 }
 
-// began is when the request was sent for the first time: when it was granted, if it was not paid for
+// firstSent is when the request was sent for the first time: when it was granted, if it was not paid for
 // before.
-func (tm *terms) began(g *throttle.Grant) time.Time {
-	if tm.paid.IsZero() {
+func (tm *terms) firstSent(g *throttle.Grant) time.Time {
+	if tm.sentAt.IsZero() {
 		return g.Time()
 	}
-	return tm.paid
+	return tm.sentAt
 }
 
 // terms fills in those of a request: what its Call says, and else the Transport.
-func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
+func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	tm.mode = t.Mode
 	if t.modes != nil {
-		tm.mode = t.modeOf(req)
+		tm.mode = t.modeByPattern(req)
 	}
 	tm.claim.Cancel = req.Cancel //nolint:staticcheck // old callers still use it, and http.Client does
 	if t.Cost != nil {
@@ -166,11 +166,11 @@ func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
 	if c != nil {
 		tm.nested = c.above != nil
 		if c.call != nil {
-			tm.obey(c.call)
+			tm.applyCall(c.call)
 		}
 	}
-	if t.routes.Load().bytes {
-		tm.countBytes(req)
+	if t.routes.Load().hasBytes {
+		tm.costBytes(req)
 	}
 	if tm.mode == 0 {
 		tm.mode = Wait
@@ -179,8 +179,8 @@ func (t *Transport) terms(req *http.Request, c *called, tm *terms) {
 	tm.claim.Class = throttle.Class{Verb: req.Method, Path: req.URL.Path}
 }
 
-// obey takes over what the call says.
-func (tm *terms) obey(call *Call) {
+// applyCall takes over what the call says.
+func (tm *terms) applyCall(call *Call) {
 	tm.call = call
 	if call.Mode != 0 {
 		tm.mode = call.Mode
@@ -199,9 +199,9 @@ func (tm *terms) obey(call *Call) {
 	}
 }
 
-// countBytes has the bytes of request and response count, unless somebody knows better.
+// costBytes has the bytes of request and response count, unless somebody knows better.
 // Before it is sent, the length of the request's body is known at most.
-func (tm *terms) countBytes(req *http.Request) {
+func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
 	}
@@ -210,5 +210,5 @@ func (tm *terms) countBytes(req *http.Request) {
 		costs = quota.Costs{}
 	}
 	costs[quota.Bytes] = int(max(req.ContentLength, 0))
-	tm.claim.Costs, tm.counts = costs, true
+	tm.claim.Costs, tm.countsBytes = costs, true
 }

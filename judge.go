@@ -29,7 +29,7 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 	switch {
 	case t.CheckRetry == nil:
 		v.Kind = verdict.Answered(req.Context(), resp, hint, refusal, verdict.Idempotent(req))
-	case !verdict.LastWord(hint) && t.asked(req, resp, nil):
+	case !verdict.LastWord(hint) && t.askCheckRetry(req, resp, nil):
 		v.Kind = verdict.Checked(req.Context(), resp, hint, refusal, verdict.Idempotent(req))
 	}
 	if !body.Replayable(req) {
@@ -42,16 +42,16 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
 	safe := verdict.Idempotent(req) || verdict.NeverSent(err)
 	switch {
-	case tm.mode == Observe || !safe || hopeless(err) || gone(req):
-	case t.CheckRetry == nil && verdict.Permanent(err), t.CheckRetry != nil && !t.asked(req, nil, err), !body.Replayable(req):
+	case tm.mode == Observe || !safe || hopeless(err) || callerGone(req):
+	case t.CheckRetry == nil && verdict.Permanent(err), t.CheckRetry != nil && !t.askCheckRetry(req, nil, err), !body.Replayable(req):
 	default:
 		return verdict.Verdict{Kind: verdict.Failed}
 	}
 	return verdict.Verdict{}
 }
 
-// gone reports whether the caller has given up.
-func gone(req *http.Request) bool {
+// callerGone reports whether the caller has given up.
+func callerGone(req *http.Request) bool {
 	select {
 	case <-req.Cancel: //nolint:staticcheck // old callers still use it, and http.Client does
 		return true
@@ -94,11 +94,11 @@ type retryableBackoff struct {
 }
 
 // Delay implements backoff.Backoff where there is no answer.
-func (r retryableBackoff) Delay(n int, _ time.Duration) time.Duration { return r.after(n, nil) }
+func (r retryableBackoff) Delay(n int, _ time.Duration) time.Duration { return r.delayAfter(n, nil) }
 
-// after returns the delay before retry n after an answer, nil if there was none. They
+// delayAfter returns the delay before retry n delayAfter an answer, nil if there was none. They
 // count from zero.
-func (r retryableBackoff) after(n int, resp *http.Response) time.Duration {
+func (r retryableBackoff) delayAfter(n int, resp *http.Response) time.Duration {
 	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
 }
 
@@ -123,7 +123,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		safe := idempotentError(ctx, err) || verdict.NeverSent(err)
+		safe := idempotentByError(ctx, err) || verdict.NeverSent(err)
 		return safe && !hopeless(err) && !verdict.Permanent(err), nil
 	case resp == nil:
 		return false, nil
@@ -160,9 +160,9 @@ func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *htt
 // requestKey is the key under which the context that CheckRetry is given has the request.
 type requestKey struct{}
 
-// idempotentError is verdict.Idempotent for the request that ended with an error. If the context
+// idempotentByError is verdict.Idempotent for the request that ended with an error. If the context
 // does not have it, the error has its method.
-func idempotentError(ctx context.Context, err error) bool {
+func idempotentByError(ctx context.Context, err error) bool {
 	if req, ok := ctx.Value(requestKey{}).(*http.Request); ok {
 		return verdict.Idempotent(req)
 	}
@@ -170,9 +170,9 @@ func idempotentError(ctx context.Context, err error) bool {
 	return errors.As(err, &sent) && sent.Op != "" && verdict.IdempotentMethod(strings.ToUpper(sent.Op))
 }
 
-// asked asks CheckRetry. It is given errors as http.Client would, in a url.Error, since
+// askCheckRetry asks CheckRetry. It is given errors as http.Client would, in a url.Error, since
 // the policies of go-retryablehttp misjudge others. An error of its own means no.
-func (t *Transport) asked(req *http.Request, resp *http.Response, err error) bool {
+func (t *Transport) askCheckRetry(req *http.Request, resp *http.Response, err error) bool {
 	ctx := context.WithValue(req.Context(), requestKey{}, req)
 	if err != nil {
 		op := "Get"

@@ -20,15 +20,15 @@ import (
 // is granted by the day or longer, or for money: until one request looks again.
 const spentHold = time.Hour
 
-// silent reports whether an answer says nothing of limits and costs, and nothing is to be found out
+// saysNothing reports whether an answer says nothing of limits and costs, and nothing is to be found out
 // by a closer look.
-func (t *Transport) silent(tm *terms, g *throttle.Grant, resp *http.Response) bool {
-	return resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.counts &&
-		!bucketOf(g.Limiter()).told.Load() && !t.Headers.Tells(resp.Header)
+func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
+	return resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
+		!bucketOf(g.Limiter()).limitsTold.Load() && !t.Headers.Tells(resp.Header)
 }
 
-// lose ends the grant of a request to which no answer came.
-func (t *Transport) lose(g *throttle.Grant, err error) {
+// endUnanswered ends the grant of a request to which no answer came.
+func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 	if verdict.NeverSent(err) {
 		g.Cancel() // nothing reached the server, so nothing was used up
 	} else {
@@ -39,11 +39,11 @@ func (t *Transport) lose(g *throttle.Grant, err error) {
 // read appends to limits what an answer says of them, in its headers and in its body, and returns when to
 // come again.
 func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
-	at := tm.began(g)
+	at := tm.firstSent(g)
 	limits, hint := t.Headers.Append(limits, resp.Header, at)
 	b := bucketOf(g.Limiter())
-	if told := len(limits) > 0; b.told.Load() != told {
-		b.told.Store(told)
+	if told := len(limits) > 0; b.limitsTold.Load() != told {
+		b.limitsTold.Store(told)
 	}
 	if t.Bodies == nil || !t.Bodies(resp) || !body.Has(req, resp) || !headers.BodyTells(resp.Header) {
 		return limits, hint
@@ -54,9 +54,9 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	return facts.Limits, facts.Retry
 }
 
-// refusal notes in a, which has the Statements of the answer, whether that refuses the request, and for how
+// noteRefusal notes in a, which has the Statements of the answer, whether that refuses the request, and for how
 // long then.
-func refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
+func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && anySpent(a.Statements)):
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
@@ -68,13 +68,13 @@ func refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	}
 }
 
-// price returns what the request has cost, as far as it is known now, and whether its bytes are to tell when
+// costOf returns what the request has cost, as far as it is known now, and whether its bytes are to tell when
 // the answer was read.
-func (t *Transport) price(req *http.Request, tm *terms, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
+func (t *Transport) costOf(req *http.Request, tm *terms, resp *http.Response, sent *atomic.Int64) (spent quota.Costs, unsettled bool) {
 	if t.Spent != nil {
 		spent = t.Spent(resp)
 	}
-	if !tm.counts {
+	if !tm.countsBytes {
 		return spent, false
 	}
 	if _, known := spent[quota.Bytes]; known {
@@ -137,7 +137,7 @@ func statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 			continue
 		}
 		s := quota.Statement{
-			Name: l.Name, Bucket: l.Bucket, Unit: unit(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
+			Name: l.Name, Bucket: l.Bucket, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
 			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
 			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
 		}
@@ -153,8 +153,8 @@ func statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 	return to
 }
 
-// unit returns the name of a unit as users write it.
-func unit(name string) string {
+// unitName returns the name of a unitName as users write it.
+func unitName(name string) string {
 	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
 		return quota.Bytes
 	}

@@ -37,7 +37,7 @@ func TestNests(t *testing.T) {
 		"a client":          {struct{ wrapper }{wrapper{"a", inner}}, true},
 		"a function":        {lab.RoundTripper(inner.RoundTrip), false},
 	} {
-		if got := nests(test.base); got != test.want {
+		if got := hasTransportBelow(test.base); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -48,10 +48,10 @@ func TestNestsBelowTheirRoundTripper(t *testing.T) {
 	inner := &Transport{}
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{Transport: inner}
-	if !nests(c.StandardClient().Transport) {
+	if !hasTransportBelow(c.StandardClient().Transport) {
 		t.Error("not found")
 	}
-	if nests(retryablehttp.NewClient().StandardClient().Transport) {
+	if hasTransportBelow(retryablehttp.NewClient().StandardClient().Transport) {
 		t.Error("found where there is none")
 	}
 }

@@ -17,13 +17,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	called := callOf(req.Context())
+	called := infoOf(req.Context())
 	var tm terms
 	t.terms(req, called, &tm)
-	if !t.alters() || tm.mode == Observe {
+	if !t.altersRequests() || tm.mode == Observe {
 		return t.roundTrip(req, called, &tm)
 	}
-	out, made := t.altered(req)
+	out, made := t.alter(req)
 	resp, err := t.roundTrip(out, called, &tm)
 	if made != nil {
 		made.Finish()
@@ -36,10 +36,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // roundTrip is RoundTrip for a request whose terms are known: it waits for its turn, is sent, and, if the
 // answer is not final, sent again.
-func (t *Transport) roundTrip(req *http.Request, called *called, tm *terms) (*http.Response, error) {
+func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms) (*http.Response, error) {
 	ctx := req.Context()
 	var g throttle.Grant
-	if called == nil || !t.paid(req, called, tm, &g) {
+	if called == nil || !t.redeem(req, called, tm, &g) {
 		if err := t.acquire(ctx, req, tm, &g, nil); err != nil {
 			return t.notSent(req, tm, err)
 		}
@@ -48,7 +48,7 @@ func (t *Transport) roundTrip(req *http.Request, called *called, tm *terms) (*ht
 	if v.Kind == verdict.Final {
 		return resp, err
 	}
-	x := exchange{t: t, req: req, terms: *tm, last: g, first: tm.began(&g), resp: resp, err: err}
+	x := exchange{t: t, req: req, terms: *tm, lastGrant: g, firstSent: tm.firstSent(&g), resp: resp, err: err}
 	if tm.nested {
 		return x.giveUp(ctx, ErrNested)
 	}
@@ -59,21 +59,21 @@ func (t *Transport) roundTrip(req *http.Request, called *called, tm *terms) (*ht
 // learns from it.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (*http.Response, verdict.Verdict, error) {
 	if tm.call != nil {
-		g = tm.call.sent(t, g)
+		g = tm.call.addSend(t, g)
 	}
 	var sent *atomic.Int64 // bytes of the body; nil if they are known, or do not matter
-	if t.marks || tm.counts {
-		next, sent = t.outgoing(req, next, tm)
+	if t.marksRequests || tm.countsBytes {
+		next, sent = t.prepareSend(req, next, tm)
 	}
 	resp, err := t.send(next, tm, g)
 	if err != nil {
-		t.lose(g, err)
+		t.endUnanswered(g, err)
 		return nil, t.judgeError(req, tm, err), err
 	}
 	if resp.Request != req {
 		resp.Request = req
 	}
-	if !t.silent(tm, g, resp) {
+	if !t.saysNothing(tm, g, resp) {
 		return resp, t.learn(req, tm, g, resp, sent), nil
 	}
 	if g.Done(throttle.Answer{Reading: body.Has(req, resp)}).Open {
@@ -90,8 +90,8 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	var buf [2]quota.Statement
 	limits, hint := t.read(req, tm, g, resp, few[:0])
 	a := throttle.Answer{Statements: statements(buf[:0], limits), Bucket: bucketName(limits), Reading: body.Has(req, resp)}
-	refusal(&a, resp, hint)
-	a.Spent, a.Unsettled = t.price(req, tm, resp, sent)
+	noteRefusal(&a, resp, hint)
+	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	o := g.Done(a)
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && verdict.Idempotent(req), hint)

@@ -14,13 +14,13 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// outgoing returns what is sent in place of next, which is req or a copy of it: a request that says that
+// prepareSend returns what is sent in place of next, which is req or a copy of it: a request that says that
 // t retries, if a Transport below listens, and whose body is counted, if that is of use.
-func (t *Transport) outgoing(req, next *http.Request, tm *terms) (out *http.Request, sent *atomic.Int64) {
-	if t.marks && tm.mode != Observe {
-		next = t.marked(next)
+func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.Request, sent *atomic.Int64) {
+	if t.marksRequests && tm.mode != Observe {
+		next = t.mark(next)
 	}
-	if tm.counts && req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody { // 0 means that it is not known, too
+	if tm.countsBytes && req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody { // 0 means that it is not known, too
 		sent = new(atomic.Int64)
 		next = next.WithContext(next.Context())
 		next.Body = body.Count(next.Body, sent)
@@ -42,15 +42,15 @@ func (t *Transport) send(req *http.Request, tm *terms, g *throttle.Grant) (*http
 	if t.AttemptTimeout > 0 && tm.mode != Observe {
 		resp, err = sendWithin(t.AttemptTimeout, t.base(), req)
 	} else {
-		resp, err = send(t.base(), req)
+		resp, err = checkedRoundTrip(t.base(), req)
 	}
 	came = true
 	return resp, err
 }
 
-// send hands the request to base and holds base to the contract: an answer with a
+// checkedRoundTrip hands the request to base and holds base to the contract: an answer with a
 // body or an error, not both, not neither.
-func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+func checkedRoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
 	switch {
 	case err != nil && resp != nil:
@@ -81,7 +81,7 @@ func (t *Transport) fallback(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
 	}
-	return send(t.Fallback, req)
+	return checkedRoundTrip(t.Fallback, req)
 }
 
 func closeBody(req *http.Request) {
@@ -114,7 +114,7 @@ func sendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	ctx, cancel := context.WithCancelCause(req.Context())
 	late := attemptTimeoutError(d)
 	timer := time.AfterFunc(d, func() { cancel(late) })
-	resp, err := send(base, req.WithContext(ctx))
+	resp, err := checkedRoundTrip(base, req.WithContext(ctx))
 	if !timer.Stop() {
 		cancel(late) // it is about to
 	}
@@ -152,13 +152,13 @@ func RandomKey(*http.Request) string {
 // Transport.BufferBody; see Trace.GaveUp.
 var ErrBodyTooLong = errors.New("pacer: the body is longer than BufferBody")
 
-// alters reports whether requests are sent as copies that differ from the caller's.
-func (t *Transport) alters() bool { return t.IdempotencyKey != nil || t.BufferBody > 0 }
+// altersRequests reports whether requests are sent as copies that differ from the caller's.
+func (t *Transport) altersRequests() bool { return t.IdempotencyKey != nil || t.BufferBody > 0 }
 
-// altered returns the request that is sent in place of the caller's: with a key, which
+// alter returns the request that is sent in place of the caller's: with a key, which
 // all attempts have in common, and with a body that can be sent again. That body, if t has
 // made it, is to be finished when the request is.
-func (t *Transport) altered(req *http.Request) (out *http.Request, made *body.Replay) {
+func (t *Transport) alter(req *http.Request) (out *http.Request, made *body.Replay) {
 	out = req
 	if t.IdempotencyKey != nil && !verdict.Idempotent(req) {
 		if key := t.IdempotencyKey(req); key != "" {
@@ -183,11 +183,11 @@ func (t *Transport) altered(req *http.Request) (out *http.Request, made *body.Re
 // nine times. See Trace.GaveUp.
 var ErrNested = errors.New("pacer: another Transport above this one retries")
 
-// marked returns the request with which a Transport below learns that t retries.
-func (t *Transport) marked(req *http.Request) *http.Request {
-	mark := &called{above: t}
-	if c := callOf(req.Context()); c != nil {
-		mark.call, mark.paid = c.call, c.paid
+// mark returns the request with which a Transport below learns that t retries.
+func (t *Transport) mark(req *http.Request) *http.Request {
+	mark := &requestInfo{above: t}
+	if c := infoOf(req.Context()); c != nil {
+		mark.call, mark.payment = c.call, c.payment
 	}
-	return req.WithContext(context.WithValue(req.Context(), callKey{}, mark))
+	return req.WithContext(context.WithValue(req.Context(), infoKey{}, mark))
 }

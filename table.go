@@ -64,7 +64,7 @@ func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 			bad(mistake)
 		}
 		if pointless {
-			t.pointless(p, bad)
+			t.reportPointless(p, bad)
 		}
 		if mistake == nil && !quotas.Reachable(p) {
 			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
@@ -73,9 +73,9 @@ func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 	return quotas, errors.Join(all...)
 }
 
-// pointless tells which limits under pattern p never bind.
-func (t Table) pointless(p string, tell func(error)) {
-	host, above := t.above(p)
+// reportPointless tells which limits under pattern p never bind.
+func (t Table) reportPointless(p string, tell func(error)) {
+	host, above := t.hostQuotas(p)
 	for _, limit := range t[p].Pointless(above...) {
 		never, by := quota.Quotas{limit.Quota}, quota.Quotas{limit.By}.String()
 		if limit.Above {
@@ -85,9 +85,9 @@ func (t Table) pointless(p string, tell func(error)) {
 	}
 }
 
-// above returns the pattern, and the quotas, of the host on which whatever matches pattern p
+// hostQuotas returns the pattern, and the quotas, of the host on which whatever matches pattern p
 // draws as well. There are none for a pattern of many hosts.
-func (t Table) above(p string) (string, quota.Quotas) {
+func (t Table) hostQuotas(p string) (string, quota.Quotas) {
 	_, host, path := pattern.Split(p)
 	if _, ok := pattern.HostOnly(p); ok || host == "" || path == "" {
 		return "", nil
@@ -128,7 +128,7 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 			errs = append(errs, fmt.Errorf("pacer: Quotas[%q]: there twice", p))
 			continue
 		}
-		errs = append(errs, read.read(p, value))
+		errs = append(errs, read.parse(p, value))
 	}
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("pacer: Quotas: %w", err)
@@ -150,7 +150,7 @@ func (t *Table) UnmarshalYAML(unmarshal func(any) error) error {
 	read := Table{}
 	var errs []error
 	for _, p := range slices.Sorted(maps.Keys(values)) {
-		errs = append(errs, read.read(p, values[p]))
+		errs = append(errs, read.parse(p, values[p]))
 	}
 	return t.replace(read, errs)
 }
@@ -164,8 +164,8 @@ func (t *Table) replace(read Table, errs []error) error {
 	return nil
 }
 
-// read parses the quotas of pattern p: a text, or an array of texts.
-func (t Table) read(p string, value any) error {
+// parse parses the quotas of pattern p: a text, or an array of texts.
+func (t Table) parse(p string, value any) error {
 	t[p] = nil
 	texts, array := value.([]any)
 	if !array {

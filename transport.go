@@ -253,13 +253,13 @@ type Transport struct {
 	// Tests set it to be exact.
 	Rand func() float64
 
-	once    sync.Once
-	invalid error
-	routes  atomic.Pointer[routes]
-	buckets throttle.Group
-	recent  atomic.Pointer[recent] // only of hosts, where there is no Key
-	modes   *pattern.Set[Mode]
-	marks   bool // requests say that t retries
+	once          sync.Once
+	invalid       error
+	routes        atomic.Pointer[routes]
+	buckets       throttle.Group
+	lastHost      atomic.Pointer[hostSpelling] // only of hosts, where there is no Key
+	modes         *pattern.Set[Mode]
+	marksRequests bool // requests say that t retries
 }
 
 // Validate reports what is wrong with the configuration: which field or pattern,
@@ -306,7 +306,7 @@ func (t *Transport) init() error {
 		}
 		t.modes = modes
 	}
-	t.marks = nests(t.Base) && (t.maxAttempts() > 1 || t.maxRefusals() > 0)
+	t.marksRequests = hasTransportBelow(t.Base) && (t.maxAttempts() > 1 || t.maxRefusals() > 0)
 	rs, err := newRoutes(t.Quotas)
 	t.routes.Store(rs)
 	t.buckets.New = t.newLimiter
@@ -411,12 +411,14 @@ func validName(name string) bool {
 	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// nests reports whether a Transport stands below a RoundTripper, so that requests have to
+// hasTransportBelow reports whether a Transport stands below a RoundTripper, so that requests have to
 // say who retries them. It looks at the fields of those that wrap others, and does
 // not see what a function has closed over.
-func nests(base http.RoundTripper) bool { return base != nil && wraps(reflect.ValueOf(base), 16) }
+func hasTransportBelow(base http.RoundTripper) bool {
+	return base != nil && reachesTransport(reflect.ValueOf(base), 16)
+}
 
-func wraps(v reflect.Value, depth int) bool {
+func reachesTransport(v reflect.Value, depth int) bool {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -426,13 +428,13 @@ func wraps(v reflect.Value, depth int) bool {
 	case v.Type() == transportType:
 		return !v.IsNil()
 	case v.Kind() == reflect.Pointer:
-		return wraps(v.Elem(), depth-1)
+		return reachesTransport(v.Elem(), depth-1)
 	case v.Kind() != reflect.Struct:
 		return false
 	}
 	for i := range v.NumField() {
 		f := v.Field(i)
-		if (f.Type().Implements(roundTripperType) || f.Type() == clientType || f.Type() == retryableType) && wraps(f, depth-1) {
+		if (f.Type().Implements(roundTripperType) || f.Type() == clientType || f.Type() == retryableType) && reachesTransport(f, depth-1) {
 			return true
 		}
 	}

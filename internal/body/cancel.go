@@ -8,7 +8,7 @@ import (
 // CancelAtEnd returns a body that calls cancel(nil) when it has ended: when it was read to its end, has
 // failed or was closed. It can be written to if b can.
 func CancelAtEnd(b io.ReadCloser, cancel context.CancelCauseFunc) io.ReadCloser {
-	return writable(canceling{b, cancel}, b)
+	return keepWriter(canceling{b, cancel}, b)
 }
 
 // canceling is a body whose end is the end of a context.

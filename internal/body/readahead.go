@@ -15,9 +15,9 @@ const aheadLimit = 64 << 10
 // Peek reads up to n bytes of a body. It returns them, and a body that hands on all of b as it comes,
 // these bytes included. A body that trickles is not waited for: no Read begins after 100 ms.
 func Peek(b io.ReadCloser, n int) (begin []byte, whole io.ReadCloser) {
-	p := &begun{rest: b}
-	p.read(n, drainTime)
-	return p.begin, p
+	p := &partlyRead{rest: b}
+	p.readBeginning(n, drainTime)
+	return p.beginning, p
 }
 
 // ReadAhead reads up to 64 KiB of a body in a goroutine, and returns a body that hands on all of b. It is
@@ -25,59 +25,59 @@ func Peek(b io.ReadCloser, n int) (begin []byte, whole io.ReadCloser) {
 // meanwhile: the request may wait in line for another request of ours, and that one for the connection.
 // What is longer is not read ahead from there on. A body that ReadAhead has returned, it returns as it is.
 func ReadAhead(b io.ReadCloser) io.ReadCloser {
-	if _, ok := b.(*ahead); ok {
+	if _, ok := b.(*readingAhead); ok {
 		return b
 	}
-	a := &ahead{begun{rest: b}, make(chan struct{})}
+	a := &readingAhead{partlyRead{rest: b}, make(chan struct{})}
 	go func() { // which ends when the body does, or is closed
 		defer close(a.done)
-		a.read(aheadLimit, math.MaxInt64)
+		a.readBeginning(aheadLimit, math.MaxInt64)
 	}()
 	return a
 }
 
-// ahead is a body that is being read ahead.
-type ahead struct {
-	begun
+// readingAhead is a body that is being read readingAhead.
+type readingAhead struct {
+	partlyRead
 	done chan struct{} // closed when as much was read as will be
 }
 
 // Read implements io.Reader.
-func (b *ahead) Read(p []byte) (int, error) {
+func (b *readingAhead) Read(p []byte) (int, error) {
 	<-b.done
-	return b.begun.Read(p)
+	return b.partlyRead.Read(p)
 }
 
-// begun is a body of which the beginning was read.
-type begun struct {
-	begin []byte
-	err   error // with which that ended; nil if more may follow
-	rest  io.ReadCloser
+// partlyRead is a body of which the beginning was read.
+type partlyRead struct {
+	beginning []byte
+	err       error // with which that ended; nil if more may follow
+	rest      io.ReadCloser
 
 	closed atomic.Bool // perhaps by one goroutine while another reads, as net/http's bodies allow
 }
 
-// read reads up to n bytes. It does not begin another Read after d.
-func (b *begun) read(n int, d time.Duration) {
-	b.begin = make([]byte, 0, 512)
-	for start := time.Now(); len(b.begin) < n && b.err == nil && time.Since(start) < d; {
-		if len(b.begin) == cap(b.begin) {
-			b.begin = append(b.begin, 0)[:len(b.begin)]
+// readBeginning reads up to n bytes. It does not begin another Read after d.
+func (b *partlyRead) readBeginning(n int, d time.Duration) {
+	b.beginning = make([]byte, 0, 512)
+	for start := time.Now(); len(b.beginning) < n && b.err == nil && time.Since(start) < d; {
+		if len(b.beginning) == cap(b.beginning) {
+			b.beginning = append(b.beginning, 0)[:len(b.beginning)]
 		}
 		var m int
-		m, b.err = b.rest.Read(b.begin[len(b.begin):min(cap(b.begin), n)])
-		b.begin = b.begin[:len(b.begin)+m]
+		m, b.err = b.rest.Read(b.beginning[len(b.beginning):min(cap(b.beginning), n)])
+		b.beginning = b.beginning[:len(b.beginning)+m]
 	}
 }
 
 // Read implements io.Reader.
-func (b *begun) Read(p []byte) (n int, err error) {
+func (b *partlyRead) Read(p []byte) (n int, err error) {
 	if b.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	if len(b.begin) > 0 {
-		n = copy(p, b.begin)
-		b.begin = b.begin[n:]
+	if len(b.beginning) > 0 {
+		n = copy(p, b.beginning)
+		b.beginning = b.beginning[n:]
 		return n, nil
 	}
 	if b.err != nil {
@@ -87,7 +87,7 @@ func (b *begun) Read(p []byte) (n int, err error) {
 }
 
 // Close implements io.Closer.
-func (b *begun) Close() error {
+func (b *partlyRead) Close() error {
 	b.closed.Store(true)
 	return b.rest.Close()
 }

@@ -32,13 +32,13 @@ type Replay struct {
 
 	reading chan struct{} // has room for the one who reads the source; waiting for it is durably blocking in synctest
 
-	mu      sync.Mutex // protects the fields below; nobody reads the source with it held
-	kept    []byte
-	err     error         // with which the source ended
-	current *replayReader // of the latest attempt
-	over    bool          // more was read than may be kept; only the reader that read it goes on
-	done    bool          // there will be no other attempt
-	closed  bool          // the source
+	mu           sync.Mutex // protects the fields below; nobody reads the source with it held
+	kept         []byte
+	sourceErr    error         // with which the source ended
+	current      *replayReader // of the latest attempt
+	overLimit    bool          // more was read than may be kept; only the reader that read it goes on
+	sourceClosed bool          // there will be no other attempt
+	closed       bool          // the source
 }
 
 // NewReplay returns a Replay of source, of which it keeps up to limit bytes. If source is longer, Open
@@ -71,24 +71,24 @@ func (b *Replay) lost() error {
 // lostLocked is lost for those who hold mu.
 func (b *Replay) lostLocked() error {
 	switch {
-	case b.over:
+	case b.overLimit:
 		return b.tooLong
-	case b.err != nil && b.err != io.EOF: //nolint:errorlint // io.Reader returns io.EOF itself
-		return b.err
+	case b.sourceErr != nil && b.sourceErr != io.EOF: //nolint:errorlint // io.Reader returns io.EOF itself
+		return b.sourceErr
 	}
 	return nil
 }
 
-// keep notes what r has read. What a reader that was closed meanwhile has read is kept
+// record notes what r has read. What a reader that was closed meanwhile has read is kept
 // in any case, for the next one.
-func (b *Replay) keep(r *replayReader, p []byte, err error) {
+func (b *Replay) record(r *replayReader, p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = err
+	b.sourceErr = err
 	switch {
-	case b.over:
+	case b.overLimit:
 	case int64(len(b.kept)+len(p)) > b.limit && !r.closed:
-		b.over, b.kept = true, nil
+		b.overLimit, b.kept = true, nil
 	default:
 		b.kept = append(b.kept, p...)
 	}
@@ -99,13 +99,13 @@ func (b *Replay) keep(r *replayReader, p []byte, err error) {
 // closes its reader, which may be later: a server may answer while the body is being sent.
 func (b *Replay) Finish() {
 	b.mu.Lock()
-	b.done = true
+	b.sourceClosed = true
 	b.closeLocked() //nolint:errcheck // there is nobody to tell
 }
 
 // closeLocked closes the source if nobody will read it any more. It releases mu.
 func (b *Replay) closeLocked() error {
-	last := b.done && b.current.closed && !b.closed
+	last := b.sourceClosed && b.current.closed && !b.closed
 	b.closed = b.closed || last
 	b.mu.Unlock()
 	if !last {
@@ -123,21 +123,21 @@ type replayReader struct {
 
 // Read implements io.Reader.
 func (r *replayReader) Read(p []byte) (int, error) {
-	if n, err := r.again(p); n > 0 || err != nil || len(p) == 0 {
+	if n, err := r.readKept(p); n > 0 || err != nil || len(p) == 0 {
 		return n, err
 	}
 	r.of.reading <- struct{}{}
 	defer func() { <-r.of.reading }()
-	if n, err := r.again(p); n > 0 || err != nil { // somebody else has read on
+	if n, err := r.readKept(p); n > 0 || err != nil { // somebody else has read on
 		return n, err
 	}
 	n, err := r.of.source.Read(p)
-	r.of.keep(r, p[:n], err)
+	r.of.record(r, p[:n], err)
 	return n, err
 }
 
-// again reads what is there already.
-func (r *replayReader) again(p []byte) (int, error) {
+// readKept reads what is there already.
+func (r *replayReader) readKept(p []byte) (int, error) {
 	b := r.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,7 +149,7 @@ func (r *replayReader) again(p []byte) (int, error) {
 		r.off += n
 		return n, nil
 	}
-	return 0, b.err
+	return 0, b.sourceErr
 }
 
 // Close implements io.Closer.

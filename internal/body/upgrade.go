@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// writable returns b, which wraps another body, with the methods for writing of the wrapped body, if it
+// keepWriter returns b, which wraps another body, with the methods for writing of the wrapped body, if it
 // has any.
-func writable(b, wrapped io.ReadCloser) io.ReadCloser {
+func keepWriter(b, wrapped io.ReadCloser) io.ReadCloser {
 	if w, ok := wrapped.(io.Writer); ok {
 		return upgraded{b, w}
 	}

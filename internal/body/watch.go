@@ -34,7 +34,7 @@ func Watch(ctx context.Context, b io.ReadCloser, unread time.Duration, ended fun
 	if unread > 0 {
 		w.timer = time.AfterFunc(unread, end)
 	}
-	return writable(w, b)
+	return keepWriter(w, b)
 }
 
 // Read implements io.Reader.

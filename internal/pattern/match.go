@@ -35,7 +35,7 @@ func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
 	}
 	l := &lookup[T]{request: http.Request{Method: method, Host: host, URL: u}}
 	if s.mux.ServeHTTP(l, &l.request); l.redirected {
-		s.matchTree(l, u)
+		s.matchRedirected(l, u)
 	}
 	if l.entry != nil {
 		m = Match[T]{l.entry.pattern, l.values, l.entry.value}
@@ -43,7 +43,7 @@ func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
 	return m
 }
 
-// matchTree is Match for a request that the ServeMux redirects: to "/a/tree/", if it is one
+// matchRedirected is Match for a request that the ServeMux redirects: to "/a/tree/", if it is one
 // to "/a/tree". Here a request is never one to another path, so that the most specific pattern
 // for "/a/tree" itself is wanted.
 //
@@ -52,7 +52,7 @@ func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
 // "/a/tree" are those which match "/a/", since each matches all paths that go on after its
 // own. So the most specific of them for "/a/" is looked up, which no ServeMux redirects. What a
 // wildcard "{x...}" stands for is shorter there, by the last segment.
-func (s *Set[T]) matchTree(l *lookup[T], u *url.URL) {
+func (s *Set[T]) matchRedirected(l *lookup[T], u *url.URL) {
 	escaped := u.EscapedPath()
 	end := strings.LastIndexByte(escaped, '/') + 1
 	above := *u
@@ -110,18 +110,18 @@ func (l *lookup[T]) WriteHeader(status int) { l.redirected = status/100 == 3 }
 
 // ServeHTTP implements http.Handler.
 func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if e.alone {
+	if e.hostOnly {
 		return
 	}
 	l := w.(*lookup[T])
 	l.entry = e
-	switch len(e.names) {
+	switch len(e.wildcards) {
 	case 0:
 	case 1:
-		l.values = escape(req.PathValue(e.names[0]), e.tail)
+		l.values = escape(req.PathValue(e.wildcards[0]), e.tail)
 	default:
-		values := make([]string, len(e.names))
-		for i, name := range e.names {
+		values := make([]string, len(e.wildcards))
+		for i, name := range e.wildcards {
 			values[i] = escape(req.PathValue(name), e.tail && i == len(values)-1)
 		}
 		l.values = strings.Join(values, "\x00")

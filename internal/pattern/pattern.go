@@ -88,9 +88,9 @@ func checkHost(host string) error {
 	return nil // ServeMux itself finds '{'
 }
 
-// bare returns the pattern as it is registered: without the brackets around an IPv6 address,
+// withoutBrackets returns the pattern as it is registered: without the brackets around an IPv6 address,
 // since Hostname, by which requests are looked up, has none.
-func bare(pattern string) string {
+func withoutBrackets(pattern string) string {
 	if _, host, _ := Split(pattern); strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 		return strings.Replace(pattern, host, host[1:len(host)-1], 1)
 	}
@@ -115,14 +115,14 @@ func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 			err = errors.New(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' }), " "))
 		}
 	}()
-	mux.Handle(bare(pattern), h)
+	mux.Handle(withoutBrackets(pattern), h)
 	return nil
 }
 
 // HostOnly reports whether a pattern is a host and nothing else, as "api.example.com/" is, and
 // returns that host in the form of [Hostname]. The pattern "/" is for all hosts: its host is empty.
 func HostOnly(pattern string) (host string, ok bool) {
-	host, path, _ := strings.Cut(bare(pattern), "/")
+	host, path, _ := strings.Cut(withoutBrackets(pattern), "/")
 	return host, path == "" && !strings.ContainsAny(host, " \t")
 }
 

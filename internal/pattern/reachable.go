@@ -37,7 +37,7 @@ func (s *Set[T]) Reachable(pattern string) bool {
 		case strings.HasPrefix(segment, "{"):
 			begin.WriteString(unnamed)
 		default:
-			begin.WriteString("/" + spelled(segment))
+			begin.WriteString("/" + escapedSegment(segment))
 		}
 	}
 	matches := func(escaped string) bool {
@@ -61,8 +61,8 @@ func (s *Set[T]) Reachable(pattern string) bool {
 	return false
 }
 
-// spelled returns a literal segment of a pattern as a request may spell it.
-func spelled(segment string) string {
+// escapedSegment returns a literal segment of a pattern as a request may spell it.
+func escapedSegment(segment string) string {
 	if s, err := url.PathUnescape(segment); err == nil {
 		segment = s
 	}

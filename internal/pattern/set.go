@@ -37,7 +37,7 @@ func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
 	}
 	// What no pattern matches is served as well: a ServeMux would write an error, for which it
 	// collects the methods that it serves. Where "/" or "/{x...}" is a pattern, all is served already.
-	none := &entry[T]{alone: true}
+	none := &entry[T]{hostOnly: true}
 	for _, mux := range []*http.ServeMux{s.mux, s.trees} {
 		_ = register(mux, "/", none)
 	}
@@ -95,9 +95,9 @@ func (s *Set[T]) OfHost(hostname string) T {
 // entry is a pattern and its value. It is the http.Handler of the pattern, and tells a lookup that
 // the pattern matched.
 type entry[T any] struct {
-	pattern string
-	alone   bool     // the pattern is a host and nothing else
-	tail    bool     // the pattern ends in "{x...}"
-	names   []string // of the wildcards
-	value   T
+	pattern   string
+	hostOnly  bool     // the pattern is a host and nothing else
+	tail      bool     // the pattern ends in "{x...}"
+	wildcards []string // of the wildcards
+	value     T
 }

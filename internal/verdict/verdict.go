@@ -57,7 +57,7 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 		return Final
 	case refusal:
 		return Refused
-	case hint.Word == headers.ShouldRetry || untouched(resp, hint):
+	case hint.Word == headers.ShouldRetry || notProcessed(resp, hint):
 		return Failed
 	case idempotent && (hint.Cause == headers.Busy || transient(ctx, resp)):
 		return Failed
@@ -82,10 +82,10 @@ func LastWord(hint headers.Retry) bool {
 	return hint.Word == headers.NeverRetry || hint.Cause == headers.Spent
 }
 
-// untouched reports whether an answer other than a refusal says that nothing was done: the
+// notProcessed reports whether an answer other than a refusal says that nothing was done: the
 // server would not risk a replay (RFC 8470 section 5.2), or will have room for what is
 // too large now (RFC 9110 section 15.5.14).
-func untouched(resp *http.Response, hint headers.Retry) bool {
+func notProcessed(resp *http.Response, hint headers.Retry) bool {
 	return resp.StatusCode == http.StatusTooEarly || resp.StatusCode == http.StatusRequestEntityTooLarge && hint.Known
 }
 
