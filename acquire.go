@@ -9,10 +9,9 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Acquire waits until req may go, as RoundTrip does, and returns it paid: RoundTrip
-// sends what it returned at once. It is for waits that must not count against
-// http.Client.Timeout, which is for all that a RoundTripper does. The wait is bounded by
-// ctx and not by the context of req.
+// Acquire waits until req may go, as RoundTrip does, and returns a copy of req that has its grant:
+// RoundTrip sends the copy at once. Acquire is for waits that must not count against http.Client.Timeout,
+// which bounds all that a RoundTripper does. The wait is bounded by ctx, and not by the context of req.
 //
 //	req, cancel, err := transport.Acquire(ctx, req)
 //	if err != nil {
@@ -21,10 +20,10 @@ import (
 //	defer cancel()
 //	resp, err := client.Do(req)
 //
-// One request is paid for: a redirect and a retry wait in line. What was not used goes
-// back when cancel is called, and when the context of req ends; after the request was sent
-// cancel does nothing. In modes other than Wait, what cannot go now is an error; there
-// is no Fallback.
+// The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given
+// back when cancel is called or when the context of req ends. After the request was sent, cancel does
+// nothing. In modes other than Wait, Acquire returns an error if the request cannot go now; it does not
+// call Fallback.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req); err != nil {
 		return nil, nil, err
@@ -46,54 +45,9 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	return req.WithContext(context.WithValue(req.Context(), infoKey{}, paidFor)), p.cancel, nil
 }
 
-// payment is what a request has been granted before it is sent.
-type payment struct {
-	t       *Transport
-	limiter *throttle.Limiter // the most specific
-	stop    func() bool       // nothing more is to be done when the context of the request ends
-	grant   throttle.Grant
-	used    atomic.Bool
-	next    *payment // for another Transport below or above this one
-}
-
-// giveBack gives the payment back unless it was used.
-func (p *payment) giveBack() {
-	if !p.used.Swap(true) {
-		p.grant.Cancel()
-	}
-}
-
-func (p *payment) cancel() {
-	p.stop()
-	p.giveBack()
-}
-
-// redeem reports whether the request was redeem for, and makes g the grant then. What was redeem for another
-// bucket, since the request is another one now, goes back.
-func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms, g *throttle.Grant) bool {
-	p := c.payment
-	for p != nil && p.t != t {
-		p = p.next
-	}
-	if p == nil {
-		return false
-	}
-	l := t.limiter(req)
-	p.stop()
-	if p.used.Swap(true) {
-		return false
-	}
-	if l != p.limiter {
-		p.grant.Cancel()
-		return false
-	}
-	*g, tm.sentAt = p.grant, time.Now()
-	return true
-}
-
-// acquire waits until the bucket of the request and those above it grant what is claimed, in the way that
-// the mode says. Before it waits, it calls waits. Terms and grant are passed by pointer on the way of
-// every request, where copies of them would be much of the cost.
+// acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that
+// the mode says. It calls waits, unless that is nil, before it waits. Terms and grant are pointers because
+// copies would be much of the cost of a request.
 func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g *throttle.Grant, waits func()) error {
 	if tm.mode == Observe {
 		t.observe(req, tm, g)
@@ -119,10 +73,57 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g
 	return nil
 }
 
-// observe lets the request go, and tells how long it should have waited.
+// observe lets the request go at once, and tells Trace how long it should have waited.
 func (t *Transport) observe(req *http.Request, tm *terms, g *throttle.Grant) {
 	granted, f := t.limiter(req).Observe(tm.claim)
 	if *g = *granted; f.Wait > 0 {
 		t.Trace.queued(queued(req, f))
 	}
+}
+
+// payment is a grant that Acquire got for a request that is not sent yet.
+type payment struct {
+	t       *Transport
+	limiter *throttle.Limiter // of the most specific bucket
+	stop    func() bool       // stops waiting for the end of the request's context
+	grant   throttle.Grant
+	used    atomic.Bool
+	next    *payment // made by another Transport for the same request; nil if there is none
+}
+
+// cancel is the function that Acquire returns.
+func (p *payment) cancel() {
+	p.stop()
+	p.giveBack()
+}
+
+// giveBack returns the grant to its bucket, unless the grant was used or given back before.
+func (p *payment) giveBack() {
+	if !p.used.Swap(true) {
+		p.grant.Cancel()
+	}
+}
+
+// redeem reports whether t's Acquire was called for the request, and if so copies the grant to g. If the
+// request belongs to another bucket now, because it was changed after Acquire, redeem gives the grant back
+// and returns false.
+func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms, g *throttle.Grant) bool {
+	p := c.payment
+	for p != nil && p.t != t {
+		p = p.next
+	}
+	if p == nil {
+		return false
+	}
+	l := t.limiter(req)
+	p.stop()
+	if p.used.Swap(true) {
+		return false
+	}
+	if l != p.limiter {
+		p.grant.Cancel()
+		return false
+	}
+	*g, tm.sentAt = p.grant, time.Now()
+	return true
 }

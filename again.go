@@ -16,20 +16,20 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// exchange is one request on its way through several attempts.
+// exchange is a request whose first attempt was refused or failed, on its way through further attempts.
 type exchange struct {
 	t         *Transport
-	req       *http.Request  // the caller's
+	req       *http.Request  // as the caller gave it, or as alter made it
 	terms     terms          // of the next attempt
-	lastGrant throttle.Grant // of the latest
-	firstSent time.Time      // when it was sent for the first time
+	lastGrant throttle.Grant // of the latest attempt
+	firstSent time.Time      // when the request was sent for the first time
 
-	resp *http.Response // of the latest attempt, kept until the next is on its way
+	resp *http.Response // of the latest attempt, kept until the next attempt is sent; nil if there was no answer
 	err  error
 
-	failures  int // that failed
-	refusals  int
-	lastDelay time.Duration // of the latest backoff
+	failures  int           // attempts that failed
+	refusals  int           // attempts that the server refused as too early
+	lastDelay time.Duration // of the latest backoff, which some policies start from
 	backOff   cenkalti.BackOff
 }
 
@@ -44,8 +44,8 @@ var (
 	ErrStopped  = errors.New("pacer: the BackOff says to stop")
 )
 
-// again sends the request until an attempt is final or bounds are reached, and
-// returns the latest outcome.
+// again sends the request until an attempt is final or a bound is reached, and returns the outcome of the
+// latest attempt.
 func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response, error) {
 	for v.Kind != verdict.Final {
 		g, next, err := x.prepare(ctx, v)
@@ -59,7 +59,8 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 	return x.resp, x.err
 }
 
-// prepare does all that comes before another attempt, or returns why there is none.
+// prepare does all that comes before another attempt, and returns its grant and its request. If there is to
+// be no other attempt, the error says why.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g throttle.Grant, next *http.Request, err error) {
 	budget := x.budget()
 	if v.Kind == verdict.Refused {
@@ -81,7 +82,7 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g throttle.G
 	return g, nil, err
 }
 
-// onRefusal counts a refusal, and takes the request back to its place in line.
+// onRefusal counts a refusal, and asks for the request's old place in line.
 func (x *exchange) onRefusal() error {
 	x.refusals++
 	if x.refusals > x.t.maxRefusals() {
@@ -92,8 +93,8 @@ func (x *exchange) onRefusal() error {
 	return nil
 }
 
-// onFailure counts a failure, and waits before the next attempt if there is to be one.
-// A delay that the server asks for is not cut: if it is too long, there is none.
+// onFailure counts a failure, and waits for the backoff, or returns why there is to be no other attempt. A
+// delay that the server asks for is never shortened: if it is too long, there is no other attempt.
 func (x *exchange) onFailure(ctx context.Context, after time.Duration) error {
 	x.failures++
 	switch {
@@ -106,9 +107,10 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) error {
 	if err != nil {
 		return err
 	}
-	x.lastDelay = delay // what follows is as if the server had not asked for more
+	x.lastDelay = delay // without what the server asks for, so that the next delay does not grow from that
 	if delay < after {
-		delay = after + min(delay, after/10) // those who were told the same do not come back together
+		// Clients that were told the same delay do not come back at the same instant.
+		delay = after + min(delay, after/10)
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return ErrDeadline
@@ -119,7 +121,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) error {
 	if !x.budget().Withdraw() {
 		return ErrBudget
 	}
-	// It is a new claim: it pays and waits like everybody.
+	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
 	x.traceRetry(false, delay)
 	if err = x.sleep(ctx, delay); err != nil {
@@ -128,11 +130,11 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) error {
 	return err
 }
 
-// nextDelay returns the delay of the backoff, or why there is none.
+// nextDelay returns the delay of the backoff, or why there is to be no other attempt.
 func (x *exchange) nextDelay() (time.Duration, error) {
 	if x.t.NewBackOff != nil && x.backOff == nil {
 		if x.backOff = x.t.NewBackOff(); x.backOff != nil {
-			x.backOff.Reset() // as their own loop does
+			x.backOff.Reset() // as the loop of cenkalti/backoff does
 		}
 	}
 	if x.backOff != nil {
@@ -143,7 +145,8 @@ func (x *exchange) nextDelay() (time.Duration, error) {
 		return backoff.Exponential{Rand: x.t.Rand}.Delay(x.failures, x.lastDelay), nil
 	case retryableBackoff:
 		d := policy.delayAfter(x.failures, x.resp)
-		if d > max(x.t.maxWait(), 0) { // it is the server's: theirs bound their own
+		// A longer delay comes from Retry-After: what their Backoff computes itself is bounded by its max.
+		if d > max(x.t.maxWait(), 0) {
 			return 0, ErrHint
 		}
 		return d, nil
@@ -152,7 +155,8 @@ func (x *exchange) nextDelay() (time.Duration, error) {
 	}
 }
 
-// unlessStopped returns why a negative delay is none: cenkalti.Stop, and what overflows.
+// unlessStopped returns the delay, or ErrStopped if the delay is negative: cenkalti.Stop is, and so is a
+// delay that has overflowed.
 func unlessStopped(delay time.Duration) (time.Duration, error) {
 	if delay < 0 {
 		return 0, ErrStopped
@@ -160,7 +164,22 @@ func unlessStopped(delay time.Duration) (time.Duration, error) {
 	return delay, nil
 }
 
-// acquire waits for the next turn. The answer at hand is kept meanwhile.
+// sleep waits for d. The answer at hand is kept meanwhile.
+func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
+	x.readAhead()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-x.terms.claim.Cancel:
+		return throttle.ErrCanceled
+	}
+}
+
+// acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
 func (x *exchange) acquire(ctx context.Context) (g throttle.Grant, err error) {
 	x.terms.sentAt = time.Time{}
 	within := ctx
@@ -178,40 +197,12 @@ func (x *exchange) acquire(ctx context.Context) (g throttle.Grant, err error) {
 	return g, err
 }
 
-// budget is that of the bucket that granted the latest attempt.
+// budget returns the retry budget of the bucket that granted the latest attempt.
 func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.lastGrant.Limiter()).budget }
 
-// giveUp returns the answer at hand rather than the reason why there will be no
-// other, unless the caller has gone.
-func (x *exchange) giveUp(ctx context.Context, why error) (*http.Response, error) {
-	x.t.Trace.gaveUp(GaveUp{
-		Request: x.req, Bucket: x.lastGrant.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
-		Status: x.status(), Err: x.err, Why: why,
-	})
-	gone := ctx.Err() != nil || errors.Is(why, throttle.ErrCanceled)
-	switch {
-	case x.resp != nil && !gone:
-		return x.resp, nil
-	case x.resp != nil:
-		x.resp.Body.Close()
-		return nil, why
-	case gone:
-		return nil, fmt.Errorf("%w; not sent again: %w", x.err, why)
-	}
-	return nil, x.err
-}
-
-// status is that of the answer at hand, zero if there is none.
-func (x *exchange) status() int {
-	if x.resp == nil {
-		return 0
-	}
-	return x.resp.StatusCode
-}
-
-// nextRequest returns a request for the next attempt: a late writer of the last one may
-// still read what that was given. If those who prepare it return an error, or panic, the
-// grant goes back.
+// nextRequest returns the request for the next attempt. It is always a copy: the goroutine that writes the
+// body of the previous attempt may still read the previous request. If GetBody or PrepareRetry returns an
+// error or panics, the grant is given back.
 func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Request, error) {
 	prepared := false
 	defer func() {
@@ -240,32 +231,46 @@ func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Re
 	return next, nil
 }
 
-// sleep waits for d. The answer at hand is kept meanwhile.
-func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
-	x.readAhead()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-x.terms.claim.Cancel:
-		return throttle.ErrCanceled
-	}
-}
-
-// readAhead reads the answer at hand ahead while the request waits, so that the answer can still be returned but
-// does not hold a connection.
+// readAhead begins to read the answer at hand while the request waits: the answer can still be returned,
+// and its connection becomes free.
 func (x *exchange) readAhead() {
 	if x.resp != nil {
 		x.resp.Body = body.ReadAhead(x.resp.Body)
 	}
 }
 
+// traceRetry tells Trace that the request will be sent again.
 func (x *exchange) traceRetry(refusal bool, delay time.Duration) {
 	x.t.Trace.retrying(Retrying{
 		Request: x.req, Bucket: x.lastGrant.Limiter().Name, Attempt: x.failures + x.refusals + 1,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
+}
+
+// status returns the status of the answer at hand, zero if there is no answer.
+func (x *exchange) status() int {
+	if x.resp == nil {
+		return 0
+	}
+	return x.resp.StatusCode
+}
+
+// giveUp returns the answer at hand, or the error of the latest attempt. It returns why only if the caller
+// has canceled the request.
+func (x *exchange) giveUp(ctx context.Context, why error) (*http.Response, error) {
+	x.t.Trace.gaveUp(GaveUp{
+		Request: x.req, Bucket: x.lastGrant.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
+		Status: x.status(), Err: x.err, Why: why,
+	})
+	gone := ctx.Err() != nil || errors.Is(why, throttle.ErrCanceled)
+	switch {
+	case x.resp != nil && !gone:
+		return x.resp, nil
+	case x.resp != nil:
+		x.resp.Body.Close()
+		return nil, why
+	case gone:
+		return nil, fmt.Errorf("%w; not sent again: %w", x.err, why)
+	}
+	return nil, x.err
 }

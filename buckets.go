@@ -12,13 +12,29 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// routes are what a Table amounts to.
-type routes struct {
-	*pattern.Set[quota.Quotas]
-	hasBytes bool // some quota is of bytes
+// SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the
+// new quotas. If another pattern is the most specific one for it now, the request moves to the line of that
+// pattern, to the place that its priority and arrival give it. A pattern that is in both tables keeps what
+// was charged to it. If something is wrong with the table, SetQuotas returns an error and changes nothing.
+func (t *Transport) SetQuotas(quotas Table) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	rs, err := newRoutes(quotas)
+	if err != nil {
+		return err
+	}
+	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
 }
 
-// newRoutes checks the patterns and quotas of a table. It copies what it keeps.
+// routes are the quotas of a Table, ready to be looked up.
+type routes struct {
+	*pattern.Set[quota.Quotas]
+	hasBytes bool // at least one quota is of bytes, so bodies are counted
+}
+
+// newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on
+// changing its own.
 func newRoutes(quotas Table) (*routes, error) {
 	copied := make(Table, len(quotas))
 	rs := &routes{}
@@ -31,7 +47,7 @@ func newRoutes(quotas Table) (*routes, error) {
 	return rs, err
 }
 
-// quotasOf returns the quotas quotasOf a bucket.
+// quotasOf returns the quotas of a bucket.
 func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
 	if b.Pattern == "" {
 		return rs.OfHost(b.Hostname())
@@ -39,29 +55,8 @@ func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
 	return rs.Value(b.Pattern)
 }
 
-// bucket is what a Transport knows of a bucket beside its Limiter.
-type bucket struct {
-	budget     backoff.Budget // retries of failures
-	limitsTold atomic.Bool    // the latest answer spoke of limits, and so will the next
-
-	spelling atomic.Pointer[hostSpelling] // as the latest request spelled its host
-}
-
-// hostSpelling is the bucket of a host as requests spell it.
-type hostSpelling struct {
-	scheme, host string
-	limiter      *throttle.Limiter
-}
-
-// matches reports whether a request matches for that host, and the bucket matches still good.
-func (r *hostSpelling) matches(req *http.Request) bool {
-	return r != nil && r.host == req.URL.Host && r.scheme == req.URL.Scheme && !r.limiter.Forgotten()
-}
-
-// bucketOf returns the bucket of a Limiter.
-func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }
-
-// limiter returns the Limiter of the most specific bucket of the request; the others are its Parents.
+// limiter returns the Limiter of the most specific bucket of the request. The other buckets are its
+// Parents.
 func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	rs := t.routes.Load()
 	if t.Key == nil && rs.HostsOnly() {
@@ -78,7 +73,8 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	return t.buckets.Limiter(host)
 }
 
-// hostLimiter returns the Limiter of the request's host, which is often that of the request before.
+// hostLimiter returns the Limiter of the request's host. Most often, that is the host of the request
+// before.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	if r := t.lastHost.Load(); r.matches(req) {
 		return r.limiter
@@ -94,7 +90,21 @@ func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	return l
 }
 
-// newLimiter makes the Limiter of a bucket.
+// hostSpelling is a host as requests write it ("api.example.com" and "API.example.com:443" have one
+// bucket), and the Limiter of its bucket. It saves requests that write the host in the same way as the
+// request before from building the key of the bucket.
+type hostSpelling struct {
+	scheme, host string
+	limiter      *throttle.Limiter
+}
+
+// matches reports whether a request writes its host in this way, and the bucket was not forgotten since. A
+// nil hostSpelling matches nothing.
+func (r *hostSpelling) matches(req *http.Request) bool {
+	return r != nil && r.host == req.URL.Host && r.scheme == req.URL.Scheme && !r.limiter.Forgotten()
+}
+
+// newLimiter makes the Limiter of the bucket that has the keys in path; see route.Parse.
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
@@ -109,17 +119,13 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	return l
 }
 
-// SetQuotas replaces Quotas while requests are on their way. Those who wait are timed
-// anew, and go to the line of the pattern that is theirs now, to the place that is
-// theirs. A pattern that stays keeps what was charged to it. If something is wrong with the
-// table, nothing is changed.
-func (t *Transport) SetQuotas(quotas Table) error {
-	if err := t.Validate(); err != nil {
-		return err
-	}
-	rs, err := newRoutes(quotas)
-	if err != nil {
-		return err
-	}
-	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
+// bucket is what a Transport keeps for a bucket beside its Limiter.
+type bucket struct {
+	budget     backoff.Budget // of retries of failures
+	limitsTold atomic.Bool    // the latest answer spoke of limits, and the next one will, too
+
+	spelling atomic.Pointer[hostSpelling] // how the latest request wrote the host
 }
+
+// bucketOf returns the bucket that a Limiter made by newLimiter belongs to.
+func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }

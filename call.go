@@ -12,21 +12,23 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Call is one call of an API: what it asks of the Transports that carry it, where that
-// differs from their fields, and how it went. Redirects and retries belong to it. The
-// zero Call asks for nothing. It belongs to one call at a time.
+// Call is one call of an API: what the call asks of the Transports that carry it, where that differs from
+// their fields, and how the call went. All redirects and retries of a request belong to the same call. The
+// zero Call asks for nothing. A Call must not be used for two calls at the same time.
 //
 //	call := &pacer.Call{Costs: quota.Costs{"tokens": 1200}, Priority: throttle.Urgent}
 //	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
 type Call struct {
-	// Mode says what happens if it cannot go now. Zero is what the Transport says.
+	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
+	// Transport.Modes, else Transport.Mode, else Wait.
 	Mode Mode
 
-	// Priority is how urgent it is. Zero is what Transport.Priority says.
+	// Priority is how urgent the request is. Zero, which is throttle.Normal, means not set: what
+	// Transport.Priority returns.
 	Priority throttle.Priority
 
-	// Costs is what it is thought to cost. What is not among it costs what
-	// Transport.Cost says.
+	// Costs is what the request is expected to cost, by unit. A unit that is not in Costs costs what
+	// Transport.Cost returns for it.
 	Costs quota.Costs
 
 	mu     sync.Mutex // protects the fields below
@@ -34,14 +36,15 @@ type Call struct {
 	waited time.Duration
 }
 
-// sends is what one Transport has sent for a call, of which there may be one below the other.
+// sends counts what one Transport has sent for a call. A call has several if one Transport stands below
+// another.
 type sends struct {
 	by       *Transport
-	grant    *throttle.Grant // of the latest
+	grant    *throttle.Grant // of the latest attempt
 	attempts int
 }
 
-// WithCall returns a context with which a request belongs to c.
+// WithCall returns a context whose requests belong to c.
 func WithCall(ctx context.Context, c *Call) context.Context {
 	next := &requestInfo{call: c}
 	if last := infoOf(ctx); last != nil {
@@ -55,22 +58,21 @@ func (c *Call) Attempts() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.sends {
-		n = max(n, s.attempts) // what one sends passes through the others
+		n = max(n, s.attempts) // not the sum: what the outer Transport sends, the inner one sends, too
 	}
 	return n
 }
 
-// Waited returns for how long the call waited in line.
+// Waited returns for how long the requests of the call waited in line, in total.
 func (c *Call) Waited() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waited
 }
 
-// Settle tells what the request that was sent last has really cost, in the units that
-// are among spent; see throttle.Grant.Settle. It is for costs that stand in the body
-// of an answer, and may be called when that has been read. Before anything was sent it
-// does nothing.
+// Settle reports what the request that was sent last has really cost, in each unit that spent has; see
+// throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the
+// body was read. Before the first request is sent, it does nothing.
 func (c *Call) Settle(spent quota.Costs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +81,8 @@ func (c *Call) Settle(spent quota.Costs) {
 	}
 }
 
-// addSend notes that t sends a request. It returns where the grant is from then on.
+// addSend notes that t sends a request, and returns the Call's copy of the grant. The caller goes on with
+// that copy, so that Settle and the caller act on the same grant.
 func (c *Call) addSend(t *Transport, g *throttle.Grant) *throttle.Grant {
 	kept := new(throttle.Grant)
 	*kept = *g
@@ -96,7 +99,7 @@ func (c *Call) addSend(t *Transport, g *throttle.Grant) *throttle.Grant {
 	return kept
 }
 
-// addWait notes that a request waited.
+// addWait adds d to the time that requests of the call waited. If c is nil, it does nothing.
 func (c *Call) addWait(d time.Duration) {
 	if c != nil {
 		c.mu.Lock()
@@ -107,50 +110,31 @@ func (c *Call) addWait(d time.Duration) {
 
 type infoKey struct{}
 
-// requestInfo is what the context of a request knows.
+// requestInfo is what pacer keeps in the context of a request.
 type requestInfo struct {
-	call    *Call      // nil if there is none
-	payment *payment   // nil if nothing was paid
-	above   *Transport // that retries; nil if none does
+	call    *Call      // nil if the request belongs to no Call
+	payment *payment   // what Acquire was granted; nil if Acquire was not called
+	above   *Transport // a Transport above that retries the request; nil if there is none
 }
 
+// infoOf returns the requestInfo of a context, nil if it has none.
 func infoOf(ctx context.Context) *requestInfo {
 	c, _ := ctx.Value(infoKey{}).(*requestInfo)
 	return c
 }
 
-// modeByPattern returns the mode that Modes has for the request.
-func (t *Transport) modeByPattern(req *http.Request) Mode {
-	mode := t.modes.OfHost(pattern.Hostname(req.URL))
-	if m := t.modes.Match(req); m.Pattern != "" {
-		mode = m.Value
-	}
-	if mode == 0 {
-		return t.Mode
-	}
-	return mode
-}
-
-// terms are those on which a request goes.
+// terms are the conditions under which a request is sent.
 type terms struct {
 	call        *Call
 	mode        Mode
 	claim       throttle.Claim
-	countsBytes bool      // the bytes of its bodies
-	nested      bool      // a Transport above retries
-	sentAt      time.Time // when it was sent, if it was paid for before; else it is sent when it is granted
+	countsBytes bool      // the sent and received bytes are counted, and charged at the end
+	nested      bool      // a Transport above this one retries the request
+	sentAt      time.Time // when it was sent after Acquire; else zero, and the grant has the time
 }
 
-// firstSent is when the request was sent for the first time: when it was granted, if it was not paid for
-// before.
-func (tm *terms) firstSent(g *throttle.Grant) time.Time {
-	if tm.sentAt.IsZero() {
-		return g.Time()
-	}
-	return tm.sentAt
-}
-
-// terms fills in those of a request: what its Call says, and else the Transport.
+// terms fills in tm for a request: what its Call says, and for what the Call leaves open, what the
+// Transport says. tm is a pointer since copies of terms would be much of the cost of a request.
 func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	tm.mode = t.Mode
 	if t.modes != nil {
@@ -179,7 +163,20 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	tm.claim.Class = throttle.Class{Verb: req.Method, Path: req.URL.Path}
 }
 
-// applyCall takes over what the call says.
+// modeByPattern returns the Mode of the request: that of the most specific matching pattern of Modes, else
+// Transport.Mode.
+func (t *Transport) modeByPattern(req *http.Request) Mode {
+	mode := t.modes.OfHost(pattern.Hostname(req.URL))
+	if m := t.modes.Match(req); m.Pattern != "" {
+		mode = m.Value
+	}
+	if mode == 0 {
+		return t.Mode
+	}
+	return mode
+}
+
+// applyCall overrides the terms by what the Call sets.
 func (tm *terms) applyCall(call *Call) {
 	tm.call = call
 	if call.Mode != 0 {
@@ -199,8 +196,8 @@ func (tm *terms) applyCall(call *Call) {
 	}
 }
 
-// costBytes has the bytes of request and response count, unless somebody knows better.
-// Before it is sent, the length of the request's body is known at most.
+// costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes
+// already. Before the request is sent, at most the length of its own body is known.
 func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
@@ -211,4 +208,13 @@ func (tm *terms) costBytes(req *http.Request) {
 	}
 	costs[quota.Bytes] = int(max(req.ContentLength, 0))
 	tm.claim.Costs, tm.countsBytes = costs, true
+}
+
+// firstSent returns when the request was sent for the first time. After Acquire, the request is sent later
+// than the grant was given; otherwise both happen at the same instant.
+func (tm *terms) firstSent(g *throttle.Grant) time.Time {
+	if tm.sentAt.IsZero() {
+		return g.Time()
+	}
+	return tm.sentAt
 }

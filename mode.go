@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Mode says what happens to a request that cannot go now. Zero leaves that to
-// whatever is less specific: to Modes in a Call, to Mode in Modes, and there it is Wait.
+// Mode says what happens to a request that cannot go now. Zero means not set: the Call's Mode, else the
+// matching entry of Modes, else Transport.Mode, else Wait.
 type Mode int
 
 const (
-	// Wait lets it wait in line.
+	// Wait lets the request wait in line.
 	Wait Mode = iota + 1
 	// Reject returns a *throttle.Error at once.
 	Reject
-	// Degrade hands it to Fallback: a cached copy, a default, another host.
+	// Degrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
+	// host.
 	Degrade
-	// Observe sends it all the same, and tells Trace how long it should have
-	// waited. Nothing is delayed and nothing is retried: for trying pacer on a
-	// live system.
+	// Observe sends the request all the same, and tells Trace how long it should have waited. Nothing is
+	// delayed and nothing is retried. This mode is for trying pacer on a live system.
 	Observe
 )
 
@@ -33,8 +33,8 @@ func (m Mode) String() string {
 	return "Mode(" + strconv.Itoa(int(m)) + ")"
 }
 
-// UnmarshalText reads the name of a constant, in any case: modes can be strings in JSON
-// and YAML, and flags. The empty text is zero.
+// UnmarshalText reads the name of a constant in upper or lower case, so that modes can be strings in JSON,
+// YAML and flags. The empty text is zero.
 func (m *Mode) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*m = 0
@@ -49,7 +49,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText writes the name that UnmarshalText reads.
 func (m Mode) MarshalText() ([]byte, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -57,6 +57,7 @@ func (m Mode) MarshalText() ([]byte, error) {
 	return []byte(strings.ToLower(m.String())), nil
 }
 
+// check returns an error if m is neither zero nor one of the constants.
 func (m Mode) check() error {
 	if m < 0 || int(m) >= len(modes) {
 		return fmt.Errorf("pacer: Mode is %d, want Wait, Reject, Degrade or Observe", int(m))

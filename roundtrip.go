@@ -11,7 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. It finds the terms of the request, and replaces the request by a
+// copy if fields of the Transport ask for one.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.check(req); err != nil {
 		closeBody(req)
@@ -34,8 +35,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// roundTrip is RoundTrip for a request whose terms are known: it waits for its turn, is sent, and, if the
-// answer is not final, sent again.
+// roundTrip carries a request whose terms are known: the request waits for its turn and is sent. If the
+// answer is not final, the request is sent again.
 func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms) (*http.Response, error) {
 	ctx := req.Context()
 	var g throttle.Grant
@@ -55,13 +56,13 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 	return x.again(ctx, v)
 }
 
-// attempt sends next, which is req or a copy of it, once. What comes back ends the grant, and its bucket
-// learns from it.
+// attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
+// learns from the outcome.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (*http.Response, verdict.Verdict, error) {
 	if tm.call != nil {
 		g = tm.call.addSend(t, g)
 	}
-	var sent *atomic.Int64 // bytes of the body; nil if they are known, or do not matter
+	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
 	if t.marksRequests || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
@@ -83,8 +84,8 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 	return resp, verdict.Verdict{}, nil
 }
 
-// learn ends the grant with an answer that says something, and returns whether the request is to be sent
-// again: what the answer says, what its bucket makes of that, and what follows for the request.
+// learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
+// answer, ends the grant so that the bucket learns, and judges whether the request is sent again.
 func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict.Verdict) {
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
@@ -97,7 +98,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && verdict.Idempotent(req), hint)
 	}
 	switch {
-	case v.Kind != verdict.Final: // nobody will read it
+	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
 		if a.Unsettled {
 			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent))})
 		}

@@ -14,12 +14,11 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/",
-// "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" is
-// for every host that is not named, each for itself. The nil Table has no quotas.
+// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
+// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host
+// that is not named; each such host has a bucket of its own. The nil Table has no quotas.
 //
-// In JSON and YAML it is an object of texts, which are those of [quota.Parse],
-// or of arrays of them:
+// In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //
 //	{
 //	  "api.github.com/": "5000/h window, 100 in flight",
@@ -27,28 +26,28 @@ import (
 //	}
 type Table map[string]quota.Quotas
 
-// ErrPointless marks what Table.Validate says of a limit that never binds. Such a table
-// works, but not as somebody may have thought.
+// ErrPointless marks the errors of Table.Validate for limits that never bind. A table with such a limit
+// works, but probably not as its author thought.
 var ErrPointless = errors.New("pointless limit")
 
-// Validate reports all that is wrong with the table, as errors.Join does, in the order
-// of the patterns:
+// Validate reports all that is wrong with the table, joined by errors.Join in the order of the patterns:
 //
 //   - quotas that are invalid,
-//   - patterns that ServeMux refuses, or two between which it could not choose,
-//   - patterns under which no request is ever looked up, because they name a scheme, a
-//     port, a query or a fragment, a host or method in the wrong case or that is none,
-//     or a path that is not clean, or because for each request there is a more specific one,
-//   - limits which never bind, because another one under the same pattern or under that
-//     of the host is stricter (see [quota.Quotas.Pointless]). These wrap ErrPointless,
-//     and a Transport tolerates them.
+//   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
+//   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
+//     fragment; because the host or method is in the wrong case or invalid; because the path is not clean;
+//     or because every request that matches has a more specific pattern,
+//   - limits that never bind, because another limit under the same pattern or under the pattern of the host
+//     is stricter (see [quota.Quotas.Pointless]). The errors of such limits wrap ErrPointless, and a
+//     Transport tolerates the limits.
 func (t Table) Validate() error {
 	_, err := t.validate(true)
 	return err
 }
 
-// validate returns the quotas as requests look them up, and reports all with which a Transport
-// cannot work. If pointless is set, it also reports limits which never bind.
+// validate returns the quotas in the form in which requests look them up, and an error that names
+// everything that a Transport cannot work with. If pointless is set, the error also names limits that never
+// bind.
 func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 	quotas, mistakes := pattern.New(t)
 	var all []error
@@ -73,7 +72,7 @@ func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 	return quotas, errors.Join(all...)
 }
 
-// reportPointless tells which limits under pattern p never bind.
+// reportPointless calls tell for each limit under pattern p that never binds.
 func (t Table) reportPointless(p string, tell func(error)) {
 	host, above := t.hostQuotas(p)
 	for _, limit := range t[p].Pointless(above...) {
@@ -85,8 +84,8 @@ func (t Table) reportPointless(p string, tell func(error)) {
 	}
 }
 
-// hostQuotas returns the pattern, and the quotas, of the host on which whatever matches pattern p
-// draws as well. There are none for a pattern of many hosts.
+// hostQuotas returns the pattern of a host, and its quotas, on which all requests that match p draw as
+// well. It returns nothing if p is itself the pattern of a host, or is for several hosts.
 func (t Table) hostQuotas(p string) (string, quota.Quotas) {
 	_, host, path := pattern.Split(p)
 	if _, ok := pattern.HostOnly(p); ok || host == "" || path == "" {
@@ -98,17 +97,16 @@ func (t Table) hostQuotas(p string) (string, quota.Quotas) {
 	return "/", t["/"]
 }
 
-// UnmarshalJSON reads an object of patterns, each once. What was in the table before
-// is gone, in a map of its own: a Table in use is not changed. All that cannot be read
-// is reported, with the pattern and the column in its text; then the table is as it
-// was.
+// UnmarshalJSON reads an object whose keys are patterns, none of them twice. It replaces the whole table by
+// a new map, so that a Table in use elsewhere is not changed. The error names everything that cannot be
+// read, each with its pattern and the column in its text; after an error, the table is unchanged.
 func (t *Table) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	switch first, err := d.Token(); {
 	case err != nil:
 		return fmt.Errorf("pacer: Quotas: %w", err)
 	case first == nil:
-		return nil // as of everything in encoding/json
+		return nil // null changes nothing, as everywhere in encoding/json
 	case first != json.Delim('{'):
 		return errors.New("pacer: Quotas: want an object of patterns")
 	}
@@ -139,9 +137,9 @@ func (t *Table) UnmarshalJSON(data []byte) error {
 	return t.replace(read, errs)
 }
 
-// UnmarshalYAML reads a mapping, as UnmarshalJSON an object, for the YAML libraries: this is
-// an interface of gopkg.in/yaml.v2, go.yaml.in/yaml/v3 and github.com/goccy/go-yaml. They
-// find keys that are there twice; yaml.v2 does so only by UnmarshalStrict.
+// UnmarshalYAML reads a mapping in the way in which UnmarshalJSON reads an object. The method is the
+// interface of gopkg.in/yaml.v2, go.yaml.in/yaml/v3 and github.com/goccy/go-yaml. These libraries find keys
+// that are there twice; yaml.v2 does so only in UnmarshalStrict.
 func (t *Table) UnmarshalYAML(unmarshal func(any) error) error {
 	var values map[string]any
 	if err := unmarshal(&values); err != nil {
@@ -155,7 +153,7 @@ func (t *Table) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.replace(read, errs)
 }
 
-// replace takes what was read, unless that failed.
+// replace makes t the table that was read, unless there are errors.
 func (t *Table) replace(read Table, errs []error) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -164,7 +162,7 @@ func (t *Table) replace(read Table, errs []error) error {
 	return nil
 }
 
-// parse parses the quotas of pattern p: a text, or an array of texts.
+// parse adds the quotas of pattern p to the table. value is a text, or an array of texts.
 func (t Table) parse(p string, value any) error {
 	t[p] = nil
 	texts, array := value.([]any)

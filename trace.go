@@ -9,56 +9,55 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Trace is a set of hooks. Any may be nil. They are called in the goroutine of the
-// request, with no lock held, and delay it for as long as they run; those of
-// different requests run at the same time. Requests must not be modified.
+// Trace is a set of hooks. Any of them may be nil. Hooks run in the goroutine of the request, with no lock
+// held, and delay the request while they run; hooks of different requests may run at the same time. A hook
+// must not modify the request.
 type Trace struct {
-	// Queued is called before a request waits in line. In mode Observe it is
-	// called for a request that should have waited, before it is sent.
+	// Queued is called before a request waits in line. In mode Observe it is called, before the request is
+	// sent, for a request that should have waited.
 	Queued func(Queued)
 
 	// Refused is called when pacer does not send a request.
 	Refused func(Refused)
 
-	// Learned is called when an answer spoke of limits.
+	// Learned is called when an answer said something about limits.
 	Learned func(Learned)
 
-	// Held is called when an answer leaves its bucket held.
+	// Held is called when an answer is a refusal after which its bucket is held.
 	Held func(Held)
 
-	// Retrying is called before a request is sent again: for a failure before
-	// its delay, for a refusal before it goes back in line.
+	// Retrying is called before a request is sent again: for a failure before its delay, for a refusal
+	// before the request goes back in line.
 	Retrying func(Retrying)
 
-	// GaveUp is called when a request that was refused or failed, and that could
-	// be sent again, is not.
+	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
 	GaveUp func(GaveUp)
 }
 
-// Queued is a request that cannot go now.
+// Queued describes a request that cannot go now.
 type Queued struct {
 	Request *http.Request
-	Bucket  string         // that stands in the way
-	Cause   throttle.Cause // what it waits for
-	Quota   string         // which quota or limit, if it is one
-	Wait    time.Duration  // how long, as projected
+	Bucket  string         // the name of the bucket that stands in the way
+	Cause   throttle.Cause // what the request waits for
+	Quota   string         // the quota or limit that the request waits for; empty if it waits for something else
+	Wait    time.Duration  // how long the request will wait, as projected now
 }
 
-// Refused is a request that was not sent.
+// Refused describes a request that pacer did not send.
 type Refused struct {
 	Request *http.Request
 	Bucket  string
 	Err     error // a *throttle.Error
 }
 
-// Learned is what an answer said about limits.
+// Learned describes what an answer said about limits.
 type Learned struct {
 	Request *http.Request
 	Bucket  string
 	Limits  []headers.Limit
 }
 
-// Held is an answer after which nothing goes for a while.
+// Held describes an answer after which its bucket grants nothing for a while.
 type Held struct {
 	Request *http.Request
 	Bucket  string
@@ -66,27 +65,31 @@ type Held struct {
 	For     time.Duration
 }
 
-// Retrying is a request that is sent again.
+// Retrying describes a request that is about to be sent again.
 type Retrying struct {
 	Request *http.Request
 	Bucket  string
 	Attempt int           // the number of the attempt to come: 2 for the first retry
-	Refusal bool          // the server refused it as too early; else it failed
-	Status  int           // of the answer; zero if there was none
-	Err     error         // if there was no answer
+	Refusal bool          // true if the server refused the request as too early; false if it failed
+	Status  int           // of the last answer; zero if there was no answer
+	Err     error         // of the last attempt; nil if there was an answer
 	Delay   time.Duration // the backoff of a failure; a refusal waits in line instead
 }
 
-// GaveUp is a request that is not sent again.
+// GaveUp describes a request that is not sent again.
 type GaveUp struct {
 	Request  *http.Request
 	Bucket   string
-	Attempts int   // how often it was sent
-	Status   int   // of the last answer, which the caller gets; zero if there was none
-	Err      error // if there was no answer
-	Why      error // ErrAttempts, ErrBudget, …, a *throttle.Error if it would have to wait too long, or what ended the context
+	Attempts int   // how often the request was sent
+	Status   int   // of the last answer, which the caller gets; zero if there was no answer
+	Err      error // of the last attempt; nil if there was an answer
+
+	// Why is ErrAttempts, ErrBudget or another error of this package, a *throttle.Error if the request
+	// would have to wait too long, or the cause with which the context has ended.
+	Why error
 }
 
+// queued returns the event of a request that waits as f says.
 func queued(req *http.Request, f throttle.Forecast) Queued {
 	return Queued{Request: req, Bucket: f.Bucket, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait}
 }
@@ -103,8 +106,8 @@ func (t *Trace) refused(r Refused) {
 	}
 }
 
-// learned passes on a copy, so that the limits of an answer that nobody is told of
-// need not leave the stack.
+// learned passes on a copy of limits. Since only the copy escapes, the limits of an answer need not leave
+// the stack if there is no hook.
 func (t *Trace) learned(req *http.Request, bucket string, limits []headers.Limit) {
 	if t != nil && t.Learned != nil && len(limits) > 0 {
 		t.Learned(Learned{Request: req, Bucket: bucket, Limits: slices.Clone(limits)})

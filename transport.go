@@ -2,52 +2,53 @@
 //
 //	client := &http.Client{Transport: &pacer.Transport{}}
 //
-// A [Transport] is an [http.RoundTripper] which paces requests before the server
-// has to refuse them. It learns every host's limits from the headers of its
-// answers, holds everybody back when a server says so, starts slowly where it
-// knows nothing, and retries what is safe to retry.
+// A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It
+// learns the limits of every host from the headers of its answers. When a server says to wait, the requests
+// that it has not refused yet wait as well. Where it knows nothing yet, it starts slowly. It sends again
+// what is safe to send again.
+//
+// The Transport decides which buckets a request draws on, what an answer says, and whether a request is
+// sent again. In come requests and the answers of Base; out go the same requests, at their instant, and the
+// answers. The package does not know how a bucket counts, which package throttle does, nor how headers are
+// written, which package headers does.
 //
 // # One request
 //
-// A request draws on buckets: that of its host, and, where Quotas name a pattern
-// for it, that of the most specific one. It goes when all of them grant it at the
-// same instant: as a request, in flight, and in the units of its Cost. If it cannot
-// go now, Mode says what happens; by default it waits in line, the urgent before
-// others and of equals the first who came, for at most MaxWait and never towards a
-// deadline of its context that it would miss. Acquire does this part alone.
+// A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on
+// the bucket of the most specific one. The request goes when all its buckets grant it at the same instant:
+// as a request, as one more in flight, and in the units of its Cost. If it cannot go now, Mode says what
+// happens. By default it waits in line. More urgent requests go first; among equally urgent ones, the order
+// is that of arrival. A request never waits longer than MaxWait, and does not begin to wait for an instant
+// after the deadline of its context. Acquire does this part alone.
 //
-// A [Call] in the context of a request says what is different for that one, and how
-// it went.
+// A [Call] in the context of a request says what is different for that request, and how it went.
 //
-// The answer is learned from. What headers say about limits bounds what may go
-// until the reset; a Retry-After holds the whole bucket, not only the call that
-// received it; after a hold one request goes first and the others follow what it
-// learns. Package throttle has the rules.
+// The Transport learns from the answer. What headers say about limits bounds how many requests may go until
+// the reset. A Retry-After holds the whole bucket, not only the request that received it. After a hold, one
+// request goes first, and the others follow according to what it learns. Package throttle has the rules.
 //
 // # Again
 //
-// A refusal, which is a 429 or another status with which a server says "not yet"
-// (403, 503 and their like with a Retry-After), did nothing: the request goes back
-// to the front of its line, whatever its method, until MaxWait has passed.
+// A refusal is a 429, or another status with which a server says "not yet": 403, 503 and some others with a
+// Retry-After. The server did nothing, so the request goes back to the front of its line, whatever its
+// method, until MaxWait has passed.
 //
-// A failure, which is a transport error or a 408, 425 or 5xx but 501, is retried with
-// jittered exponential backoff if the method is idempotent, the request carries an
-// Idempotency-Key or it provably was not processed, for MaxAttempts at most, and within
-// a retry budget, so that an outage is not met with a multiple of the load.
-// docs/retrying.md has the tables.
+// A failure is a transport error, a 408, a 425, or a 5xx but 501. A request that failed is sent again,
+// after jittered exponential backoff, if its method is idempotent, if it carries an Idempotency-Key, or if
+// it provably was not processed. It is sent MaxAttempts times at most. A retry budget keeps the load small
+// during an outage. docs/retrying.md has the tables.
 //
-// A body is sent again only if the request has GetBody (as those of http.NewRequest
-// from bytes and strings have), or is no longer than BufferBody. Unless that is set,
-// bodies are not buffered.
+// A body is sent again only if the request has GetBody (http.NewRequest sets it for bytes and strings), or
+// if the body is no longer than BufferBody. Unless BufferBody is set, bodies are not buffered.
 //
 // # What is returned
 //
-// A response is returned as it came, whatever its status: after the last attempt,
-// that is the server's own last answer, body unread. An error means that no answer
-// was received, or, if it is a [*throttle.Error], that pacer did not send the
-// request; errors.As finds it, and it says why and when it could have gone.
+// A response is returned as it came, whatever its status: after the last attempt, that is the server's own
+// last answer, body unread. An error means that no answer was received, or, if the error is a
+// [*throttle.Error], that pacer did not send the request. errors.As finds the *throttle.Error, which says
+// why the request was not sent and when it could have gone.
 //
-// Nothing is logged, no goroutine is kept, and there is nothing to close.
+// Nothing is logged, no goroutine is kept, and there is nothing to close unless Store is set.
 package pacer
 
 import (
@@ -74,202 +75,195 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Transport is an http.RoundTripper that paces, learns and retries. The zero
-// Transport is ready to use. Fields must not be changed after the first request;
-// a Transport must not be copied. It is safe for concurrent use.
+// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use.
+// Fields must not be changed after the first request. A Transport must not be copied. It is safe for
+// concurrent use.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
 
-	// Quotas are what providers grant, under the patterns of http.ServeMux:
-	// "api.github.com/", "GET api.github.com/search/",
-	// "POST discord.com/api/channels/{channel}/messages". "/" is for every host
-	// that is not named, each for itself. A request draws on its host's pattern
-	// and on the most specific other one; each value of a wildcard is a bucket of
-	// its own. What the server says may only lower them. None are needed: what is
-	// not configured is learned. SetQuotas replaces them while requests wait.
+	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
+	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every
+	// host that is not named; each such host has a bucket of its own. A request draws on the pattern of its
+	// host and on the most specific other pattern that matches. Each value of a wildcard has a bucket of
+	// its own. What the server says may only lower the quotas. If empty, all limits are learned. SetQuotas
+	// replaces Quotas while requests wait.
 	Quotas Table
 
-	// Store, if not nil, is where Quotas live: all processes with the same Store, such as one
-	// of package redisquota, share them, and what a server says to one holds all. Patterns
-	// and quotas must be the same in all. What has no Quotas is learned by each process for
-	// itself. See store.Store, and Close.
+	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as
+	// one of package redisquota, share the quotas, and a hold that one process is told of holds all.
+	// Patterns and quotas must be the same in all processes. Buckets without Quotas are learned by each
+	// process for itself. See store.Store, and Close.
 	Store store.Store
 
-	// Outage is what to do while the Store cannot be reached. Zero is throttle.Share.
+	// Outage says what to do while the Store cannot be reached. Zero is throttle.Share.
 	Outage throttle.Outage
 
-	// Late is for how long after its instant in the Store's schedule a request may still go; see
-	// throttle.Limiter.Late. Zero or negative means what suits the quotas, and the distance of
-	// the store. Where no request should wait for a far store, five to ten round trips.
+	// Late is how long after its instant in the Store's schedule a request may still go; see
+	// throttle.Limiter.Late. Zero or negative means a value that suits the quotas and the round trip to the
+	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
 	Late time.Duration
 
-	// Key splits buckets further, by tenant or credential. If nil, all requests
-	// to a host draw on the same.
+	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests
+	// to a host draw on the same buckets.
 	Key func(*http.Request) string
 
-	// Cost is what a request is thought to cost, in the units of Quotas:
-	// {"tokens": 1200}. Of quota.Requests it costs 1 if that is not among them or
-	// less than 1. Of quota.Bytes, where a quota is of bytes, it costs as many as
-	// the bodies of request and response have, if they are not among them. If nil,
-	// each request costs nothing else. What it returns must not be changed later.
+	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If
+	// quota.Requests is not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is
+	// not among them and some quota is of bytes, the bodies of request and response are counted. If nil, a
+	// request costs nothing else. The map that Cost returns must not be changed later.
 	Cost func(*http.Request) quota.Costs
 
-	// Spent is what a request has cost as its answer tells: what differs from Cost
-	// is given back, or charged to those who come next. It must not read the body; see
-	// Call.Settle for what is in there. If nil, answers say nothing of costs.
+	// Spent returns what a request has cost according to its answer. The difference from Cost is given
+	// back, or charged to later requests. Spent must not read the body; see Call.Settle for costs that
+	// stand in the body. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is Wait.
 	Mode Mode
 
-	// Modes says so for some requests, under patterns as those of Quotas: the most
-	// specific one counts. Zero is the Mode of the Transport.
+	// Modes are the modes of some requests, under patterns as in Quotas; the most specific pattern that
+	// matches counts. A zero Mode in the map means the Mode of the Transport.
 	Modes map[string]Mode
 
-	// Fallback answers, in mode Degrade, what pacer would otherwise not send; what
-	// the server refuses is returned as it came. It must be set if Mode or one of
-	// Modes is Degrade.
+	// Fallback answers requests in mode Degrade that pacer does not send. A refusal of the server is
+	// returned as it came, without Fallback. Fallback must be set if Mode or one of Modes is Degrade.
 	Fallback http.RoundTripper
 
-	// Priority is how urgent a request is, unless its Call says so. If nil, all are
-	// Normal.
+	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are Normal.
 	Priority func(*http.Request) throttle.Priority
 
-	// Ageing is after how long of waiting a request is as good as a more urgent one that
-	// comes then; see throttle.Priority. Zero means 10 seconds. If negative, never.
+	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request
+	// counts as one step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests
+	// do not age.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota and limit, from 0 to less than 1, that only
-	// Urgent requests may use. Zero means none.
+	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than
+	// 1. Zero means none.
 	Reserve float64
 
-	// MaxUnread bounds for how long an answer that nobody reads or closes counts as in
-	// flight, where Quotas say how many may be. Zero means 5 minutes. If negative,
-	// it counts for as long as its context lasts.
+	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas limit
+	// what is in flight. Zero means 5 minutes. If negative, such an answer counts until the context of its
+	// request ends.
 	MaxUnread time.Duration
 
-	// MaxWait bounds how long a request waits for its turn, and how long one that
-	// the server refuses is tried again. Zero means two minutes, so that limits per
-	// minute, which are the most common, are waited for. If negative, none waits.
+	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
+	// refuses is sent again. Zero means two minutes, so that requests wait for limits per minute, the most
+	// common ones. If negative, no request waits.
 	MaxWait time.Duration
 
-	// MaxQueue bounds how many requests wait in a bucket. Zero means no bound. If
-	// negative, none waits.
+	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request
+	// waits.
 	MaxQueue int
 
-	// Spend says how what remains of a limit that the server speaks of is spent until
-	// its reset. Zero is throttle.Auto.
+	// Spend says how fast the remainder of a limit that the server states is spent until its reset. Zero is
+	// throttle.Auto.
 	Spend throttle.Spend
 
-	// MaxHold bounds for how long a bucket is held on a server's word; after it,
-	// one request probes. Zero means 15 minutes. If negative, nothing that a
-	// server says holds a bucket.
+	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request probes.
+	// Zero means 15 minutes. If negative, nothing that a server says holds a bucket.
 	MaxHold time.Duration
 
-	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero
-	// means a minute. If negative, only a new bucket, and one whose hold has
-	// ended, starts slowly.
+	// IdleAfter is how long a bucket must be idle before it starts slowly again. Zero means a minute. If
+	// negative, only new buckets, and buckets whose hold has ended, start slowly.
 	IdleAfter time.Duration
 
-	// MaxAttempts bounds how often a request that fails is sent, the first time
-	// included. Zero means 3. If negative, 1. A request that the server refuses
-	// as too early does not count; see MaxRefusals.
+	// MaxAttempts bounds how often a request that fails is sent, the first time included. Zero means 3. If
+	// negative, 1. Refusals do not count; see MaxRefusals.
 	MaxAttempts int
 
-	// MaxRefusals bounds how often a request that the server refuses as too early
-	// is sent again. Zero means 10. If negative, it is not.
+	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. Zero means
+	// 10. If negative, it is not sent again.
 	MaxRefusals int
 
-	// Backoff is the delay before a retry of a failure, unless the server asks for
-	// a longer one. If nil, backoff.Exponential{} with full jitter is used. One of
-	// go-retryablehttp becomes one by RetryableBackoff.
+	// Backoff returns the delay before a retry of a failure; if the server asks for a longer delay, that
+	// one counts. If nil, backoff.Exponential{} with full jitter is used. RetryableBackoff makes a Backoff
+	// of go-retryablehttp fit here.
 	Backoff backoff.Backoff
 
-	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh
-	// BackOff of github.com/cenkalti/backoff for each request that fails, whose
-	// Stop ends the retrying. If it returns nil, Backoff is used.
+	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh BackOff of
+	// github.com/cenkalti/backoff for each request that fails. If that BackOff returns Stop, the request is
+	// not sent again. If NewBackOff returns nil, Backoff is used.
 	NewBackOff func() cenkalti.BackOff
 
-	// CheckRetry, if not nil, says which answers of 400 and above, and which errors, may be
-	// followed by another attempt, in place of pacer's own table (docs/retrying.md), which
-	// it can ask in turn: ShouldRetry. What is not safe to repeat is not sent again all the
-	// same. The body of the answer must not be read. If it returns an error, that ends the
-	// retrying, and what RoundTrip returns is still the answer or the error at hand.
+	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400
+	// and above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is
+	// that table. A request that is not safe to repeat is not sent again, even if CheckRetry says so.
+	// CheckRetry must not read the body of the answer. If it returns an error, the request is not sent
+	// again; RoundTrip still returns the answer or the error at hand, not the error of CheckRetry.
 	CheckRetry retryablehttp.CheckRetry
 
-	// PrepareRetry, if not nil, is called with the request of each attempt but the first,
-	// after its body was renewed: to sign it anew, say. An error ends the retrying.
+	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body
+	// was renewed: for example to sign it anew. If it returns an error, the request is not sent again.
 	PrepareRetry retryablehttp.PrepareRetry
 
-	// MaxElapsed is how long after a request was sent for the first time it may be sent
-	// again. A delay or a place in line that would end later is not begun. If zero or
-	// negative, there is no bound but MaxAttempts, MaxRefusals and the context.
+	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in
+	// line that would end later is not begun. If zero or negative, there is no such bound: only
+	// MaxAttempts, MaxRefusals and the context end the retries.
 	MaxElapsed time.Duration
 
-	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins,
-	// without the wait for its turn. An attempt that takes longer has failed, and is
-	// retried as one whose connection broke; the error of the last one is an
-	// ErrAttemptTimeout. Reading the answer's body is bounded by the context of the
-	// request alone, since what the caller has begun to read cannot be had again. If zero or
-	// negative, there is no bound. In mode Observe there is none.
+	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins, not counting the
+	// wait for its turn. An attempt that takes longer has failed, and is retried like one whose connection
+	// broke; the error of the last attempt is an ErrAttemptTimeout. Only the context of the request bounds
+	// how long the body of the answer is read, since an answer that the caller has begun to read cannot be
+	// replaced. If zero or negative, there is no bound, and there is none in mode Observe.
 	AttemptTimeout time.Duration
 
-	// BufferBody is up to how many bytes of a body without GetBody are kept while it is
-	// sent, so that it can be sent again. A longer one is sent once. If zero or negative,
-	// nothing is kept. In mode Observe nothing is.
+	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it
+	// can be sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is
+	// kept in mode Observe.
 	BufferBody int64
 
-	// IdempotencyKey, if not nil, returns the Idempotency-Key of a request whose method is
-	// not idempotent and that has no such header: all its attempts are sent with the same
-	// one, and it is retried as an idempotent one is. It is for servers that know the header;
-	// for other requests it returns "", and they get none. RandomKey makes keys. A redirect
-	// is a request of its own. In mode Observe it is not called.
+	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent
+	// and that has no such header. All attempts are sent with the same key, and the request is retried like
+	// one whose method is idempotent. It is for servers that know the header; for other requests it returns
+	// "", and they get no key. RandomKey makes keys. A redirect is a request of its own, and gets its own
+	// key. In mode Observe, IdempotencyKey is not called.
 	IdempotencyKey func(*http.Request) string
 
-	// ResendHeader is the name of a header that says how often a request was sent
-	// before: none in the first attempt, 1 in the second (http.request.resend_count in
-	// the semantic conventions of OpenTelemetry). If empty, there is none.
+	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt
+	// has no such header, the second has 1 (http.request.resend_count in the semantic conventions of
+	// OpenTelemetry). If empty, no header is added.
 	ResendHeader string
 
-	// BudgetRatio is how many retries of failures each success of a bucket pays
-	// for. Zero means 0.1: an outage is met with 1.1 times the load. If negative,
-	// only the first 10 retries, which are free, are made.
+	// BudgetRatio is how many retries of failures each success of a bucket pays for. Zero means 0.1: during
+	// an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only its first 10
+	// retries, which are free.
 	BudgetRatio float64
 
-	// Headers reads what answers say of limits. If nil, it knows the dialects of
-	// package headers, and no others.
+	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no
+	// others.
 	Headers *headers.Reader
 
-	// Bodies says into which answers' bodies to look for what some services say nowhere
-	// else; see headers.ParseBody. Up to 64 kB are read before RoundTrip returns, and the
-	// body is handed on as it came. ErrorBodies is for all errors. If nil, into none.
+	// Bodies selects the answers whose bodies are searched for limits, since some services state them
+	// nowhere else; see headers.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
+	// gets the whole body as it came. ErrorBodies selects all errors. If nil, no body is searched.
 	Bodies func(*http.Response) bool
 
-	// Trace is told what happens. If nil, nobody is.
+	// Trace has hooks that are told what happens. If nil, no hook is called.
 	Trace *Trace
 
-	// Rand gives numbers from [0, 1) for all jitter. If nil, that of math/rand/v2.
-	// Tests set it to be exact.
+	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
+	// exact results.
 	Rand func() float64
 
 	once          sync.Once
 	invalid       error
 	routes        atomic.Pointer[routes]
 	buckets       throttle.Group
-	lastHost      atomic.Pointer[hostSpelling] // only of hosts, where there is no Key
+	lastHost      atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
 	modes         *pattern.Set[Mode]
-	marksRequests bool // requests say that t retries
+	marksRequests bool // requests tell a Transport below that t retries
 }
 
-// Validate reports what is wrong with the configuration: which field or pattern,
-// and what was expected. It may be called before the first request; else that, and
-// every later one, returns the error.
+// Validate reports what is wrong with the configuration: which field or pattern, and what was expected. If
+// it is not called, the first request and every later one return the same error.
 func (t *Transport) Validate() error {
 	t.once.Do(func() { t.invalid = t.init() })
 	return t.invalid
 }
 
+// init checks the fields, and makes from them what requests look up.
 func (t *Transport) init() error {
 	degrade := t.Mode == Degrade
 	for p, mode := range t.Modes {
@@ -341,7 +335,7 @@ func (t *Transport) maxRefusals() int {
 	return max(t.MaxRefusals, 0)
 }
 
-// maxUnread is zero if there is no bound.
+// maxUnread returns zero if there is no bound.
 func (t *Transport) maxUnread() time.Duration {
 	if t.MaxUnread == 0 {
 		return 5 * time.Minute
@@ -349,9 +343,9 @@ func (t *Transport) maxUnread() time.Duration {
 	return max(t.MaxUnread, 0)
 }
 
-// Close gives back to the Store what is in hand. Requests to what it kept fail from then on with
-// throttle.ErrClosed. Without a Store there is nothing to close. What a process that ends
-// without it had in hand is lost to the others for half a second.
+// Close gives back to the Store what this process has in hand. Later requests to buckets that are shared
+// through the Store fail with throttle.ErrClosed. Without a Store, Close does nothing. If a process ends
+// without Close, what it had in hand is lost to the other processes for half a second.
 func (t *Transport) Close() error {
 	if t.Store == nil {
 		return nil
@@ -362,14 +356,14 @@ func (t *Transport) Close() error {
 	return t.buckets.Close()
 }
 
-// State returns what the buckets look like now, in no particular order. Idle ones are
-// forgotten sooner or later, and are not among them then.
+// State returns what the buckets look like now, in no particular order. Idle buckets are forgotten sooner
+// or later; State does not return these.
 func (t *Transport) State() []throttle.State { return t.buckets.State() }
 
-// Save writes what was learned from the answers of servers, as JSON, for the next run of
-// the program to Load: a program that runs every minute would else find out every
-// minute that a limit is used up. Hosts, patterns and what Key returns are written as
-// digests. What was charged to Quotas is not among it.
+// Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the
+// program. Without it, a program that runs every minute would find out every minute that a limit is used
+// up. Hosts, patterns and what Key returns are written as digests. What was charged to Quotas is not
+// written.
 func (t *Transport) Save(w io.Writer) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -377,9 +371,9 @@ func (t *Transport) Save(w io.Writer) error {
 	return t.buckets.Save(w)
 }
 
-// Load takes over what Save wrote, where nothing was learned since: before the first
-// request, best. What is out of date is left out. If it cannot be read, nothing is
-// changed.
+// Load reads what Save wrote, best before the first request. It changes only buckets that have learned
+// nothing yet, and leaves out what is out of date. If r cannot be read, Load changes nothing and returns an
+// error.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -394,7 +388,8 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// check refuses what cannot be routed, in the words of net/http.
+// check returns an error if a request cannot be routed, in the words of net/http, or if the configuration
+// is wrong.
 func (t *Transport) check(req *http.Request) error {
 	switch {
 	case req.URL == nil:
@@ -405,19 +400,19 @@ func (t *Transport) check(req *http.Request) error {
 	return t.Validate()
 }
 
-// validName reports whether a name is one of a header, which is a token of RFC 9110 section
-// 5.6.2, or empty.
+// validName reports whether name is empty or a token of RFC 9110 section 5.6.2, as names of headers are.
 func validName(name string) bool {
 	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// hasTransportBelow reports whether a Transport stands below a RoundTripper, so that requests have to
-// say who retries them. It looks at the fields of those that wrap others, and does
-// not see what a function has closed over.
+// hasTransportBelow reports whether base is or wraps a Transport of this package. Requests must then say
+// who retries them. It looks into the fields of RoundTrippers that wrap others; a Transport that only a
+// function refers to is not found.
 func hasTransportBelow(base http.RoundTripper) bool {
 	return base != nil && reachesTransport(reflect.ValueOf(base), 16)
 }
 
+// reachesTransport is hasTransportBelow for a value, to a depth of so many fields and pointers.
 func reachesTransport(v reflect.Value, depth int) bool {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()

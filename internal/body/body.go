@@ -2,10 +2,10 @@
 // read ahead ([Peek], [ReadAhead]), is counted ([Count]), or tells when it has ended ([Watch],
 // [CancelAtEnd]).
 //
-// In come bodies, and functions to be called at their end; out come bodies. The package knows what
-// RFC 9110 and net/http say of bodies. It does not know what a body is for: it has no buckets, limits,
-// headers and attempts, and imports nothing of this module. It has locks, timers and goroutines, since
-// one goroutine may read a body while another closes it.
+// In come bodies, and functions to call at their end; out come bodies. The package knows what RFC 9110 and
+// net/http say of bodies. It does not know what a body is for: it has no buckets, limits, headers and
+// attempts, and imports nothing of this module. It has locks, timers and goroutines, since one goroutine
+// may read a body while another closes it.
 package body
 
 import (
@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// drainLimit is how much of an answer that nobody will read is read, so that
-	// its connection can be used again (go-retryablehttp's figure).
+	// drainLimit is how many bytes are read of an answer that the caller will not get, so that its
+	// connection can be used again. The number is that of go-retryablehttp.
 	drainLimit = 4096
-	// drainTime is how long that may take, and for how long Peek begins to read more: a body
-	// that trickles does not hold the next attempt up.
+	// drainTime bounds how long Discard reads, and after which time Peek begins no other Read: a body that
+	// arrives in small pieces must not delay the next attempt.
 	drainTime = 100 * time.Millisecond
 )
 
-// Discard reads a bounded part of an answer that is not wanted, and closes it. If resp is nil, it does
-// nothing.
+// Discard reads a bounded part of an answer that the caller will not get, and closes its body. If resp is
+// nil, it does nothing.
 func Discard(resp *http.Response) {
 	if resp == nil {
 		return
@@ -36,7 +36,7 @@ func Discard(resp *http.Response) {
 	body.Close()
 }
 
-// Has reports whether an answer has a body to read: by the rules of RFC 9110 section 6.4.1, and by the
+// Has reports whether an answer has a body to read, by the rules of RFC 9110 section 6.4.1 and by the
 // length that the answer states.
 func Has(req *http.Request, resp *http.Response) bool {
 	switch {

@@ -6,12 +6,12 @@ import (
 )
 
 // CancelAtEnd returns a body that calls cancel(nil) when it has ended: when it was read to its end, has
-// failed or was closed. It can be written to if b can.
+// failed or was closed. If b can be written to, so can the returned body.
 func CancelAtEnd(b io.ReadCloser, cancel context.CancelCauseFunc) io.ReadCloser {
 	return keepWriter(canceling{b, cancel}, b)
 }
 
-// canceling is a body whose end is the end of a context.
+// canceling is a body whose end cancels a context.
 type canceling struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// Count returns a body that adds to n what is read of it.
+// Count returns a body that adds to n the number of bytes that are read of it.
 func Count(b io.ReadCloser, n *atomic.Int64) io.ReadCloser { return counted{b, n} }
 
-// Sent returns how many bytes of a request's body were sent: as many as were counted, or, if counted is
-// nil, all, by the length that the request states.
+// Sent returns how many bytes of a request's body were sent: the number in counted, or, if counted is nil,
+// the length that the request states.
 func Sent(req *http.Request, counted *atomic.Int64) int64 {
 	if counted != nil {
 		return counted.Load()
@@ -18,7 +18,7 @@ func Sent(req *http.Request, counted *atomic.Int64) int64 {
 	return max(req.ContentLength, 0)
 }
 
-// counted is a body that is counted.
+// counted is a body that counts what is read of it.
 type counted struct {
 	io.ReadCloser
 	n *atomic.Int64

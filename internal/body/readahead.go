@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// aheadLimit is how much is read ahead of an answer that may still be wanted. Pages that
-// say what is wrong are shorter.
+// aheadLimit is how many bytes ReadAhead reads of an answer that may still be returned. Pages that say what
+// is wrong are shorter.
 const aheadLimit = 64 << 10
 
-// Peek reads up to n bytes of a body. It returns them, and a body that hands on all of b as it comes,
-// these bytes included. A body that trickles is not waited for: no Read begins after 100 ms.
+// Peek reads up to n bytes of a body. It returns these bytes, and a body that returns all of b, these bytes
+// included. Peek does not wait for a slow body: it begins no Read after drainTime.
 func Peek(b io.ReadCloser, n int) (begin []byte, whole io.ReadCloser) {
 	p := &partlyRead{rest: b}
 	p.readBeginning(n, drainTime)
 	return p.beginning, p
 }
 
-// ReadAhead reads up to 64 KiB of a body in a goroutine, and returns a body that hands on all of b. It is
-// for an answer that may still be returned while its request waits, but shall not hold a connection
-// meanwhile: the request may wait in line for another request of ours, and that one for the connection.
-// What is longer is not read ahead from there on. A body that ReadAhead has returned, it returns as it is.
+// ReadAhead returns a body that returns all of b, and reads up to aheadLimit bytes of b in a goroutine. It
+// is for an answer that may still be returned while its request waits, but that should not hold a
+// connection meanwhile: the request may wait in line for another request of this process, and that one for
+// the connection. If b is longer than aheadLimit, its connection stays in use. ReadAhead returns a body of
+// its own unchanged.
 func ReadAhead(b io.ReadCloser) io.ReadCloser {
 	if _, ok := b.(*readingAhead); ok {
 		return b
 	}
 	a := &readingAhead{partlyRead{rest: b}, make(chan struct{})}
-	go func() { // which ends when the body does, or is closed
+	go func() { // the goroutine ends when the body has ended or is closed
 		defer close(a.done)
 		a.readBeginning(aheadLimit, math.MaxInt64)
 	}()
 	return a
 }
 
-// readingAhead is a body that is being read readingAhead.
+// readingAhead is a body whose beginning is read by a goroutine.
 type readingAhead struct {
 	partlyRead
-	done chan struct{} // closed when as much was read as will be
+	done chan struct{} // closed when the goroutine has ended
 }
 
 // Read implements io.Reader.
@@ -48,16 +49,16 @@ func (b *readingAhead) Read(p []byte) (int, error) {
 	return b.partlyRead.Read(p)
 }
 
-// partlyRead is a body of which the beginning was read.
+// partlyRead is a body whose beginning was read already.
 type partlyRead struct {
 	beginning []byte
-	err       error // with which that ended; nil if more may follow
+	err       error // with which reading the beginning ended; nil if more may follow
 	rest      io.ReadCloser
 
-	closed atomic.Bool // perhaps by one goroutine while another reads, as net/http's bodies allow
+	closed atomic.Bool // atomic, since net/http allows Close while another goroutine reads
 }
 
-// readBeginning reads up to n bytes. It does not begin another Read after d.
+// readBeginning reads up to n bytes, and begins no other Read after d.
 func (b *partlyRead) readBeginning(n int, d time.Duration) {
 	b.beginning = make([]byte, 0, 512)
 	for start := time.Now(); len(b.beginning) < n && b.err == nil && time.Since(start) < d; {

@@ -7,8 +7,8 @@ import (
 )
 
 // Replayable reports whether the body of a request can be sent again, as far as is known now. A body with
-// trailers cannot: their values come into the caller's map while it is read, by a reader that
-// may still be at it.
+// trailers cannot be: net/http writes their values into the caller's map while the body is read, and the
+// previous attempt may still do so.
 func Replayable(req *http.Request) bool {
 	if r, ok := req.Body.(*replayReader); ok {
 		return r.of.lost() == nil && req.Trailer == nil
@@ -16,38 +16,41 @@ func Replayable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil && req.Trailer == nil
 }
 
-// Replay makes a body without GetBody one that can be sent again, if it turns out to be no
-// longer than a limit. It keeps what is read while it is sent, and does not read ahead: an
-// upload that is produced bit by bit, perhaps in answer to what the server says meanwhile,
-// would wait for itself.
+// Replay makes it possible to send a body without GetBody again, if the body turns out to be no longer than
+// a limit. Replay keeps what is read while the body is sent, and does not read ahead: if the caller
+// produces an upload bit by bit, perhaps in answer to what the server sends meanwhile, reading ahead would
+// never end.
 //
-// Each attempt has a reader of its own, which begins with what was kept. Only one of them goes
-// on with the source at a time, and what it reads is kept for all, since the last attempt may
-// still be in a Read when the next one begins. The source is closed when the request is
-// finished, and once.
+// Each attempt has a reader of its own. A reader first returns what was kept, and then goes on with the
+// source. Only one reader at a time reads the source, and what it reads is kept for all readers, since the
+// last attempt may still be in a Read when the next attempt begins. The source is closed once, when the
+// request is finished.
 type Replay struct {
 	source  io.ReadCloser
 	limit   int64
-	tooLong error // why a longer body cannot be sent again
+	tooLong error // the error for a body that is longer than limit
 
-	reading chan struct{} // has room for the one who reads the source; waiting for it is durably blocking in synctest
+	// reading is a lock, held while the source is read. It is a channel, since a goroutine that waits for a
+	// channel is durably blocked in the sense of testing/synctest.
+	reading chan struct{}
 
-	mu           sync.Mutex // protects the fields below; nobody reads the source with it held
+	mu           sync.Mutex // protects the fields below; not held while the source is read
 	kept         []byte
-	sourceErr    error         // with which the source ended
-	current      *replayReader // of the latest attempt
-	overLimit    bool          // more was read than may be kept; only the reader that read it goes on
-	sourceClosed bool          // there will be no other attempt
+	sourceErr    error         // with which the source ended; nil if it has not
+	current      *replayReader // the reader of the latest attempt
+	overLimit    bool          // more than limit bytes were read; only the reader that read them goes on
+	sourceClosed bool          // Finish was called: there will be no other attempt
 	closed       bool          // the source
 }
 
-// NewReplay returns a Replay of source, of which it keeps up to limit bytes. If source is longer, Open
-// returns tooLong.
+// NewReplay returns a Replay of source that keeps up to limit bytes. If source is longer, Open returns
+// tooLong.
 func NewReplay(source io.ReadCloser, limit int64, tooLong error) *Replay {
 	return &Replay{source: source, limit: limit, tooLong: tooLong, reading: make(chan struct{}, 1)}
 }
 
-// Open returns a reader for another attempt. The one before is closed with it.
+// Open returns a reader for another attempt, and closes the reader of the attempt before. If the body
+// cannot be sent again, Open returns an error.
 func (b *Replay) Open() (io.ReadCloser, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,14 +64,14 @@ func (b *Replay) Open() (io.ReadCloser, error) {
 	return b.current, nil
 }
 
-// lost returns why the body cannot be sent again, nil if it can as far as it was read.
+// lost returns why the body cannot be sent again. It returns nil if the body can be, as far as it was read.
 func (b *Replay) lost() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lostLocked()
 }
 
-// lostLocked is lost for those who hold mu.
+// lostLocked is lost for callers that hold mu.
 func (b *Replay) lostLocked() error {
 	switch {
 	case b.overLimit:
@@ -79,8 +82,8 @@ func (b *Replay) lostLocked() error {
 	return nil
 }
 
-// record notes what r has read. What a reader that was closed meanwhile has read is kept
-// in any case, for the next one.
+// record notes what r has read from the source. If r was closed meanwhile, the bytes are kept even over the
+// limit, since the next reader needs them.
 func (b *Replay) record(r *replayReader, p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,15 +98,16 @@ func (b *Replay) record(r *replayReader, p []byte, err error) {
 	r.off += len(p)
 }
 
-// Finish says that there will be no other attempt. The source is closed when the last one
-// closes its reader, which may be later: a server may answer while the body is being sent.
+// Finish says that there will be no other attempt. The source is closed when the last reader is closed,
+// which may be later: a server may answer while the body is still being sent.
 func (b *Replay) Finish() {
 	b.mu.Lock()
 	b.sourceClosed = true
-	b.closeLocked() //nolint:errcheck // there is nobody to tell
+	b.closeLocked() //nolint:errcheck // no caller could use the error
 }
 
-// closeLocked closes the source if nobody will read it any more. It releases mu.
+// closeLocked closes the source if no reader will read it any more. It must be called with mu held, and
+// releases mu.
 func (b *Replay) closeLocked() error {
 	last := b.sourceClosed && b.current.closed && !b.closed
 	b.closed = b.closed || last
@@ -117,7 +121,7 @@ func (b *Replay) closeLocked() error {
 // replayReader is the body of one attempt.
 type replayReader struct {
 	of     *Replay
-	off    int  // how far it has read
+	off    int  // how many bytes it has returned
 	closed bool // protected by of.mu
 }
 
@@ -128,7 +132,7 @@ func (r *replayReader) Read(p []byte) (int, error) {
 	}
 	r.of.reading <- struct{}{}
 	defer func() { <-r.of.reading }()
-	if n, err := r.readKept(p); n > 0 || err != nil { // somebody else has read on
+	if n, err := r.readKept(p); n > 0 || err != nil { // another reader has read the source meanwhile
 		return n, err
 	}
 	n, err := r.of.source.Read(p)
@@ -136,7 +140,8 @@ func (r *replayReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readKept reads what is there already.
+// readKept returns bytes that were kept. If there are none left, it returns the error with which the source
+// ended, nil if the source may have more.
 func (r *replayReader) readKept(p []byte) (int, error) {
 	b := r.of
 	b.mu.Lock()

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// watched is a body whose end matters.
-type watched struct {
-	io.ReadCloser
-	ended  func(read int64)
-	unread time.Duration
-	read   atomic.Int64 // bytes
-	over   atomic.Bool  // ended was called, or is about to be
-
-	mu    sync.Mutex // protects the fields below until Watch has set them
-	timer *time.Timer
-	stop  func() bool
-}
-
-// Watch returns a body that calls ended once, when it has ended, with the number of bytes that were read
-// of it. A body has ended when it was read to its end, has failed or was closed; when ctx has ended, since
-// nothing can be read after that; and when nothing was read for as long as unread, unless that is zero.
-// It can be written to if b can.
+// Watch returns a body that calls ended once, when the body has ended, with the number of bytes that were
+// read of it. A body has ended when it was read to its end, has failed or was closed; when ctx has ended,
+// since nothing can be read after that; and when nothing was read for as long as unread. If unread is zero,
+// only the other events count. If b can be written to, so can the returned body.
 func Watch(ctx context.Context, b io.ReadCloser, unread time.Duration, ended func(read int64)) io.ReadCloser {
 	w := &watched{ReadCloser: b, ended: ended, unread: unread}
 	end := w.end
-	w.mu.Lock() // end runs in goroutines of its own, at once if ctx has ended
+	w.mu.Lock() // end may run in another goroutine at once, if ctx has ended: it waits for the fields
 	defer w.mu.Unlock()
 	w.stop = context.AfterFunc(ctx, end)
 	if unread > 0 {
 		w.timer = time.AfterFunc(unread, end)
 	}
 	return keepWriter(w, b)
+}
+
+// watched is a body that tells when it has ended; see Watch.
+type watched struct {
+	io.ReadCloser
+	ended  func(read int64)
+	unread time.Duration
+	read   atomic.Int64 // bytes
+	over   atomic.Bool  // ended was called, or is about to be called
+
+	mu    sync.Mutex // protects the fields below until Watch has set them
+	timer *time.Timer
+	stop  func() bool
 }
 
 // Read implements io.Reader.
@@ -60,7 +60,7 @@ func (b *watched) Close() error {
 	return err
 }
 
-// end says that the body has ended, unless that was said before.
+// end calls ended, unless it was called before.
 func (b *watched) end() {
 	if b.over.Swap(true) {
 		return

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Match is a pattern that a request matches. The zero Match is none.
+// Match is a pattern that a request matches, with what is kept under it. The zero Match means no pattern.
 type Match[T any] struct {
 	Pattern string
 	Values  string // of its wildcards, in their order, each as escape returns it; a zero byte between each two
 	Value   T
 }
 
-// Match returns the most specific pattern that the request matches. If that is a host and nothing
-// else, or if there is none, the Match is zero: OfHost has the value then.
+// Match returns the most specific pattern that the request matches. If that pattern is a host and nothing
+// else, or if no pattern matches, the Match is zero; OfHost has the value then.
 //
 // The host of a request is that of its URL. A path is looked up as if it were clean.
 func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
@@ -43,58 +43,12 @@ func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
 	return m
 }
 
-// matchRedirected is Match for a request that the ServeMux redirects: to "/a/tree/", if it is one
-// to "/a/tree". Here a request is never one to another path, so that the most specific pattern
-// for "/a/tree" itself is wanted.
-//
-// A ServeMux redirects "/a/tree" only if that pattern is for all that lies below some path,
-// such as "/a/" and "/{x...}", or if there is none. Of such patterns, those which match
-// "/a/tree" are those which match "/a/", since each matches all paths that go on after its
-// own. So the most specific of them for "/a/" is looked up, which no ServeMux redirects. What a
-// wildcard "{x...}" stands for is shorter there, by the last segment.
-func (s *Set[T]) matchRedirected(l *lookup[T], u *url.URL) {
-	escaped := u.EscapedPath()
-	end := strings.LastIndexByte(escaped, '/') + 1
-	above := *u
-	above.Path, above.RawPath = unescaped(escaped[:end]), escaped[:end]
-	l.request.URL = &above
-	s.trees.ServeHTTP(l, &l.request)
-	if l.entry != nil && l.entry.tail {
-		l.values += escape(unescaped(escaped[end:]), true)
-	}
-}
-
-// escape returns the value of a wildcard with the characters escaped that have a meaning in Match.Values and
-// in what Fill returns. Otherwise two lists of values could have the same text: "x\x00y" and "z" that of "x"
-// and "y\x00z". Only the value of a wildcard "{x...}", the last of its pattern, keeps its slashes.
-func escape(value string, slashes bool) string {
-	if !strings.ContainsAny(value, "%/{ \x00") {
-		return value
-	}
-	if slashes {
-		return escapeTail.Replace(value)
-	}
-	return escapeSegment.Replace(value)
-}
-
-var (
-	escapeTail    = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00")
-	escapeSegment = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00", "/", "%2F")
-)
-
-// unescaped returns what a part of an escaped path means.
-func unescaped(escaped string) string {
-	if s, err := url.PathUnescape(escaped); err == nil {
-		return s
-	}
-	return escaped
-}
-
-// lookup is the request that a ServeMux is given, and what its handlers tell. It is the
-// http.ResponseWriter, which the ServeMux passes on to them; nothing is ever written.
+// lookup is the request that a ServeMux is given, and the result that the handlers leave in it. A ServeMux
+// passes its http.ResponseWriter to the handler, so lookup implements that interface; nothing is ever
+// written.
 type lookup[T any] struct {
 	request    http.Request
-	entry      *entry[T] // nil if none matched but a host alone
+	entry      *entry[T] // nil if no pattern matched, or only a host alone
 	values     string    // of its wildcards
 	redirected bool
 }
@@ -105,10 +59,10 @@ func (l *lookup[T]) Header() http.Header { return http.Header{} }
 // Write implements http.ResponseWriter.
 func (l *lookup[T]) Write(p []byte) (int, error) { return len(p), nil }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. Only the ServeMux calls it, to redirect a request.
 func (l *lookup[T]) WriteHeader(status int) { l.redirected = status/100 == 3 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. It notes in the lookup that the pattern of e matched.
 func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if e.hostOnly {
 		return
@@ -128,7 +82,26 @@ func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// isClean reports whether cleanURL would surely change nothing.
+// escape returns the value of a wildcard with those characters escaped that have a meaning in Match.Values
+// or in what Fill returns. Otherwise two lists of values could have the same text: "x\x00y" and "z" would
+// look like "x" and "y\x00z". If slashes is set, slashes are kept: a wildcard "{x...}" is the last of its
+// pattern, so they cannot be mistaken.
+func escape(value string, slashes bool) string {
+	if !strings.ContainsAny(value, "%/{ \x00") {
+		return value
+	}
+	if slashes {
+		return escapeTail.Replace(value)
+	}
+	return escapeSegment.Replace(value)
+}
+
+var (
+	escapeTail    = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00")
+	escapeSegment = strings.NewReplacer("%", "%25", "{", "%7B", " ", "%20", "\x00", "%00", "/", "%2F")
+)
+
+// isClean reports whether cleanURL would certainly change nothing.
 func isClean(u *url.URL) bool {
 	clean := func(p string) bool {
 		return strings.HasPrefix(p, "/") && !strings.Contains(p, "//") && !strings.Contains(p, "/.")
@@ -136,8 +109,8 @@ func isClean(u *url.URL) bool {
 	return clean(u.Path) && (u.RawPath == "" || clean(u.RawPath))
 }
 
-// cleanURL returns u with its path as a ServeMux wants it: rooted, and without "//",
-// "." and "..".
+// cleanURL returns u with its path as a ServeMux wants it: beginning with a slash, and without "//", "."
+// and "..".
 func cleanURL(u *url.URL) *url.URL {
 	c := *u
 	escaped := u.EscapedPath()
@@ -151,4 +124,33 @@ func cleanURL(u *url.URL) *url.URL {
 		}
 	}
 	return &c
+}
+
+// matchRedirected is Match for a request that the ServeMux would redirect from "/a/tree" to "/a/tree/".
+// Here, a request never stands for a request to another path, so the most specific pattern for "/a/tree"
+// itself is wanted.
+//
+// A ServeMux redirects "/a/tree" only if no pattern matches it, or only trees: patterns for all paths below
+// some path, such as "/a/" and "/{x...}". The trees that match "/a/tree" are the trees that match "/a/",
+// since a tree matches all paths below its own. So matchRedirected looks up "/a/" among the trees, and for
+// "/a/" no ServeMux redirects. The value of a wildcard "{x...}" then lacks the last segment, which is
+// added.
+func (s *Set[T]) matchRedirected(l *lookup[T], u *url.URL) {
+	escaped := u.EscapedPath()
+	end := strings.LastIndexByte(escaped, '/') + 1
+	above := *u
+	above.Path, above.RawPath = unescaped(escaped[:end]), escaped[:end]
+	l.request.URL = &above
+	s.trees.ServeHTTP(l, &l.request)
+	if l.entry != nil && l.entry.tail {
+		l.values += escape(unescaped(escaped[end:]), true)
+	}
+}
+
+// unescaped returns a part of a path without its percent-escapes.
+func unescaped(escaped string) string {
+	if s, err := url.PathUnescape(escaped); err == nil {
+		return s
+	}
+	return escaped
 }

@@ -1,10 +1,10 @@
-// Package pattern keeps values under the patterns of [http.ServeMux], such as
-// "GET api.example.com/v1/{id}", and finds the value of a request.
+// Package pattern keeps values under the patterns of [http.ServeMux], such as "GET
+// api.example.com/v1/{id}", and finds the value of a request.
 //
-// In come patterns, and requests, of which only the method and the URL are read. Out come the
-// mistakes in a pattern, and the most specific pattern of a request with the values of its
-// wildcards. A [Set] is made once and never changed: it has no lock and no cache. What the
-// values mean, the package does not know; it imports nothing of this module.
+// In come patterns, and requests, of which only the method and the URL are read. Out come the mistakes in a
+// pattern, and the most specific pattern of a request with the values of its wildcards. A [Set] is made
+// once and never changed: it has no lock and no cache. The package does not know what the values mean, and
+// imports nothing of this module.
 package pattern
 
 import (
@@ -18,8 +18,8 @@ import (
 	"unicode"
 )
 
-// Split takes a pattern apart as ServeMux does. The path begins with a slash, or is empty
-// if the pattern has none.
+// Split takes a pattern apart as ServeMux does. The path begins with a slash, or is empty if the pattern
+// has none.
 func Split(pattern string) (method, host, path string) {
 	rest := pattern
 	if i := strings.IndexAny(pattern, " \t"); i >= 0 {
@@ -31,8 +31,9 @@ func Split(pattern string) (method, host, path string) {
 	return method, rest, ""
 }
 
-// Check finds the mistakes in a pattern that ServeMux lets pass although no request would
-// ever match the pattern. New finds those that ServeMux refuses, too.
+// Check finds mistakes in a pattern that ServeMux accepts although no request would ever match the pattern,
+// and a zero byte, which separates the parts of keys made from patterns. The mistakes that ServeMux itself
+// refuses are found by New.
 func Check(pattern string) error {
 	method, host, p := Split(pattern)
 	switch {
@@ -61,7 +62,7 @@ func Check(pattern string) error {
 	return nil
 }
 
-// checkHost is Check for the host of a pattern. Requests are looked up by [Hostname].
+// checkHost is Check for the host of a pattern. A request is looked up by the [Hostname] of its URL.
 func checkHost(host string) error {
 	inner, bracket := strings.CutPrefix(host, "[")
 	address, closed := strings.CutSuffix(inner, "]")
@@ -85,11 +86,11 @@ func checkHost(host string) error {
 			return fmt.Errorf(`want a host, in which there can be no %q: a pattern is for one, and "/" for each that is not named`, c)
 		}
 	}
-	return nil // ServeMux itself finds '{'
+	return nil // ServeMux itself refuses '{'
 }
 
 // withoutBrackets returns the pattern as it is registered: without the brackets around an IPv6 address,
-// since Hostname, by which requests are looked up, has none.
+// since requests are looked up by Hostname, which has none.
 func withoutBrackets(pattern string) string {
 	if _, host, _ := Split(pattern); strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 		return strings.Replace(pattern, host, host[1:len(host)-1], 1)
@@ -97,9 +98,8 @@ func withoutBrackets(pattern string) string {
 	return pattern
 }
 
-// register gives the pattern to mux. Where ServeMux panics, register returns an error of one
-// line: the panic names the mistake, and also the lines of code that registered the
-// pattern, which are left out.
+// register registers the pattern with mux. Where ServeMux panics, register returns an error of one line.
+// The text of the panic also names the source lines that registered the pattern; register leaves these out.
 func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -119,18 +119,18 @@ func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	return nil
 }
 
-// HostOnly reports whether a pattern is a host and nothing else, as "api.example.com/" is, and
-// returns that host in the form of [Hostname]. The pattern "/" is for all hosts: its host is empty.
+// HostOnly reports whether a pattern is a host and nothing else, as "api.example.com/" is, and returns that
+// host in the form of [Hostname]. The pattern "/" stands for all hosts: its host is empty.
 func HostOnly(pattern string) (host string, ok bool) {
 	host, path, _ := strings.Cut(withoutBrackets(pattern), "/")
 	return host, path == "" && !strings.ContainsAny(host, " \t")
 }
 
-// Hostname returns the host of u by which a request is looked up: in lower case, without a port,
-// and without the brackets around an IPv6 address.
+// Hostname returns the host of u by which a request is looked up: in lower case, without a port, and
+// without the brackets around an IPv6 address.
 func Hostname(u *url.URL) string { return strings.ToLower(u.Hostname()) }
 
-// wildcards returns the names of the wildcards in a pattern: those of "/{a}/{b...}" are a and b.
+// wildcards returns the names of the wildcards in a pattern: for "/{a}/{b...}", a and b.
 func wildcards(pattern string) (names []string) {
 	for _, part := range strings.Split(pattern, "{")[1:] {
 		name, _, _ := strings.Cut(part, "}")
@@ -141,7 +141,8 @@ func wildcards(pattern string) (names []string) {
 	return names
 }
 
-// Fill returns the pattern with the values that [Set.Match] found for its wildcards in their place.
+// Fill returns the pattern with each wildcard replaced by its value. values must be those of [Set.Match]
+// for this pattern.
 func Fill(pattern, values string) string {
 	filled, each := pattern, strings.Split(values, "\x00")
 	for i, name := range wildcards(pattern) {

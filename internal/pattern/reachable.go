@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Reachable reports whether Match finds the pattern, which is one of s, for any request. If it
-// does not, there is a more specific pattern for each request that matches.
+// Reachable reports whether there is a request for which Match finds the pattern, which must be in s. If
+// there is none, every request that matches the pattern has a more specific one.
 //
-// Some requests are tried that match the pattern. Where it has a wildcard or no method, they have a
-// segment or a method that no pattern of s names. A more specific pattern that matches such a request
-// has a wildcard there itself, and matches each request that differs from it in that place alone. So
-// only the number of segments after those of the pattern has to be tried.
+// Reachable tries a few requests that match the pattern. Where the pattern has a wildcard or no method,
+// these requests have a segment or a method that no pattern of s names. A more specific pattern that
+// matches such a request has a wildcard in that place itself, so it also matches every request that differs
+// in that place alone. So only the number of segments that follow the pattern has to be varied.
 func (s *Set[T]) Reachable(pattern string) bool {
 	if _, ok := HostOnly(pattern); ok {
 		return true
@@ -61,7 +61,7 @@ func (s *Set[T]) Reachable(pattern string) bool {
 	return false
 }
 
-// escapedSegment returns a literal segment of a pattern as a request may spell it.
+// escapedSegment returns a literal segment of a pattern as a request may write it.
 func escapedSegment(segment string) string {
 	if s, err := url.PathUnescape(segment); err == nil {
 		segment = s

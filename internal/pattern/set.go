@@ -8,18 +8,26 @@ import (
 	"strings"
 )
 
-// Set is an immutable set of values, each under a pattern. It may be used by several goroutines at a
-// time.
+// Set is an immutable set of values, each under a pattern. Several goroutines may use it at the same time.
 type Set[T any] struct {
-	hosts   map[string]T         // of the patterns that are a host and nothing else; "" is that of "/"
-	entries map[string]*entry[T] // all, under their patterns
-	mux     *http.ServeMux       // of all; nil if each is a host and nothing else
-	trees   *http.ServeMux       // of the patterns that end in "/" or "{x...}"; nil if mux is
+	hosts   map[string]T         // values of patterns that are a host and nothing else; "/" is under ""
+	entries map[string]*entry[T] // all entries, by pattern
+	mux     *http.ServeMux       // finds all entries; nil if each is a host and nothing else
+	trees   *http.ServeMux       // finds only patterns that end in "/" or "{x...}"; nil if mux is nil
 }
 
-// New returns the set of those values whose patterns are valid, and what is wrong with the other
-// patterns: what Check finds, what ServeMux refuses, and a conflict with a pattern that comes before it
-// in the order of strings.
+// entry is a pattern and its value. It is also the http.Handler of the pattern.
+type entry[T any] struct {
+	pattern   string
+	hostOnly  bool     // the pattern is a host and nothing else
+	tail      bool     // the pattern ends in "{x...}"
+	wildcards []string // of the wildcards
+	value     T
+}
+
+// New returns the set of those values whose patterns are valid, and the mistake of each other pattern: what
+// Check finds, what ServeMux refuses, or a conflict with a valid pattern that comes before it in the order
+// of strings.
 func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
 	s, mistakes = empty[T](), map[string]error{}
 	for _, pattern := range slices.Sorted(maps.Keys(values)) {
@@ -35,8 +43,9 @@ func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
 		s.mux, s.trees = nil, nil
 		return s, mistakes
 	}
-	// What no pattern matches is served as well: a ServeMux would write an error, for which it
-	// collects the methods that it serves. Where "/" or "/{x...}" is a pattern, all is served already.
+	// A request that no pattern matches gets a handler as well. Otherwise the ServeMux would write an
+	// error, for which it collects the methods of all patterns. If "/" or "/{x...}" is a pattern already,
+	// register fails, and that is fine.
 	none := &entry[T]{hostOnly: true}
 	for _, mux := range []*http.ServeMux{s.mux, s.trees} {
 		_ = register(mux, "/", none)
@@ -66,7 +75,8 @@ func (s *Set[T]) add(pattern string, value T) error {
 	return nil
 }
 
-// Value returns what is kept under a pattern, the zero value if nothing is.
+// Value returns what is kept under a pattern. It returns the zero value if the set does not have the
+// pattern.
 func (s *Set[T]) Value(pattern string) (value T) {
 	if e := s.entries[pattern]; e != nil {
 		value = e.value
@@ -79,25 +89,14 @@ func (s *Set[T]) SamePatterns(other *Set[T]) bool {
 	return maps.EqualFunc(s.entries, other.entries, func(_, _ *entry[T]) bool { return true })
 }
 
-// HostsOnly reports whether each pattern is a host and nothing else, so that Match never finds
-// one.
+// HostsOnly reports whether each pattern is a host and nothing else, so that Match never finds a pattern.
 func (s *Set[T]) HostsOnly() bool { return s.mux == nil }
 
-// OfHost returns what is kept under the pattern that is a host and nothing else: that of
-// hostname, which is a Hostname, or else "/".
+// OfHost returns what is kept for a host as a whole: under the pattern of hostname, or, if there is none,
+// under "/". hostname must be in the form of Hostname.
 func (s *Set[T]) OfHost(hostname string) T {
 	if v, ok := s.hosts[hostname]; ok {
 		return v
 	}
 	return s.hosts[""]
-}
-
-// entry is a pattern and its value. It is the http.Handler of the pattern, and tells a lookup that
-// the pattern matched.
-type entry[T any] struct {
-	pattern   string
-	hostOnly  bool     // the pattern is a host and nothing else
-	tail      bool     // the pattern ends in "{x...}"
-	wildcards []string // of the wildcards
-	value     T
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/gopacer/pacer/headers"
 )
 
-// Refusal reports whether an answer says "not yet": the server did nothing because
-// a limit is used up. What the answer itself gives as the reason counts first. Else a 429 is
-// always a refusal. Some other statuses are refusals if they say when to come back (Retry-After), and a
-// 403, which GitHub sends, also if the answer is spent: it says that nothing remains of a limit.
+// Refusal reports whether an answer says "not yet": the server did nothing because a limit is used up. If
+// the answer itself names the cause, that decides. Otherwise a 429 is always a refusal, and some other
+// statuses are refusals if the answer says when to come back (Retry-After). A 403 is also a refusal if
+// spent is set, which means that nothing remains of a limit: GitHub sends such answers.
 func Refusal(status int, hint headers.Retry, spent bool) bool {
 	switch {
 	case hint.Cause == headers.TooFast || hint.Cause == headers.TooMany:
@@ -28,8 +28,8 @@ func Refusal(status int, hint headers.Retry, spent bool) bool {
 	return false
 }
 
-// MayRefuse reports whether an answer may be a refusal although nothing in it says so: nginx's
-// limit_req and limit_conn answer 503 unless told otherwise, without a Retry-After.
+// MayRefuse reports whether an answer may be a refusal although nothing in it says so: unless configured
+// otherwise, limit_req and limit_conn of nginx answer 503 without a Retry-After.
 func MayRefuse(status int, hint headers.Retry) bool {
 	return status == http.StatusServiceUnavailable && !hint.Known && hint.Cause == headers.NoCause && hint.Word == headers.NoWord
 }

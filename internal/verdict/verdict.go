@@ -1,19 +1,20 @@
-// Package verdict says what an answer, or an error in place of one, means for sending the
-// request again. docs/retrying.md has the tables, which a test reads; in short:
+// Package verdict says whether a request is sent again after an answer, or after an error in place of an
+// answer. docs/retrying.md has the tables, which a test reads; in short:
 //
-//   - The server's word comes first: X-Should-Retry and its like, and a quota that is spent.
-//   - A refusal did nothing: any method (see [Refusal]).
-//   - 425, and 413 with Retry-After, are sent before anything is done: any method.
-//   - 408 and 5xx but 501 may come after something was done: methods that are idempotent.
-//   - No answer: any method if nothing was sent, else those that are idempotent; never where
-//     the next attempt would end as this one did, nor when the caller has gone.
+//   - The server's word comes first: X-Should-Retry and headers like it, and a quota that is spent.
+//   - A refusal means that the server did nothing: every method is sent again (see [Refusal]).
+//   - A 425, and a 413 with Retry-After, come before anything is done: every method is sent again.
+//   - A 408, and a 5xx but 501, may come after something was done: only idempotent methods are sent again.
+//   - Without an answer, every method is sent again if nothing was sent, and otherwise only idempotent
+//     ones. A request is not sent again if the next attempt would end as this one did, or if the caller has
+//     canceled it.
 //
-// Nothing is sent again whose body is not there any more, which package internal/body knows.
+// A request whose body cannot be sent again is not sent again either; package internal/body knows which.
 //
-// In come a response, an error or a request, and what package headers read of the response. Out comes
-// a [Kind], or the answer to a question of such a table. The package knows neither how often a
-// request was sent, nor modes, limits and buckets, nor what a Transport is configured for; of this
-// module it imports headers alone. It has no state.
+// In come a response, an error or a request, and what package headers read of the response. Out comes a
+// [Kind], or the answer to a question of such a table. The package does not know how often a request was
+// sent, modes, limits and buckets, or how a Transport is configured. Of this module it imports only
+// headers. It has no state.
 package verdict
 
 import (
@@ -33,10 +34,10 @@ import (
 	"github.com/gopacer/pacer/headers"
 )
 
-// Verdict says what an attempt means for the next.
+// Verdict says what becomes of a request after an attempt.
 type Verdict struct {
 	Kind  Kind
-	After time.Duration // the request is not to be sent again before; a lower bound of the backoff
+	After time.Duration // a lower bound of the backoff, which the server asked for
 }
 
 // Kind is what becomes of a request after an attempt.
@@ -49,8 +50,8 @@ const (
 	Failed              // the request is sent again, within attempts and budget
 )
 
-// Answered is the table of what answers mean. Whether the answer is a refusal, and whether its request
-// may be sent twice, is known already.
+// Answered is the table of what answers mean. refusal says whether the answer is a refusal; idempotent says
+// whether the request may be sent twice.
 func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
 	switch {
 	case LastWord(hint):
@@ -65,9 +66,9 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 	return Final
 }
 
-// Checked is Answered where somebody else, a CheckRetry of go-retryablehttp, has said that the request
-// shall be sent again: whatever the status, if the request may be sent twice. The server has the last
-// word all the same.
+// Checked is Answered for a request that a CheckRetry of go-retryablehttp wants to be sent again. Such a
+// request is sent again after every status, if it may be sent twice. The server has the last word all the
+// same.
 func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refusal, idempotent bool) Kind {
 	kind := Answered(ctx, resp, hint, refusal, idempotent)
 	if kind == Final && idempotent && !LastWord(hint) {
@@ -76,21 +77,21 @@ func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refus
 	return kind
 }
 
-// LastWord reports whether the server says that it is of no use to ask again. A quota that is spent
-// for the day is not waited for.
+// LastWord reports whether the server says that another attempt is of no use. That includes a quota that is
+// spent for the day, since no request waits that long.
 func LastWord(hint headers.Retry) bool {
 	return hint.Word == headers.NeverRetry || hint.Cause == headers.Spent
 }
 
-// notProcessed reports whether an answer other than a refusal says that nothing was done: the
-// server would not risk a replay (RFC 8470 section 5.2), or will have room for what is
-// too large now (RFC 9110 section 15.5.14).
+// notProcessed reports whether an answer other than a refusal says that nothing was done: the server would
+// not risk a replay (RFC 8470 section 5.2), or has no room now for a large body (RFC 9110 section 15.5.14).
 func notProcessed(resp *http.Response, hint headers.Retry) bool {
 	return resp.StatusCode == http.StatusTooEarly || resp.StatusCode == http.StatusRequestEntityTooLarge && hint.Known
 }
 
-// transient reports whether the next answer may be a better one: after 408 (RFC 9110 section
-// 15.5.9), and in go-retryablehttp's table, which is 5xx but 501. Its 429 is a refusal.
+// transient reports whether the next attempt may get a better answer: after 408 (RFC 9110 section 15.5.9),
+// and by the table of go-retryablehttp, which has every 5xx but 501. The 429 in that table is a refusal
+// here.
 func transient(ctx context.Context, resp *http.Response) bool {
 	if resp.StatusCode == http.StatusRequestTimeout {
 		return true
@@ -99,17 +100,16 @@ func transient(ctx context.Context, resp *http.Response) bool {
 	return again
 }
 
-// Marked reports whether somebody has marked an error as the last word, with
-// backoff.Permanent.
+// Marked reports whether an error was marked as final with backoff.Permanent.
 func Marked(err error) bool {
 	var marked *cenkalti.PermanentError
 	return errors.As(err, &marked)
 }
 
-// Permanent reports whether the next attempt would fail as this one did: on a host that
-// does not exist, a certificate, the wrong protocol, or a request that cannot be sent. It
-// is go-retryablehttp's table and what that misses: it looks at url.Errors only, and at what
-// is directly in them.
+// Permanent reports whether the next attempt would fail as this one did: because of a host that does not
+// exist, a certificate, the wrong protocol, or a request that cannot be sent. Permanent has the table of
+// go-retryablehttp, and cases that it misses, since it looks only at url.Errors and at what is directly in
+// them.
 func Permanent(err error) bool {
 	var (
 		dns     *net.DNSError
@@ -130,8 +130,8 @@ func Permanent(err error) bool {
 	return true
 }
 
-// unsendable reports whether net/http says that a request cannot be sent as it is. It has
-// no errors to compare with.
+// unsendable reports whether net/http says that a request cannot be sent as it is. The texts are compared,
+// since net/http exports no such errors.
 func unsendable(err error) bool {
 	text := err.Error()
 	for _, why := range [...]string{
@@ -145,8 +145,8 @@ func unsendable(err error) bool {
 	return false
 }
 
-// NeverSent reports whether an error proves that nothing reached the server: no
-// connection to it was made, directly or through a proxy.
+// NeverSent reports whether an error proves that nothing reached the server: no connection to it was made,
+// directly or through a proxy.
 func NeverSent(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
@@ -156,5 +156,5 @@ func NeverSent(err error) bool {
 	case errors.As(err, &dns):
 		return true
 	}
-	return strings.HasSuffix(err.Error(), "net/http: TLS handshake timeout") // has no type
+	return strings.HasSuffix(err.Error(), "net/http: TLS handshake timeout") // net/http exports no type for it
 }
