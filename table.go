@@ -14,9 +14,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
-// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host
-// that is not named; each such host has a bucket of its own. The nil Table has no quotas.
+// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/",
+// "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every
+// host that is not named; each such host has a bucket of its own. The nil Table has no quotas.
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //

@@ -82,12 +82,12 @@ type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
 
-	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
-	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every
-	// host that is not named; each such host has a bucket of its own. A request draws on the pattern of its
-	// host and on the most specific other pattern that matches. Each value of a wildcard has a bucket of
-	// its own. What the server says may only lower the quotas. If empty, all limits are learned. SetQuotas
-	// replaces Quotas while requests wait.
+	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/",
+	// "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for
+	// every host that is not named; each such host has a bucket of its own. A request draws on the pattern
+	// of its host and on the most specific other pattern that matches. Each value of a wildcard has a
+	// bucket of its own. What the server says may only lower the quotas. If empty, all limits are learned.
+	// SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
 	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as

@@ -21,7 +21,7 @@ type entry[T any] struct {
 	pattern   string
 	hostOnly  bool     // the pattern is a host and nothing else
 	tail      bool     // the pattern ends in "{x...}"
-	wildcards []string // of the wildcards
+	wildcards []string // their names
 	value     T
 }
 

@@ -65,6 +65,7 @@ func TestFill(t *testing.T) {
 		{"a.example/{a}/{b}", "1\x002", "a.example/1/2"},
 		{"a.example/{a}/{rest...}", "1\x002/3", "a.example/1/2/3"},
 		{"a.example/{a}/{rest...}", "\x00", "a.example//"},
+		{"a.example/{a}/{b}", "%7Bb}\x002", "a.example/%7Bb}/2"}, // as Match escapes "{b}"
 	} {
 		if got := Fill(test.pattern, test.values); got != test.want {
 			t.Errorf("%q with %q is %q, want %q", test.pattern, test.values, got, test.want)

@@ -62,6 +62,9 @@ func TestAnswered(t *testing.T) {
 		{503, "", false, Failed, Final},
 		{503, "", true, Refused, Refused},
 		{599, "after", false, Failed, Final},
+		{600, "", false, Failed, Final}, // no status of HTTP
+		{0, "", false, Failed, Final},
+		{-1, "", false, Final, Final},
 	} {
 		resp := &http.Response{StatusCode: test.status}
 		for idempotent, want := range map[bool]Kind{true: test.safe, false: test.sure} {
