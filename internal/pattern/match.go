@@ -87,13 +87,16 @@ func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // look like "x" and "y\x00z". If slashes is set, slashes are kept: a wildcard "{x...}" is the last of its
 // pattern, so they cannot be mistaken.
 func escape(value string, slashes bool) string {
-	if !strings.ContainsAny(value, "%/{ \x00") {
-		return value
+	for i := range len(value) { // strings.ContainsAny takes many times as long
+		switch value[i] {
+		case '%', '/', '{', ' ', 0:
+			if slashes {
+				return escapeTail.Replace(value)
+			}
+			return escapeSegment.Replace(value)
+		}
 	}
-	if slashes {
-		return escapeTail.Replace(value)
-	}
-	return escapeSegment.Replace(value)
+	return value
 }
 
 var (
