@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -316,9 +317,10 @@ func (g *Group) Close() error {
 	return errors.Join(errs...)
 }
 
-// digest is how l is called in what is saved.
+// digest is how l is called in what is saved. Those of two buckets differ, whatever is in their keys: %q
+// writes a list of texts so that it can be read again.
 func (l *Limiter) digest() string {
-	sum := sha256.Sum256([]byte(strings.Join(l.path(), "\x00")))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", l.path(), l.entry.named))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -645,6 +645,32 @@ func TestGroupSaveAndLoad(t *testing.T) {
 	})
 }
 
+// What was learned in one bucket is not taken for that of another, whatever is in their keys.
+func TestGroupSavesEachPathByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(100)}
+		l := g.Limiter("a")
+		for i, name := range []string{"x", "y"} { // both get a bucket below a
+			grant, _ := l.Observe(Claim{Class: Class{"GET", "/" + name}})
+			grant.Done(remaining(name, 1-i))
+		}
+		paths := [][]string{{"a"}, {"a", "b"}, {"a\x00b"}, {`a" "b`}, {"a", "x"}, {"a", "x true"}, {"a x"}, {""}, {"", ""}}
+		seen := map[string]string{}
+		for _, path := range paths {
+			g.Limiter(path...)
+		}
+		for _, l := range g.snapshot() {
+			if other, ok := seen[l.digest()]; ok {
+				t.Errorf("%q and %s have one digest", l.path(), other)
+			}
+			seen[l.digest()] = fmt.Sprintf("%q", l.path())
+		}
+		if want := len(paths) + 2; len(seen) != want {
+			t.Errorf("%d buckets, want %d", len(seen), want)
+		}
+	})
+}
+
 type badWriter struct{}
 
 var errBad = errors.New("disk full")
