@@ -14,57 +14,54 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests. Zero means what Costs says, or else 1. Negative
-	// panics.
+	// N is the cost in requests. Zero means what Costs says of requests, or else 1. Negative panics.
 	N int
 
-	// Costs is the cost in other units. A quota of a unit that is not among them is not
-	// drawn on.
+	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on. Negative
+	// costs count as zero.
 	Costs quota.Costs
 
-	// Priority is how urgent it is. Zero is Normal.
+	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
-	// Class is what kind of request it is for, by which a Group tells apart what a server counts on its
-	// own. The zero Class is one of many.
+	// Class says what kind of request the claim is for. By it, a Group tells apart requests that a server
+	// counts on their own. The zero Class is a class like any other.
 	Class Class
 
-	// After, if not nil, is the Grant of a request which the server refused, and for which the claim is made
-	// again: it stands in line where that stood, and so goes before all who came later.
-	// MaxWait counts from when that was made first. The Limiter may be another one of the same tree, or of the
-	// same Group.
+	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is
+	// made again. The claim takes the place in line of the first one, and so goes before all that were made
+	// later. MaxWait counts from when the first claim was made. The Limiter may be another one of the same
+	// tree or Group.
 	After *Grant
 
-	// Cancel ends the wait when it is closed, beside the context. Nil means
-	// that only the context does.
+	// Cancel, if not nil, ends the wait when it is closed, as the context does.
 	Cancel <-chan struct{}
 
-	// NoWait refuses with ErrWait what cannot go at once.
+	// NoWait makes a claim that cannot go at once fail with ErrWait.
 	NoWait bool
 }
 
-// Wait blocks until n tokens are granted or ctx ends. The error, an [*Error],
-// comes at once if the wait would end after ctx's deadline or MaxWait. A caller
-// that stops waiting leaves nothing behind: no token is lost, and everybody
-// behind it moves up. It panics if n < 0; zero counts as one.
+// Wait blocks until n tokens are granted or ctx ends. It fails at once, with an [*Error], if the wait would
+// end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind:
+// no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// What is granted by Wait is not counted as in flight, since nobody says when it
-// ends: use Acquire where a server's answers are to be learned from.
+// What Wait grants does not count as in flight, since nobody reports when it ends. Use Acquire for requests
+// whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.Acquire(ctx, Claim{N: n})
 	if err == nil {
-		g.forget()
+		g.endUnreported()
 	}
 	return err
 }
 
-// Acquire blocks like Wait and returns a Grant, which must be ended by exactly
-// one call of Done or Cancel.
+// Acquire blocks like Wait and returns a Grant, which must be ended by exactly one call of Done or Cancel.
 func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, which makes g the grant, of the bucket that is found.
+// acquire is Acquire, but fills g, and returns g or an error. Found is nil, or how to find the bucket
+// again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
 	if l.grantFast(ctx, c, g) {
 		return g, nil
@@ -78,7 +75,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 		return g, nil
 	}
 	if w != nil || errors.Is(err, errDismissed) {
-		err = l.wait(ctx, c, p, g, found, w)
+		err = l.waitInLine(ctx, c, p, g, found, w)
 	}
 	if err != nil {
 		return nil, err
@@ -86,61 +83,36 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	return g, nil
 }
 
-// wait waits in line as w, nil if the claim belongs in another line than that of l, until the claim is
-// granted; in other buckets, too, if it comes to belong there.
-func (l *Limiter) wait(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
-	for {
-		moved := w
-		if err = errDismissed; w != nil {
-			found.waits(w.forecast)
-			err, p = w.wait(ctx, g), w.place
-		}
-		if !errors.Is(err, errDismissed) {
-			return err
-		}
-		if w, err = l.rejoin(ctx, c, p, g, found, moved); w == nil && !errors.Is(err, errDismissed) {
-			return err
-		}
-	}
-}
-
-// rejoin is join in the bucket to which the claim of moved, nil if it did not wait, belongs now.
-func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
-	if moved != nil {
-		defer moved.freezes.thaw() // also when what finds the bucket panics
-	}
-	return found.again(l).join(ctx, c, p, g, found)
-}
-
-// grantFast grants the claim without the lock if nothing could stand in its way.
+// grantFast grants the claim without the lock if nothing could delay it, and reports whether it did.
 func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	if !l.fastGrant.Load() || c.Costs != nil || c.N < 0 || c.After != nil || ctx.Err() != nil {
 		return false
 	}
 	now, n := l.now(), max(c.N, 1)
-	l.unlocked.Add(int64(n))
-	// fastGrant is read again: whoever sets it to false counts what is unlocked after that.
-	if !l.busy(now) || !l.fastGrant.Load() {
-		l.unlocked.Add(int64(-n))
+	l.fastInFlight.Add(int64(n))
+	// fastGrant is read again: a goroutine that sets it to false calls countFast after that.
+	if !l.recentlyUsed(now) || !l.fastGrant.Load() {
+		l.fastInFlight.Add(int64(-n))
 		return false
 	}
-	l.last.Store(int64(now))
+	l.lastGrant.Store(int64(now))
 	g.l, g.ticket, g.place, g.class = l, adaptive.Ticket{Sent: now, N: n}, place{since: now}, c.Class
-	g.urgent, g.plain, g.more = false, true, nil
+	g.urgent, g.plain, g.extra = false, true, nil
 	return true
 }
 
-// join grants the claim at once if it may go now, and makes g its grant, else puts it in line and
-// returns the waiter. Bounds are checked here, on the wait as it is projected now. The error is
-// errDismissed if what was found may be another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (MaxWait, deadline, MaxQueue)
+// against the wait as it looks now, and puts the claim in line and returns the waiter, or returns an error.
+// P is the place in line that the claim has already, else zero. The error is errDismissed if the claim may
+// belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
-	w := c.need()
+	need := c.need()
 	if ctx.Err() != nil {
-		return nil, &Error{Bucket: l.Name, Cost: w.N, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
+		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
 	}
 	root := l.lock()
-	if l.gone.Load() || l.split {
-		l, root = l.follow(root, c.Class)
+	if l.forgotten.Load() || l.isSplit {
+		l, root = l.redirect(root, c.Class)
 	}
 	defer l.unlock(root)
 	if found.stale() {
@@ -152,77 +124,60 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 			return nil, b.invalid
 		}
 	}
-	l.wake(now)
+	l.restartIfIdle(now)
 	b := l
-	for b != nil && root.frozen == 0 && b.line.len() == 0 && b.open(now, &w, b == l) {
+	for b != nil && root.frozen == 0 && b.line.len() == 0 && b.open(now, &need, b == l) {
 		b = b.Parent
 	}
-	again := p != place{}
-	if !again {
-		root.asked++
-		p = place{now, root.asked}
+	hasPlace := p != place{}
+	if !hasPlace {
+		root.claimCount++
+		p = place{now, root.claimCount}
 	}
 	if b == nil {
-		l.charge(g, now, now, &w, p, c.Class)
+		l.charge(g, now, now, &need, p, c.Class)
 		l.restock(now)
 		return nil, nil
 	}
-	if w.Costs != nil {
-		w.Costs = maps.Clone(w.Costs) // it is looked at for as long as it waits
+	if need.Costs != nil {
+		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
-	return l.queue(ctx, now, c, p, w, again)
+	return l.enqueue(ctx, now, c, p, need, hasPlace)
 }
 
-// Forecast returns how long the claim would wait if it were made now, and for
-// what. It changes nothing.
-func (l *Limiter) Forecast(c Claim) Forecast {
-	w := c.need()
-	root := l.lock()
-	if l.gone.Load() || l.split {
-		l, root = l.follow(root, c.Class)
+// need returns what the claim needs of each bucket. It panics if N is negative.
+func (c *Claim) need() need {
+	if c.N < 0 {
+		panic("throttle: negative cost")
 	}
-	defer l.unlock(root)
-	now := root.now()
-	return l.project(now, w).forecast(now)
-}
-
-// Observe grants the claim at once, whatever is due, and charges it. It returns how
-// long the claim should have waited, and for what: for trying limits on a live system
-// without delaying it.
-func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
-	g := new(Grant)
-	return g, l.observe(&c, g)
-}
-
-// observe is Observe, which makes g the grant.
-func (l *Limiter) observe(c *Claim, g *Grant) Forecast {
-	w := c.need()
-	root := l.lock()
-	if l.gone.Load() || l.split {
-		l, root = l.follow(root, c.Class)
+	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority}
+	if len(c.Costs) > 0 {
+		need.addCosts(c)
 	}
-	defer l.unlock(root)
-	now := root.now()
-	l.wake(now)
-	d := l.project(now, w)
-	l.charge(g, now, now, &w, place{}, c.Class)
-	l.restock(now)
-	return d.forecast(now)
+	return need
 }
 
-// project returns when a claim that was made now would go.
-func (l *Limiter) project(now monotime.Time, wanted need) obstacle {
-	w := waiter{l: l, need: wanted, rank: l.rank(now, wanted.priority)}
-	w.place.number = math.MaxUint64
-	return w.project(now, false)
+// addCosts adds the Costs of the claim. It never changes the caller's map.
+func (n *need) addCosts(c *Claim) {
+	if c.N == 0 {
+		n.N = max(c.Costs[quota.Requests], 1)
+	}
+	n.Costs = c.Costs
+	for unit := range n.Costs {
+		if n.Costs[unit] < 0 {
+			n.Costs = maps.Clone(n.Costs)
+			maps.DeleteFunc(n.Costs, func(_ string, cost int) bool { return cost < 0 })
+			return
+		}
+	}
 }
 
-// queue puts a claim in line after checking its bounds. It requires that mu is
-// held.
-func (l *Limiter) queue(ctx context.Context, now monotime.Time, c *Claim, p place, wanted need, again bool) (*waiter, error) {
+// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
+// requires that mu is held.
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
 	w := &waiter{
-		l: l, need: wanted, place: p, class: c.Class, rank: l.rank(p.since, wanted.priority),
-		joined: now, cancel: c.Cancel, ready: make(chan struct{}),
+		l: l, need: need, place: p, class: c.Class, rank: l.rank(p.since, need.priority),
+		joined: now, cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if l.MaxWait > 0 {
 		w.expires = p.since.Add(l.MaxWait)
@@ -230,34 +185,34 @@ func (l *Limiter) queue(ctx context.Context, now monotime.Time, c *Claim, p plac
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
 	}
-	d := w.project(now, again)
+	d := w.project(now, hasPlace)
 	w.forecast = d.forecast(now)
 	switch {
 	case d.Never:
 		return nil, w.refusal(now, d, ErrTooLarge)
-	case d.At <= now && l.line.waiting > 0 && w.goes(again):
+	case d.At <= now && l.line.waiting > 0 && w.grantNow(hasPlace):
 		return w, nil
 	case c.NoWait || l.MaxWait < 0 || l.MaxQueue < 0:
-		if w.asksStore = l.mayAsk(now, d); !w.asksStore {
+		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
 			return nil, w.refusal(now, d, ErrWait)
 		}
 	}
-	why := w.late(d.At)
-	if why == nil && !again {
-		d, why = w.crowded(now, d)
+	why := w.missedBound(d.At)
+	if why == nil && !hasPlace {
+		d, why = w.makeRoom(now, d)
 	}
 	if why != nil {
 		return nil, w.refusal(now, d, why)
 	}
-	w.enter(again)
+	w.enter(hasPlace)
 	l.run(now)
 	return w, nil
 }
 
-// goes grants w if it may go now, before all who wait, and reports whether it did.
-func (w *waiter) goes(again bool) bool {
+// grantNow grants w, before all that wait, if it may go now, and reports whether it did.
+func (w *waiter) grantNow(hasPlace bool) bool {
 	now := w.joined
-	w.enter(again)
+	w.enter(hasPlace)
 	w.l.run(now)
 	if w.entries == nil {
 		return true
@@ -267,25 +222,25 @@ func (w *waiter) goes(again bool) bool {
 	return false
 }
 
-// crowded returns ErrQueueFull if there is no place for w in line, and for what it would
-// wait there. Of a bucket's line, MaxQueue is for the best: one who would go last
-// makes room for w.
-func (w *waiter) crowded(now monotime.Time, d obstacle) (obstacle, error) {
+// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line
+// before w costs a quota's Queue or more, or if MaxQueue claims wait. But if another waiter of this bucket
+// would go after w, that one is refused instead. D is the delay that w would have.
+func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil; b = b.Parent {
-		b.ahead(&ahead, w, now)
+		b.addAhead(&ahead, w, now)
 		for i := range b.quotas {
 			if q := &b.quotas[i]; q.Queue > 0 && w.In(q) > 0 && ahead.all.In(q) >= q.Queue {
-				d.by, d.Quota, d.Cost = b, q.Name, q.Queue
+				d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
 				return d, ErrQueueFull
 			}
 		}
 	}
-	n := w.l.line.own
+	n := w.l.line.direct
 	if w.l.MaxQueue == 0 || n < w.l.MaxQueue {
 		return d, nil
 	}
-	last := w.l.latest()
+	last := w.l.lastInLine()
 	if !w.before(last) {
 		return d, ErrQueueFull
 	}
@@ -293,9 +248,78 @@ func (w *waiter) crowded(now monotime.Time, d obstacle) (obstacle, error) {
 	return d, nil
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may become another one while it waits: find
-// returns the Limiter, and is called again after an Update. If waits is not nil, it is called before
-// the claim waits, with how long that looks to be.
+// waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
+// another bucket, it joins the line there and waits on. W is nil if that has happened already.
+func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
+	for {
+		moved := w
+		if err = errDismissed; w != nil {
+			found.reportWait(w.forecast)
+			err, p = w.wait(ctx, g), w.place
+		}
+		if !errors.Is(err, errDismissed) {
+			return err
+		}
+		if w, err = l.rejoin(ctx, c, p, g, found, moved); w == nil && !errors.Is(err, errDismissed) {
+			return err
+		}
+	}
+}
+
+// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was
+// dismissed; the tree that it froze is thawed.
+func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
+	if moved != nil {
+		defer moved.frozenTree.thaw() // also when search.find panics
+	}
+	return found.refind(l).join(ctx, c, p, g, found)
+}
+
+// Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
+func (l *Limiter) Forecast(c Claim) Forecast {
+	need := c.need()
+	root := l.lock()
+	if l.forgotten.Load() || l.isSplit {
+		l, root = l.redirect(root, c.Class)
+	}
+	defer l.unlock(root)
+	now := root.now()
+	return l.project(now, need).forecast(now)
+}
+
+// Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would
+// have had to wait, and for what. So limits can be tried on a live system without delaying it.
+func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
+	g := new(Grant)
+	return g, l.observe(&c, g)
+}
+
+// observe is Observe, but fills g.
+func (l *Limiter) observe(c *Claim, g *Grant) Forecast {
+	need := c.need()
+	root := l.lock()
+	if l.forgotten.Load() || l.isSplit {
+		l, root = l.redirect(root, c.Class)
+	}
+	defer l.unlock(root)
+	now := root.now()
+	l.restartIfIdle(now)
+	d := l.project(now, need)
+	l.charge(g, now, now, &need, place{}, c.Class)
+	l.restock(now)
+	return d.forecast(now)
+}
+
+// project returns when a claim that is made now would go.
+func (l *Limiter) project(now monotime.Time, need need) delay {
+	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
+	w.place.number = math.MaxUint64
+	return w.project(now, false)
+}
+
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter
+// of the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits,
+// with a forecast of the wait.
 func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits) // inlined, so that the Grant need not be allocated
 }
@@ -305,56 +329,29 @@ func (g *Group) acquire(ctx context.Context, c *Claim, granted *Grant, find func
 	return find().acquire(ctx, c, granted, &search{g, find, waits, generation})
 }
 
-// search is how to find the bucket of a claim. It is nil if that is known.
+// search finds the bucket of a claim. It is nil if the bucket cannot change.
 type search struct {
 	group      *Group
 	find       func() *Limiter
-	wait       func(Forecast) // may be nil
-	generation uint64         // of the Group, when it was found
+	onWait     func(Forecast) // may be nil
+	generation uint64         // of the Group, when find was last called
 }
 
-// waits is told that the claim waits.
-func (s *search) waits(f Forecast) {
-	if s != nil && s.wait != nil {
-		s.wait(f)
+// reportWait says that the claim is about to wait.
+func (s *search) reportWait(f Forecast) {
+	if s != nil && s.onWait != nil {
+		s.onWait(f)
 	}
 }
 
-// stale reports whether the bucket may be another one now.
+// stale reports whether the claim may belong in another bucket now.
 func (s *search) stale() bool { return s != nil && s.generation != s.group.generation.Load() }
 
-// again returns the bucket of the claim now, l if that cannot change.
-func (s *search) again(l *Limiter) *Limiter {
+// refind returns the bucket where the claim belongs now; l if that cannot change.
+func (s *search) refind(l *Limiter) *Limiter {
 	if s == nil {
 		return l
 	}
 	s.generation = s.group.generation.Load()
 	return s.find()
-}
-
-// need returns what the claim asks for.
-func (c *Claim) need() need {
-	if c.N < 0 {
-		panic("throttle: negative cost")
-	}
-	w := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority}
-	if len(c.Costs) > 0 {
-		w.costs(c)
-	}
-	return w
-}
-
-// costs adds those of a claim in other units.
-func (w *need) costs(c *Claim) {
-	if c.N == 0 {
-		w.N = max(c.Costs[quota.Requests], 1)
-	}
-	w.Costs = c.Costs
-	for unit := range w.Costs {
-		if w.Costs[unit] < 0 {
-			w.Costs = maps.Clone(w.Costs)
-			maps.DeleteFunc(w.Costs, func(_ string, n int) bool { return n < 0 })
-			return
-		}
-	}
 }

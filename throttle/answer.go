@@ -10,57 +10,55 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Answer is what became of a request.
+// Answer is what became of a request. The zero Answer is a success of which nothing else is known.
 type Answer struct {
-	// Refused says that the server refused the request because of a limit, and
-	// did nothing.
+	// Refused says that the server refused the request because of a limit, and did nothing.
 	Refused bool
 
-	// MayRefuse says that the request failed in a way in which some servers refuse, such as a
-	// 503 without a Retry-After. Where that is seen to depend on how fast requests
-	// go, it is taken for Refused: since a good part of the answers were failures, and as long
-	// as fewer are where requests go slower.
+	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without
+	// a Retry-After. It is taken for Refused if failures are seen to depend on how fast requests go: from
+	// when a good part of the answers were failures, and for as long as slower requests fail less often.
 	MayRefuse bool
 
-	// Lost says that no answer came: it may have reached the server or not.
+	// Lost says that no answer came: the request may have reached the server or not.
 	Lost bool
 
-	// Reading says that the answer has begun and is being read: quotas of what is
-	// InFlight wait for Grant.Close, as Outcome.Open says where there are any.
+	// Reading says that the answer has begun and is still being read. Then quotas of the kind
+	// quota.InFlight are held until Grant.Close; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that Grant.Settle, and then Grant.Close, will be called when it is known
-	// what the request has cost in units other than requests.
+	// Unsettled says that Grant.Settle and then Grant.Close will be called, once the cost in units other
+	// than requests is known.
 	Unsettled bool
 
-	// Spent is what the request has cost, where that differs from what was
-	// claimed; see Grant.Settle.
+	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil
+	// means that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants nobody to ask, and HoldKnown whether
-	// it said so. It is bounded by Limiter.MaxHold.
+	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to
+	// Limiter.MaxHold. Zero or negative: not at all.
 	Hold      time.Duration
 	HoldKnown bool
 
-	// Bucket is what the server calls that on which the request drew, where it counts some requests on their
-	// own. Empty if it does not say. See Group.
+	// Bucket is the server's name for what the request drew on, where the server counts some requests on
+	// their own; see Group. Empty if the server does not say.
 	Bucket string
 
-	// Statements is what the server said about its limits.
+	// Statements are what the server said about its limits.
 	Statements []quota.Statement
 }
 
 // Outcome is what an answer means for the requests that follow.
 type Outcome struct {
-	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
-	Refused bool          // the request was refused: the answer said so, or is taken for a refusal
-	Open    bool          // Grant.Close is waited for, because of Answer.Reading or Answer.Unsettled
+	Held    time.Duration // for how long the bucket is held from now on; zero or negative if it is not
+	Refused bool          // the answer is a refusal: it said so, or is taken for one
+	Open    bool          // Grant.Close must be called, because of Answer.Reading or Answer.Unsettled
 }
 
-// Done ends the grant and learns from the answer.
+// Done ends the grant, and the bucket learns from the answer.
 func (g *Grant) Done(a Answer) Outcome {
 	l := g.l
-	if g.plain && a.Spent == nil && !a.tells() && l.endFast(g.ticket.N) {
+	if g.plain && a.Spent == nil && !a.informative() && l.endFast(g.ticket.N) {
 		return Outcome{}
 	}
 	return g.done(&a)
@@ -69,8 +67,8 @@ func (g *Grant) Done(a Answer) Outcome {
 func (g *Grant) done(a *Answer) (o Outcome) {
 	l := g.l
 	if a.Bucket != "" && l.entry.group != nil {
-		var own bool
-		if o, own = g.forward(a); !own {
+		var local bool
+		if o, local = g.forward(a); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
 	}
@@ -81,51 +79,94 @@ func (g *Grant) done(a *Answer) (o Outcome) {
 		if a.Spent != nil {
 			g.settle(now, a.Spent)
 		}
-		l.server.End(&g.ticket, g.askedCosts())
-		if l.learn(now, &g.ticket, a, g.costs()) {
+		l.server.End(&g.ticket, g.demandOrNil())
+		if l.learn(now, &g.ticket, a, g.costOrNil()) {
 			o.Refused = true
 		}
-		if g.more != nil {
-			o.Open = g.answered(a)
+		if g.extra != nil {
+			o.Open = g.freeAnswered(a)
 		}
 	})
 	o.Held = max(o.Held, l.hold.Sub(now))
 	return o
 }
 
-// answered gives back what the answer frees, and reports whether Close is waited for.
-func (g *Grant) answered(a *Answer) (open bool) {
-	g.free(quota.Unanswered)
-	if !a.Reading {
-		g.free(quota.InFlight)
-	}
-	if open = a.Unsettled || g.holds(quota.InFlight); open {
-		g.more.open = true
-		g.l.unclosed++
-	}
-	return open
+// informative reports whether there is anything to learn from the answer.
+func (a *Answer) informative() bool {
+	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
 }
 
-// forward has the other buckets learn for which an answer is that says on what the request drew, and returns
-// what it means for them, and whether it is for the bucket that granted the request.
-func (g *Grant) forward(a *Answer) (o Outcome, own bool) {
+// forward passes an answer that names what the request drew on to the bucket for that, unless it is the
+// one that granted the request. Local reports whether it is: then that bucket is still to learn from the
+// answer.
+func (g *Grant) forward(a *Answer) (o Outcome, local bool) {
 	l := g.l
-	of := l.entry.group.owner(l, g.class, a.Bucket, a.spent())
-	if a.Refused && a.HoldKnown && !a.spent() && of.entry.named {
-		// It was not refused because of what is named: GitHub's secondary limits are for all.
-		o = l.root().hear(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
+	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
+	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.named {
+		// The limit that is named was not the reason, since something remains of it. GitHub's secondary limits,
+		// for example, are of all requests: so all hold.
+		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
 	}
-	if of == l {
+	if learner == l {
 		return o, true
 	}
 	held := o.Held
-	o = of.hear(g, a)
+	o = learner.learnFromOther(g, a)
 	o.Held = max(o.Held, held)
 	return o, false
 }
 
-// hear learns from the answer to the request of a grant of another bucket of the tree.
-func (l *Limiter) hear(g *Grant, a *Answer) (o Outcome) {
+// exhausted reports whether the answer states that nothing remains of some limit.
+func (a *Answer) exhausted() bool {
+	return slices.ContainsFunc(a.Statements, func(s quota.Statement) bool { return s.Remaining <= 0 })
+}
+
+// learnerFor returns the bucket that is to learn from the answer to a claim that l has granted: the bucket
+// for the name that the server gives to what the request drew on; or the one above those, while the server
+// counts all requests together. If this is the first time that requests of a name must be told apart, the
+// buckets are made. Exhausted says that nothing remains of a limit.
+func (g *Group) learnerFor(l *Limiter, c Class, name string, exhausted bool) *Limiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	whole := l
+	if l.entry.named {
+		whole = l.Parent
+	}
+	if whole.forgotten.Load() {
+		return l
+	}
+	e := &whole.entry
+	if e.classes == nil {
+		e.classes = adaptive.NewNames(name)
+	}
+	kept, separate := e.classes.Note(c.Verb, c.Path, name, exhausted)
+	switch {
+	case !separate && !whole.isSplit:
+		return whole
+	case separate && !whole.isSplit:
+		g.splitByClass(whole, kept)
+	}
+	return g.namedBucket(whole, kept)
+}
+
+// splitByClass makes two buckets below whole: one for the claims that draw on name, one for the rest. Each
+// claim that waits in whole joins the line of the one where its Class belongs.
+func (g *Group) splitByClass(whole *Limiter, name string) {
+	root := whole.lock()
+	whole.freeze()
+	whole.unlock(root)
+	defer whole.thaw()
+	g.namedBucket(whole, name)
+	g.namedBucket(whole, whole.entry.classes.First())
+	whole.lock()
+	defer whole.unlock(root)
+	now := root.now()
+	whole.isSplit = true
+	whole.change(now, func() { whole.dismiss(whole) })
+}
+
+// learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
+func (l *Limiter) learnFromOther(g *Grant, a *Answer) (o Outcome) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
@@ -135,29 +176,19 @@ func (l *Limiter) hear(g *Grant, a *Answer) (o Outcome) {
 	return o
 }
 
-// tells reports whether there is anything to learn from the answer.
-func (a *Answer) tells() bool {
-	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
-}
-
-// spent reports whether nothing remains of one of the limits.
-func (a *Answer) spent() bool {
-	return slices.ContainsFunc(a.Statements, func(s quota.Statement) bool { return s.Remaining <= 0 })
-}
-
-// learn takes in what became of the request of a grant with a ticket, which l or another bucket of
-// the tree has granted, and reports whether it was refused. Cost is what it has cost, nil if that is what
-// the ticket says.
+// learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the
+// tree, and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket
+// says so.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand) (refused bool) {
-	taken := a.Refused || a.MayRefuse && l.server.MayRefuse()
+	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
 	})
-	if len(a.Statements) > 0 && (l.Parent != nil || l.branch) {
-		l.meet()
+	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
+		l.joinPeers()
 	}
 	if l.link != nil {
-		l.link.said(now, a.Statements)
+		l.link.shareStatements(now, a.Statements)
 	}
 	if e.PushedBack {
 		for lim := range l.stack.Limits() {
@@ -167,46 +198,18 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	if e.Hold > 0 {
 		l.holdUntil(now.Add(e.Hold), now)
 	}
-	return taken
+	return refused
 }
 
-// owner returns the bucket that is to learn from the answer to a claim that l has granted: that of what
-// the server says it drew on, l if it does not say, or counts all requests of l together.
-func (g *Group) owner(l *Limiter, c Class, name string, spent bool) *Limiter {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	all := l
-	if l.entry.named {
-		all = l.Parent
+// freeAnswered gives back the slots that the answer frees, and reports whether Close must be called.
+func (g *Grant) freeAnswered(a *Answer) (awaitsClose bool) {
+	g.freeSlots(quota.Unanswered)
+	if !a.Reading {
+		g.freeSlots(quota.InFlight)
 	}
-	if all.gone.Load() {
-		return l
+	if awaitsClose = a.Unsettled || g.holdsSlot(quota.InFlight); awaitsClose {
+		g.extra.awaitsClose = true
+		g.l.unclosed++
 	}
-	m := &all.entry
-	if m.classes == nil {
-		m.classes = adaptive.NewNames(name)
-	}
-	of, own := m.classes.Note(c.Verb, c.Path, name, spent)
-	switch {
-	case !own && !all.split:
-		return all
-	case own && !all.split:
-		g.split(all, of)
-	}
-	return g.named(all, of)
-}
-
-// split gives the claims that draw on name, and all others, buckets of their own below that of all.
-func (g *Group) split(all *Limiter, name string) {
-	root := all.lock()
-	all.freeze()
-	all.unlock(root)
-	defer all.thaw()
-	g.named(all, name)
-	g.named(all, all.entry.classes.First())
-	all.lock()
-	defer all.unlock(root)
-	now := root.now()
-	all.split = true
-	all.change(now, func() { all.dismiss(all) }) // who waits belongs elsewhere
+	return awaitsClose
 }

@@ -9,84 +9,84 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// open reports whether w may go at now in this bucket alone. What the server
-// allows counts only for those who asked this bucket itself (home): its answers
-// to them are what it was learned from.
-func (l *Limiter) open(now monotime.Time, w *need, home bool) bool {
-	if l.hold > now || home && !l.server.Open(now, &w.Demand, l.share(w)) {
+// open reports whether the claim may go now in this bucket alone. Direct says that it asked this bucket
+// itself: what the server allows counts only then, since it was learned from the answers to such claims.
+func (l *Limiter) open(now monotime.Time, need *need, direct bool) bool {
+	if l.hold > now || direct && !l.server.Open(now, &need.Demand, l.reserveFor(need)) {
 		return false
 	}
-	if !l.stack.Open(now, &w.Demand, w.urgent()) {
+	if !l.stack.Open(now, &need.Demand, need.urgent()) {
 		return false
 	}
-	return l.link == nil || l.link.lease.Open(now, &w.Demand, w.urgent())
+	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
 }
 
-// share is which part of what the server allows w must leave to others.
-func (l *Limiter) share(w *need) float64 {
-	if w.urgent() {
+// reserveFor is the share of what the server allows that the claim must not use.
+func (l *Limiter) reserveFor(need *need) float64 {
+	if need.urgent() {
 		return 0
 	}
 	return l.Reserve
 }
 
-// obstacle is when a claim may go, and the bucket that stands in its way until then.
-type obstacle struct {
+// delay is when a claim may go, and which bucket delays it until then.
+type delay struct {
 	limit.Due
-	by *Limiter // nil if none does
+	bucket *Limiter // nil if none does
 }
 
-// Forecast is how long a claim would wait, as it looks now: not longer than it will,
-// if nothing changes.
+// Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not
+// shorter.
 type Forecast struct {
-	Wait   time.Duration
-	Bucket string // the name of the Limiter that stands in the way; empty if none does
-	Cause  Cause
-	Quota  string // the quota or limit that does, as text; empty if none in particular
-	Never  bool   // the cost is above what a quota ever grants at once
+	Wait   time.Duration // zero if the claim would go at once
+	Bucket string        // name of the Limiter that delays the claim; empty if none does
+	Cause  Cause         // what the claim would wait for; empty if nothing
+	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
+	Never  bool          // the cost is above what a quota ever grants at once
 }
 
-func (d obstacle) forecast(now monotime.Time) Forecast {
+func (d delay) forecast(now monotime.Time) Forecast {
 	f := Forecast{Wait: d.At.Sub(now), Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
-	if d.by != nil {
-		f.Bucket = d.by.Name
+	if d.bucket != nil {
+		f.Bucket = d.bucket.Name
 	}
 	return f
 }
 
-// due returns when w may go in this bucket alone, not before t, if ahead goes before
-// it. Some waits end with an answer, and nobody knows when that comes: to set a
-// timer, the longest that they are waited for counts, for a projection (optimist)
-// they do not.
-func (l *Limiter) due(now, t monotime.Time, ahead predecessors, w *need, home, optimist bool) limit.Due {
+// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Direct
+// says that it asked this bucket itself. Some waits end with an answer, and nobody knows when that comes.
+// A timer must be set for them, so the longest time counts for which answers are waited for; but for a
+// projection (optimist) such waits do not count.
+func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, direct, optimist bool) limit.Due {
 	from := limit.Due{At: t}
 	if l.hold > t {
 		from.At, from.Cause = l.hold, limit.Hold
 	}
 	d := from
-	if home {
-		d = l.server.Due(d, &ahead.all, &w.Demand, 0, optimist)
+	if direct {
+		d = l.server.Due(d, &ahead.all, &need.Demand, 0, optimist)
 	}
-	d = l.stack.Due(d, &ahead.all, &w.Demand, false, optimist)
+	d = l.stack.Due(d, &ahead.all, &need.Demand, false, optimist)
 	if l.link != nil && !d.Never {
-		d = l.link.lease.Due(now, d, &ahead.all, &w.Demand, false, optimist)
+		d = l.link.lease.Due(now, d, &ahead.all, &need.Demand, false, optimist)
 	}
 	d.Unreserved = d.At
-	if l.Reserve == 0 || w.urgent() || d.Never {
+	if l.Reserve == 0 || need.urgent() || d.Never {
 		return d
 	}
-	// What is left is used by others than all of it is: each is reckoned from now.
+	// A claim that is not urgent must also wait for the unreserved part. Only claims that are not urgent go
+	// before it there, so this wait is computed from the start, not from d.
 	left := from
-	if home {
-		left = l.server.Due(left, &ahead.unreserved, &w.Demand, l.Reserve, optimist)
+	if direct {
+		left = l.server.Due(left, &ahead.unreserved, &need.Demand, l.Reserve, optimist)
 	}
-	left = l.stack.Due(left, &ahead.unreserved, &w.Demand, true, optimist)
+	left = l.stack.Due(left, &ahead.unreserved, &need.Demand, true, optimist)
 	if l.link != nil && !left.Never {
-		left = l.link.lease.Due(now, left, &ahead.unreserved, &w.Demand, true, optimist)
+		left = l.link.lease.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist)
 	}
 	switch {
 	case left.Never, left.At > d.At:
-		left.Unreserved = from.At // until then it would have to wait for what is left to it
+		left.Unreserved = from.At // after that only the reserve delays the claim: urgent ones may go first
 		return left
 	case d.Cause == "":
 		left.Unreserved = d.Unreserved
@@ -95,61 +95,60 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, w *need, home, o
 	return d
 }
 
-// charge takes what w wants from this bucket and all above it at the instant at, and
-// makes g the Grant.
-func (l *Limiter) charge(g *Grant, at, now monotime.Time, w *need, p place, c Class) {
-	*g = Grant{l: l, ticket: adaptive.Ticket{Sent: now, N: w.N}, place: p, class: c, urgent: w.urgent()}
-	if w.Costs != nil {
-		g.more = &more{asked: w.Demand}
+// charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
+func (l *Limiter) charge(g *Grant, at, now monotime.Time, need *need, p place, c Class) {
+	*g = Grant{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}
+	if need.Costs != nil {
+		g.extra = &extra{demand: need.Demand}
 	}
 	for b := l; b != nil; b = b.Parent {
-		b.last.Store(int64(now))
+		b.lastGrant.Store(int64(now))
 		b.lastCharged = at
-		b.stack.Take(at, now, &w.Demand, g.urgent)
+		b.stack.Take(at, now, &need.Demand, g.urgent)
 		if b.concurrent {
-			g.hold(b.stack, &w.Demand)
+			g.recordSlots(b.stack, &need.Demand)
 		}
 		if b.link != nil {
-			b.link.take(g, at, now, w)
+			b.link.take(g, at, now, need)
 		}
 	}
-	g.plain = g.more == nil
-	l.server.Take(now, max(p.since, 1), &w.Demand, l.share(w), &g.ticket)
+	g.plain = g.extra == nil
+	l.server.Take(now, max(p.since, 1), &need.Demand, l.reserveFor(need), &g.ticket)
 }
 
-// holdUntil holds the bucket until at, if that is later than until when it is
-// held already, and starts it slowly after that.
+// holdUntil holds the bucket until at, unless it is held for longer already. After the hold, the bucket
+// starts slowly. It is called in a change of l.
 func (l *Limiter) holdUntil(at, now monotime.Time) {
 	if at <= l.hold || at <= now {
 		return
 	}
 	l.hold = at
 	if l.link != nil {
-		l.link.tell(now)
+		l.link.shareHold(now)
 	}
 	l.server.Restart(false)
-	l.refuseLate(now)
+	l.refuseOutOfBounds(now)
 }
 
-// wake notices that the bucket is new or has idled, and then starts it slowly.
-func (l *Limiter) wake(now monotime.Time) {
+// restartIfIdle forgets a hold that is over, and starts the bucket slowly if it is new or has idled.
+func (l *Limiter) restartIfIdle(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
-	if l.SlowStart && l.idled(now) {
-		set(&l.fastGrant, false)
+	if l.SlowStart && l.newOrIdled(now) {
+		storeIfChanged(&l.fastGrant, false)
 		l.server.Restart(true)
 	}
 }
 
-// idled reports whether the bucket is new or has idled.
-func (l *Limiter) idled(now monotime.Time) bool {
-	return l.last.Load() == 0 || !l.busy(now) && l.server.InFlight() == 0
+// newOrIdled reports whether the bucket is new or has idled.
+func (l *Limiter) newOrIdled(now monotime.Time) bool {
+	return l.lastGrant.Load() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0
 }
 
-// busy reports whether something was granted lately, so that the bucket does not idle.
-func (l *Limiter) busy(now monotime.Time) bool {
-	last, after := monotime.Time(l.last.Load()), l.idleAfter()
+// recentlyUsed reports whether the latest grant is less than IdleAfter ago.
+func (l *Limiter) recentlyUsed(now monotime.Time) bool {
+	last, after := monotime.Time(l.lastGrant.Load()), l.idleAfter()
 	return last != 0 && (after <= 0 || now.Sub(last) < after)
 }
 
@@ -160,7 +159,7 @@ func (l *Limiter) idleAfter() time.Duration {
 	return l.IdleAfter
 }
 
-// maxHold is the longest hold that a server's word is good for.
+// maxHold is the effective MaxHold; zero if a server cannot hold the bucket.
 func (l *Limiter) maxHold() time.Duration {
 	if l.MaxHold == 0 {
 		return 15 * time.Minute

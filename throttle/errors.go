@@ -10,54 +10,53 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// Why a Limiter did not grant. An [*Error] wraps one of them.
+// Why a claim was refused. Each [*Error] wraps one of these, or ErrClosed.
 var (
-	// ErrWait: it could go, but not now, and the caller did not want to wait.
+	// ErrWait: the claim could go later, but not now, and must not wait.
 	ErrWait = errors.New("would have to wait")
-	// ErrMaxWait: the wait is over MaxWait.
+	// ErrMaxWait: the wait would be longer than MaxWait.
 	ErrMaxWait = errors.New("wait over MaxWait")
-	// ErrDeadline: the wait would end after the context's deadline.
+	// ErrDeadline: the wait would not end before the context's deadline.
 	ErrDeadline = errors.New("wait past the context's deadline")
-	// ErrQueueFull: MaxQueue callers wait already.
+	// ErrQueueFull: MaxQueue claims wait already, or the line costs as much as a Quota's Queue.
 	ErrQueueFull = errors.New("queue is full")
-	// ErrTooLarge: the cost is above what a quota ever grants at once, its burst or
-	// its N, so no wait helps.
+	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait
+	// helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
-	// ErrCanceled: the caller's context or cancel channel ended the wait.
+	// ErrCanceled: the caller's context or Cancel channel ended the wait.
 	ErrCanceled = errors.New("canceled while waiting")
 )
 
-// errDismissed says that a claim belongs in another bucket.
+// errDismissed says that a claim belongs in another bucket now.
 var errDismissed = errors.New("throttle: dismissed from the line")
 
-// Cause is what a caller has to wait for.
+// Cause is what a claim has to wait for.
 type Cause string
 
 // The causes of a wait.
 const (
 	CausePace      = Cause(limit.Pace)      // a configured quota
 	CauseWarmUp    = Cause(limit.WarmUp)    // a configured quota that is still cold
-	CauseInFlight  = Cause(limit.InFlight)  // a configured quota of what is under way
+	CauseInFlight  = Cause(limit.InFlight)  // a configured quota that bounds what is under way
 	CauseHold      = Cause(limit.Hold)      // the server told everybody to wait, or Pause was called
 	CauseWindow    = Cause(limit.Window)    // the server says that nothing remains of a limit
-	CauseSlowStart = Cause(limit.SlowStart) // one goes first, the others follow what it learns
+	CauseSlowStart = Cause(limit.SlowStart) // one request goes first, and others when its answer has come
 )
 
-// Error says that the limiter, not the server, refused a call, and why.
+// Error says that a Limiter, not the server, refused a claim, and why.
 //
-// errors.Is finds the sentinel in Err; where the context ended the wait, or its
-// deadline would have, it finds that error of package context too, and Timeout
-// reports whether it was a deadline.
+// errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
+// also finds the context's error, and Timeout reports whether that was a deadline.
 type Error struct {
-	Bucket string        // name of the Limiter that stood in the way
-	Quota  string        // the quota or limit that did, as text; empty if none in particular
-	Cause  Cause         // what was to be waited for
-	Wait   time.Duration // how long the wait would have been from the moment of refusal, as far as known
-	At     time.Time     // when it would have gone, as far as known
-	Cost   int           // tokens asked for
+	Bucket string        // name of the Limiter that delayed the claim
+	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
+	Cause  Cause         // what the claim had to wait for; empty if nothing
+	Wait   time.Duration // how long the wait would have been from then on; zero if not known
+	At     time.Time     // when the claim would have gone; zero if not known
+	Cost   int           // what was claimed: in requests, or in the quota's unit for ErrTooLarge
 	Err    error         // ErrWait, ErrMaxWait, …
 	ctxErr error         // what ended, or would have ended, the context
-	bound  time.Duration // the bound that the wait is over
+	bound  time.Duration // the bound that was missed: a duration, or a count for ErrQueueFull
 }
 
 // Error implements error.
@@ -94,7 +93,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the sentinel and, where there is one, the context's error.
+// Unwrap returns the sentinel and, if there is one, the context's error.
 func (e *Error) Unwrap() []error {
 	if e.ctxErr == nil {
 		return []error{e.Err}
@@ -102,11 +101,10 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, e.ctxErr}
 }
 
-// Timeout reports whether a deadline is the reason, as net.Error and
-// url.Error ask.
+// Timeout reports whether a deadline is the reason, as net.Error and url.Error do.
 func (e *Error) Timeout() bool { return errors.Is(e.ctxErr, context.DeadlineExceeded) }
 
-// round keeps three digits or so of a duration: enough for a person.
+// round keeps about three digits of a duration, enough for a person.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d > time.Minute:

@@ -12,144 +12,52 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. It is ended by exactly one call of
-// Done, when the server has answered, or of Cancel, if nothing was sent. If the
-// answer is still being read then, Close ends that.
+// Grant is the right to send one request now. It is ended by exactly one call: of Done, when the server has
+// answered, or of Cancel, if nothing was sent. If the answer is still being read at Done, Close ends that.
 //
-// A Grant may be moved to another variable; then only that one is good. Its methods may be
-// called at the same time.
+// A Grant may be moved to another variable; then only the new one may be used. Its methods may be called
+// concurrently.
 type Grant struct {
 	l      *Limiter
 	ticket adaptive.Ticket
 	place  place
 	class  Class
-	urgent bool  // nothing of what is left to those that are not urgent was charged
-	plain  bool  // it cost requests only, and holds no slot
-	more   *more // nil if there is no more to know
+	urgent bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
+	plain  bool   // extra was nil when granted; may be read without the lock
+	extra  *extra // nil if the grant costs requests only, holds no slots, and was not settled
 }
 
-// more is what only some grants have.
-type more struct {
-	asked limit.Demand
-	parts []limit.Part // what was charged; nil if that is what was asked for
-	slots []limit.Slot // that it holds
-	uses  []lease.Use  // of slots of a Store
-	open  bool         // Close will be called
-
-	canceled bool // nothing is left to settle
+// extra is what only some grants have. It is protected by the lock of the tree.
+type extra struct {
+	demand      limit.Demand // what was claimed
+	parts       []limit.Part // what was charged; nil if that is the demand
+	slots       []limit.Slot // of quotas of what is under way
+	uses        []lease.Use  // of slots of a Store
+	awaitsClose bool         // Close must still be called
+	canceled    bool         // Cancel was called: nothing is left to settle
 }
 
 // Limiter returns the bucket that granted the request.
 func (g *Grant) Limiter() *Limiter { return g.l }
 
-// Time is when the request was granted, by the wall clock of when the Limiter was
-// first used and the monotonic one since.
+// Time is when the request was granted: the wall clock's time when the Limiter was first used, plus the
+// monotonic time since then.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Close ends the reading of an answer that was Done with Answer.Reading, or with
-// Answer.Unsettled. Later calls do nothing.
-func (g *Grant) Close() {
-	if g.plain {
-		return
-	}
-	root := g.l.lock()
-	defer g.l.unlock(root)
-	if g.more.open {
-		g.more.open = false
-		g.l.unclosed--
-		g.l.change(root.now(), func() { g.free(quota.InFlight) })
-	}
-}
-
-// askedCosts is what the grant was asked for, nil if only requests were.
-func (g *Grant) askedCosts() *limit.Demand {
-	if g.more == nil {
-		return nil
-	}
-	return &g.more.asked
-}
-
-// costs is what the grant has cost, as far as that is known; nil if only requests were asked for.
-func (g *Grant) costs() *limit.Demand {
-	if g.more == nil {
-		return nil
-	}
-	d := g.cost()
-	return &d
-}
-
-// asked is what the grant was asked for.
-func (g *Grant) asked() limit.Demand {
-	if g.more != nil {
-		return g.more.asked
-	}
-	return limit.Demand{Claims: 1, N: g.ticket.N}
-}
-
-// hold notes what the grant holds of limits on what is under way.
-func (g *Grant) hold(s limit.Stack, d *limit.Demand) {
-	var slots []limit.Slot
-	if g.more != nil {
-		slots = g.more.slots
-	}
-	if slots = s.Slots(slots, d, g.urgent); len(slots) > 0 {
-		g.extend().slots = slots
-	}
-}
-
-// holds reports whether the grant holds slots of a kind.
-func (g *Grant) holds(kind quota.Kind) bool {
-	if g.more == nil {
-		return false
-	}
-	return slices.ContainsFunc(g.more.slots, func(s limit.Slot) bool { return s.Kind == kind })
-}
-
-// free gives back the slots of a kind. It requires that mu is held.
-func (g *Grant) free(kind quota.Kind) {
-	if g.more == nil {
-		return
-	}
-	kept := g.more.slots[:0]
-	for _, s := range g.more.slots {
-		if s.Kind == kind {
-			s.Free()
-		} else {
-			kept = append(kept, s)
-		}
-	}
-	g.more.slots = kept
-}
-
-// endFast ends a grant of so many requests without the lock, if nobody waits and nothing is
-// known that its answer could confirm.
-func (l *Limiter) endFast(n int) bool {
-	if !l.fastDone.Load() {
-		return false
-	}
-	l.unlocked.Add(int64(-n))
-	if !l.fastDone.Load() { // somebody has learned something meanwhile, and may wait for this
-		root := l.lock()
-		l.change(root.now(), func() {})
-		l.unlock(root)
-	}
-	return true
-}
-
-// Cancel ends the grant of a request that was not sent: what was charged goes
-// back, exactly, and everybody behind moves up.
+// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line
+// moves up.
 func (g *Grant) Cancel() {
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	now := root.now()
-	g.l.change(now, func() { g.give(now) })
+	g.l.change(now, func() { g.giveBack(now) })
 }
 
-// give takes the grant back. It requires that mu is held.
-func (g *Grant) give(now monotime.Time) {
+// giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
+func (g *Grant) giveBack(now monotime.Time) {
 	parts := g.parts()
-	if g.more != nil {
-		g.more.canceled = true
+	if g.extra != nil {
+		g.extra.canceled = true
 	}
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
@@ -158,39 +66,41 @@ func (g *Grant) give(now monotime.Time) {
 			b.link.giveBack(now, g)
 		}
 	}
-	if g.more != nil {
-		g.more.uses = nil
+	if g.extra != nil {
+		g.extra.uses = nil
 	}
 	g.end()
 }
 
-// end ends what is under way. It requires that mu is held.
+// end ends what is under way; what was charged stays charged. It requires that mu is held.
 func (g *Grant) end() {
-	g.free(quota.InFlight)
-	g.free(quota.Unanswered)
-	g.l.server.End(&g.ticket, g.askedCosts())
+	g.freeSlots(quota.InFlight)
+	g.freeSlots(quota.Unanswered)
+	g.l.server.End(&g.ticket, g.demandOrNil())
 	g.l.server.Looked(&g.ticket)
 }
 
-// forget ends the grant of a caller who will not say how it went.
-func (g *Grant) forget() {
-	if g.plain && g.l.endFast(g.ticket.N) {
+// Close ends the reading of an answer for which Done was called with Answer.Reading or Answer.Unsettled.
+// Later calls do nothing.
+func (g *Grant) Close() {
+	if g.plain {
 		return
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.more != nil && len(g.more.slots) > 0 {
-		g.l.change(root.now(), g.end)
-	} else {
-		g.end()
+	if g.extra.awaitsClose {
+		g.extra.awaitsClose = false
+		g.l.unclosed--
+		g.l.change(root.now(), func() { g.freeSlots(quota.InFlight) })
 	}
 }
 
-// Settle tells what the request has really cost, in the units that are among spent;
-// the others stay as they were. What was claimed too much goes back as if it had not
-// been claimed; what was claimed too little is charged now, as a server does that
-// finds it out at the end, and may leave a bucket in debt. Those who wait are timed
-// anew. It may be called at any time, more than once, before Done and after it.
+// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it
+// stays as it was. What was claimed too much goes back as if it had never been claimed. What was claimed
+// too little is charged now, as by a server that learns the cost at the end; this may leave a bucket in
+// debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than
+// once. A negative cost counts as zero; an empty unit means quota.Requests. After Cancel, Settle does
+// nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	root := g.l.lock()
 	defer g.l.unlock(root)
@@ -198,30 +108,23 @@ func (g *Grant) Settle(spent quota.Costs) {
 	g.l.change(now, func() { g.settle(now, spent) })
 }
 
-// extend returns what more is known of g. It requires that mu is held, or that nobody else has g.
-func (g *Grant) extend() *more {
-	if g.more == nil {
-		g.more = &more{asked: g.asked()}
-	}
-	return g.more
-}
-
+// settle is Settle. It requires that mu is held, in a change of g.l.
 func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
-	m := g.extend()
-	if m.canceled {
+	x := g.ensureExtra()
+	if x.canceled {
 		return
 	}
-	m.parts = g.parts()
+	x.parts = g.parts()
 	more, less := quota.Costs{}, []limit.Part{}
 	for unit, n := range spent {
 		if unit == "" {
 			unit = quota.Requests
 		}
-		switch diff := max(n, 0) - m.spent(unit); {
+		switch diff := max(n, 0) - x.costIn(unit); {
 		case diff > 0:
 			more[unit] = diff
 		case diff < 0:
-			less = m.take(less, unit, -diff)
+			less = x.takeBack(less, unit, -diff)
 		}
 	}
 	for b := g.l; b != nil; b = b.Parent {
@@ -232,14 +135,14 @@ func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
 		}
 	}
 	if len(more) > 0 {
-		m.parts = append(m.parts, limit.Part{At: now, Cost: more})
+		x.parts = append(x.parts, limit.Part{At: now, Cost: more})
 	}
 }
 
-// take takes n of a unit back from the latest parts, and adds to less what it took.
-func (m *more) take(less []limit.Part, unit string, n int) []limit.Part {
-	for i := len(m.parts) - 1; i >= 0 && n > 0; i-- {
-		p := &m.parts[i]
+// takeBack takes n of a unit out of the parts, the latest first, and appends what it took to less.
+func (x *extra) takeBack(less []limit.Part, unit string, n int) []limit.Part {
+	for i := len(x.parts) - 1; i >= 0 && n > 0; i-- {
+		p := &x.parts[i]
 		if k := min(n, p.Cost[unit]); k > 0 {
 			p.Cost[unit] -= k
 			n -= k
@@ -249,12 +152,112 @@ func (m *more) take(less []limit.Part, unit string, n int) []limit.Part {
 	return less
 }
 
-// parts returns what was charged.
-func (g *Grant) parts() []limit.Part {
-	if g.more != nil && g.more.parts != nil {
-		return g.more.parts
+// endUnreported ends the grant of Wait, whose caller will not report what became of the request.
+func (g *Grant) endUnreported() {
+	if g.plain && g.l.endFast(g.ticket.N) {
+		return
 	}
-	asked := g.asked()
+	root := g.l.lock()
+	defer g.l.unlock(root)
+	if g.extra != nil && len(g.extra.slots) > 0 {
+		g.l.change(root.now(), g.end)
+	} else {
+		g.end()
+	}
+}
+
+// endFast ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer
+// could confirm. It reports whether it did.
+func (l *Limiter) endFast(n int) bool {
+	if !l.fastDone.Load() {
+		return false
+	}
+	l.fastInFlight.Add(int64(-n))
+	if !l.fastDone.Load() { // another goroutine has changed l meanwhile, and its claim may wait for this end
+		root := l.lock()
+		l.change(root.now(), func() {})
+		l.unlock(root)
+	}
+	return true
+}
+
+// demandOrNil is what was claimed; nil if only requests were.
+func (g *Grant) demandOrNil() *limit.Demand {
+	if g.extra == nil {
+		return nil
+	}
+	return &g.extra.demand
+}
+
+// costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only
+// requests.
+func (g *Grant) costOrNil() *limit.Demand {
+	if g.extra == nil {
+		return nil
+	}
+	d := g.cost()
+	return &d
+}
+
+// demand is what was claimed.
+func (g *Grant) demand() limit.Demand {
+	if g.extra != nil {
+		return g.extra.demand
+	}
+	return limit.Demand{Claims: 1, N: g.ticket.N}
+}
+
+// recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It
+// requires that mu is held.
+func (g *Grant) recordSlots(s limit.Stack, d *limit.Demand) {
+	var slots []limit.Slot
+	if g.extra != nil {
+		slots = g.extra.slots
+	}
+	if slots = s.Slots(slots, d, g.urgent); len(slots) > 0 {
+		g.ensureExtra().slots = slots
+	}
+}
+
+// holdsSlot reports whether the grant holds a slot of a kind. It requires that mu is held.
+func (g *Grant) holdsSlot(kind quota.Kind) bool {
+	if g.extra == nil {
+		return false
+	}
+	return slices.ContainsFunc(g.extra.slots, func(s limit.Slot) bool { return s.Kind == kind })
+}
+
+// freeSlots gives back the slots of a kind. It requires that mu is held.
+func (g *Grant) freeSlots(kind quota.Kind) {
+	if g.extra == nil {
+		return
+	}
+	kept := g.extra.slots[:0]
+	for _, s := range g.extra.slots {
+		if s.Kind == kind {
+			s.Free()
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	g.extra.slots = kept
+}
+
+// ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other
+// goroutine has g.
+func (g *Grant) ensureExtra() *extra {
+	if g.extra == nil {
+		g.extra = &extra{demand: g.demand()}
+	}
+	return g.extra
+}
+
+// parts returns what was charged, and when.
+func (g *Grant) parts() []limit.Part {
+	if g.extra != nil && g.extra.parts != nil {
+		return g.extra.parts
+	}
+	asked := g.demand()
 	cost := maps.Clone(asked.Costs)
 	if cost == nil {
 		cost = quota.Costs{}
@@ -263,28 +266,28 @@ func (g *Grant) parts() []limit.Part {
 	return []limit.Part{{At: g.ticket.Sent, Cost: cost}}
 }
 
-// spent is what the grant has cost in a unit, as far as it is known.
-func (m *more) spent(unit string) (n int) {
-	for _, p := range m.parts {
+// costIn is what the grant has cost in a unit, as far as it is known.
+func (x *extra) costIn(unit string) (n int) {
+	for _, p := range x.parts {
 		n += p.Cost[unit]
 	}
 	return n
 }
 
-// cost is what the grant has cost, as far as that is known.
+// cost is what the grant has cost, as far as it is known.
 func (g *Grant) cost() limit.Demand {
-	d := g.asked()
-	if g.more == nil || g.more.parts == nil {
+	d := g.demand()
+	if g.extra == nil || g.extra.parts == nil {
 		return d
 	}
-	d.N, d.Costs = g.more.spent(quota.Requests), maps.Clone(d.Costs)
-	for _, p := range g.more.parts {
+	d.N, d.Costs = g.extra.costIn(quota.Requests), maps.Clone(d.Costs)
+	for _, p := range g.extra.parts {
 		for unit := range p.Cost {
 			if unit != quota.Requests {
 				if d.Costs == nil {
 					d.Costs = quota.Costs{}
 				}
-				d.Costs[unit] = g.more.spent(unit)
+				d.Costs[unit] = g.extra.costIn(unit)
 			}
 		}
 	}

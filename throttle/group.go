@@ -14,50 +14,51 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// A Group is many buckets, each under a path of keys: a host, say, and below it what is counted
-// by itself there. A bucket is made when it is asked for first. It is forgotten when it idles,
-// so that nothing is lost, and there are many others.
+// A Group is many buckets, each under a path of keys: a host, say, and below it what is counted on its
+// own there. A bucket is made when it is first asked for. When there are many buckets, those that idle are
+// forgotten, if nothing is lost by that.
 //
 //	g := throttle.Group{New: func(path []string) *throttle.Limiter {
 //		return &throttle.Limiter{Quotas: quotas[path[0]]}
 //	}}
 //	err := g.Limiter("api.example.com").Wait(ctx, 1)
 //
-// The Parent of a bucket is that under its path without the last key. Where a server counts some
-// requests of a bucket on their own, and says so (Answer.Bucket), these get a bucket of their own
-// below it: which claims belong there is known from their Class.
+// The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests
+// of a bucket on their own, and says so (Answer.Bucket), these requests get a bucket of their own below it;
+// their Class tells which claims belong there.
 //
-// The zero Group has buckets without quotas, each of which learns what its server allows. A Group
-// must not be copied. It is safe for concurrent use, has no goroutine and needs no Close.
+// The zero Group has buckets without quotas, each of which learns what its server allows. A Group must
+// not be copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a
+// Store.
 type Group struct {
-	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called
-	// when the bucket is needed, and by Update, while the Group is locked: it must not call
-	// the Group. If nil, Limiters have the last key of their path for a Name, and start slowly.
+	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a
+	// bucket is needed, and by Update, with the Group locked: it must not call the Group. If nil, Limiters
+	// have the last key of their path for a Name, and SlowStart.
 	New func(path []string) *Limiter
 
 	generation atomic.Uint64 // counts updates
 
-	clock monotime.Clock // of all trees; started before there is a bucket
+	clock monotime.Clock // of all trees; started before the first bucket is made
 
-	mu       sync.Mutex // protects all below, here and in the Limiters; it is locked before any tree
+	mu       sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	limiters map[string]*Limiter
-	count    int                        // of the Limiters, with those below others
-	sweepAt  int                        // how many there may be before idle ones are forgotten
-	loaded   map[string]adaptive.Memory // what was learned by buckets that there are not yet
+	count    int                        // how many Limiters there are, at any depth
+	sweepAt  int                        // sweep when count is above it, and above sweepFrom
+	loaded   map[string]adaptive.Memory // by digest: what Load read for buckets that are not made yet
 }
 
 // entry is what a Group knows of a Limiter.
 type entry struct {
-	group    *Group // nil if the Limiter is of none
-	key      string // the last of its path
-	named    bool   // it is for what a server counts on its own; key is the name
-	children map[string]*Limiter
-	names    map[string]*Limiter // the children that are named
-	classes  *adaptive.Names     // which requests belong to which of these; nil if the server names nothing
-	seen     int64               // when it had granted last, when the Group looked through its buckets last
+	group            *Group // nil if the Limiter is in no Group
+	key              string // last key of the path
+	named            bool   // the bucket is for what a server counts on its own, and key is the server's name for that
+	children         map[string]*Limiter
+	names            map[string]*Limiter // children that are named, by name
+	classes          *adaptive.Names     // which Classes belong to which name; nil if the server names nothing
+	lastGrantAtSweep int64               // lastGrant at the last sweep; -1 if the bucket is newer, or in use
 }
 
-// clock returns that of the Group, none if the Limiter is of none.
+// clock returns the clock of the Group; the zero Clock if the Limiter is in no Group.
 func (e *entry) clock() (c monotime.Clock) {
 	if e.group != nil {
 		c = e.group.clock
@@ -65,25 +66,22 @@ func (e *entry) clock() (c monotime.Clock) {
 	return c
 }
 
-// fewLimiters is how many buckets are kept without looking whether they are still of use. Above
-// it, those that idle and have not been used for a while are forgotten whenever their
-// number has doubled.
-const fewLimiters = 1024
+// sweepFrom is how many buckets are kept without checking whether they are still of use.
+const sweepFrom = 1024
 
-// Limiter returns the bucket of a path, of one key at least. It stays good when the bucket is
-// forgotten: calls of its methods are then for the bucket that is under the path now. See
-// Limiter.Forgotten.
+// Limiter returns the bucket of a path. It panics if the path has no key. The Limiter stays good when the
+// Group forgets it: its methods then act on the bucket that is under the path now. See Limiter.Forgotten.
 func (g *Group) Limiter(path ...string) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.find(path)
 }
 
-// Forgotten reports whether the Group of l has forgotten it, so that whoever keeps it for speed should ask
-// the Group anew.
-func (l *Limiter) Forgotten() bool { return l.gone.Load() }
+// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the
+// look-up should then ask the Group again.
+func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
 
-// find returns the bucket of a path. It requires that mu is held.
+// find returns the bucket of a path. It requires that g.mu is held.
 func (g *Group) find(path []string) (l *Limiter) {
 	if len(path) == 0 {
 		panic("throttle: a path without a key")
@@ -96,22 +94,22 @@ func (g *Group) find(path []string) (l *Limiter) {
 		}
 		l, children = next, next.entry.children
 	}
-	if g.count > max(g.sweepAt, fewLimiters) {
+	if g.count > max(g.sweepAt, sweepFrom) {
 		for b := l; b != nil; b = b.Parent {
-			b.entry.seen = -1 // it is about to be used
+			b.entry.lastGrantAtSweep = -1 // b is about to be used
 		}
 		g.sweep()
 	}
 	return l
 }
 
-// add adds the bucket of a path below another.
+// add adds the bucket of a path below parent. It requires that g.mu is held.
 func (g *Group) add(parent *Limiter, path []string) *Limiter {
-	keys := make([]string, len(path)) // of one's own, since they are kept
+	keys := make([]string, len(path)) // copied, since they are kept
 	for i, key := range path {
 		keys[i] = strings.Clone(key)
 	}
-	l := g.make(keys)
+	l := g.newLimiter(keys)
 	l.entry.key = keys[len(keys)-1]
 	g.enroll(parent, l)
 	switch {
@@ -127,16 +125,17 @@ func (g *Group) add(parent *Limiter, path []string) *Limiter {
 	return l
 }
 
-func (g *Group) make(path []string) *Limiter {
+// newLimiter returns a new Limiter for a path.
+func (g *Group) newLimiter(path []string) *Limiter {
 	if g.New != nil {
 		return g.New(path)
 	}
 	return &Limiter{Name: path[len(path)-1], SlowStart: true}
 }
 
-// enroll makes l a bucket of the Group.
+// enroll makes l a bucket of the Group. It requires that g.mu is held.
 func (g *Group) enroll(parent, l *Limiter) {
-	l.Parent, l.entry.group, l.entry.seen = parent, g, -1
+	l.Parent, l.entry.group, l.entry.lastGrantAtSweep = parent, g, -1
 	g.count++
 	if !g.clock.Started() {
 		g.clock.Start()
@@ -144,7 +143,7 @@ func (g *Group) enroll(parent, l *Limiter) {
 	g.restore(l)
 }
 
-// path returns the keys of l, and the name of what the server counts there last, if it is that.
+// path returns the keys of l; the last is the server's name if the bucket is named.
 func (l *Limiter) path() (path []string) {
 	for b := l; b != nil; b = b.Parent {
 		path = append(path, b.entry.key)
@@ -153,7 +152,7 @@ func (l *Limiter) path() (path []string) {
 	return path
 }
 
-// descend goes through the buckets below l.
+// descend yields the buckets below l, and reports whether all were yielded.
 func (l *Limiter) descend(yield func(*Limiter) bool) bool {
 	for _, children := range [...]map[string]*Limiter{l.entry.children, l.entry.names} {
 		for _, c := range children {
@@ -165,7 +164,7 @@ func (l *Limiter) descend(yield func(*Limiter) bool) bool {
 	return true
 }
 
-// all goes through all buckets. It requires that mu is held.
+// all yields all buckets. It requires that g.mu is held.
 func (g *Group) all(yield func(*Limiter) bool) {
 	for _, l := range g.limiters {
 		if !yield(l) || !l.descend(yield) {
@@ -174,23 +173,23 @@ func (g *Group) all(yield func(*Limiter) bool) {
 	}
 }
 
-// sweep forgets the buckets that were not used since the last sweep and that forgetting
-// loses nothing of: nobody waits, nothing is in flight, no hold or limit is in force. Twice as many
-// as remain are then allowed, so that a look-up costs a constant number of steps on average.
+// sweep forgets the buckets that were not used since the last sweep, if nothing is lost by that: nobody
+// waits, nothing is in flight, no hold or limit is in force. Then twice as many as remain are allowed, so
+// that a look-up takes a constant number of steps on average. It requires that g.mu is held.
 func (g *Group) sweep() {
-	g.forget(g.limiters)
+	g.forgetUnused(g.limiters)
 	g.sweepAt = 2 * g.count
 }
 
-// forget forgets those of some buckets, and of those below them, of which that loses nothing.
-func (g *Group) forget(limiters map[string]*Limiter) {
+// forgetUnused is sweep for some buckets and all below them.
+func (g *Group) forgetUnused(limiters map[string]*Limiter) {
 	for key, l := range limiters {
-		m := &l.entry
-		g.forget(m.children)
-		g.forget(m.names)
-		last := l.last.Load()
-		if len(m.children) > 0 || len(m.names) > 0 || m.seen != last {
-			m.seen = last
+		e := &l.entry
+		g.forgetUnused(e.children)
+		g.forgetUnused(e.names)
+		last := l.lastGrant.Load()
+		if len(e.children) > 0 || len(e.names) > 0 || e.lastGrantAtSweep != last {
+			e.lastGrantAtSweep = last
 			continue
 		}
 		if l.retire() {
@@ -200,35 +199,36 @@ func (g *Group) forget(limiters map[string]*Limiter) {
 	}
 }
 
-// retire reports whether forgetting l loses nothing, and ends it then: whoever has it goes on
-// with another one of its path.
+// retire marks l as forgotten if nothing is lost by that, and reports whether it did. Those that still have
+// l go on with the new bucket of its path.
 func (l *Limiter) retire() bool {
 	root := l.lock()
 	defer l.unlock(root)
-	set(&l.fastGrant, false)
-	l.fold() // nothing is granted any more without the lock
-	if !l.idle(root.now()) {
+	storeIfChanged(&l.fastGrant, false)
+	l.countFast() // nothing is granted without the lock any more
+	if !l.forgettable(root.now()) {
 		return false
 	}
-	l.gone.Store(true)
+	l.forgotten.Store(true)
 	l.leavePeers(root)
 	if l.link != nil {
-		go l.close() // it takes a round trip; what it cannot give back is lost for a moment
+		go l.close() // takes a round trip; slots that cannot be given back expire soon
 	}
 	return true
 }
 
-// leavePeers ends what l has in common with others of the tree.
+// leavePeers ends the sharing of the server's limits with other buckets of the tree.
 func (l *Limiter) leavePeers(root *Limiter) {
 	l.server.Leave()
 	delete(root.peers, l.server.ID())
 }
 
-// Update changes what New goes by while nobody goes. All buckets get the quotas that New returns for
-// them then; what was charged is kept as by SetQuotas. If change reports that claims belong under
-// other paths now, all that wait in Acquire look for their bucket again, and line up there in the
-// order of their places before anybody goes. If a bucket has a Store now and had none before, its tree
-// is made anew. Update returns what keeps quotas from being set, of all buckets.
+// Update changes what New goes by, while no claim goes. First change is called; then each bucket gets
+// the quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change
+// reports that claims belong under other paths now (moved), all claims that wait in Group.Acquire find
+// their bucket again, and line up there in the order of their places before any goes. If a bucket has a
+// Store now and had none before, its tree is made anew. Update returns the errors of all quotas that could
+// not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -241,13 +241,13 @@ func (g *Group) Update(change func() (moved bool)) error {
 	moved := change()
 	g.generation.Add(1)
 	if moved {
-		g.all(func(l *Limiter) bool { l.move(); return true })
+		g.all(func(l *Limiter) bool { l.dismissAll(); return true })
 	}
 	var errs []error
-	renewed := map[*Limiter]*Limiter{} // the buckets that have quotas of their own, as New makes them now
+	renewed := map[*Limiter]*Limiter{} // what New returns now for each bucket that is not named
 	g.all(func(l *Limiter) bool {
 		if !l.entry.named {
-			renewed[l] = g.make(l.path())
+			renewed[l] = g.newLimiter(l.path())
 		}
 		return true
 	})
@@ -257,37 +257,37 @@ func (g *Group) Update(change func() (moved bool)) error {
 		}
 	}
 	for l, n := range renewed {
-		if !l.gone.Load() {
-			errs = append(errs, l.renew(n.Quotas))
+		if !l.forgotten.Load() {
+			errs = append(errs, l.updateQuotas(n.Quotas))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// move has all who wait in l look for their bucket again.
-func (l *Limiter) move() {
+// dismissAll makes all claims that wait in l find their bucket again.
+func (l *Limiter) dismissAll() {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.dismiss(l) })
 }
 
-// abandon forgets the tree of root, whatever is in it. Claims that wait look for their bucket again, in a new
-// tree; what is under way ends in the old one.
+// abandon forgets the tree of root, whatever is in it. Claims that wait find their bucket again, in a new
+// tree; requests under way end in the old one. It requires that g.mu is held.
 func (g *Group) abandon(root *Limiter) {
-	if root.gone.Load() {
+	if root.forgotten.Load() {
 		return
 	}
 	delete(g.limiters, root.entry.key)
-	heir := g.find([]string{root.entry.key})
+	successor := g.find([]string{root.entry.key})
 	retire := func(l *Limiter) bool {
 		l.lock()
 		defer l.unlock(root)
-		heir.lock() // nobody else locks two trees
-		defer heir.unlock(heir)
+		successor.lock() // only abandon locks two trees
+		defer successor.unlock(successor)
 		now := root.now()
-		l.gone.Store(true)
-		l.change(now, func() { l.dismiss(heir) })
+		l.forgotten.Store(true)
+		l.change(now, func() { l.dismiss(successor) })
 		if l.link != nil {
 			go l.close()
 		}
@@ -298,7 +298,7 @@ func (g *Group) abandon(root *Limiter) {
 	root.descend(retire)
 }
 
-// snapshot returns the buckets that there are.
+// snapshot returns all buckets.
 func (g *Group) snapshot() (all []*Limiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -307,8 +307,7 @@ func (g *Group) snapshot() (all []*Limiter) {
 	return all
 }
 
-// Close closes all buckets that have a Store, and returns their errors. Without Stores there is nothing
-// to close.
+// Close closes all buckets that have a Store, and returns their errors. Without a Store it does nothing.
 func (g *Group) Close() error {
 	var errs []error
 	for _, l := range g.snapshot() {
@@ -317,14 +316,14 @@ func (g *Group) Close() error {
 	return errors.Join(errs...)
 }
 
-// digest is how l is called in what is saved. Those of two buckets differ, whatever is in their keys: %q
-// writes a list of texts so that it can be read again.
+// digest stands for the path of l in what is saved. The digests of two buckets differ, whatever is in
+// their keys: %q writes a list of texts so that it can be read again.
 func (l *Limiter) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", l.path(), l.entry.named))
 	return hex.EncodeToString(sum[:16])
 }
 
-// restore gives a bucket what it knew. It requires that mu is held.
+// restore passes to l what Load read for it. It requires that g.mu is held.
 func (g *Group) restore(l *Limiter) {
 	if len(g.loaded) == 0 {
 		return
@@ -336,8 +335,8 @@ func (g *Group) restore(l *Limiter) {
 	}
 }
 
-// remember takes m for what was learned, unless l has learned something itself. What is no longer so
-// by the clock is left out.
+// remember makes l know what m says, unless l has learned something itself. What is out of date is left
+// out.
 func (l *Limiter) remember(m adaptive.Memory) {
 	root := l.lock()
 	defer l.unlock(root)
@@ -347,62 +346,61 @@ func (l *Limiter) remember(m adaptive.Memory) {
 	}
 	l.change(now, func() {
 		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
-			l.last.Store(int64(now)) // else it would be new, and measured anew
+			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
 		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), now)
 	})
 }
 
-// narrow returns the bucket below l for claims of a class.
-func (g *Group) narrow(l *Limiter, c Class) *Limiter {
+// classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.
+func (g *Group) classBucket(l *Limiter, c Class) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.gone.Load() {
+	if l.forgotten.Load() {
 		return l
 	}
-	return g.named(l, l.entry.classes.Of(c.Verb, c.Path))
+	return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
 }
 
-// named returns the bucket below all for what the server counts under a name, and gives it what
-// is known of that if it is new.
-func (g *Group) named(all *Limiter, name string) *Limiter {
-	m := &all.entry
-	if l := m.names[name]; l != nil {
+// namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
+// what whole knows of the limits of that name. It requires that g.mu is held.
+func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
+	e := &whole.entry
+	if l := e.names[name]; l != nil {
 		return l
 	}
 	l := &Limiter{
-		Name: all.Name + " (" + name + ")", Value: all.Value,
-		MaxWait: all.MaxWait, MaxQueue: all.MaxQueue, Ageing: all.Ageing, Reserve: all.Reserve, Spend: all.Spend,
-		SlowStart: all.SlowStart, IdleAfter: all.IdleAfter, Rand: all.Rand, MaxHold: all.MaxHold,
+		Name: whole.Name + " (" + name + ")", Value: whole.Value,
+		MaxWait: whole.MaxWait, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
+		SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
 	}
 	l.entry.key, l.entry.named = name, true
-	g.enroll(all, l)
-	if m.names == nil {
-		m.names = map[string]*Limiter{}
+	g.enroll(whole, l)
+	if e.names == nil {
+		e.names = map[string]*Limiter{}
 	}
-	m.names[name] = l
-	all.splitOff(name, l)
+	e.names[name] = l
+	whole.splitOff(name, l)
 	return l
 }
 
-// splitOff moves what l knows of the limits of a Statement.Bucket to a bucket below it, for the
-// requests that are found to draw on them, where others do not. What l has in flight is taken to
-// draw on them, too.
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the
+// bucket below l for that name. Requests in flight in l are taken to draw on these limits too.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
-	root := to.lock() // to is new, perhaps
+	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
-	l.fold()
+	l.countFast()
 	now := root.now()
 	l.change(now, func() {
 		if l.server.SplitOff(bucket, &to.server) {
-			to.last.Store(int64(now)) // it is not new
-			to.meet()
+			to.lastGrant.Store(int64(now)) // not new: no slow start
+			to.joinPeers()
 		}
 	})
 }
 
-// meet notes that the server of l may come to share windows with others of the tree.
-func (l *Limiter) meet() {
+// joinPeers notes that l may share limits of the server with other buckets of the tree.
+func (l *Limiter) joinPeers() {
 	root := l.root()
 	if l.server.Overlaps() && root.peers[l.server.ID()] == nil {
 		if root.peers == nil {
@@ -412,10 +410,9 @@ func (l *Limiter) meet() {
 	}
 }
 
-// idle reports whether forgetting the Limiter and starting anew would lose
-// nothing: nobody waits, nothing is in flight, it is not held, and what was
-// charged has come back. It requires that mu is held.
-func (l *Limiter) idle(now monotime.Time) bool {
+// forgettable reports whether forgetting l and starting anew would lose nothing: nobody waits, nothing is
+// in flight, l is not held, and what was charged has come back. It requires that mu is held.
+func (l *Limiter) forgettable(now monotime.Time) bool {
 	if l.line.waiting > 0 || l.unclosed > 0 || l.hold > now || !l.server.Idle(now) {
 		return false
 	}

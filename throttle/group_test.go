@@ -250,7 +250,7 @@ func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		a := g.Limiter("a")
-		for i := range fewLimiters - 1 {
+		for i := range sweepFrom - 1 {
 			g.Limiter(fmt.Sprint(i))
 		}
 		g.mu.Lock()
@@ -272,12 +272,12 @@ func TestGroupIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		most := 0
-		for i := range 100 * fewLimiters {
+		for i := range 100 * sweepFrom {
 			g.Limiter(fmt.Sprint(i))
 			most = max(most, g.count)
 		}
-		if most > 4*fewLimiters {
-			t.Errorf("%d buckets at once, want %d at most", most, 4*fewLimiters)
+		if most > 4*sweepFrom {
+			t.Errorf("%d buckets at once, want %d at most", most, 4*sweepFrom)
 		}
 	})
 }

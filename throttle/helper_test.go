@@ -32,7 +32,7 @@ func quotas(t *testing.T, text string) quota.Quotas {
 func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }
 
 // Lasts reports whether the grant holds a slot until its answer was read.
-func (g *Grant) Lasts() bool { return g.holds(quota.InFlight) }
+func (g *Grant) Lasts() bool { return g.holdsSlot(quota.InFlight) }
 
 // sheds reports whether failures are taken for refusals.
 func sheds(l *Limiter) bool {
@@ -71,7 +71,7 @@ func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 }
 
 // Ready is closed when the wait has ended.
-func (w *waiter) Ready() <-chan struct{} { return w.ready }
+func (w *waiter) Ready() <-chan struct{} { return w.done }
 
 // Leave takes the claim out of line, and reports whether it was there.
 func (w *waiter) Leave() (waited bool) {
@@ -80,7 +80,7 @@ func (w *waiter) Leave() (waited bool) {
 	w.l.change(root.now(), func() {
 		if waited = w.entries != nil; waited {
 			w.leave()
-			w.l.shrunk()
+			w.l.lineShrank()
 		}
 	})
 	return waited
@@ -90,7 +90,7 @@ func (w *waiter) Leave() (waited bool) {
 func (l *Limiter) Idle() bool {
 	root := l.lock()
 	defer l.unlock(root)
-	return l.idle(root.now())
+	return l.forgettable(root.now())
 }
 
 // Release ends what l has in common with others of the tree.

@@ -88,7 +88,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		serve(now)
 		for _, c := range waiting {
 			select {
-			case <-c.waiter.ready:
+			case <-c.waiter.done:
 				c.grant = &c.waiter.grant
 				check(c, true, now)
 			default:
@@ -121,7 +121,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 				serve(now)
 				for _, c := range waiting {
 					select {
-					case <-c.waiter.ready:
+					case <-c.waiter.done:
 						c.grant = &c.waiter.grant
 					default:
 					}
@@ -148,7 +148,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 				serve(now)
 				for _, c := range waiting {
 					select {
-					case <-c.waiter.ready:
+					case <-c.waiter.done:
 						c.grant = &c.waiter.grant
 					default:
 					}

@@ -84,7 +84,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	for _, q := range quotas.Explicit() {
 		longest = max(longest, q.Per)
 	}
-	h.late = limiters[0].late(quotas.Explicit())
+	h.late = limiters[0].effectiveLate(quotas.Explicit())
 	span := min(4*longest, 4*time.Second)
 	var mu sync.Mutex
 	var wait sync.WaitGroup

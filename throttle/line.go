@@ -9,26 +9,24 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// line is who waits in a bucket, by priority, and of each in the order in which they
-// first asked.
+// line is the claims that wait in a bucket, by priority, and within a priority by place.
 //
-// A waiter stands in the line of the bucket that it asked, and, when it is the
-// first there and that bucket would let it go, in the line of the parent too,
-// and so on up: only the first of each bucket, and of each priority, competes for
-// what the parent grants, by rank again. At the root, whoever is first and may go in
-// every bucket of its path is granted, in all of them at one instant.
+// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let
+// it go, it also stands in the line of the parent, and so on up. So only the first waiter of each bucket
+// and priority competes for what the parent grants, again by rank. The first waiter of the root's line that
+// may go in every bucket of its path is granted, in all of them at one instant.
 //
-// Nobody overtakes one of a better rank who waits for what both need. Where the
-// better one waits only because it must not use what is reserved, others may.
+// No waiter overtakes one with a better rank that waits for what both need. There is one exception: if the
+// better one waits only because it must not use what is reserved, an urgent one may go first.
 type line struct {
 	byPriority [priorities]list.List    // of *waiter
-	sum        [priorities]limit.Demand // of those who asked this bucket itself
-	own        int                      // how many they are
-	waiting    int                      // how many wait in this bucket or in one below it
-	timer      *time.Timer              // for the next who may go; nil until somebody waits
+	sum        [priorities]limit.Demand // what the waiters need that asked this bucket itself
+	direct     int                      // how many waiters asked this bucket itself
+	waiting    int                      // how many wait in this bucket or one below it
+	timer      *time.Timer              // for the next waiter that may go; nil until one waits
 }
 
-// len is how many stand in this line itself.
+// len is the number of waiters that stand in this line.
 func (q *line) len() (n int) {
 	for i := range q.byPriority {
 		n += q.byPriority[i].Len()
@@ -36,7 +34,7 @@ func (q *line) len() (n int) {
 	return n
 }
 
-// heads returns the first of each priority, the best rank first.
+// heads returns the first waiter of each priority, best rank first. It uses buf for the result.
 func (q *line) heads(buf *[priorities]*waiter) []*waiter {
 	heads := buf[:0]
 	for i := range q.byPriority {
@@ -52,8 +50,8 @@ func (q *line) heads(buf *[priorities]*waiter) []*waiter {
 	return heads
 }
 
-// latest returns who would go last of those who asked l itself.
-func (l *Limiter) latest() (last *waiter) {
+// lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
+func (l *Limiter) lastInLine() (last *waiter) {
 	for i := range l.line.byPriority {
 		for e := l.line.byPriority[i].Back(); e != nil; e = e.Prev() {
 			if w := e.Value.(*waiter); w.l == l {
@@ -67,8 +65,8 @@ func (l *Limiter) latest() (last *waiter) {
 	return last
 }
 
-// all goes through the line in the order of ranks. Who was passed may leave.
-func (q *line) all() iter.Seq[*waiter] {
+// inOrder goes through the line, best rank first. A waiter that was yielded may leave the line.
+func (q *line) inOrder() iter.Seq[*waiter] {
 	return func(yield func(*waiter) bool) {
 		var at [priorities]*list.Element
 		for i := range q.byPriority {
@@ -95,8 +93,8 @@ func (q *line) all() iter.Seq[*waiter] {
 	}
 }
 
-// insert puts w behind all of its priority who asked before it. Newcomers look from
-// the back; those who were in line before, and so belong near the front, from there.
+// insert puts w in its order among the waiters of its priority. It searches from the back, where new claims
+// belong, or else from the front.
 func (q *line) insert(w *waiter, fromFront bool) *list.Element {
 	waiters := &q.byPriority[w.priority.index()]
 	if fromFront {
@@ -115,13 +113,14 @@ func (q *line) insert(w *waiter, fromFront bool) *list.Element {
 	return waiters.PushFront(w)
 }
 
-// remove takes out of line who stands at e.
+// remove takes w, which stands at e, out of this line.
 func (q *line) remove(w *waiter, e *list.Element) { q.byPriority[w.priority.index()].Remove(e) }
 
-// enter puts w in line. It requires that mu is held.
-func (w *waiter) enter(again bool) {
-	w.joinLine(w.l, again)
-	w.count(1)
+// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It
+// requires that mu is held.
+func (w *waiter) enter(fromFront bool) {
+	w.joinLine(w.l, fromFront)
+	w.addCounts(1)
 }
 
 // leave takes w out of all lines. It requires that mu is held.
@@ -129,12 +128,12 @@ func (w *waiter) leave() {
 	w.withdraw(w.l)
 	w.l.line.remove(w, w.entries[0])
 	w.entries = nil
-	w.count(-1)
+	w.addCounts(-1)
 }
 
-// count adds what w asks for, sign times.
-func (w *waiter) count(sign int) {
-	w.l.line.own += sign
+// addCounts adds w to the counts of its lines if sign is 1, and subtracts it if sign is -1.
+func (w *waiter) addCounts(sign int) {
+	w.l.line.direct += sign
 	w.l.line.sum[w.priority.index()].Add(&w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
@@ -150,8 +149,8 @@ func (w *waiter) withdraw(b *Limiter) {
 	}
 }
 
-// joinLine puts w in the line of b. Whoever was the first of its priority there until now
-// no longer competes above.
+// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes
+// above b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	e := b.line.insert(w, fromFront)
 	if next := e.Next(); next != nil {
@@ -169,55 +168,55 @@ func (w *waiter) top() *Limiter {
 	return b
 }
 
-// predecessors is what goes before a claim.
+// predecessors is the sum of what goes before a claim.
 type predecessors struct {
 	all        limit.Demand
-	unreserved limit.Demand // of that, what must not use what is reserved
+	unreserved limit.Demand // the part of all that is not urgent, and so must not use what is reserved
 }
 
-func (c *predecessors) add(d *limit.Demand, p Priority) {
-	c.all = c.all.Plus(d)
+func (ahead *predecessors) add(d *limit.Demand, p Priority) {
+	ahead.all = ahead.all.Plus(d)
 	if p < Urgent {
-		c.unreserved = c.unreserved.Plus(d)
+		ahead.unreserved = ahead.unreserved.Plus(d)
 	}
 }
 
-// ahead adds what goes before w, which is about to join, in l and in the buckets below it:
-// at least that. It is called for w's bucket first, and then for those above it. Of a
-// bucket below which has somebody in the line of l all who wait follow, if it would let
-// them.
-func (l *Limiter) ahead(c *predecessors, w *waiter, now monotime.Time) {
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is
+// called for w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all
+// waiters count only if it has one in the line of l and would let all of them go at once; else only that
+// one counts.
+func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range l.line.byPriority {
 		p := Priority(i) + Background
 		lower := p < w.priority
 		if lower {
-			// Who has waited for long goes first, unless it waits only for what is left to it.
+			// One that has aged goes before w, unless only the reserve delays it, which w may use.
 			e := l.line.byPriority[i].Back()
 			if e == nil || l.Reserve > 0 && w.urgent() || !e.Value.(*waiter).before(w) {
 				continue
 			}
 		}
-		c.add(&l.line.sum[i], p)
+		ahead.add(&l.line.sum[i], p)
 		if l.line.byPriority[i].Len() == l.line.sum[i].Claims {
-			continue // nobody from below
+			continue // no waiter comes from below
 		}
 		for e := l.line.byPriority[i].Front(); e != nil; e = e.Next() {
 			guest := e.Value.(*waiter)
-			if guest.l == l || w.passes(guest, l) {
+			if guest.l == l || w.sameBranch(guest, l) {
 				continue // counted already
 			}
 			var buf [priorities]*waiter
 			switch {
 			case !lower && guest.l.Parent == l && guest.l.opensForAll(now):
-				c.add(&guest.l.line.sum[i], p)
+				ahead.add(&guest.l.line.sum[i], p)
 			case guest.l.line.heads(&buf)[0] == guest:
-				c.add(&guest.Demand, p) // others may be held back by it
+				ahead.add(&guest.Demand, p) // the others of its bucket may not be able to follow it
 			}
 		}
 	}
 }
 
-// opensForAll reports whether l would let all go at once who asked it.
+// opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
 	var all need
 	for i := range l.line.sum {
@@ -229,26 +228,28 @@ func (l *Limiter) opensForAll(now monotime.Time) bool {
 	return l.stack.OpenForAll(now, &all.Demand)
 }
 
-// passes reports whether w comes to l through the same bucket below it as guest.
-func (w *waiter) passes(guest *waiter, l *Limiter) bool { return w.l.below(l) == guest.l.below(l) }
+// sameBranch reports whether w and guest come to l through the same bucket below l.
+func (w *waiter) sameBranch(guest *waiter, l *Limiter) bool {
+	return w.l.branchUnder(l) == guest.l.branchUnder(l)
+}
 
-// below returns the bucket next to above on the way from l to it, nil if l is it.
-func (l *Limiter) below(above *Limiter) (next *Limiter) {
+// branchUnder returns the bucket next to above on the way from l up to above; nil if l is above.
+func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 	for b := l; b != above; b = b.Parent {
 		next = b
 	}
 	return next
 }
 
-// place is a place in line: that of whoever first asked then. MaxWait counts from
-// there.
+// place is a place in line: when a claim was first made, and its number. MaxWait counts from since.
 type place struct {
 	since  monotime.Time
-	number uint64 // counts those who asked; zero for one who came when nobody waited
+	number uint64 // orders the claims of one instant; zero for a claim that grantFast or Observe granted
 }
 
-// rank is the instant at which one who asked at since, with priority p, is taken to
-// have asked. The order of two ranks never changes: all who wait age alike.
+// rank is the order in which claims go, the smallest first: the instant at which the claim was first made,
+// less Ageing for each step above Normal. The order of two ranks never changes, since all waiters age
+// alike.
 func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
 	ageing := l.Ageing
 	switch {
@@ -260,11 +261,12 @@ func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
 	return since.Add(-time.Duration(p.index()-Normal.index()) * ageing)
 }
 
-// need is what a claim asks for.
+// need is what a claim needs of each bucket, and its priority, which says whether it may use what is
+// reserved.
 type need struct {
 	limit.Demand
 	priority Priority
 }
 
-// urgent reports whether w may use what is reserved.
-func (w *need) urgent() bool { return w.priority >= Urgent }
+// urgent reports whether the claim may use what is reserved.
+func (n *need) urgent() bool { return n.priority >= Urgent }

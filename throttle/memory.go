@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
 
-// memory is what is written by Save: what was learned, under digests of the paths of the
-// buckets, which may have credentials in them.
+// memory is what Save writes: what each bucket has learned, by the digest of its path. Paths are not
+// written, since they may contain credentials.
 type memory struct {
 	Version int                        `json:"version"`
 	Buckets map[string]adaptive.Memory `json:"buckets"`
@@ -18,12 +18,12 @@ type memory struct {
 
 const (
 	memoryVersion = 1
-	memoryLimit   = 64 << 20 // bytes that Load reads
+	memoryLimit   = 64 << 20 // bytes that Load accepts
 )
 
-// Save writes what was learned from the answers of servers, as JSON, for the next run of the
-// program to Load: a program that runs every minute would else find out every minute that a limit is
-// used up. Paths are written as digests. What was charged to Quotas is not among it.
+// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program.
+// Otherwise a program that runs every minute would have to find out each time that a limit is used up.
+// Paths are written as digests. What was charged to Quotas is not saved.
 func (g *Group) Save(w io.Writer) error {
 	buckets := g.snapshot()
 	g.mu.Lock()
@@ -43,8 +43,8 @@ func (g *Group) Save(w io.Writer) error {
 	return nil
 }
 
-// Load takes over what Save wrote, where nothing was learned since: before the first request, best.
-// What is out of date is left out. If it cannot be read, nothing is changed.
+// Load reads what Save wrote. Buckets that have learned something already ignore it, so Load is best called
+// before the first request. What is out of date is left out. If there is an error, nothing changes.
 func (g *Group) Load(r io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(r, memoryLimit+1))
 	var saved memory

@@ -8,52 +8,51 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// Outage is what a Limiter does while its Store cannot be reached, once what it had in
-// hand when it last could, is used up or too old.
+// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or
+// too old.
 type Outage int
 
 const (
-	// Share goes on with a part that is safe: nine tenths of the rate of each quota,
-	// divided by the number of processes that there were, evenly spaced, from
-	// Late after the horizon of what is in hand. A window that had been used up
-	// faster than evenly before may see as much more. If the store was never reached, nobody knows how many
-	// there are: then it is as Closed.
+	// Share goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly spaced.
+	// It begins Late after the last slot that any process may have in hand. A window that was used faster
+	// than evenly before the outage may be exceeded by that excess. If the store was never reached, the
+	// number of processes is not known, and Share is the same as Closed.
 	Share = Outage(lease.Share)
 
-	// Closed lets nothing go. Who waits does so until the store is back, or its own bound.
+	// Closed lets nothing go. Claims wait until the store is back, or until their own bounds.
 	Closed = Outage(lease.Closed)
 
-	// Open lets everything go that nothing else holds back.
+	// Open lets every claim go that nothing else delays.
 	Open = Outage(lease.Open)
 )
 
-// CauseStore is what those wait for who need a Store that cannot be reached.
+// CauseStore is the Cause of claims that wait for a Store that cannot be reached.
 const CauseStore = Cause(limit.Store)
 
 // StoreEvent is something that happened to the link between a Limiter and its Store.
 type StoreEvent struct {
-	// Err is why the store cannot be reached, or why what it hands out is of no use, once
-	// for each outage. Nil if it can be reached again, or for what is below.
+	// Err is why the store cannot be reached, or why its slots are of no use. It comes once for each outage.
+	// It is nil in other events.
 	Err error
 
-	// After is how long the outage was, if it is over.
+	// After is how long the outage was, when the store can be reached again; else zero.
 	After time.Duration
 
-	// Lost says that the store has lost the bucket.
+	// Lost says that the store has lost what it knew of the bucket.
 	Lost bool
 }
 
-// StoreState is what the link between a bucket and its Store looked like.
+// StoreState is a snapshot of the link between a bucket and its Store.
 type StoreState struct {
-	Members   int           // how many processes share the bucket, as far as is known; zero if the store was never reached
-	Ahead     time.Duration // how far ahead slots are handed out, to anybody
-	Down      time.Duration // for how long the store cannot be reached; zero if it can be
-	Err       error         // why it cannot, or why what it hands out is of no use; nil if all is well
-	RoundTrip time.Duration // the last one
+	Members   int           // processes that share the bucket, as far as known; zero if the store was never reached
+	Ahead     time.Duration // from now to the last slot that the store handed out to any process
+	Down      time.Duration // how long the store has been out of reach; zero if it can be reached
+	Err       error         // why it cannot be reached, or why its slots are of no use; nil if all is well
+	RoundTrip time.Duration // of the last call; zero before the first
 
 	Calls  int // of the store, so far
-	Got    int // tokens that it handed out
-	Wasted int // of those, what was not used in time
+	Got    int // tokens that the store handed out to this process, so far
+	Wasted int // tokens of Got that were not used in time
 	Hand   int // tokens in hand
 }
 

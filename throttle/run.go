@@ -10,17 +10,16 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// run grants whoever may go now, refuses who can no longer go, and sets the
-// timers for the others. It is called with mu held whenever something changed
-// in this bucket.
+// run grants what may go now, refuses what never may, and sets the timers for the rest. It is called, with
+// mu held, whenever something has changed in l.
 func (l *Limiter) run(now monotime.Time) {
 	root := l
 	for b := l; b != nil; b = b.Parent {
 		b.promote(now)
 		root = b
 	}
-	if root.frozen > 0 && !slices.Contains(root.stalled, l) {
-		root.stalled = append(root.stalled, l)
+	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
+		root.runOnThaw = append(root.runOnThaw, l)
 	}
 	if len(root.peers) > 0 {
 		l.wakePeers(root, now)
@@ -30,7 +29,33 @@ func (l *Limiter) run(now monotime.Time) {
 	root.arm(now)
 }
 
-// wakePeers looks again at those who wait where what l has learned counts, too.
+// promote moves the first waiters of l into the line of the parent if l would let them go, withdraws the
+// others from it, and sets l's timer.
+func (l *Limiter) promote(now monotime.Time) {
+	if l.Parent == nil {
+		return // run sets the timer of the root, after all releases
+	}
+	var buf [priorities]*waiter
+	blocked, ordinaryWaits := false, false
+	for _, w := range l.line.heads(&buf) {
+		ok := !blocked && (!ordinaryWaits || w.urgent())
+		if ok {
+			d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l == l, false)
+			ok = d.Never || d.At <= now
+			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
+		}
+		switch {
+		case !ok:
+			w.withdraw(l)
+		case w.top() == l:
+			w.joinLine(l.Parent, true)
+		}
+	}
+	l.arm(now)
+}
+
+// wakePeers promotes waiters in other buckets that draw on the same limits of the server as l, since what l
+// has learned counts for them too.
 func (l *Limiter) wakePeers(root *Limiter, now monotime.Time) {
 	var few [8]adaptive.ID
 	for _, id := range l.server.Sharing(few[:0]) {
@@ -40,28 +65,28 @@ func (l *Limiter) wakePeers(root *Limiter, now monotime.Time) {
 	}
 }
 
-// release lets one go, if one may, or finds out that it waits in a bucket below. It
-// reports whether anything changed.
+// release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays
+// back to the line of that bucket. It reports whether it did any of these. It is called for the root.
 func (l *Limiter) release(now monotime.Time) bool {
 	if l.frozen > 0 {
 		return false
 	}
 	var buf [priorities]*waiter
-	ordinaryWaits := false // one waits for what is left to those that are not urgent
+	ordinaryWaits := false // only the reserve delays a waiter: those behind it go first if they are urgent
 	for _, w := range l.line.heads(&buf) {
 		if ordinaryWaits && !w.urgent() {
 			continue
 		}
-		at, b, d := w.due(now)
+		at, blocker, d := w.dueOnPath(now)
 		switch {
 		case d.Never:
-			w.end(w.refusal(now, obstacle{d, b}, ErrTooLarge))
+			w.end(w.refusal(now, delay{d, blocker}, ErrTooLarge))
 		case d.At <= now:
-			w.busy(at)
+			w.markBusy(at)
 			w.l.charge(&w.grant, at, now, &w.need, w.place, w.class)
 			w.end(nil)
-		case b != l:
-			w.withdraw(b)
+		case blocker != l:
+			w.withdraw(blocker)
 		case d.Unreserved > now:
 			return false
 		default:
@@ -76,20 +101,10 @@ func (l *Limiter) release(now monotime.Time) bool {
 	return false
 }
 
-// busy tells limits that warm up that w did not idle while it waited, for what else stood
-// in its way.
-func (w *waiter) busy(until monotime.Time) {
-	for b := w.l; b != nil; b = b.Parent {
-		for lim := range b.stack.Limits() {
-			lim.Busy(w.joined, until)
-		}
-	}
-}
-
-// due returns the instant at which w is granted in every bucket of its path, if
-// it may go by now; else the first bucket that blocks it, and until when.
-func (w *waiter) due(now monotime.Time) (at monotime.Time, blocks *Limiter, d limit.Due) {
-	at = w.from(now)
+// dueOnPath returns the instant, not after now, at which w is granted in every bucket of its path. If w may
+// not go now, it returns the first bucket that delays w, and d says until when.
+func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limiter, d limit.Due) {
+	at = w.earliest(now)
 	for b := w.l; b != nil; b = b.Parent {
 		d = b.due(now, at, predecessors{}, &w.need, b == w.l, false)
 		if d.Never || d.At > now {
@@ -100,62 +115,30 @@ func (w *waiter) due(now monotime.Time) (at monotime.Time, blocks *Limiter, d li
 	return at, nil, d
 }
 
-// from is the instant from which the release of w may count: not before the latest grant
-// of the tree, of which the limits of other buckets may know, too.
-func (w *waiter) from(now monotime.Time) monotime.Time {
+// earliest is the earliest instant from which the release of w may count: at most quota.Lag ago, and not
+// before w joined, before the latest change, or before the latest grant of the tree, which limits of other
+// buckets may have seen.
+func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
-	return max(now.Add(-quota.Lag), w.joined, root.changed, root.lastCharged)
+	return max(now.Add(-quota.Lag), w.joined, root.lastChange, root.lastCharged)
 }
 
-// change makes a change that may let somebody go, or keep somebody from it, at
-// now. Whoever was due before and was not released yet, since a timer is late,
-// goes first; what the change lets go counts from the change. It requires that mu
-// is held.
-func (l *Limiter) change(now monotime.Time, f func()) {
-	root := l.root()
-	waited := root.line.waiting > 0
-	if l.line.waiting > 0 {
-		l.run(now)
-	}
-	f()
-	root.changed = now
-	if waited || root.line.waiting > 0 { // if all have left, their timer stops
-		l.run(now)
-	}
-}
-
-// promote moves the first waiters of l into the line of the parent if l would let them
-// go, and sets l's timer.
-func (l *Limiter) promote(now monotime.Time) {
-	if l.Parent == nil {
-		return // run sets the timer of the root when all have gone who may
-	}
-	var buf [priorities]*waiter
-	blocked, ordinaryWaits := false, false
-	for _, w := range l.line.heads(&buf) {
-		ok := !blocked && (!ordinaryWaits || w.urgent())
-		if ok {
-			d := l.due(now, w.from(now), predecessors{}, &w.need, w.l == l, false)
-			ok = d.Never || d.At <= now
-			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
-		}
-		switch {
-		case !ok:
-			w.withdraw(l)
-		case w.top() == l:
-			w.joinLine(l.Parent, true)
+// markBusy tells the limits that warm up that they did not idle while w waited for something else.
+func (w *waiter) markBusy(until monotime.Time) {
+	for b := w.l; b != nil; b = b.Parent {
+		for lim := range b.stack.Limits() {
+			lim.Busy(w.joined, until)
 		}
 	}
-	l.arm(now)
 }
 
-// arm sets the timer to when the next waiter is due here, unless it waits at
-// the parent, or to when one has waited for as long as it may.
+// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or one
+// reaches its MaxWait. It stops the timer if there is no such instant.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
 	sooner := func(t monotime.Time) {
-		if t < now.Add(monotime.Longest) && (at == 0 || t < at) { // what only an answer ends needs no timer
+		if t < now.Add(monotime.Longest) && (at == 0 || t < at) { // only an answer ends a longer wait: no timer
 			at = t
 		}
 	}
@@ -169,7 +152,7 @@ func (l *Limiter) arm(now monotime.Time) {
 		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
 			continue
 		}
-		d := l.due(now, w.from(now), predecessors{}, &w.need, w.l == l, false)
+		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l == l, false)
 		if blocked = d.Unreserved > now; blocked {
 			sooner(d.Unreserved)
 		} else {
@@ -192,30 +175,8 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 }
 
-// tick runs when the timer fires.
-func (l *Limiter) tick() {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.run(now)
-	for l.expire(now) {
-		l.run(now)
-	}
-}
-
-// expire refuses one who has waited for as long as it may, and reports whether there
-// was one.
-func (l *Limiter) expire(now monotime.Time) bool {
-	for i := range l.line.byPriority {
-		if w := l.oldest(i); w != nil && w.expires != 0 && w.expires <= now {
-			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
-			return true
-		}
-	}
-	return false
-}
-
-// oldest returns the first of a priority who asked l itself.
+// oldest returns the first waiter of a priority, given as an index, among those that asked l itself; nil if
+// there is none.
 func (l *Limiter) oldest(priority int) *waiter {
 	for e := l.line.byPriority[priority].Front(); e != nil; e = e.Next() {
 		if w := e.Value.(*waiter); w.l == l {
@@ -225,18 +186,56 @@ func (l *Limiter) oldest(priority int) *waiter {
 	return nil
 }
 
-// refuseLate refuses those in line who, as it looks now, would wait past their
-// bounds. It is called when a hold begins or is extended.
-func (l *Limiter) refuseLate(now monotime.Time) {
-	var before, urgent predecessors // urgent is what goes before those who may use what is reserved
-	for w := range l.line.all() {
-		c := &before
-		if l.Reserve > 0 && w.urgent() {
-			c = &urgent
+// tick runs when the timer fires.
+func (l *Limiter) tick() {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	l.run(now)
+	for l.refuseExpired(now) {
+		l.run(now)
+	}
+}
+
+// refuseExpired refuses one waiter that has waited for its MaxWait, and reports whether there was one.
+func (l *Limiter) refuseExpired(now monotime.Time) bool {
+	for i := range l.line.byPriority {
+		if w := l.oldest(i); w != nil && w.expires != 0 && w.expires <= now {
+			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
+			return true
 		}
-		d := l.due(now, now, *c, &w.need, w.l == l, true)
-		if why := w.late(d.At); why != nil {
-			w.end(w.refusal(now, obstacle{Due: d}, why))
+	}
+	return false
+}
+
+// change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
+// change, but not yet released because a timer is late, go first. What the change lets go counts from now.
+// It requires that mu is held.
+func (l *Limiter) change(now monotime.Time, f func()) {
+	root := l.root()
+	waited := root.line.waiting > 0
+	if l.line.waiting > 0 {
+		l.run(now)
+	}
+	f()
+	root.lastChange = now
+	if waited || root.line.waiting > 0 { // if all have left, their timer stops
+		l.run(now)
+	}
+}
+
+// refuseOutOfBounds refuses the waiters in the line of l that would miss their bounds, as it looks now. It
+// is called when a hold begins or gets longer, and when quotas change.
+func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
+	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
+	for w := range l.line.inOrder() {
+		ahead := &before
+		if l.Reserve > 0 && w.urgent() {
+			ahead = &urgent
+		}
+		d := l.due(now, now, *ahead, &w.need, w.l == l, true)
+		if why := w.missedBound(d.At); why != nil {
+			w.end(w.refusal(now, delay{Due: d}, why))
 			for b := w.l; b != l; b = b.Parent {
 				b.promote(now)
 			}
@@ -249,35 +248,35 @@ func (l *Limiter) refuseLate(now monotime.Time) {
 	}
 }
 
-// freeze has nobody go from the tree of l, whatever is due, until thaw is called, once: for
-// changes of several buckets that belong together. Claims that are made meanwhile line up. It
-// requires that mu is held.
+// freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes
+// of several buckets that belong together. Claims that are made meanwhile line up. It requires that mu is
+// held.
 func (l *Limiter) freeze() { l.root().frozen++ }
 
-// thaw ends what freeze began.
+// thaw ends one freeze.
 func (l *Limiter) thaw() {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
-		stalled := root.stalled
-		root.stalled = nil
+		stalled := root.runOnThaw
+		root.runOnThaw = nil
 		for _, b := range stalled {
 			b.run(now)
 		}
 	}
 }
 
-// dismiss ends the waits of all who asked l itself, since their claims belong in other buckets: in the tree of
-// to, which is frozen until each has asked again there with its place in line, whatever became of that. So
-// they line up in the order in which they first asked before anybody goes. It requires that mu is held of l, in
-// a change, and of to.
+// dismiss makes all that asked l itself leave its line and join again in other buckets of the tree of
+// to. That tree is frozen until each of them has joined there with its old place, or has given up: so all
+// line up in the old order before any goes. It requires that mu is held for both trees, and is called in a
+// change of l.
 func (l *Limiter) dismiss(to *Limiter) {
-	for w := range l.line.all() {
+	for w := range l.line.inOrder() {
 		if w.l == l {
 			to.freeze()
-			w.freezes = to
+			w.frozenTree = to
 			w.end(errDismissed)
 		}
 	}

@@ -6,32 +6,32 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// State is what a bucket looked like at an instant.
+// State is a snapshot of a bucket.
 type State struct {
 	Bucket    string        // name of the Limiter
-	Waiting   int           // callers in line
-	InFlight  int           // cost of the requests granted and not ended
-	Held      time.Duration // for how long nothing goes; zero if it is not held
-	SlowStart int           // most requests in flight while starting slowly; zero if it is not
-	Next      Forecast      // of a claim of 1
-	Windows   []WindowState // the limits that the server speaks of
+	Waiting   int           // claims in line
+	InFlight  int           // cost, in requests, of the grants that have not ended
+	Held      time.Duration // how long the bucket is still held; zero if it is not
+	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
+	Next      Forecast      // for a claim of 1 that is made now
+	Windows   []WindowState // the limits that the server states
 	Store     *StoreState   // nil without a Store
 }
 
-// WindowState is what is known of one limit of the server.
+// WindowState is what is known of one limit of a server.
 type WindowState struct {
 	Name      string
-	Bucket    string        // which of several of that name; empty if the server does not say
+	Bucket    string        // which of several limits of that name; empty if the server does not say
 	Unit      string        // empty for requests
 	Limit     int           // zero if the server does not say
-	Available int           // what may go now: the least Remaining less what is in flight
-	Reset     time.Duration // until it is restored, at the latest; zero if that is not known or has passed
+	Available int           // what may go now: the least Remaining − what is in flight
+	Reset     time.Duration // time to the reset, at the latest; zero if the reset is not known or has passed
 	Rate      float64       // tokens per second at which the server was seen to refill; zero if it was not
 }
 
-// State returns a snapshot.
+// State returns a snapshot of the bucket.
 func (l *Limiter) State() State {
-	l, root := l.here()
+	l, root := l.lockCurrent()
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
@@ -48,8 +48,8 @@ func (l *Limiter) State() State {
 	return s
 }
 
-// State returns what the buckets look like now, in no particular order. Idle ones are forgotten sooner or
-// later, and are not among them then.
+// State returns snapshots of the buckets, in no particular order. Buckets that the Group has forgotten are
+// missing.
 func (g *Group) State() (states []State) {
 	for _, l := range g.snapshot() {
 		states = append(states, l.State())

@@ -36,7 +36,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 	time.Sleep(time.Duration(r.Int64N(int64(time.Second))))
 	h := sendings{quotas: qs, start: time.Now()}
 	l := &Limiter{Quotas: qs}
-	h.late = l.late(qs.Explicit())
+	h.late = l.effectiveLate(qs.Explicit())
 	var stored quota.Quotas
 	for _, q := range qs {
 		stored = append(stored, plain(q))

@@ -18,24 +18,24 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// callTimeout is how long a call of the store may take.
+// callTimeout bounds how long a call of the store may take.
 const callTimeout = 250 * time.Millisecond
 
-// storeLink makes the calls of the Store that a lease decides on, and does what follows from
-// them. At most one call is under way, for all who wait, in a goroutine which lives as long as
-// the call. It is protected by the lock of the tree.
+// storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what
+// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call.
+// The storeLink is protected by the lock of the tree.
 type storeLink struct {
-	l       *Limiter
-	lease   *lease.Lease
-	line    leaseLine
-	calling chan struct{} // closed when the call that is under way has ended; nil if none is
-	closed  bool
-	stop    func() // ends listening
-	noNews  bool   // the store has none
-	timer   *time.Timer
-	armed   monotime.Time // when the timer fires; zero if it does not
-	events  []StoreEvent  // that were not reported
-	reports bool          // somebody reports them
+	l             *Limiter
+	lease         *lease.Lease
+	line          leaseLine
+	calling       chan struct{} // closed when the call under way has ended; nil if there is none
+	closed        bool
+	stopListening func() // ends listening; nil if not listening
+	noNews        bool   // the store does not send news
+	timer         *time.Timer
+	armed         monotime.Time // when the timer fires; zero if it is not set
+	events        []StoreEvent  // not reported yet
+	reporting     bool          // a goroutine reports events
 }
 
 func newStoreLink(l *Limiter) *storeLink {
@@ -44,7 +44,143 @@ func newStoreLink(l *Limiter) *storeLink {
 	})}
 }
 
-// arm sets the timer. It is called whenever something was done with the lease.
+// ask calls the store if there is something to ask or to tell. It is called whenever something has changed.
+func (s *storeLink) ask(now monotime.Time) {
+	if s.closed {
+		return
+	}
+	if c := s.lease.Next(now, s.l.hold, &s.line); c != nil {
+		done := make(chan struct{})
+		s.calling = done
+		go s.call(c, s.line.visited, done)
+	}
+	s.line.visited = nil
+	s.arm(now)
+}
+
+// call makes one call for the given waiters, and closes done at its end.
+func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
+	defer close(done)
+	if s.stopListening == nil && !s.noNews {
+		s.listen()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	sent := s.l.root().now()
+	reply, err := s.l.Store.Exchange(ctx, c.Request)
+	root := s.l.lock()
+	now := root.now()
+	s.l.change(now, func() {
+		s.calling = nil
+		s.apply(now, s.lease.Step(now, sent, c, reply, err), c, waiters)
+	})
+	for _, a := range c.Asked {
+		if w := waiters[a.Waiter]; w.asksStore && w.entries != nil {
+			s.l.change(now, func() { w.end(w.refusal(now, w.project(now, true), ErrWait)) })
+		}
+	}
+	s.ask(now)
+	s.report(root)
+	s.l.unlock(root)
+}
+
+// apply does what follows from a reply. It requires that mu is held.
+func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, waiters []*waiter) {
+	for _, ev := range e.Events {
+		s.events = append(s.events, StoreEvent(ev))
+	}
+	if e.Hold != 0 {
+		s.holdUntil(e.Hold, now)
+	}
+	for i := range e.Statements {
+		s.l.server.Overhear(now, &e.Statements[i])
+	}
+	for _, u := range e.Unserved {
+		w := waiters[u.Waiter]
+		if w.entries == nil || w.asksStore {
+			continue
+		}
+		if why := w.missedBound(u.Due.At); why != nil {
+			w.end(w.refusal(now, delay{u.Due, s.l}, why))
+		}
+	}
+	if e.Retry == 0 {
+		return
+	}
+	for _, a := range c.Asked {
+		if w := waiters[a.Waiter]; w.entries != nil && !w.asksStore {
+			s.lease.AskAgain(e.Retry)
+			return
+		}
+	}
+}
+
+// holdUntil holds the bucket as other processes do. The instant of one hold differs by up to a round trip
+// from message to message: such a difference extends the hold, but does not begin a new one.
+func (s *storeLink) holdUntil(at, now monotime.Time) {
+	s.lease.Overheard(at)
+	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
+		s.l.hold = at
+		return
+	}
+	s.l.holdUntil(at, now)
+}
+
+// listen asks the store to send news at once.
+func (s *storeLink) listen() {
+	l := weak.Make(s.l) // so that a Limiter that is not closed can be collected
+	stop, err := s.l.Store.Listen(s.l.storeName(), func(n store.News) {
+		l := l.Value()
+		if l == nil || n == (store.News{}) {
+			return
+		}
+		root := l.lock()
+		defer l.unlock(root)
+		now := root.now()
+		if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
+			l.change(now, func() { l.link.holdUntil(at, now) })
+		}
+		if n.Room {
+			l.link.lease.Room()
+			l.link.ask(now)
+		}
+	})
+	root := s.l.lock()
+	defer s.l.unlock(root)
+	switch {
+	case err != nil:
+		s.noNews = true
+	case s.closed:
+		stop()
+	default:
+		s.stopListening = stop
+		runtime.AddCleanup(s.l, func(stop func()) { stop() }, stop)
+	}
+}
+
+// report calls StoreEvent for each event, one after the other. It requires that mu is held, and releases mu
+// during the calls.
+func (s *storeLink) report(root *Limiter) {
+	if s.reporting {
+		return // the goroutine that reports will see these events too
+	}
+	s.reporting = true
+	for len(s.events) > 0 {
+		events := s.events
+		s.events = nil
+		if s.l.StoreEvent == nil {
+			break
+		}
+		s.l.unlock(root)
+		for _, e := range events {
+			s.l.StoreEvent(e)
+		}
+		s.l.lock()
+	}
+	s.reporting = false
+}
+
+// arm sets the timer to when the lease wants to be called again. It is called after each use of the lease.
 func (s *storeLink) arm(now monotime.Time) {
 	wake := s.lease.Wake()
 	if s.closed || wake == 0 || wake == s.armed {
@@ -71,60 +207,45 @@ func (s *storeLink) tick() {
 	s.arm(now)
 }
 
-// ask calls the store if there is something to ask or to tell. It is called whenever something
-// has changed.
-func (s *storeLink) ask(now monotime.Time) {
-	if s.closed {
-		return
-	}
-	if c := s.lease.Next(now, s.l.hold, &s.line); c != nil {
-		done := make(chan struct{})
-		s.calling = done
-		go s.call(c, s.line.seen, done)
-	}
-	s.line.seen = nil
-	s.arm(now)
-}
-
 // take charges a claim to the lease.
-func (s *storeLink) take(g *Grant, due, now monotime.Time, w *need) {
+func (s *storeLink) take(g *Grant, due, now monotime.Time, need *need) {
 	var uses []lease.Use
-	if g.more != nil {
-		uses = g.more.uses
+	if g.extra != nil {
+		uses = g.extra.uses
 	}
-	if uses = s.lease.Take(uses, due, now, &w.Demand, w.urgent(), s.l.line.waiting-1); len(uses) > 0 {
-		g.extend().uses = uses
+	if uses = s.lease.Take(uses, due, now, &need.Demand, need.urgent(), s.l.line.waiting-1); len(uses) > 0 {
+		g.ensureExtra().uses = uses
 	}
 	s.arm(now)
 }
 
-// giveBack takes back all that g took of the lease.
+// giveBack gives back to the lease all that g took of it.
 func (s *storeLink) giveBack(now monotime.Time, g *Grant) {
-	if g.more != nil {
-		s.lease.Return(now, g.more.uses)
+	if g.extra != nil {
+		s.lease.Return(now, g.extra.uses)
 		s.arm(now)
 	}
 }
 
-// settle charges more, and takes back less of what g took.
+// settle charges more to the lease, and gives back less, of what g took of it.
 func (s *storeLink) settle(now monotime.Time, g *Grant, more quota.Costs, less []limit.Part) {
-	s.lease.Settle(now, g.more.uses, more, less, g.urgent)
+	s.lease.Settle(now, g.extra.uses, more, less, g.urgent)
 	s.arm(now)
 }
 
-// said has others told what the server said.
-func (s *storeLink) said(now monotime.Time, statements []quota.Statement) {
+// shareStatements has other processes told what the server stated.
+func (s *storeLink) shareStatements(now monotime.Time, statements []quota.Statement) {
 	s.lease.Said(now, statements)
 	s.arm(now)
 }
 
-// tell has others told of a hold, if they do not know.
-func (s *storeLink) tell(now monotime.Time) {
+// shareHold has other processes told of a hold, unless they know.
+func (s *storeLink) shareHold(now monotime.Time) {
 	s.lease.Told(now)
 	s.arm(now)
 }
 
-// restock has the stores of l and of those above asked for what may be needed soon.
+// restock asks the stores of l and of its parents for what may be needed soon.
 func (l *Limiter) restock(now monotime.Time) {
 	for b := l; b != nil; b = b.Parent {
 		if b.link != nil {
@@ -133,8 +254,8 @@ func (l *Limiter) restock(now monotime.Time) {
 	}
 }
 
-// shrunk is told that somebody left the line of l who did not go.
-func (l *Limiter) shrunk() {
+// lineShrank tells the leases of l and of its parents that a waiter of l left the line and was not granted.
+func (l *Limiter) lineShrank() {
 	for b := l; b != nil; b = b.Parent {
 		if b.link != nil {
 			b.link.lease.Shrunk()
@@ -142,9 +263,9 @@ func (l *Limiter) shrunk() {
 	}
 }
 
-// mayAsk reports whether a store has to be asked before it is known that w, which is due at d,
-// would have to wait.
-func (l *Limiter) mayAsk(now monotime.Time, d obstacle) bool {
+// mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due,
+// by its delay d, but the line does not release it.
+func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	if d.At > now {
 		return false
 	}
@@ -156,135 +277,13 @@ func (l *Limiter) mayAsk(now monotime.Time, d obstacle) bool {
 	return false
 }
 
-// call makes one call, on behalf of some of these waiters.
-func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
-	defer close(done)
-	if s.stop == nil && !s.noNews {
-		s.listen()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	sent := s.l.root().now()
-	reply, err := s.l.Store.Exchange(ctx, c.Request)
-	root := s.l.lock()
-	now := root.now()
-	s.l.change(now, func() {
-		s.calling = nil
-		s.apply(now, s.lease.Step(now, sent, c, reply, err), c, waiters)
-	})
-	for _, a := range c.Asked {
-		if w := waiters[a.Waiter]; w.asksStore && w.entries != nil {
-			s.l.change(now, func() { w.end(w.refusal(now, w.project(now, true), ErrWait)) })
-		}
-	}
-	s.ask(now)
-	s.report(root)
-	s.l.unlock(root)
-}
-
-// apply does what follows from a reply.
-func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, waiters []*waiter) {
-	for _, ev := range e.Events {
-		s.events = append(s.events, StoreEvent(ev))
-	}
-	if e.Hold != 0 {
-		s.holdUntil(e.Hold, now)
-	}
-	for i := range e.Statements {
-		s.l.server.Overhear(now, &e.Statements[i])
-	}
-	for _, u := range e.Unserved {
-		w := waiters[u.Waiter]
-		if w.entries == nil || w.asksStore {
-			continue
-		}
-		if why := w.late(u.Due.At); why != nil {
-			w.end(w.refusal(now, obstacle{u.Due, s.l}, why))
-		}
-	}
-	if e.Retry == 0 {
-		return
-	}
-	for _, a := range c.Asked {
-		if w := waiters[a.Waiter]; w.entries != nil && !w.asksStore {
-			s.lease.AskAgain(e.Retry)
-			return
-		}
-	}
-}
-
-// holdUntil takes over a hold. It reaches us a moment late, each time another one: that does
-// not make it a new one.
-func (s *storeLink) holdUntil(at, now monotime.Time) {
-	s.lease.Overheard(at)
-	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
-		s.l.hold = at
-		return
-	}
-	s.l.holdUntil(at, now)
-}
-
-// listen has the store tell what there is to know at once.
-func (s *storeLink) listen() {
-	l := weak.Make(s.l) // who forgets a Limiter without closing it may
-	stop, err := s.l.Store.Listen(s.l.storeName(), func(n store.News) {
-		l := l.Value()
-		if l == nil || n == (store.News{}) {
-			return
-		}
-		root := l.lock()
-		defer l.unlock(root)
-		now := root.now()
-		if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
-			l.change(now, func() { l.link.holdUntil(at, now) })
-		}
-		if n.Room {
-			l.link.lease.Room()
-			l.link.ask(now)
-		}
-	})
-	root := s.l.lock()
-	defer s.l.unlock(root)
-	switch {
-	case err != nil:
-		s.noNews = true
-	case s.closed:
-		stop()
-	default:
-		s.stop = stop
-		runtime.AddCleanup(s.l, func(stop func()) { stop() }, stop)
-	}
-}
-
-// report calls StoreEvent for what has happened, one after the other. It requires that mu
-// is held, and releases it meanwhile.
-func (s *storeLink) report(root *Limiter) {
-	if s.reports {
-		return // whoever does will see these too
-	}
-	s.reports = true
-	for len(s.events) > 0 {
-		events := s.events
-		s.events = nil
-		if s.l.StoreEvent == nil {
-			break
-		}
-		s.l.unlock(root)
-		for _, e := range events {
-			s.l.StoreEvent(e)
-		}
-		s.l.lock()
-	}
-	s.reports = false
-}
-
-// leave makes the last calls.
-func (s *storeLink) leave() error {
+// sayFarewell makes the last calls, which give back all slots and end the membership.
+func (s *storeLink) sayFarewell() error {
 	root := s.l.lock()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	stop := s.stop
+	stop := s.stopListening
 	s.l.unlock(root)
 	if stop != nil {
 		stop()
@@ -296,7 +295,7 @@ func (s *storeLink) leave() error {
 		if r == nil {
 			return nil
 		}
-		if err := s.bye(r); err != nil {
+		if err := s.sendFarewell(r); err != nil {
 			return err
 		}
 		root = s.l.lock()
@@ -308,7 +307,8 @@ func (s *storeLink) leave() error {
 	}
 }
 
-func (s *storeLink) bye(r *store.Request) error {
+// sendFarewell makes one of the last calls.
+func (s *storeLink) sendFarewell(r *store.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	_, err := s.l.Store.Exchange(ctx, r)
@@ -317,8 +317,8 @@ func (s *storeLink) bye(r *store.Request) error {
 
 // leaseLine is the line of a bucket as its lease sees it.
 type leaseLine struct {
-	l    *Limiter
-	seen []*waiter // those that InOrder went through
+	l       *Limiter
+	visited []*waiter // the waiters that InOrder yielded, in this order
 }
 
 // Waiting implements lease.Line.
@@ -326,8 +326,8 @@ func (q *leaseLine) Waiting() int { return q.l.line.waiting }
 
 // First implements lease.Line.
 func (q *leaseLine) First(now monotime.Time) (first lease.Waiter, until monotime.Time, ok bool) {
-	for w := range q.l.line.all() {
-		return w.leased(now), q.l.barredUntil(now, w), true
+	for w := range q.l.line.inOrder() {
+		return w.forLease(now), q.l.blockedUntil(now, w), true
 	}
 	return first, 0, false
 }
@@ -341,10 +341,10 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 				return
 			}
 		}
-		if line.len() == line.own {
+		if line.len() == line.direct {
 			return
 		}
-		for w := range line.all() {
+		for w := range line.inOrder() {
 			if w.l != q.l && !yield(&w.Demand, w.urgent()) {
 				return
 			}
@@ -356,10 +356,10 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 	return func(yield func(lease.Waiter) bool) {
 		next := func(w *waiter) bool {
-			q.seen = append(q.seen, w)
-			return yield(w.leased(now))
+			q.visited = append(q.visited, w)
+			return yield(w.forLease(now))
 		}
-		for w := range q.l.line.all() {
+		for w := range q.l.line.inOrder() {
 			if !next(w) {
 				return
 			}
@@ -367,7 +367,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 				continue
 			}
 			// All who wait below follow.
-			for o := range w.l.line.all() {
+			for o := range w.l.line.inOrder() {
 				if o != w && o.l == w.l && !next(o) {
 					return
 				}
@@ -376,13 +376,13 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 	}
 }
 
-// leased is w as a lease sees it.
-func (w *waiter) leased(now monotime.Time) lease.Waiter {
-	return lease.Waiter{Demand: &w.Demand, Urgent: w.urgent(), Within: w.within(now)}
+// forLease is w as a lease sees it.
+func (w *waiter) forLease(now monotime.Time) lease.Waiter {
+	return lease.Waiter{Demand: &w.Demand, Urgent: w.urgent(), Within: w.timeLeft(now)}
 }
 
-// within is for how long w can wait; negative if there is no bound.
-func (w *waiter) within(now monotime.Time) time.Duration {
+// timeLeft is how long w can still wait; negative if there is no bound.
+func (w *waiter) timeLeft(now monotime.Time) time.Duration {
 	at := monotime.Time(math.MaxInt64)
 	if w.expires != 0 {
 		at = w.expires
@@ -399,27 +399,26 @@ func (w *waiter) within(now monotime.Time) time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// barredUntil returns the instant until which something else than the store of l stands in the
-// way of w.
-func (l *Limiter) barredUntil(now monotime.Time, w *waiter) monotime.Time {
-	d := l.dueHere(now, w)
+// blockedUntil returns the instant until which something else than the store of l delays w.
+func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
+	d := l.dueWithoutStore(now, w)
 	for b := l.Parent; b != nil; b = b.Parent {
-		if p := b.dueHere(now, w); p.At > d.At {
+		if p := b.dueWithoutStore(now, w); p.At > d.At {
 			d = p
-			d.At = min(d.At, now.Add(lease.Horizon)) // nobody tells us when that changes
+			d.At = min(d.At, now.Add(lease.Horizon)) // a parent does not say when that changes
 		}
 	}
 	return d.At
 }
 
-// dueHere returns when w may go, but for what is in hand.
-func (l *Limiter) dueHere(now monotime.Time, w *waiter) limit.Due {
+// dueWithoutStore returns when w may go in l, but for what the lease has in hand.
+func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 	d := limit.Due{At: now}
 	if l.hold > now {
 		d.At = l.hold
 	}
 	if w.l == l {
-		d = l.server.Due(d, &limit.Demand{}, &w.Demand, l.share(&w.need), false)
+		d = l.server.Due(d, &limit.Demand{}, &w.Demand, l.reserveFor(&w.need), false)
 	}
 	d = l.stack.Due(d, &limit.Demand{}, &w.Demand, false, false)
 	if l.Reserve > 0 && !w.urgent() {
@@ -428,21 +427,22 @@ func (l *Limiter) dueHere(now monotime.Time, w *waiter) limit.Due {
 	return d
 }
 
-// Close gives back to the Store what is in hand, and ends the membership there. Whoever waits
-// and whoever asks from then on gets ErrClosed. It returns the error of the store, whose slots
-// die by themselves then. Without a Store, it does nothing and returns nil.
+// Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all
+// later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire
+// by themselves. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
 //
-// A Limiter that is not closed may be forgotten all the same: the others go without what it had
-// in hand then, at most its share of the next half a second.
+// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in
+// hand, at most its share of half a second.
 func (l *Limiter) Close() error {
 	if l.Store == nil {
 		return nil
 	}
-	l, root := l.here()
+	l, root := l.lockCurrent()
 	l.unlock(root)
 	return l.close()
 }
 
+// close is Close for l itself, also when its Group has forgotten it.
 func (l *Limiter) close() error {
 	root := l.lock()
 	if l.link == nil || l.link.closed {
@@ -453,8 +453,8 @@ func (l *Limiter) close() error {
 	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
-		for w := range l.line.all() {
-			w.end(w.refusal(now, obstacle{Due: limit.Due{At: now}}, ErrClosed))
+		for w := range l.line.inOrder() {
+			w.end(w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
 		}
 	})
 	calling := l.link.calling
@@ -462,7 +462,7 @@ func (l *Limiter) close() error {
 	if calling != nil {
 		<-calling
 	}
-	return l.link.leave()
+	return l.link.sayFarewell()
 }
 
 // storeName is what the Store calls the bucket.
@@ -473,15 +473,15 @@ func (l *Limiter) storeName() string {
 	return l.Name
 }
 
-// late is Limiter.Late, or what it stands for.
-func (l *Limiter) late(qs quota.Quotas) time.Duration {
+// effectiveLate is Late, or the default for qs.
+func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
 	if l.Late > 0 {
 		return l.Late
 	}
 	return lease.Late(qs)
 }
 
-// checkStore reports what keeps the quotas from a Store.
+// checkStore returns an error if the quotas cannot live in the Store.
 func (l *Limiter) checkStore(qs quota.Quotas) error {
 	if l.Store == nil {
 		return nil
@@ -495,8 +495,8 @@ func (l *Limiter) checkStore(qs quota.Quotas) error {
 			continue
 		}
 		above := b.Quotas.Explicit()
-		// Slots of two schedules must be good at the same time.
-		late := max(l.late(qs), b.late(above))
+		// A slot of each of the two schedules must be valid at the same time.
+		late := max(l.effectiveLate(qs), b.effectiveLate(above))
 		for i := range above {
 			q := &above[i]
 			if q.N > 0 && q.Kind == quota.TokenBucket && monotime.Scale(q.Per, 1, int64(q.N)) > late {

@@ -1,86 +1,91 @@
-// Package throttle makes callers wait for their turn in a bucket: for the quotas
-// that are configured for it, and for what a server's answers say. It knows no HTTP.
+// Package throttle makes callers wait until their request may be sent: because of the quotas that are
+// configured, and because of what a server's answers say about its limits.
+//
+// In come claims and answers. A [Claim] says what a request costs and how urgent it is; an [Answer] says
+// what became of the request, and what the server stated about its limits. Out come a [Grant], the right to
+// send one request now, or an [Error] that says why there is none; and an [Outcome], what an answer means
+// for the requests that follow. A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a
+// path of keys.
+//
+// The package does not know HTTP, and not what the keys of a path mean: its caller chooses the bucket of
+// each request, and translates each answer. This package has the lock, the clock, the line and the timers.
+// The arithmetic of quotas, what is learned of servers, and what a process holds of a shared bucket are
+// packages of their own under internal, which have none of these.
 //
 //	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
 //	if err := l.Wait(ctx, 1); err != nil {
-//		return err // it would take too long, or ctx ended
+//		return err // the wait would be too long, or ctx ended
 //	}
 //
 // # Waiting
 //
-// A quota is arithmetic: a token bucket on the ledger of golang.org/x/time/rate, a
-// window of some [Kind], or a number of requests in flight, counted in requests or in
-// any other unit. The [Limiter] has the lock, the clock, the line and the only
-// timer, which is for whoever is first in line. Nothing is charged
-// before it goes. So a caller that gives up leaves nothing behind, and when anything
-// changes (a quota, a hold, what a server allows, who is first), those who wait are
-// timed anew. Who cannot make it, to its context's deadline or within MaxWait, is
-// told so when it asks, and not after it has waited.
+// A quota is a token bucket (on the ledger of golang.org/x/time/rate), a window of some [quota.Kind], or a
+// bound on the requests in flight. It counts requests, or any other unit. Each bucket has a line, and one
+// timer for the first waiter of the line. A claim is charged when it is granted, not before. So a caller
+// that gives up leaves nothing to clean up, and after any change (a quota, a hold, what a server allows,
+// who is first) the timers are simply set anew. A claim whose wait would end after its context's deadline,
+// or take longer than MaxWait, is refused at once, not after it has waited.
 //
-// Callers go in the order in which they asked, but for their [Priority]. A heavy one is
-// not overtaken by light ones for which there would be enough: it would starve.
+// Claims are granted in the order in which they were made, except for their [Priority]. A light claim never
+// overtakes a heavy one, even if there are enough tokens for the light one: otherwise the heavy one might
+// wait forever.
 //
-// Timers are late by half a millisecond or so. What is released late counts from when
-// it was due, up to 2 ms back, so that lateness costs no quota; in exchange, up to
-// 2 ms worth of tokens may go at once.
+// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at
+// which it was due, up to 2 ms back: so late timers cost no quota. In exchange, up to 2 ms worth of tokens
+// may go at once.
 //
 // # Costs
 //
-// A claim may cost several units at once: a request, so many bytes, so many tokens of a
-// language model. Where that is an estimate, [Grant.Settle] or [Answer] tells the truth
-// later. What was estimated too high goes back to the moment of the grant, what was too
-// low is charged then, and everybody in line is timed anew.
+// A claim may cost several units at once: one request, so many bytes, so many tokens of a language model.
+// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later. What was estimated too high
+// goes back, as if it had never been charged; what was estimated too low is charged at the correction. The
+// line is then timed anew.
 //
 // # Buckets in buckets
 //
-// A Limiter may have a Parent, on which its requests draw too. Both grant at the same
-// instant, or neither is charged. Only the first in line of each bucket competes at
-// the parent, so that who waits for a narrow bucket's quota does not keep others
-// from the wide one's.
+// A Limiter may have a Parent, and then its requests draw on the Parent too. Both grant at the same
+// instant, or neither is charged. Only the first waiter of each bucket competes at the parent: so claims
+// that wait for a narrow bucket's quota do not keep other claims from the wide bucket's quota.
 //
 // # Several processes
 //
-// With a [Store], processes share a bucket: the quotas live in the store, and the line stays
-// here. All who wait are asked for in one call; the store answers with slots, instants of one
-// schedule for all processes, and each sleeps until its own. Where there is always somebody
-// waiting, slots are got ahead, each process as many as the others. What is not used
-// goes back, a process that dies loses what it had ahead, and one that is told to
-// wait by the server tells all. What happens when the store cannot be reached is a choice,
-// [Outage].
+// With a [store.Store], processes share a bucket: the quotas live in the store, and each process has its
+// own line. One call asks the store for slots for all waiters. A slot is an instant in one schedule of all
+// processes, and each waiter sleeps until its slot. Where callers wait all the time, each process also gets
+// slots ahead, as many as the others. Slots that are not used go back. A process that dies loses the slots
+// it had ahead. When a server tells one process to wait, all processes hold. [Outage] chooses what happens
+// while the store cannot be reached.
 //
 // # Learning from answers
 //
-// A caller that tells what became of a request ([Grant.Done]) lets the bucket learn:
+// A caller that reports what became of a request ([Grant.Done]) lets the bucket learn:
 //
-//   - What may go is the least Remaining that was stated, less what is in flight.
-//     The least is taken over the answers of the last two round trips; that admits
-//     never too much, in whatever order answers arrive, and follows other users of
-//     the limit, windows that roll over, and quota that trickles back. Where others used
-//     the limit too, what they may have under way is left to them, as much for each of
-//     ours as in the window before.
-//   - Buckets of one tree that hear of a limit of one name, size and reset draw on the
-//     same, until their numbers contradict that: what one has in flight counts for all.
-//   - When nothing remains, everybody waits until the reset, and then one request
-//     goes first. A reset is stated in steps, so it is known as an interval: all
-//     statements are intersected. Where what is left open is much of the wait, one
-//     request looks early on a guess, and ever more rarely if that was in vain.
-//   - A limit whose reset is further away than callers wait (MaxWait) is spent freely
-//     down to a fifth. The rest is spread over the time to the reset. [Spend] changes that.
-//   - A server that brings its quota back bit by bit gives itself away: the reset moves
-//     on while Remaining falls, or only a part is back after it. It is paced at the
-//     rate at which tokens were seen to come back.
-//   - A server that asks to wait holds the bucket, not only the request that it told.
-//     Holds only get longer, up to MaxHold. Refusals without a word hold it for a
-//     time that doubles.
-//   - A server that refuses without speaking of limits, or for other reasons than those of
-//     which it speaks, is paced just under the rate that it was seen to deliver while it
-//     refused. The pace rises slowly to find out whether more is allowed, and ever more
-//     slowly when it is not.
-//   - Failures that may be meant as refusals (Answer.Shed) are, where they come between
-//     answers that are served and pacing ends them.
-//   - After a hold, after idling and at first, one request goes, and then each answer
-//     lets two more go ([Limiter.SlowStart]), until the server has said what it
-//     allows or enough answers have come.
+//   - Available = the least Remaining that was stated − what is in flight. The least is taken over the
+//     answers of the last two round trips. It never admits too much, in whatever order answers arrive,
+//     and it follows other users of the limit, windows that roll over, and quota that trickles back. Where
+//     others were seen to use the limit, for each of our requests as much is left to them as they used in
+//     the window before.
+//   - Buckets of one tree that hear of a limit of the same name, size and reset are taken to share that
+//     limit, until their numbers contradict this: what each of them has in flight counts for all.
+//   - When nothing remains, everybody waits until the reset, and then one request goes first. Servers state
+//     resets rounded, so each statement gives an interval, and all intervals are intersected. Where the
+//     interval that is left is a large part of the wait, one request goes early, on a guess; the more such
+//     guesses fail, the fewer are made.
+//   - A limit whose reset is further away than callers wait (MaxWait) is spent freely down to a fifth. The
+//     rest is spread over the time to the reset. [Spend] changes that.
+//   - Some servers refill bit by bit. They show it when the reset moves on while Remaining falls, or when
+//     only a part is back after the reset. Then requests go at the rate at which tokens were seen to come
+//     back.
+//   - When a server asks to wait, the whole bucket is held, not only the request that was refused. A hold
+//     only gets longer, up to MaxHold. Refusals that do not say for how long hold the bucket for a time
+//     that doubles.
+//   - When a server refuses without stating limits, or for reasons that its statements do not explain,
+//     requests go at just under the rate that it served while it refused. The rate rises slowly, to find
+//     out whether more is allowed, and still more slowly after each failure.
+//   - Failures that may be refusals (Answer.MayRefuse) are taken for refusals if they come between answers
+//     that are served, and slower requests end them.
+//   - After a hold, after idling, and at first, one request goes, and then each answer lets two more go
+//     ([Limiter.SlowStart]), until the server has stated what it allows, or enough answers have come.
 //
 // What servers say can lower what the quotas allow, never raise it.
 package throttle
@@ -101,171 +106,170 @@ import (
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
-// The zero Limiter grants everything at once until it learns otherwise from
-// Pause or from answers. Fields are read when the Limiter is first used and must
-// not be changed after that; SetQuotas changes quotas in flight. A Limiter must
-// not be copied. It is safe for concurrent use, has no goroutine and needs no
-// Close.
+// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields
+// are read when the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas
+// of a Limiter in use. A Limiter must not be copied. It is safe for concurrent use, has no goroutine, and
+// needs no Close unless it has a Store.
 type Limiter struct {
-	// Name says in errors and in State which bucket this is.
+	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
 
-	// Quotas are enforced together. None means no configured limit. If one is
-	// invalid, every call returns the error of Quotas.Validate.
+	// Quotas are enforced together. None means no configured limit. If a quota is invalid, Wait and Acquire
+	// return the error of Quotas.Validate.
 	Quotas quota.Quotas
 
-	// Parent, if not nil, is a wider bucket which every request of this one
-	// draws on too: both grant at the same instant, or neither is charged.
-	// Requests that wait for this bucket's own quotas do not stand in the way
-	// of others at the parent.
+	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the
+	// same instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others
+	// from the Parent.
 	Parent *Limiter
 
-	// MaxWait bounds how long a caller waits, from when it first asked. Zero
-	// means no bound. If negative, nobody waits: what cannot go at once is
-	// refused.
+	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero means no bound. If
+	// negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
-	// MaxQueue bounds how many callers wait in this bucket. When it is full, the
-	// newcomer is refused, or, if its priority puts it before others, the last of
-	// those. Zero means no bound. If negative, nobody waits.
+	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if
+	// its priority puts it before others, the last claim in line is refused instead. Zero means no bound.
+	// If negative, nobody waits.
 	MaxQueue int
 
-	// Ageing is after how long of waiting a claim is as good as one that comes then
-	// and is a step more urgent; see [Priority]. Zero means 10 seconds. If negative,
-	// never: who is more urgent always goes first.
+	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts
+	// as one step more urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do
+	// not age: a more urgent claim always goes first.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota, and of what remains of a limit that the
-	// server speaks of, which only Urgent claims may use: 0.1 of 5000 an hour keeps
-	// 500 for them, and others go at 4500 an hour. Zero means none. It must be less
-	// than 1, and may leave less than 1 token to nobody: one at a time can always go.
+	// Reserve is the share of every quota, and of what remains of every limit that the server states, that
+	// only Urgent claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others
+	// go at 4500 an hour. Zero means none. It must be at least 0 and less than 1, or every claim is refused
+	// with an error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
-	// Spend says how what remains of a server's limit is spent. Zero is Auto.
+	// Spend says how what remains of a server's limit is spent until its reset. Zero means Auto.
 	Spend Spend
 
-	// SlowStart makes a bucket that is new, that idled for IdleAfter, or whose
-	// hold has ended let one request go first; then each answer lets two more
-	// go, until the server's answers say how much is allowed or enough of them
-	// have been seen. It needs callers that use Acquire and Grant.Done.
+	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or
+	// when a hold has ended. Then each answer lets two more go, until the server has stated how much it
+	// allows, or enough answers have come. It needs callers that use Acquire and Grant.Done.
 	SlowStart bool
 
-	// IdleAfter is how long a bucket must idle before it starts slowly again.
-	// Zero means a minute. If negative, idling is not noticed.
+	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
+	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand gives numbers from [0, 1) for the jitter of holds. If nil, that of
-	// math/rand/v2. Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds. If nil, rand.Float64 of math/rand/v2 is
+	// used. Tests set it to be exact.
 	Rand func() float64
 
-	// MaxHold bounds what a server can hold the bucket for, by a hint or by a
-	// reset that is far away; after it, one request probes. Zero means 15
-	// minutes. If negative, nothing that a server says holds the bucket.
+	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is
+	// far away. After it, one request goes to find out. Zero means 15 minutes. If negative, nothing that a
+	// server says holds the bucket.
 	MaxHold time.Duration
 
-	// Store, if not nil, is where the Quotas live: all processes that have a Limiter of this
-	// Name, or StoreName, with the same Store share them, and what a server says to one, all are told. Quotas
-	// of what is in flight, and a Quota's Queue, are for each process. There can be no WarmUp. Who
-	// does not want to wait (NoWait) waits for the store's answer. A Parent that holds
-	// requests up for longer than Late wastes slots; one with a Store too must not be a bucket
-	// whose tokens come back more slowly than within Late. See Close.
+	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
+	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
+	//
+	// Quotas of what is in flight, and a Quota's Queue, still count for each process alone. A quota cannot
+	// have a WarmUp. A claim with NoWait does wait for the store's answer. A Parent that delays requests
+	// for longer than Late wastes slots; if the Parent has a Store too, one token of each of its token
+	// buckets must come back within Late. See Close.
 	Store store.Store
 
-	// StoreName is what the Store calls the bucket. If empty, Name.
+	// StoreName is what the Store calls the bucket. If empty, Name is used.
 	StoreName string
 
-	// Late is for how long after its instant in the Store's schedule a request may still go. Of
-	// all processes the longest counts. It must be longer than a round trip to the store; at
-	// five times that, a process that sends often enough has what it needs in hand. The longer it
-	// is, the fewer round trips; each window is so much longer, and each Burst so much
-	// less. Zero or negative means the least of all quotas: of a window a hundredth
-	// of its Per, from 10 ms to a second, and a quarter at most; of a bucket the longer of a
-	// hundredth of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second;
-	// and where round trips take long, two of them, up to a quarter of a window, or a second.
+	// Late is for how long after its instant in the Store's schedule a slot may still be used. If processes
+	// differ, the longest Late counts. It must be longer than a round trip to the store; at five round
+	// trips, a process that sends often enough always has slots in hand. A longer Late saves round trips,
+	// but makes each window longer by Late, and each Burst smaller by what comes back within Late.
+	//
+	// Zero or negative means the least that suits all quotas: for a window, a hundredth of its Per, from
+	// 10 ms to a second, and at most a quarter of its Per; for a token bucket, the longer of a hundredth
+	// of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second. Where round
+	// trips take long, it becomes two round trips, up to a second, or for windows a quarter of their Per.
 	Late time.Duration
 
-	// Outage is what to do while the Store cannot be reached. Zero is Share.
+	// Outage is what to do while the Store cannot be reached. Zero means Share.
 	Outage Outage
 
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, can be
-	// reached again, or has lost the bucket: in a goroutine of its own, one call after the
-	// other, with no lock held.
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached
+	// again, and when it has lost the bucket. Calls come one after the other, in a goroutine of their own,
+	// with no lock held.
 	StoreEvent func(StoreEvent)
 
-	// Value is for whoever made the Limiter. In a Group, the buckets of what a server counts on its own have
-	// that of their Parent.
+	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
+	// server counts on its own gets the Value of its Parent.
 	Value any
 
-	entry entry // of a Group
-	// A fastDone bucket ends grants without the lock: nobody waits, and nothing is
-	// known that an answer could confirm. A fastGrant one grants without it too: nothing
-	// at all could stand in the way. Both are set when the lock is released.
+	entry entry // what the Group knows of the Limiter
+
+	// If fastDone is true, grants end without the lock: nobody waits, and nothing is known that an answer
+	// could confirm. If fastGrant is true, claims are granted without the lock too: nothing could delay
+	// them. Both are set by unlock.
 	fastDone, fastGrant atomic.Bool
-	gone                atomic.Bool  // its Group has forgotten it; written with the lock of the Group, too
-	last                atomic.Int64 // the instant at which something was granted last
-	unlocked            atomic.Int64 // requests under way that were granted, less those that ended, without the lock
+	forgotten           atomic.Bool  // by its Group, whose lock is held for writing, as is that of the tree
+	lastGrant           atomic.Int64 // instant of the latest grant, zero before the first
+	fastInFlight        atomic.Int64 // requests granted − ended without the lock, since countFast last ran
 
-	mu sync.Mutex // protects all below, here and in every Limiter below this one in the tree
+	mu sync.Mutex // of the root only: protects the fields below, of the root and of every Limiter below it
 
-	ready       bool  // init was called
-	invalid     error // what is wrong with Quotas
+	initialized bool  // init was called
+	invalid     error // if not nil, every claim gets this error
 	clock       monotime.Clock
-	stack       limit.Stack     // of the quotas that do not live in the Store
-	concurrent  bool            // some quota is of what is under way
-	quotas      quota.Quotas    // of limits; their units are canonical
-	lastCharged monotime.Time   // the latest instant that limits were told of: they never see an older one
-	hold        monotime.Time   // nothing goes before
-	server      adaptive.Server // what the server allows, as far as it is known
-	line        line            // who waits
-	branch      bool            // it is the parent of others
-	unclosed    int             // grants for whose Close is waited
-	split       bool            // claims belong in one of the buckets below it, by their Class
+	stack       limit.Stack     // limits of the quotas that do not live in the Store
+	concurrent  bool            // some quota bounds what is under way
+	quotas      quota.Quotas    // as configured, with all defaults written out
+	lastCharged monotime.Time   // latest instant passed to the stack: no older one may follow
+	hold        monotime.Time   // nothing goes before this instant
+	server      adaptive.Server // what is known of the server
+	line        line            // claims that wait
+	isParent    bool            // some Limiter has it for its Parent
+	unclosed    int             // grants whose Close must still come
+	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its Class
 	link        *storeLink      // to the Store; nil if there is none
 
-	// Of the root, for all of its tree.
-	frozen  int                      // nobody goes while it is positive
-	stalled []*Limiter               // where something changed meanwhile
-	asked   uint64                   // how many have asked
-	site    adaptive.Site            // what the servers of the tree have in common
-	peers   map[adaptive.ID]*Limiter // whose servers may come to share windows
-	changed monotime.Time            // when something changed last that may let somebody go
+	// The fields below are used at the root, for the whole tree.
+	frozen     int                      // freezes that were not thawed; while positive, nobody goes
+	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
+	claimCount uint64                   // numbers the claims that did not go through grantFast
+	site       adaptive.Site            // what the servers of the tree have in common
+	peers      map[adaptive.ID]*Limiter // buckets whose servers may share windows
+	lastChange monotime.Time            // instant of the latest change that may let somebody go
 }
 
-// Pause holds the bucket: nothing goes before d has passed, and those who wait
-// and would then be too late are refused now. A pause only extends what is held
-// already. After it the bucket starts slowly, where SlowStart is set.
+// Pause holds the bucket: nothing goes before d has passed. Those that wait and would now miss their
+// deadline or MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing.
+// Where SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
-	l, root := l.here()
+	l, root := l.lockCurrent()
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), now) })
 }
 
-// Resume ends a hold: whoever waits for it goes, as far as quotas allow. A hold that a
-// Store knows of begins again with the store's next word.
+// Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next
+// reply may hold the bucket again.
 func (l *Limiter) Resume() {
-	l, root := l.here()
+	l, root := l.lockCurrent()
 	defer l.unlock(root)
 	now := root.now()
 	l.change(now, func() { l.hold = min(l.hold, now) })
 }
 
-// SetQuotas replaces the quotas; everybody who waits is re-timed. A quota of
-// the same kind at the same place keeps what was charged to it; others start
-// anew. If one is invalid nothing is changed.
+// SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an
+// old one, preferably at the same index, keeps what was charged; others start anew. If a quota is invalid,
+// nothing changes and the error says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	if err := errors.Join(qs.Validate(), l.checkStore(qs)); err != nil {
 		return err
 	}
 	qs = qs.Explicit()
-	l, root := l.here()
+	l, root := l.lockCurrent()
 	defer l.unlock(root)
-	l.replace(root.now(), qs)
+	l.replaceQuotas(root.now(), qs)
 	return nil
 }
 
-// renew is SetQuotas for a bucket of a Group, unless it has these quotas already.
-func (l *Limiter) renew(qs quota.Quotas) error {
+// updateQuotas is SetQuotas for a bucket of a Group. It does nothing if l has these quotas already.
+func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	root := l.lock()
 	same := l.invalid == nil && slices.Equal(l.quotas, qs.Explicit())
 	l.unlock(root)
@@ -275,21 +279,23 @@ func (l *Limiter) renew(qs quota.Quotas) error {
 	return l.SetQuotas(qs)
 }
 
-// replace makes qs, which have all defaults written out, the quotas of l.
-func (l *Limiter) replace(now monotime.Time, qs quota.Quotas) {
+// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of
+// qs must be written out (Quotas.Explicit). It requires that mu is held.
+func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	l.change(now, func() {
-		l.adopt(now, qs)
+		l.applyQuotas(now, qs)
 		l.lastCharged = now
-		l.refuseLate(now)
+		l.refuseOutOfBounds(now)
 	})
 }
 
-// adopt makes the arithmetic of l that of qs, which have all defaults written out.
-func (l *Limiter) adopt(now monotime.Time, qs quota.Quotas) {
+// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires
+// that mu is held.
+func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	l.quotas, l.invalid = qs, checkReserve(l.Reserve)
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	local := qs
-	if l.Store != nil { // the others live there
+	if l.Store != nil { // only quotas of what is under way stay here
 		local = slices.Clone(qs)
 		for i := range local {
 			if !local[i].Kind.Concurrent() {
@@ -303,17 +309,17 @@ func (l *Limiter) adopt(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// follow is called with the tree of l locked if claims of a class that are made to l belong in another
-// bucket. It returns that, and the root of its tree, which is locked then.
-func (l *Limiter) follow(root *Limiter, c Class) (at, atRoot *Limiter) {
+// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is
+// called with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
+func (l *Limiter) redirect(root *Limiter, c Class) (at, atRoot *Limiter) {
 	for {
 		switch {
-		case l.gone.Load():
+		case l.forgotten.Load():
 			root.mu.Unlock()
-			l, root = l.here()
-		case l.split:
+			l, root = l.lockCurrent()
+		case l.isSplit:
 			root.mu.Unlock()
-			l = l.entry.group.narrow(l, c)
+			l = l.entry.group.classBucket(l, c)
 			root = l.lock()
 		default:
 			return l, root
@@ -321,10 +327,10 @@ func (l *Limiter) follow(root *Limiter, c Class) (at, atRoot *Limiter) {
 	}
 }
 
-// here locks the tree of l and returns l and the root of the tree; of what is under the path of l now if the
-// Group of l has forgotten it.
-func (l *Limiter) here() (at, root *Limiter) {
-	for root = l.lock(); l.gone.Load(); root = l.lock() {
+// lockCurrent locks the tree of l and returns l and the root. If the Group of l has forgotten l, the bucket
+// that is now under the path of l takes its place.
+func (l *Limiter) lockCurrent() (at, root *Limiter) {
+	for root = l.lock(); l.forgotten.Load(); root = l.lock() {
 		root.mu.Unlock()
 		if l.entry.named {
 			l = l.Parent
@@ -335,40 +341,42 @@ func (l *Limiter) here() (at, root *Limiter) {
 	return l, root
 }
 
-// lock locks the tree that l belongs to and returns its root.
+// lock locks the tree of l and returns its root. It initializes l at its first use.
 func (l *Limiter) lock() *Limiter {
 	root := l.root()
 	root.mu.Lock()
-	if !l.ready {
+	if !l.initialized {
 		l.init()
 	}
-	if l.unlocked.Load() != 0 {
-		l.fold()
+	if l.fastInFlight.Load() != 0 {
+		l.countFast()
 	}
 	return root
 }
 
-// fold counts what was granted or has ended without the lock.
-func (l *Limiter) fold() {
-	if n := l.unlocked.Load(); n != 0 {
-		l.unlocked.Add(-n)
+// countFast tells the server of the requests that were granted or ended without the lock. It requires that
+// mu is held.
+func (l *Limiter) countFast() {
+	if n := l.fastInFlight.Load(); n != 0 {
+		l.fastInFlight.Add(-n)
 		l.server.Add(int(n))
 	}
 }
 
-// unlock releases the lock of the tree after what was done in l.
+// unlock releases the lock of the tree, and sets whether l may grant and end without the lock from now on.
 func (l *Limiter) unlock(root *Limiter) {
-	quiet := l.line.waiting == 0 && l.server.Unknown()
-	if set(&l.fastDone, quiet) && !quiet {
-		l.fold() // whoever ends a grant later sees that fastDone is false
+	fastDone := l.line.waiting == 0 && l.server.Unknown()
+	if storeIfChanged(&l.fastDone, fastDone) && !fastDone {
+		l.countFast() // grants that end after this see that fastDone is false
 	}
-	set(&l.fastGrant, quiet && l == root && !l.gone.Load() && !l.branch && len(l.stack) == 0 && l.link == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
+	alone := l == root && !l.isParent && !l.forgotten.Load()
+	storeIfChanged(&l.fastGrant, fastDone && alone && len(l.stack) == 0 && l.link == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
 	root.mu.Unlock()
 }
 
-// set writes only what is new: a write that others must see costs as much as a lock. It
-// reports whether it was.
-func set(b *atomic.Bool, v bool) (changed bool) {
+// storeIfChanged stores v if it is new, and reports whether it was. A store that other processors must see
+// costs as much as a lock.
+func storeIfChanged(b *atomic.Bool, v bool) (changed bool) {
 	if changed = b.Load() != v; changed {
 		b.Store(v)
 	}
@@ -384,10 +392,10 @@ func (l *Limiter) root() *Limiter {
 
 func (l *Limiter) init() {
 	if l.Parent != nil {
-		if !l.Parent.ready {
+		if !l.Parent.initialized {
 			l.Parent.init()
 		}
-		l.Parent.branch = true
+		l.Parent.isParent = true
 		l.Parent.fastGrant.Store(false)
 		l.clock = l.Parent.clock
 	} else if l.clock = l.entry.clock(); !l.clock.Started() {
@@ -396,16 +404,16 @@ func (l *Limiter) init() {
 	l.server.Init(&l.root().site, adaptive.Config{
 		MaxHold: l.maxHold(), MaxWait: max(l.MaxWait, 0), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
-	l.ready, l.quotas = true, l.Quotas.Explicit()
+	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
 		if l.Store != nil {
 			l.link = newStoreLink(l)
 		}
-		l.adopt(0, l.quotas)
+		l.applyQuotas(0, l.quotas)
 	}
 }
 
-// now reads the clock. It is called with mu held, so that no instant is older
-// than one that was used before.
+// now reads the clock. It is called with mu held, so that no instant is older than one that was used
+// before; only grantFast, which uses no limits, calls it without.
 func (l *Limiter) now() monotime.Time { return l.clock.Now() }

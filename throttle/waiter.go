@@ -12,24 +12,24 @@ import (
 
 // waiter is a claim that stands in line.
 type waiter struct {
-	forecast Forecast // how it looked when the claim joined
+	forecast Forecast // when w joined
 
-	l *Limiter
+	l *Limiter // the bucket that was asked
 	need
 	place     place
 	class     Class
 	rank      monotime.Time   // see Limiter.rank
-	joined    monotime.Time   // when it joined this time
-	expires   monotime.Time   // MaxWait after since; zero if there is no bound
+	joined    monotime.Time   // when w joined the line of l
+	expires   monotime.Time   // place.since + MaxWait; zero if there is no bound
 	deadline  monotime.Time   // of the context; zero if there is none
 	cancel    <-chan struct{} // of the Claim
-	asksStore bool            // it waits for a store's word, and no longer
+	asksStore bool            // w waits for the store's next reply, and no longer
 
-	entries []*list.Element // in the lines of l, its parent, …: as far up as it has come
-	ready   chan struct{}   // closed when grant and err are set
-	grant   Grant
-	err     error
-	freezes *Limiter // the tree that waits for w to ask again, if err is errDismissed
+	entries    []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
+	done       chan struct{}   // closed when w has left the line, with grant or err set
+	grant      Grant
+	err        error
+	frozenTree *Limiter // the tree that stays frozen until w has joined there, if err is errDismissed
 }
 
 // before reports whether w goes before o.
@@ -37,12 +37,12 @@ func (w *waiter) before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
 }
 
-// wait blocks until the claim is granted, and makes g its grant, or until its context or cancel channel
-// ends, or a bound is reached.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or
+// cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	var why error
 	select {
-	case <-w.ready:
+	case <-w.done:
 		*g = w.grant
 		return w.err
 	case <-ctx.Done():
@@ -50,18 +50,17 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	case <-w.cancel:
 		why = context.Canceled
 	}
-	// If it was granted while it was canceled, the cancel holds. The grant goes back,
-	// as if it had never been, to whoever is next.
+	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.
 	w.drop()
-	if w.freezes != nil { // it does not ask again
-		w.freezes.thaw()
+	if w.frozenTree != nil { // w will not join there
+		w.frozenTree.thaw()
 	}
 	return &Error{
 		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled, ctxErr: why,
 	}
 }
 
-// drop takes w out of line. If it was granted already, the grant goes back.
+// drop takes w out of line. If w was granted already, the grant is given back.
 func (w *waiter) drop() {
 	root := w.l.lock()
 	defer w.l.unlock(root)
@@ -70,34 +69,34 @@ func (w *waiter) drop() {
 		switch {
 		case w.entries != nil:
 			w.leave()
-			w.l.shrunk()
+			w.l.lineShrank()
 		case w.err == nil:
-			w.grant.give(now)
+			w.grant.giveBack(now)
 		}
 	})
 }
 
-// end takes w out of line and wakes it: with its grant if err is nil. It requires that mu is held.
+// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires
+// that mu is held.
 func (w *waiter) end(err error) {
 	w.leave()
 	w.err = err
-	close(w.ready)
+	close(w.done)
 	if err != nil {
-		w.l.shrunk()
+		w.l.lineShrank()
 	}
 }
 
-// project returns when w, which is not in line, would go if it joined now, behind
-// those who go before it or, if first, before them: not later than it will, if nothing
-// changes.
-func (w *waiter) project(now monotime.Time, first bool) obstacle {
-	d := obstacle{Due: limit.Due{At: now}}
+// project returns when w, which is not in line, would go if it joined now. It would stand behind those with
+// a better rank; or at the front, if first is true. If nothing changes, w does not go before that.
+func (w *waiter) project(now monotime.Time, first bool) delay {
+	d := delay{Due: limit.Due{At: now}}
 	var ahead predecessors
 	for b := w.l; b != nil; b = b.Parent {
 		if !first {
-			b.ahead(&ahead, w, now)
+			b.addAhead(&ahead, w, now)
 		}
-		p := obstacle{b.due(now, now, ahead, &w.need, b == w.l, true), b}
+		p := delay{b.due(now, now, ahead, &w.need, b == w.l, true), b}
 		if p.Never {
 			return p
 		}
@@ -108,8 +107,8 @@ func (w *waiter) project(now monotime.Time, first bool) obstacle {
 	return d
 }
 
-// late returns which bound is missed by a wait until at, or nil.
-func (w *waiter) late(at monotime.Time) error {
+// missedBound returns ErrDeadline or ErrMaxWait if a wait until at misses that bound, else nil.
+func (w *waiter) missedBound(at monotime.Time) error {
 	switch {
 	case w.deadline != 0 && at >= w.deadline:
 		return ErrDeadline
@@ -119,14 +118,14 @@ func (w *waiter) late(at monotime.Time) error {
 	return nil
 }
 
-// refusal returns the error for w, which can go at d but not for the reason why.
-func (w *waiter) refusal(now monotime.Time, d obstacle, why error) *Error {
+// refusal returns the error for w: why it is refused, and the delay d that it would have had.
+func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N,
 		Wait: d.At.Sub(now), At: w.l.clock.Std(d.At), Err: why,
 	}
-	if d.by != nil {
-		e.Bucket = d.by.Name
+	if d.bucket != nil {
+		e.Bucket = d.bucket.Name
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
