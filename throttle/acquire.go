@@ -28,10 +28,10 @@ type Claim struct {
 	// counts on their own. The zero Class is a class like any other.
 	Class Class
 
-	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is
-	// made again. The claim takes the place in line of the first one, and so goes before all that were made
-	// later. MaxWait counts from when the first claim was made. The Limiter may be another one of the same
-	// tree or Group.
+	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made
+	// again. The claim takes the place in line of the first one, and so goes before all that were made later.
+	// MaxWait counts from when the first claim was made. The Limiter may be another one of the same tree or
+	// Group.
 	After *Grant
 
 	// Cancel, if not nil, ends the wait when it is closed, as the context does.
@@ -42,8 +42,8 @@ type Claim struct {
 }
 
 // Wait blocks until n tokens are granted or ctx ends. It fails at once, with an [*Error], if the wait would
-// end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind:
-// no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
+// end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no
+// token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
 // What Wait grants does not count as in flight, since nobody reports when it ends. Use Acquire for requests
 // whose answers the bucket is to learn from.
@@ -60,8 +60,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, but fills g, and returns g or an error. Found is nil, or how to find the bucket
-// again.
+// acquire is Acquire, but fills g, and returns g or an error. Found is nil, or how to find the bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
 	if l.grantFast(ctx, c, g) {
 		return g, nil
@@ -97,14 +96,14 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	}
 	l.lastGrant.Store(int64(now))
 	g.l, g.ticket, g.place, g.class = l, adaptive.Ticket{Sent: now, N: n}, place{since: now}, c.Class
-	g.urgent, g.plain, g.extra = false, true, nil
+	g.urgent, g.plain, g.canceled, g.extra = false, true, false, nil
 	return true
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (MaxWait, deadline, MaxQueue)
-// against the wait as it looks now, and puts the claim in line and returns the waiter, or returns an error.
-// P is the place in line that the claim has already, else zero. The error is errDismissed if the claim may
-// belong in another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (MaxWait, deadline, MaxQueue) against
+// the wait as it looks now, and puts the claim in line and returns the waiter, or returns an error. P is the
+// place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in
+// another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
@@ -249,7 +248,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
-// another bucket, it joins the line there and waits on. W is nil if that has happened already.
+// another bucket, it joins the line there and waits on. If w is nil, that is the case from the start.
 func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
 	for {
 		moved := w
@@ -287,8 +286,8 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	return l.project(now, need).forecast(now)
 }
 
-// Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would
-// have had to wait, and for what. So limits can be tried on a live system without delaying it.
+// Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
+// had to wait, and for what. So limits can be tried on a live system without delaying it.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 	g := new(Grant)
 	return g, l.observe(&c, g)
@@ -317,9 +316,9 @@ func (l *Limiter) project(now monotime.Time, need need) delay {
 	return w.project(now, false)
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter
-// of the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits,
-// with a forecast of the wait.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of
+// the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with
+// a forecast of the wait.
 func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits) // inlined, so that the Grant need not be allocated
 }

@@ -15,20 +15,20 @@ type Answer struct {
 	// Refused says that the server refused the request because of a limit, and did nothing.
 	Refused bool
 
-	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without
-	// a Retry-After. It is taken for Refused if failures are seen to depend on how fast requests go: from
-	// when a good part of the answers were failures, and for as long as slower requests fail less often.
+	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a
+	// Retry-After. It is taken for Refused if failures are seen to depend on how fast requests go: from when
+	// a good part of the answers were failures, and for as long as slower requests fail less often.
 	MayRefuse bool
 
 	// Lost says that no answer came: the request may have reached the server or not.
 	Lost bool
 
-	// Reading says that the answer has begun and is still being read. Then quotas of the kind
-	// quota.InFlight are held until Grant.Close; Outcome.Open reports whether there are any.
+	// Reading says that the answer has begun and is still being read. Then quotas of the kind quota.InFlight
+	// are held until Grant.Close; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that Grant.Settle and then Grant.Close will be called, once the cost in units other
-	// than requests is known.
+	// Unsettled says that Grant.Settle and then Grant.Close will be called, once the cost in units other than
+	// requests is known.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil
@@ -96,15 +96,14 @@ func (a *Answer) informative() bool {
 	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
 }
 
-// forward passes an answer that names what the request drew on to the bucket for that, unless it is the
-// one that granted the request. Local reports whether it is: then that bucket is still to learn from the
-// answer.
+// forward passes an answer that names what the request drew on to the bucket for that, unless it is the one
+// that granted the request. Local reports whether it is: then that bucket is still to learn from the answer.
 func (g *Grant) forward(a *Answer) (o Outcome, local bool) {
 	l := g.l
 	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
 	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.named {
-		// The limit that is named was not the reason, since something remains of it. GitHub's secondary limits,
-		// for example, are of all requests: so all hold.
+		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
+		// limits, for example, are of all requests: so all hold.
 		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
 	}
 	if learner == l {
@@ -176,9 +175,8 @@ func (l *Limiter) learnFromOther(g *Grant, a *Answer) (o Outcome) {
 	return o
 }
 
-// learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the
-// tree, and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket
-// says so.
+// learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the tree,
+// and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand) (refused bool) {
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, &adaptive.Answer{

@@ -53,10 +53,10 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Direct
-// says that it asked this bucket itself. Some waits end with an answer, and nobody knows when that comes.
-// A timer must be set for them, so the longest time counts for which answers are waited for; but for a
-// projection (optimist) such waits do not count.
+// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Direct says
+// that it asked this bucket itself. Some waits end with an answer, and nobody knows when that comes. A timer
+// must be set for them, so the longest time counts for which answers are waited for; but for a projection
+// (optimist) such waits do not count.
 func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, direct, optimist bool) limit.Due {
 	from := limit.Due{At: t}
 	if l.hold > t {

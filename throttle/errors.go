@@ -20,8 +20,7 @@ var (
 	ErrDeadline = errors.New("wait past the context's deadline")
 	// ErrQueueFull: MaxQueue claims wait already, or the line costs as much as a Quota's Queue.
 	ErrQueueFull = errors.New("queue is full")
-	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait
-	// helps.
+	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
 	// ErrCanceled: the caller's context or Cancel channel ended the wait.
 	ErrCanceled = errors.New("canceled while waiting")

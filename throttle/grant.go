@@ -18,13 +18,14 @@ import (
 // A Grant may be moved to another variable; then only the new one may be used. Its methods may be called
 // concurrently.
 type Grant struct {
-	l      *Limiter
-	ticket adaptive.Ticket
-	place  place
-	class  Class
-	urgent bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
-	plain  bool   // extra was nil when granted; may be read without the lock
-	extra  *extra // nil if the grant costs requests only, holds no slots, and was not settled
+	l        *Limiter
+	ticket   adaptive.Ticket
+	place    place
+	class    Class
+	urgent   bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
+	plain    bool   // extra was nil when granted; may be read without the lock
+	canceled bool   // Cancel was called: nothing is left to settle
+	extra    *extra // nil if the grant costs requests only, holds no slots, and was not settled
 }
 
 // extra is what only some grants have. It is protected by the lock of the tree.
@@ -34,7 +35,6 @@ type extra struct {
 	slots       []limit.Slot // of quotas of what is under way
 	uses        []lease.Use  // of slots of a Store
 	awaitsClose bool         // Close must still be called
-	canceled    bool         // Cancel was called: nothing is left to settle
 }
 
 // Limiter returns the bucket that granted the request.
@@ -56,9 +56,7 @@ func (g *Grant) Cancel() {
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
 func (g *Grant) giveBack(now monotime.Time) {
 	parts := g.parts()
-	if g.extra != nil {
-		g.extra.canceled = true
-	}
+	g.canceled = true
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, nil, parts, g.urgent)
@@ -96,11 +94,10 @@ func (g *Grant) Close() {
 }
 
 // Settle corrects the cost of the request to what it really was, in the units of spent; in other units it
-// stays as it was. What was claimed too much goes back as if it had never been claimed. What was claimed
-// too little is charged now, as by a server that learns the cost at the end; this may leave a bucket in
-// debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than
-// once. A negative cost counts as zero; an empty unit means quota.Requests. After Cancel, Settle does
-// nothing.
+// stays as it was. What was claimed too much goes back as if it had never been claimed. What was claimed too
+// little is charged now, as by a server that learns the cost at the end; this may leave a bucket in debt.
+// The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A
+// negative cost counts as zero; an empty unit means quota.Requests. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	root := g.l.lock()
 	defer g.l.unlock(root)
@@ -110,10 +107,10 @@ func (g *Grant) Settle(spent quota.Costs) {
 
 // settle is Settle. It requires that mu is held, in a change of g.l.
 func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
-	x := g.ensureExtra()
-	if x.canceled {
+	if g.canceled {
 		return
 	}
+	x := g.ensureExtra()
 	x.parts = g.parts()
 	more, less := quota.Costs{}, []limit.Part{}
 	for unit, n := range spent {

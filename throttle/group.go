@@ -27,9 +27,8 @@ import (
 // of a bucket on their own, and says so (Answer.Bucket), these requests get a bucket of their own below it;
 // their Class tells which claims belong there.
 //
-// The zero Group has buckets without quotas, each of which learns what its server allows. A Group must
-// not be copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a
-// Store.
+// The zero Group has buckets without quotas, each of which learns what its server allows. A Group must not be
+// copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
 	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a
 	// bucket is needed, and by Update, with the Group locked: it must not call the Group. If nil, Limiters
@@ -77,8 +76,8 @@ func (g *Group) Limiter(path ...string) *Limiter {
 	return g.find(path)
 }
 
-// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the
-// look-up should then ask the Group again.
+// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
+// should then ask the Group again.
 func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
@@ -199,8 +198,8 @@ func (g *Group) forgetUnused(limiters map[string]*Limiter) {
 	}
 }
 
-// retire marks l as forgotten if nothing is lost by that, and reports whether it did. Those that still have
-// l go on with the new bucket of its path.
+// retire marks l as forgotten if nothing is lost by that, and reports whether it did. Those that still have l
+// go on with the new bucket of its path.
 func (l *Limiter) retire() bool {
 	root := l.lock()
 	defer l.unlock(root)
@@ -223,12 +222,12 @@ func (l *Limiter) leavePeers(root *Limiter) {
 	delete(root.peers, l.server.ID())
 }
 
-// Update changes what New goes by, while no claim goes. First change is called; then each bucket gets
-// the quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change
-// reports that claims belong under other paths now (moved), all claims that wait in Group.Acquire find
-// their bucket again, and line up there in the order of their places before any goes. If a bucket has a
-// Store now and had none before, its tree is made anew. Update returns the errors of all quotas that could
-// not be set. Change must not call the Group.
+// Update changes what New goes by, while no claim goes. First change is called; then each bucket gets the
+// quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change reports
+// that claims belong under other paths now (moved), all claims that wait in Group.Acquire find their bucket
+// again, and line up there in the order of their places before any goes. If a bucket has a Store now and had
+// none before, its tree is made anew. Update returns the errors of all quotas that could not be set. Change
+// must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -335,8 +334,7 @@ func (g *Group) restore(l *Limiter) {
 	}
 }
 
-// remember makes l know what m says, unless l has learned something itself. What is out of date is left
-// out.
+// remember makes l know what m says, unless l has learned something itself. What is out of date is left out.
 func (l *Limiter) remember(m adaptive.Memory) {
 	root := l.lock()
 	defer l.unlock(root)
@@ -410,8 +408,8 @@ func (l *Limiter) joinPeers() {
 	}
 }
 
-// forgettable reports whether forgetting l and starting anew would lose nothing: nobody waits, nothing is
-// in flight, l is not held, and what was charged has come back. It requires that mu is held.
+// forgettable reports whether forgetting l and starting anew would lose nothing: nobody waits, nothing is in
+// flight, l is not held, and what was charged has come back. It requires that mu is held.
 func (l *Limiter) forgettable(now monotime.Time) bool {
 	if l.line.waiting > 0 || l.unclosed > 0 || l.hold > now || !l.server.Idle(now) {
 		return false

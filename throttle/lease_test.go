@@ -246,3 +246,69 @@ func TestLeaseHold(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaseClosedSetQuotas: new quotas do not open a closed bucket again.
+func TestLeaseClosedSetQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := member(t, nearStore(), "10/s")
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetQuotas(quotas(t, "20/s")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.Wait(ctx, 1); !errors.Is(err, ErrClosed) {
+			t.Errorf("Wait after Close and SetQuotas: %v, want %v", err, ErrClosed)
+		}
+	})
+}
+
+// TestLeaseInvalidSetQuotas: a bucket whose first quotas are invalid shares those that it is given later.
+func TestLeaseInvalidSetQuotas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := member(t, nearStore(), "10/s")
+		l.Quotas[0].N = -1
+		if err := l.Wait(t.Context(), 1); err == nil {
+			t.Fatal("Wait with an invalid quota: no error")
+		}
+		if err := l.SetQuotas(quotas(t, "10/s")); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for range 3 {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took < 200*time.Millisecond {
+			t.Errorf("3 requests at 10/s took %v, want at least 200ms", took)
+		}
+	})
+}
+
+// TestLeaseClosedParent: claims that wait below a closed bucket end, too, once they need it.
+func TestLeaseClosedParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent := member(t, nearStore(), "10/s")
+		l := &Limiter{Name: "child", Quotas: quotas(t, "1/s"), Parent: parent}
+		tl := &timeline{start: time.Now()}
+		for _, name := range []string{"1", "2", "3"} {
+			tl.ask(t.Context(), name, l, 1)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := parent.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		tl.mu.Lock()
+		slices.Sort(tl.went) // 2 and 3 end at the same instant: when 2 is due in l
+		tl.mu.Unlock()
+		closed := " 1.0005s: pacer/throttle: api: not sent: closed"
+		tl.check(t, "1 500µs", "2"+closed, "3"+closed)
+	})
+}

@@ -12,9 +12,9 @@ import (
 // line is the claims that wait in a bucket, by priority, and within a priority by place.
 //
 // A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let
-// it go, it also stands in the line of the parent, and so on up. So only the first waiter of each bucket
-// and priority competes for what the parent grants, again by rank. The first waiter of the root's line that
-// may go in every bucket of its path is granted, in all of them at one instant.
+// it go, it also stands in the line of the parent, and so on up. So only the first waiter of each bucket and
+// priority competes for what the parent grants, again by rank. The first waiter of the root's line that may
+// go in every bucket of its path is granted, in all of them at one instant.
 //
 // No waiter overtakes one with a better rank that waits for what both need. There is one exception: if the
 // better one waits only because it must not use what is reserved, an urgent one may go first.
@@ -149,8 +149,8 @@ func (w *waiter) withdraw(b *Limiter) {
 	}
 }
 
-// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes
-// above b.
+// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes above
+// b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	e := b.line.insert(w, fromFront)
 	if next := e.Next(); next != nil {
@@ -183,8 +183,8 @@ func (ahead *predecessors) add(d *limit.Demand, p Priority) {
 
 // addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is
 // called for w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all
-// waiters count only if it has one in the line of l and would let all of them go at once; else only that
-// one counts.
+// waiters count only if it has one in the line of l and would let all of them go at once; else only that one
+// counts.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range l.line.byPriority {
 		p := Priority(i) + Background
@@ -248,8 +248,7 @@ type place struct {
 }
 
 // rank is the order in which claims go, the smallest first: the instant at which the claim was first made,
-// less Ageing for each step above Normal. The order of two ranks never changes, since all waiters age
-// alike.
+// less Ageing for each step above Normal. The order of two ranks never changes, since all waiters age alike.
 func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
 	ageing := l.Ageing
 	switch {

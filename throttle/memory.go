@@ -9,8 +9,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
 
-// memory is what Save writes: what each bucket has learned, by the digest of its path. Paths are not
-// written, since they may contain credentials.
+// memory is what Save writes: what each bucket has learned, by the digest of its path. Paths are not written,
+// since they may contain credentials.
 type memory struct {
 	Version int                        `json:"version"`
 	Buckets map[string]adaptive.Memory `json:"buckets"`
@@ -22,8 +22,8 @@ const (
 )
 
 // Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program.
-// Otherwise a program that runs every minute would have to find out each time that a limit is used up.
-// Paths are written as digests. What was charged to Quotas is not saved.
+// Otherwise a program that runs every minute would have to find out each time that a limit is used up. Paths
+// are written as digests. What was charged to Quotas is not saved.
 func (g *Group) Save(w io.Writer) error {
 	buckets := g.snapshot()
 	g.mu.Lock()

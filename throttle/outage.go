@@ -8,15 +8,15 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
-// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or
-// too old.
+// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too
+// old.
 type Outage int
 
 const (
-	// Share goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly spaced.
-	// It begins Late after the last slot that any process may have in hand. A window that was used faster
-	// than evenly before the outage may be exceeded by that excess. If the store was never reached, the
-	// number of processes is not known, and Share is the same as Closed.
+	// Share goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly
+	// spaced. It begins Late after the last slot that any process may have in hand. A window that was used
+	// faster than evenly before the outage may be exceeded by that excess. If the store was never reached,
+	// the number of processes is not known, and Share is the same as Closed.
 	Share = Outage(lease.Share)
 
 	// Closed lets nothing go. Claims wait until the store is back, or until their own bounds.

@@ -10,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// run grants what may go now, refuses what never may, and sets the timers for the rest. It is called, with
-// mu held, whenever something has changed in l.
+// run grants what may go now, refuses what never may, and sets the timers for the rest. It is called, with mu
+// held, whenever something has changed in l.
 func (l *Limiter) run(now monotime.Time) {
 	root := l
 	for b := l; b != nil; b = b.Parent {
@@ -30,7 +30,7 @@ func (l *Limiter) run(now monotime.Time) {
 }
 
 // promote moves the first waiters of l into the line of the parent if l would let them go, withdraws the
-// others from it, and sets l's timer.
+// others from it, and sets l's timer. If the parent is closed, the waiters end.
 func (l *Limiter) promote(now monotime.Time) {
 	if l.Parent == nil {
 		return // run sets the timer of the root, after all releases
@@ -47,6 +47,8 @@ func (l *Limiter) promote(now monotime.Time) {
 		switch {
 		case !ok:
 			w.withdraw(l)
+		case w.top() == l && l.Parent.isClosed():
+			w.end(w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed))
 		case w.top() == l:
 			w.joinLine(l.Parent, true)
 		}
@@ -65,14 +67,14 @@ func (l *Limiter) wakePeers(root *Limiter, now monotime.Time) {
 	}
 }
 
-// release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays
-// back to the line of that bucket. It reports whether it did any of these. It is called for the root.
+// release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays back
+// to the line of that bucket. It reports whether it did any of these. It is called for the root.
 func (l *Limiter) release(now monotime.Time) bool {
 	if l.frozen > 0 {
 		return false
 	}
 	var buf [priorities]*waiter
-	ordinaryWaits := false // only the reserve delays a waiter: those behind it go first if they are urgent
+	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
 	for _, w := range l.line.heads(&buf) {
 		if ordinaryWaits && !w.urgent() {
 			continue
@@ -209,8 +211,8 @@ func (l *Limiter) refuseExpired(now monotime.Time) bool {
 }
 
 // change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
-// change, but not yet released because a timer is late, go first. What the change lets go counts from now.
-// It requires that mu is held.
+// change, but not yet released because a timer is late, go first. What the change lets go counts from now. It
+// requires that mu is held.
 func (l *Limiter) change(now monotime.Time, f func()) {
 	root := l.root()
 	waited := root.line.waiting > 0
@@ -224,8 +226,8 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 	}
 }
 
-// refuseOutOfBounds refuses the waiters in the line of l that would miss their bounds, as it looks now. It
-// is called when a hold begins or gets longer, and when quotas change.
+// refuseOutOfBounds refuses the waiters in the line of l that would miss their bounds, as it looks now. It is
+// called when a hold begins or gets longer, and when quotas change.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
 	for w := range l.line.inOrder() {
@@ -248,9 +250,8 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 	}
 }
 
-// freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes
-// of several buckets that belong together. Claims that are made meanwhile line up. It requires that mu is
-// held.
+// freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes of
+// several buckets that belong together. Claims that are made meanwhile line up. It requires that mu is held.
 func (l *Limiter) freeze() { l.root().frozen++ }
 
 // thaw ends one freeze.
@@ -260,18 +261,18 @@ func (l *Limiter) thaw() {
 	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
-		stalled := root.runOnThaw
+		changed := root.runOnThaw
 		root.runOnThaw = nil
-		for _, b := range stalled {
+		for _, b := range changed {
 			b.run(now)
 		}
 	}
 }
 
-// dismiss makes all that asked l itself leave its line and join again in other buckets of the tree of
-// to. That tree is frozen until each of them has joined there with its old place, or has given up: so all
-// line up in the old order before any goes. It requires that mu is held for both trees, and is called in a
-// change of l.
+// dismiss makes all that asked l itself leave its line and join again in other buckets of the tree of to.
+// That tree is frozen until each of them has joined there with its old place, or has given up: so all line up
+// in the old order before any goes. It requires that mu is held for both trees, and is called in a change of
+// l.
 func (l *Limiter) dismiss(to *Limiter) {
 	for w := range l.line.inOrder() {
 		if w.l == l {

@@ -318,3 +318,21 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		c.waiter.Leave()
 	}
 }
+
+// TestSettleAfterCancel: what was canceled costs nothing, whatever it is settled to, also if only requests were claimed.
+func TestSettleAfterCancel(t *testing.T) {
+	for _, claim := range []Claim{{}, {Costs: quota.Costs{"tokens": 1}}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+			g, err := l.Acquire(t.Context(), claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Cancel()
+			g.Settle(quota.Costs{"tokens": 10})
+			if f := l.Forecast(Claim{Costs: quota.Costs{"tokens": 10}}); f.Wait != 0 {
+				t.Errorf("claim %v: 10 tokens would wait %v after a cancel, want 0", claim.Costs, f.Wait)
+			}
+		})
+	}
+}

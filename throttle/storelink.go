@@ -22,16 +22,16 @@ import (
 const callTimeout = 250 * time.Millisecond
 
 // storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what
-// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call.
-// The storeLink is protected by the lock of the tree.
+// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call. The
+// storeLink is protected by the lock of the tree.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease
 	line          leaseLine
 	calling       chan struct{} // closed when the call under way has ended; nil if there is none
-	closed        bool
-	stopListening func() // ends listening; nil if not listening
-	noNews        bool   // the store does not send news
+	closed        bool          // Close was called
+	stopListening func()        // ends listening; nil if not listening
+	noNews        bool          // the store does not send news
 	timer         *time.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
 	events        []StoreEvent  // not reported yet
@@ -263,8 +263,8 @@ func (l *Limiter) lineShrank() {
 	}
 }
 
-// mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due,
-// by its delay d, but the line does not release it.
+// mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due, by
+// its delay d, but the line does not release it.
 func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	if d.At > now {
 		return false
@@ -366,7 +366,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 			if w.l == q.l || w.l.Parent != q.l || !w.l.opensForAll(now) {
 				continue
 			}
-			// All who wait below follow.
+			// If w goes, all others of its bucket can follow.
 			for o := range w.l.line.inOrder() {
 				if o != w && o.l == w.l && !next(o) {
 					return
@@ -431,8 +431,8 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 // later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire
 // by themselves. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
 //
-// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in
-// hand, at most its share of half a second.
+// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand,
+// at most its share of half a second.
 func (l *Limiter) Close() error {
 	if l.Store == nil {
 		return nil
@@ -442,10 +442,13 @@ func (l *Limiter) Close() error {
 	return l.close()
 }
 
+// isClosed reports whether Close was called. It requires that mu is held.
+func (l *Limiter) isClosed() bool { return l.link != nil && l.link.closed }
+
 // close is Close for l itself, also when its Group has forgotten it.
 func (l *Limiter) close() error {
 	root := l.lock()
-	if l.link == nil || l.link.closed {
+	if l.link == nil || l.isClosed() {
 		l.unlock(root)
 		return nil
 	}

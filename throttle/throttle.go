@@ -1,16 +1,15 @@
 // Package throttle makes callers wait until their request may be sent: because of the quotas that are
 // configured, and because of what a server's answers say about its limits.
 //
-// In come claims and answers. A [Claim] says what a request costs and how urgent it is; an [Answer] says
-// what became of the request, and what the server stated about its limits. Out come a [Grant], the right to
-// send one request now, or an [Error] that says why there is none; and an [Outcome], what an answer means
-// for the requests that follow. A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a
-// path of keys.
+// In come claims and answers. A [Claim] says what a request costs and how urgent it is; an [Answer] says what
+// became of the request, and what the server stated about its limits. Out come a [Grant], the right to send
+// one request now, or an [Error] that says why there is none; and an [Outcome], what an answer means for the
+// requests that follow. A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a path of keys.
 //
-// The package does not know HTTP, and not what the keys of a path mean: its caller chooses the bucket of
-// each request, and translates each answer. This package has the lock, the clock, the line and the timers.
-// The arithmetic of quotas, what is learned of servers, and what a process holds of a shared bucket are
-// packages of their own under internal, which have none of these.
+// The package does not know HTTP, and not what the keys of a path mean: its caller chooses the bucket of each
+// request, and translates each answer. This package has the lock, the clock, the line and the timers. The
+// arithmetic of quotas, what is learned of servers, and what a process holds of a shared bucket are packages
+// of their own under internal, which have none of these.
 //
 //	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
 //	if err := l.Wait(ctx, 1); err != nil {
@@ -21,10 +20,10 @@
 //
 // A quota is a token bucket (on the ledger of golang.org/x/time/rate), a window of some [quota.Kind], or a
 // bound on the requests in flight. It counts requests, or any other unit. Each bucket has a line, and one
-// timer for the first waiter of the line. A claim is charged when it is granted, not before. So a caller
-// that gives up leaves nothing to clean up, and after any change (a quota, a hold, what a server allows,
-// who is first) the timers are simply set anew. A claim whose wait would end after its context's deadline,
-// or take longer than MaxWait, is refused at once, not after it has waited.
+// timer for the first waiter of the line. A claim is charged when it is granted, not before. So a caller that
+// gives up leaves nothing to clean up, and after any change (a quota, a hold, what a server allows, who is
+// first) the timers are simply set anew. A claim whose wait would end after its context's deadline, or take
+// longer than MaxWait, is refused at once, not after it has waited.
 //
 // Claims are granted in the order in which they were made, except for their [Priority]. A light claim never
 // overtakes a heavy one, even if there are enough tokens for the light one: otherwise the heavy one might
@@ -37,34 +36,34 @@
 // # Costs
 //
 // A claim may cost several units at once: one request, so many bytes, so many tokens of a language model.
-// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later. What was estimated too high
-// goes back, as if it had never been charged; what was estimated too low is charged at the correction. The
-// line is then timed anew.
+// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later. What was estimated too high goes
+// back, as if it had never been charged; what was estimated too low is charged at the correction. The line is
+// then timed anew.
 //
 // # Buckets in buckets
 //
-// A Limiter may have a Parent, and then its requests draw on the Parent too. Both grant at the same
-// instant, or neither is charged. Only the first waiter of each bucket competes at the parent: so claims
-// that wait for a narrow bucket's quota do not keep other claims from the wide bucket's quota.
+// A Limiter may have a Parent, and then its requests draw on the Parent too. Both grant at the same instant,
+// or neither is charged. Only the first waiter of each bucket competes at the parent: so claims that wait for
+// a narrow bucket's quota do not keep other claims from the wide bucket's quota.
 //
 // # Several processes
 //
 // With a [store.Store], processes share a bucket: the quotas live in the store, and each process has its
 // own line. One call asks the store for slots for all waiters. A slot is an instant in one schedule of all
 // processes, and each waiter sleeps until its slot. Where callers wait all the time, each process also gets
-// slots ahead, as many as the others. Slots that are not used go back. A process that dies loses the slots
-// it had ahead. When a server tells one process to wait, all processes hold. [Outage] chooses what happens
-// while the store cannot be reached.
+// slots ahead, as many as the others. Slots that are not used go back. A process that dies loses the slots it
+// had ahead. When a server tells one process to wait, all processes hold. [Outage] chooses what happens while
+// the store cannot be reached.
 //
 // # Learning from answers
 //
 // A caller that reports what became of a request ([Grant.Done]) lets the bucket learn:
 //
 //   - Available = the least Remaining that was stated − what is in flight. The least is taken over the
-//     answers of the last two round trips. It never admits too much, in whatever order answers arrive,
-//     and it follows other users of the limit, windows that roll over, and quota that trickles back. Where
-//     others were seen to use the limit, for each of our requests as much is left to them as they used in
-//     the window before.
+//     answers of the last two round trips. It never admits too much, in whatever order answers arrive, and
+//     it follows other users of the limit, windows that roll over, and quota that trickles back. Where others
+//     were seen to use the limit, for each of our requests as much is left to them as they used in the window
+//     before.
 //   - Buckets of one tree that hear of a limit of the same name, size and reset are taken to share that
 //     limit, until their numbers contradict this: what each of them has in flight counts for all.
 //   - When nothing remains, everybody waits until the reset, and then one request goes first. Servers state
@@ -77,11 +76,11 @@
 //     only a part is back after the reset. Then requests go at the rate at which tokens were seen to come
 //     back.
 //   - When a server asks to wait, the whole bucket is held, not only the request that was refused. A hold
-//     only gets longer, up to MaxHold. Refusals that do not say for how long hold the bucket for a time
-//     that doubles.
+//     only gets longer, up to MaxHold. Refusals that do not say for how long hold the bucket for a time that
+//     doubles.
 //   - When a server refuses without stating limits, or for reasons that its statements do not explain,
-//     requests go at just under the rate that it served while it refused. The rate rises slowly, to find
-//     out whether more is allowed, and still more slowly after each failure.
+//     requests go at just under the rate that it served while it refused. The rate rises slowly, to find out
+//     whether more is allowed, and still more slowly each time that it is not.
 //   - Failures that may be refusals (Answer.MayRefuse) are taken for refusals if they come between answers
 //     that are served, and slower requests end them.
 //   - After a hold, after idling, and at first, one request goes, and then each answer lets two more go
@@ -128,19 +127,19 @@ type Limiter struct {
 	MaxWait time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if
-	// its priority puts it before others, the last claim in line is refused instead. Zero means no bound.
-	// If negative, nobody waits.
+	// its priority puts it before others, the last claim in line is refused instead. Zero means no bound. If
+	// negative, nobody waits.
 	MaxQueue int
 
-	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts
-	// as one step more urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do
-	// not age: a more urgent claim always goes first.
+	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as
+	// one step more urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do not
+	// age: a more urgent claim always goes first.
 	Ageing time.Duration
 
 	// Reserve is the share of every quota, and of what remains of every limit that the server states, that
-	// only Urgent claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others
-	// go at 4500 an hour. Zero means none. It must be at least 0 and less than 1, or every claim is refused
-	// with an error. Whatever the share, other claims can always go one at a time.
+	// only Urgent claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go
+	// at 4500 an hour. Zero means none. It must be at least 0 and less than 1, or every claim is refused with
+	// an error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
 	// Spend says how what remains of a server's limit is spent until its reset. Zero means Auto.
@@ -155,36 +154,36 @@ type Limiter struct {
 	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand returns numbers in [0, 1), for the jitter of holds. If nil, rand.Float64 of math/rand/v2 is
-	// used. Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds. If nil, rand.Float64 of math/rand/v2 is used.
+	// Tests set it to be exact.
 	Rand func() float64
 
-	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is
-	// far away. After it, one request goes to find out. Zero means 15 minutes. If negative, nothing that a
-	// server says holds the bucket.
+	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
+	// away. After it, one request goes to find out. Zero means 15 minutes. If negative, nothing that a server
+	// says holds the bucket.
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
 	// Quotas of what is in flight, and a Quota's Queue, still count for each process alone. A quota cannot
-	// have a WarmUp. A claim with NoWait does wait for the store's answer. A Parent that delays requests
-	// for longer than Late wastes slots; if the Parent has a Store too, one token of each of its token
-	// buckets must come back within Late. See Close.
+	// have a WarmUp. A claim with NoWait does wait for the store's answer. A Parent that delays requests for
+	// longer than Late wastes slots; if the Parent has a Store too, one token of each of its token buckets
+	// must come back within Late. See Close.
 	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name is used.
 	StoreName string
 
 	// Late is for how long after its instant in the Store's schedule a slot may still be used. If processes
-	// differ, the longest Late counts. It must be longer than a round trip to the store; at five round
-	// trips, a process that sends often enough always has slots in hand. A longer Late saves round trips,
-	// but makes each window longer by Late, and each Burst smaller by what comes back within Late.
+	// differ, the longest Late counts. It must be longer than a round trip to the store; at five round trips,
+	// a process that sends often enough always has slots in hand. A longer Late saves round trips, but makes
+	// each window longer by Late, and each Burst smaller by what comes back within Late.
 	//
-	// Zero or negative means the least that suits all quotas: for a window, a hundredth of its Per, from
-	// 10 ms to a second, and at most a quarter of its Per; for a token bucket, the longer of a hundredth
-	// of its Per and the time in which a tenth of its Burst comes back, from 10 ms to a second. Where round
-	// trips take long, it becomes two round trips, up to a second, or for windows a quarter of their Per.
+	// Zero or negative means the least that suits all quotas: for a window, a hundredth of its Per, from 10
+	// ms to a second, and at most a quarter of its Per; for a token bucket, the longer of a hundredth of its
+	// Per and the time in which a tenth of its Burst comes back, from 10 ms to a second. Where round trips
+	// take long, it becomes two round trips, up to a second, or for windows a quarter of their Per.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero means Share.
@@ -202,8 +201,8 @@ type Limiter struct {
 	entry entry // what the Group knows of the Limiter
 
 	// If fastDone is true, grants end without the lock: nobody waits, and nothing is known that an answer
-	// could confirm. If fastGrant is true, claims are granted without the lock too: nothing could delay
-	// them. Both are set by unlock.
+	// could confirm. If fastGrant is true, claims are granted without the lock too: nothing could delay them.
+	// Both are set by unlock.
 	fastDone, fastGrant atomic.Bool
 	forgotten           atomic.Bool  // by its Group, whose lock is held for writing, as is that of the tree
 	lastGrant           atomic.Int64 // instant of the latest grant, zero before the first
@@ -236,8 +235,8 @@ type Limiter struct {
 }
 
 // Pause holds the bucket: nothing goes before d has passed. Those that wait and would now miss their
-// deadline or MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing.
-// Where SlowStart is set, the bucket then starts slowly.
+// deadline or MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where
+// SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -279,8 +278,8 @@ func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	return l.SetQuotas(qs)
 }
 
-// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of
-// qs must be written out (Quotas.Explicit). It requires that mu is held.
+// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of qs
+// must be written out (Quotas.Explicit). It requires that mu is held.
 func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
@@ -289,10 +288,16 @@ func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	})
 }
 
-// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires
-// that mu is held.
+// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that
+// mu is held.
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
-	l.quotas, l.invalid = qs, checkReserve(l.Reserve)
+	if l.Store != nil && l.link == nil {
+		l.link = newStoreLink(l)
+	}
+	l.quotas = qs
+	if !l.isClosed() {
+		l.invalid = checkReserve(l.Reserve)
+	}
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	local := qs
 	if l.Store != nil { // only quotas of what is under way stay here
@@ -309,8 +314,8 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is
-// called with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
+// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called
+// with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
 func (l *Limiter) redirect(root *Limiter, c Class) (at, atRoot *Limiter) {
 	for {
 		switch {
@@ -354,8 +359,8 @@ func (l *Limiter) lock() *Limiter {
 	return root
 }
 
-// countFast tells the server of the requests that were granted or ended without the lock. It requires that
-// mu is held.
+// countFast tells the server of the requests that were granted or ended without the lock. It requires that mu
+// is held.
 func (l *Limiter) countFast() {
 	if n := l.fastInFlight.Load(); n != 0 {
 		l.fastInFlight.Add(-n)
@@ -407,13 +412,10 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
-		if l.Store != nil {
-			l.link = newStoreLink(l)
-		}
 		l.applyQuotas(0, l.quotas)
 	}
 }
 
-// now reads the clock. It is called with mu held, so that no instant is older than one that was used
-// before; only grantFast, which uses no limits, calls it without.
+// now reads the clock. It is called with mu held, so that no instant is older than one that was used before;
+// only grantFast, which uses no limits, calls it without.
 func (l *Limiter) now() monotime.Time { return l.clock.Now() }

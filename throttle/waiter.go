@@ -37,8 +37,8 @@ func (w *waiter) before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
 }
 
-// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or
-// cancel channel ends.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
+// channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	var why error
 	select {
@@ -76,8 +76,8 @@ func (w *waiter) drop() {
 	})
 }
 
-// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires
-// that mu is held.
+// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that
+// mu is held.
 func (w *waiter) end(err error) {
 	w.leave()
 	w.err = err
@@ -87,8 +87,8 @@ func (w *waiter) end(err error) {
 	}
 }
 
-// project returns when w, which is not in line, would go if it joined now. It would stand behind those with
-// a better rank; or at the front, if first is true. If nothing changes, w does not go before that.
+// project returns when w, which is not in line, would go if it joined now. It would stand behind those with a
+// better rank; or at the front, if first is true. If nothing changes, w does not go before that.
 func (w *waiter) project(now monotime.Time, first bool) delay {
 	d := delay{Due: limit.Due{At: now}}
 	var ahead predecessors
