@@ -60,7 +60,8 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, but fills g, and returns g or an error. Found is nil, or how to find the bucket again.
+// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find
+// the bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
 	if l.grantFast(ctx, c, g) {
 		return g, nil
@@ -95,8 +96,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 		return false
 	}
 	l.lastGrant.Store(int64(now))
-	g.l, g.ticket, g.place, g.class = l, adaptive.Ticket{Sent: now, N: n}, place{since: now}, c.Class
-	g.urgent, g.plain, g.canceled, g.extra = false, true, false, nil
+	g.l, g.ticket, g.place, g.class, g.plain = l, adaptive.Ticket{Sent: now, N: n}, place{since: now}, c.Class, true
 	return true
 }
 
