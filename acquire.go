@@ -36,11 +36,11 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if c != nil {
 		p.next, paidFor.above = c.payment, c.above
 	}
-	p.limiter = t.limiter(req)
 	if err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
-		t.Trace.refused(Refused{Request: req, Bucket: p.limiter.Name, Err: err})
+		t.Trace.refused(Refused{Request: req, Bucket: t.limiter(req).Name, Err: err})
 		return nil, nil, err
 	}
+	p.limiter = tm.limiter
 	p.stop = context.AfterFunc(req.Context(), p.giveBack)
 	return req.WithContext(context.WithValue(req.Context(), infoKey{}, paidFor)), p.cancel, nil
 }
@@ -54,7 +54,10 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g
 		return nil
 	}
 	var waiting time.Time
-	granted, err := t.buckets.Acquire(ctx, tm.claim, func() *throttle.Limiter { return t.limiter(req) }, func(f throttle.Forecast) {
+	granted, err := t.buckets.Acquire(ctx, tm.claim, func() *throttle.Limiter {
+		tm.limiter = t.limiter(req)
+		return tm.limiter
+	}, func(f throttle.Forecast) {
 		t.Trace.queued(queued(req, f))
 		if waits != nil {
 			waits()
@@ -75,7 +78,8 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g
 
 // observe lets the request go at once, and tells Trace how long it should have waited.
 func (t *Transport) observe(req *http.Request, tm *terms, g *throttle.Grant) {
-	granted, f := t.limiter(req).Observe(tm.claim)
+	tm.limiter = t.limiter(req)
+	granted, f := tm.limiter.Observe(tm.claim)
 	if *g = *granted; f.Wait > 0 {
 		t.Trace.queued(queued(req, f))
 	}

@@ -128,9 +128,10 @@ type terms struct {
 	call        *Call
 	mode        Mode
 	claim       throttle.Claim
-	countsBytes bool      // the sent and received bytes are counted, and charged at the end
-	nested      bool      // a Transport above this one retries the request
-	sentAt      time.Time // when it was sent after Acquire; else zero, and the grant has the time
+	countsBytes bool              // the sent and received bytes are counted, and charged at the end
+	nested      bool              // a Transport above this one retries the request
+	limiter     *throttle.Limiter // where the request was granted, or waits
+	sentAt      time.Time         // when it was sent after Acquire; else zero, and the grant has the time
 }
 
 // terms fills in tm for a request: what its Call says, and for what the Call leaves open, what the

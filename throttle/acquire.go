@@ -253,7 +253,7 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	for {
 		moved := w
 		if err = errDismissed; w != nil {
-			found.reportWait(w.forecast)
+			w.report(found)
 			err, p = w.wait(ctx, g), w.place
 		}
 		if !errors.Is(err, errDismissed) {
@@ -263,6 +263,23 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 			return err
 		}
 	}
+}
+
+// report tells onWait that w waits, unless w was granted at once. If onWait panics, w leaves the line.
+func (w *waiter) report(found *search) {
+	select {
+	case <-w.done:
+		return
+	default:
+	}
+	told := false
+	defer func() {
+		if !told {
+			w.drop()
+		}
+	}()
+	found.reportWait(w.forecast)
+	told = true
 }
 
 // rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was
@@ -289,13 +306,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
 // had to wait, and for what. So limits can be tried on a live system without delaying it.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
-	g := new(Grant)
-	return g, l.observe(&c, g)
-}
-
-// observe is Observe, but fills g.
-func (l *Limiter) observe(c *Claim, g *Grant) Forecast {
-	need := c.need()
+	g, need := new(Grant), c.need()
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
 		l, root = l.redirect(root, c.Class)
@@ -306,7 +317,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) Forecast {
 	d := l.project(now, need)
 	l.charge(g, now, now, &need, place{}, c.Class)
 	l.restock(now)
-	return d.forecast(now)
+	return g, d.forecast(now)
 }
 
 // project returns when a claim that is made now would go.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,9 +36,8 @@ type Group struct {
 	// have the last key of their path for a Name, and SlowStart.
 	New func(path []string) *Limiter
 
-	generation atomic.Uint64 // counts updates
-
-	clock monotime.Clock // of all trees; started before the first bucket is made
+	generation atomic.Uint64  // counts updates
+	clock      monotime.Clock // of all trees; started before the first bucket is made
 
 	mu       sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	limiters map[string]*Limiter
@@ -55,14 +55,6 @@ type entry struct {
 	names            map[string]*Limiter // children that are named, by name
 	classes          *adaptive.Names     // which Classes belong to which name; nil if the server names nothing
 	lastGrantAtSweep int64               // lastGrant at the last sweep; -1 if the bucket is newer, or in use
-}
-
-// clock returns the clock of the Group; the zero Clock if the Limiter is in no Group.
-func (e *entry) clock() (c monotime.Clock) {
-	if e.group != nil {
-		c = e.group.clock
-	}
-	return c
 }
 
 // sweepFrom is how many buckets are kept without checking whether they are still of use.
@@ -108,8 +100,9 @@ func (g *Group) add(parent *Limiter, path []string) *Limiter {
 	for i, key := range path {
 		keys[i] = strings.Clone(key)
 	}
+	key := keys[len(keys)-1]
 	l := g.newLimiter(keys)
-	l.entry.key = keys[len(keys)-1]
+	l.entry.key = key
 	g.enroll(parent, l)
 	switch {
 	case parent == nil && g.limiters == nil:
@@ -226,7 +219,7 @@ func (l *Limiter) leavePeers(root *Limiter) {
 // quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change reports
 // that claims belong under other paths now (moved), all claims that wait in Group.Acquire find their bucket
 // again, and line up there in the order of their places before any goes. If a bucket has a Store now and had
-// none before, its tree is made anew. Update returns the errors of all quotas that could not be set. Change
+// none before, its tree is made anew, with what was learned. Update returns the errors of all quotas that could not be set. Change
 // must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
@@ -239,10 +232,6 @@ func (g *Group) Update(change func() (moved bool)) error {
 	}
 	moved := change()
 	g.generation.Add(1)
-	if moved {
-		g.all(func(l *Limiter) bool { l.dismissAll(); return true })
-	}
-	var errs []error
 	renewed := map[*Limiter]*Limiter{} // what New returns now for each bucket that is not named
 	g.all(func(l *Limiter) bool {
 		if !l.entry.named {
@@ -255,6 +244,15 @@ func (g *Group) Update(change func() (moved bool)) error {
 			g.abandon(l.root())
 		}
 	}
+	if moved {
+		g.all(func(l *Limiter) bool { // who waits in l finds its bucket again
+			root := l.lock()
+			l.change(root.now(), func() { l.dismiss(l) })
+			l.unlock(root)
+			return true
+		})
+	}
+	var errs []error
 	for l, n := range renewed {
 		if !l.forgotten.Load() {
 			errs = append(errs, l.updateQuotas(n.Quotas))
@@ -263,20 +261,16 @@ func (g *Group) Update(change func() (moved bool)) error {
 	return errors.Join(errs...)
 }
 
-// dismissAll makes all claims that wait in l find their bucket again.
-func (l *Limiter) dismissAll() {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.change(now, func() { l.dismiss(l) })
-}
-
 // abandon forgets the tree of root, whatever is in it. Claims that wait find their bucket again, in a new
 // tree; requests under way end in the old one. It requires that g.mu is held.
 func (g *Group) abandon(root *Limiter) {
 	if root.forgotten.Load() {
 		return
 	}
+	learned := map[string]adaptive.Memory{}
+	root.saveTo(learned)
+	root.descend(func(l *Limiter) bool { l.saveTo(learned); return true })
+	g.load(learned)
 	delete(g.limiters, root.entry.key)
 	successor := g.find([]string{root.entry.key})
 	retire := func(l *Limiter) bool {
@@ -306,7 +300,7 @@ func (g *Group) snapshot() (all []*Limiter) {
 	return all
 }
 
-// Close closes all buckets that have a Store, and returns their errors. Without a Store it does nothing.
+// Close closes all buckets that have a Store, and returns their errors. Buckets that are made later are open.
 func (g *Group) Close() error {
 	var errs []error
 	for _, l := range g.snapshot() {
@@ -320,6 +314,14 @@ func (g *Group) Close() error {
 func (l *Limiter) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", l.path(), l.entry.named))
 	return hex.EncodeToString(sum[:16])
+}
+
+// load keeps what buckets have learned until they are made. It requires that g.mu is held.
+func (g *Group) load(learned map[string]adaptive.Memory) {
+	if g.loaded == nil {
+		g.loaded = map[string]adaptive.Memory{}
+	}
+	maps.Copy(g.loaded, learned)
 }
 
 // restore passes to l what Load read for it. It requires that g.mu is held.
@@ -420,4 +422,23 @@ func (l *Limiter) forgettable(now monotime.Time) bool {
 		}
 	}
 	return l.link == nil || l.link.lease.Idle(now)
+}
+
+// saveTo adds what l has learned, if that is anything.
+func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
+	if m := l.memory(); len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() {
+		buckets[l.digest()] = m
+	}
+}
+
+// memory returns what l has learned. What is in flight counts as used.
+func (l *Limiter) memory() (m adaptive.Memory) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	m = l.server.Memory(now, &l.clock)
+	if l.hold > now {
+		m.Held = l.clock.Date(l.hold)
+	}
+	return m
 }

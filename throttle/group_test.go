@@ -399,6 +399,110 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 	})
 }
 
+// Claims keep their order if an Update moves them and gives their bucket a Store.
+func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		memory := &store.Memory{}
+		g := &Group{New: func([]string) *Limiter { return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 1}}, Store: shared} }}
+		find := func() *Limiter { return g.Limiter("a") }
+		if err := find().Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		order := follows(t, 5, func(int) error {
+			_, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			return err
+		})
+		if err := g.Update(func() bool { shared = memory; return true }); err != nil {
+			t.Fatal(err)
+		}
+		for i, went := range order() {
+			if !strings.HasPrefix(went, fmt.Sprint(i, " ")) {
+				t.Errorf("%s went in place of %d", went, i)
+			}
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A bucket that is made anew, since it has a Store now, knows what the server has said.
+func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		memory := &store.Memory{}
+		g := &Group{New: func([]string) *Limiter {
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100}}, Store: shared, Rand: noJitter}
+		}}
+		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
+		grant.Done(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
+		if err := g.Update(func() bool { shared = memory; return false }); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil || time.Since(start) != 10*time.Minute {
+			t.Errorf("%v after %v, want to go after 10m", err, time.Since(start))
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A claim whose callback panics leaves nothing in line.
+func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: func([]string) *Limiter { return &Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.InFlight}}} }}
+		find := func() *Limiter { return g.Limiter("a") }
+		first, _ := find().Acquire(t.Context(), Claim{})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			g.Acquire(t.Context(), Claim{}, find, func(Forecast) { panic("waits") })
+		}()
+		if n := find().State().Waiting; n != 0 {
+			t.Errorf("%d wait, want none", n)
+		}
+		first.Done(Answer{})
+		if err := find().Wait(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Waits is not told of a claim that overtakes others and goes at once.
+func TestGroupAcquireThatDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: func([]string) *Limiter { return &Limiter{Quotas: quota.Quotas{{N: 10, Burst: 10}}, Reserve: 0.5} }}
+		find := func() *Limiter { return g.Limiter("a") }
+		if err := find().Wait(t.Context(), 5); err != nil {
+			t.Fatal(err)
+		}
+		order := follows(t, 1, func(int) error { return find().Wait(t.Context(), 1) })
+		if _, err := g.Acquire(t.Context(), Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }); err != nil {
+			t.Error(err)
+		}
+		order()
+	})
+}
+
+// New may write to the path that it gets.
+func TestGroupNewThatWritesToThePath(t *testing.T) {
+	g := &Group{New: func(path []string) *Limiter {
+		path[len(path)-1] = "x"
+		return &Limiter{Name: "b"}
+	}}
+	for _, path := range [][]string{{"a"}, {"a", "b"}} {
+		if first, second := g.Limiter(path...), g.Limiter(path...); first != second {
+			t.Errorf("%q: another bucket at each call", path)
+		}
+	}
+}
+
 // A claim that is canceled in the moment in which it is to move does not keep the others from going.
 func TestGroupCanceledWhileMoved(t *testing.T) {
 	for range 20 { // which of the two the claim sees first is random
@@ -643,6 +747,61 @@ func TestGroupSaveAndLoad(t *testing.T) {
 			t.Errorf("waits %v, want 1m", f.Wait)
 		}
 	})
+}
+
+// What nobody has asked for yet outlives another Load.
+func TestGroupLoadsTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(100)}
+		for i, key := range []string{"a", "b"} {
+			from := &Group{New: perSecond(100)}
+			grant, _ := from.Limiter(key).Acquire(t.Context(), Claim{})
+			grant.Done(remaining("", 10+i))
+			var saved bytes.Buffer
+			if err := errors.Join(from.Save(&saved), g.Load(&saved)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, key := range []string{"a", "b"} {
+			if ws := g.Limiter(key).State().Windows; len(ws) != 1 || ws[0].Available != 10+i {
+				t.Errorf("%s knows %+v, want that %d are available", key, ws, 10+i)
+			}
+		}
+	})
+}
+
+// Nothing is missing in what is saved while buckets are made.
+func TestGroupSavesWhileBucketsAreMade(t *testing.T) {
+	const n = 300
+	from := &Group{New: perSecond(100)}
+	for i := range n {
+		grant, _ := from.Limiter(fmt.Sprint(i)).Acquire(t.Context(), Claim{})
+		grant.Done(remaining("", 10))
+	}
+	var saved bytes.Buffer
+	if err := from.Save(&saved); err != nil {
+		t.Fatal(err)
+	}
+	g := &Group{New: perSecond(100)}
+	if err := g.Load(bytes.NewReader(saved.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range n {
+			g.Limiter(fmt.Sprint(i))
+		}
+	})
+	for range 20 {
+		var again bytes.Buffer
+		if err := g.Save(&again); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(again.String(), `"windows"`); got != n {
+			t.Fatalf("saved %d buckets, want %d", got, n)
+		}
+	}
+	wg.Wait()
 }
 
 // What was learned in one bucket is not taken for that of another, whatever is in their keys.

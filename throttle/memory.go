@@ -25,18 +25,11 @@ const (
 // Otherwise a program that runs every minute would have to find out each time that a limit is used up. Paths
 // are written as digests. What was charged to Quotas is not saved.
 func (g *Group) Save(w io.Writer) error {
-	buckets := g.snapshot()
+	saved := memory{memoryVersion, map[string]adaptive.Memory{}}
 	g.mu.Lock()
-	saved := memory{memoryVersion, maps.Clone(g.loaded)}
+	maps.Copy(saved.Buckets, g.loaded)
+	g.all(func(l *Limiter) bool { l.saveTo(saved.Buckets); return true })
 	g.mu.Unlock()
-	if saved.Buckets == nil {
-		saved.Buckets = map[string]adaptive.Memory{}
-	}
-	for _, l := range buckets {
-		if m := l.memory(); len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() {
-			saved.Buckets[l.digest()] = m
-		}
-	}
 	if err := json.NewEncoder(w).Encode(saved); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)
 	}
@@ -44,7 +37,8 @@ func (g *Group) Save(w io.Writer) error {
 }
 
 // Load reads what Save wrote. Buckets that have learned something already ignore it, so Load is best called
-// before the first request. What is out of date is left out. If there is an error, nothing changes.
+// before the first request. What is out of date is left out. What an earlier Load has read, and no bucket has
+// asked for yet, stays. If there is an error, nothing changes.
 func (g *Group) Load(r io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(r, memoryLimit+1))
 	var saved memory
@@ -62,19 +56,7 @@ func (g *Group) Load(r io.Reader) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.loaded = saved.Buckets
+	g.load(saved.Buckets)
 	g.all(func(l *Limiter) bool { g.restore(l); return true })
 	return nil
-}
-
-// memory returns what l has learned. What is in flight counts as used.
-func (l *Limiter) memory() (m adaptive.Memory) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	m = l.server.Memory(now, &l.clock)
-	if l.hold > now {
-		m.Held = l.clock.Date(l.hold)
-	}
-	return m
 }

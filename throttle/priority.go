@@ -1,8 +1,6 @@
 package throttle
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Priority is how urgent a claim is. Waiting claims go in the order of their ranks:
 //

@@ -145,6 +145,9 @@ func (s *storeLink) listen() {
 			l.link.ask(now)
 		}
 	})
+	if stop == nil {
+		stop = func() {}
+	}
 	root := s.l.lock()
 	defer s.l.unlock(root)
 	switch {

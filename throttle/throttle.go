@@ -6,10 +6,9 @@
 // one request now, or an [Error] that says why there is none; and an [Outcome], what an answer means for the
 // requests that follow. A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a path of keys.
 //
-// The package does not know HTTP, and not what the keys of a path mean: its caller chooses the bucket of each
-// request, and translates each answer. This package has the lock, the clock, the line and the timers. The
-// arithmetic of quotas, what is learned of servers, and what a process holds of a shared bucket are packages
-// of their own under internal, which have none of these.
+// The package knows neither HTTP nor what the keys of a path mean. It has the lock, the clock, the line and
+// the timers. The arithmetic of quotas, what is learned of servers, and what a process holds of a shared
+// bucket are packages of their own under internal, which have none of these.
 //
 //	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
 //	if err := l.Wait(ctx, 1); err != nil {
@@ -30,59 +29,45 @@
 // wait forever.
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at
-// which it was due, up to 2 ms back: so late timers cost no quota. In exchange, up to 2 ms worth of tokens
-// may go at once.
+// which it was due, up to [quota.Lag] back: so late timers cost no quota.
 //
 // # Costs
 //
 // A claim may cost several units at once: one request, so many bytes, so many tokens of a language model.
-// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later. What was estimated too high goes
-// back, as if it had never been charged; what was estimated too low is charged at the correction. The line is
-// then timed anew.
+// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later, and the line is timed anew.
 //
 // # Buckets in buckets
 //
-// A Limiter may have a Parent, and then its requests draw on the Parent too. Both grant at the same instant,
-// or neither is charged. Only the first waiter of each bucket competes at the parent: so claims that wait for
-// a narrow bucket's quota do not keep other claims from the wide bucket's quota.
+// Where a Limiter has a Parent, its requests draw on both: both grant at the same instant, or neither is
+// charged. Only the first waiter of each bucket competes at the parent, so that claims which wait for a narrow
+// bucket's quota do not keep others from the wide bucket's quota.
 //
 // # Several processes
 //
-// With a [store.Store], processes share a bucket: the quotas live in the store, and each process has its
-// own line. One call asks the store for slots for all waiters. A slot is an instant in one schedule of all
-// processes, and each waiter sleeps until its slot. Where callers wait all the time, each process also gets
-// slots ahead, as many as the others. Slots that are not used go back. A process that dies loses the slots it
-// had ahead. When a server tells one process to wait, all processes hold. [Outage] chooses what happens while
-// the store cannot be reached.
+// With a [store.Store], processes share a bucket: the quotas live in the store, and each process has its own
+// line. One call asks for slots for all waiters; a slot is an instant in one schedule of all processes. Where
+// callers wait all the time, each process also gets slots ahead. Slots that are not used go back. When a server
+// tells one process to wait, all hold. [Outage] chooses what happens while the store cannot be reached.
 //
 // # Learning from answers
 //
 // A caller that reports what became of a request ([Grant.Done]) lets the bucket learn:
 //
 //   - Available = the least Remaining that was stated − what is in flight. The least is taken over the
-//     answers of the last two round trips. It never admits too much, in whatever order answers arrive, and
-//     it follows other users of the limit, windows that roll over, and quota that trickles back. Where others
-//     were seen to use the limit, for each of our requests as much is left to them as they used in the window
-//     before.
-//   - Buckets of one tree that hear of a limit of the same name, size and reset are taken to share that
-//     limit, until their numbers contradict this: what each of them has in flight counts for all.
-//   - When nothing remains, everybody waits until the reset, and then one request goes first. Servers state
-//     resets rounded, so each statement gives an interval, and all intervals are intersected. Where the
-//     interval that is left is a large part of the wait, one request goes early, on a guess; the more such
-//     guesses fail, the fewer are made.
-//   - A limit whose reset is further away than callers wait (MaxWait) is spent freely down to a fifth. The
-//     rest is spread over the time to the reset. [Spend] changes that.
-//   - Some servers refill bit by bit. They show it when the reset moves on while Remaining falls, or when
-//     only a part is back after the reset. Then requests go at the rate at which tokens were seen to come
-//     back.
-//   - When a server asks to wait, the whole bucket is held, not only the request that was refused. A hold
-//     only gets longer, up to MaxHold. Refusals that do not say for how long hold the bucket for a time that
-//     doubles.
+//     answers of the last two round trips: it never admits too much, in whatever order answers arrive, and
+//     follows other users of the limit, windows that roll over, and quota that trickles back. What others
+//     were seen to use beside each of our requests is left to them.
+//   - Buckets of one tree that hear of a limit of the same name, size and reset share it, until their numbers
+//     contradict this: what each of them has in flight counts for all.
+//   - When nothing remains, everybody waits until the reset, and then one request goes first. A stated reset
+//     is rounded: all statements are intersected. Where they leave much open, one request goes early.
+//   - How what remains is spent until the reset is for [Spend] to say.
+//   - A server that refills bit by bit shows it: the reset moves on while Remaining falls, or only a part is
+//     back after the reset. Then requests go at the rate at which tokens were seen to come back.
+//   - A server that asks to wait holds the whole bucket. A hold only gets longer, up to MaxHold. Refusals
+//     that do not say for how long hold the bucket for a time that doubles.
 //   - When a server refuses without stating limits, or for reasons that its statements do not explain,
-//     requests go at just under the rate that it served while it refused. The rate rises slowly, to find out
-//     whether more is allowed, and still more slowly each time that it is not.
-//   - Failures that may be refusals (Answer.MayRefuse) are taken for refusals if they come between answers
-//     that are served, and slower requests end them.
+//     requests go at just under the rate that it served while it refused. The rate then rises slowly.
 //   - After a hold, after idling, and at first, one request goes, and then each answer lets two more go
 //     ([Limiter.SlowStart]), until the server has stated what it allows, or enough answers have come.
 //
@@ -175,15 +160,13 @@ type Limiter struct {
 	// StoreName is what the Store calls the bucket. If empty, Name is used.
 	StoreName string
 
-	// Late is for how long after its instant in the Store's schedule a slot may still be used. If processes
-	// differ, the longest Late counts. It must be longer than a round trip to the store; at five round trips,
-	// a process that sends often enough always has slots in hand. A longer Late saves round trips, but makes
-	// each window longer by Late, and each Burst smaller by what comes back within Late.
-	//
-	// Zero or negative means the least that suits all quotas: for a window, a hundredth of its Per, from 10
-	// ms to a second, and at most a quarter of its Per; for a token bucket, the longer of a hundredth of its
-	// Per and the time in which a tenth of its Burst comes back, from 10 ms to a second. Where round trips
-	// take long, it becomes two round trips, up to a second, or for windows a quarter of their Per.
+	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest
+	// Late of all processes counts. It must be longer than a round trip to the store; at five, a process that
+	// sends often enough always has slots in hand. A longer Late saves round trips, but makes each window
+	// longer by Late, and each Burst smaller by what comes back within Late. Zero or negative means the least
+	// that suits all quotas: of a window a hundredth of its Per, of a token bucket the longer of that and the
+	// time in which a tenth of its Burst comes back, from 10 ms to a second; and two round trips where they
+	// take longer. Of a window it is at most a quarter of Per.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero means Share.
@@ -403,7 +386,9 @@ func (l *Limiter) init() {
 		l.Parent.isParent = true
 		l.Parent.fastGrant.Store(false)
 		l.clock = l.Parent.clock
-	} else if l.clock = l.entry.clock(); !l.clock.Started() {
+	} else if g := l.entry.group; g != nil {
+		l.clock = g.clock
+	} else {
 		l.clock.Start()
 	}
 	l.server.Init(&l.root().site, adaptive.Config{

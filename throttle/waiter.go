@@ -52,16 +52,21 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.
 	w.drop()
-	if w.frozenTree != nil { // w will not join there
-		w.frozenTree.thaw()
-	}
 	return &Error{
 		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled, ctxErr: why,
 	}
 }
 
-// drop takes w out of line. If w was granted already, the grant is given back.
+// drop takes w out of line. If w was granted already, the grant is given back; if w was dismissed, the tree
+// that waits for it waits no longer.
 func (w *waiter) drop() {
+	w.quit()
+	if w.frozenTree != nil {
+		w.frozenTree.thaw()
+	}
+}
+
+func (w *waiter) quit() {
 	root := w.l.lock()
 	defer w.l.unlock(root)
 	now := root.now()

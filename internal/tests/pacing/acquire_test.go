@@ -542,3 +542,35 @@ func TestAcquireCancelAfterSetQuotas(t *testing.T) {
 		}
 	})
 }
+
+// A request that waits in Acquire while SetQuotas moves it is paid for where it was granted.
+func TestAcquireMovedWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: pacer.Table{"a.example/": {{N: 1}}}}
+		send := func(req *http.Request) {
+			t.Helper()
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+		}
+		send(lab.Request(t, "GET", "http://a.example/x", ""))
+		time.AfterFunc(time.Second/2, func() {
+			if err := tr.SetQuotas(pacer.Table{"a.example/": {{N: 1}}, "GET a.example/x": {{N: 1, Per: time.Minute}}}); err != nil {
+				t.Error(err)
+			}
+		})
+		req, cancel, err := tr.Acquire(t.Context(), lab.Request(t, "GET", "http://a.example/x", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cancel()
+		start := time.Now()
+		send(req)
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("sent after another %v, want at once: it was paid for", waited)
+		}
+	})
+}
