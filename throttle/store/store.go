@@ -144,7 +144,9 @@ type Request struct {
 	Member string
 
 	// Serial counts the requests of a member from 1. After a request which failed, the next
-	// has the same Serial, Back and More, and possibly other Asks. If the store has seen the
+	// has the same Serial, Back and More, and possibly other Asks; if the one that failed had no
+	// Back and no More, or those of other quotas, the next has a later Serial as soon as it has
+	// some. If the store has seen the
 	// Serial, it does not do Back and More again. If it has seen a later Serial of the member,
 	// the reply has no slots. If it does not know the member, or no longer, and the Serial is
 	// above 1, it does not do Back, which may have been done before.

@@ -66,7 +66,8 @@ type Lease struct {
 	wake   monotime.Time // when the owner is to call Tick; zero if not
 
 	// What the store is to be told. A call that failed may have arrived: what it told of slots is
-	// told again, unchanged and with the same serial.
+	// told again, unchanged and with the same serial. With that serial nothing else is told of
+	// slots: the store would take it for what it knows.
 	unsent     slotReport
 	sent       slotReport
 	statements statements
@@ -74,6 +75,7 @@ type Lease struct {
 
 	// Whether to call the store, and what for.
 	serial        int64         // of the next request
+	serialUsed    bool          // a call with it was made, and may have arrived
 	calling       bool          // a call is under way
 	mustCall      bool          // a call is due, even if no slots are wanted
 	notBefore     monotime.Time // no call is made before

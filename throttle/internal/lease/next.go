@@ -49,9 +49,13 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 
 // request returns a request that tells the store what there is to tell, and asks for nothing.
 func (l *Lease) request(now, held monotime.Time) *store.Request {
-	if l.sent.empty() {
+	if l.sent.empty() && !l.unsent.empty() {
+		if l.serialUsed {
+			l.serial++ // the call that failed told nothing of slots, or of those of other quotas
+		}
 		l.sent, l.unsent = l.unsent, slotReport{}
 	}
+	l.serialUsed = true
 	r := &store.Request{
 		Bucket: l.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.Member, Serial: l.serial,
 		Back: l.sent.back, More: l.sent.more, Statements: l.statements.send(now),
@@ -65,6 +69,7 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 // Acknowledged notes that the store has done what the last request told it.
 func (l *Lease) Acknowledged() {
 	l.serial++
+	l.serialUsed = false
 	l.sent = slotReport{}
 	l.statements.arrived()
 }
