@@ -109,7 +109,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 	}
 	for _, a := range c.Asked {
 		if w := waiters[a.Waiter]; w.entries != nil && !w.asksStore {
-			s.lease.AskAgain(e.Retry)
+			s.lease.AskNotBefore(e.Retry)
 			return
 		}
 	}
@@ -118,7 +118,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 // holdUntil holds the bucket as other processes do. The instant of one hold differs by up to a round trip
 // from message to message: such a difference extends the hold, but does not begin a new one.
 func (s *storeLink) holdUntil(at, now monotime.Time) {
-	s.lease.Overheard(at)
+	s.lease.StoreKnowsHold(at)
 	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
 		s.l.hold = at
 		return
@@ -244,7 +244,7 @@ func (s *storeLink) shareStatements(now monotime.Time, statements []quota.Statem
 
 // shareHold has other processes told of a hold, unless they know.
 func (s *storeLink) shareHold(now monotime.Time) {
-	s.lease.Told(now)
+	s.lease.TellHold(now)
 	s.arm(now)
 }
 
@@ -484,7 +484,7 @@ func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
 	if l.Late > 0 {
 		return l.Late
 	}
-	return lease.Late(qs)
+	return lease.DefaultLate(qs)
 }
 
 // checkStore returns an error if the quotas cannot live in the Store.

@@ -87,7 +87,7 @@ func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 	l.earlierRoom = false
 	far := now.Add(2 * Horizon)
 	var buf costs
-	if at, ok := l.slots.first(now, now, l.cost(buf[:0], head.Demand, !head.Urgent)); !ok || at <= far {
+	if at, ok := l.slots.first(now, now, l.cost(buf[:0], head.Demand, head.Urgent)); !ok || at <= far {
 		return
 	}
 	l.farReturned = now

@@ -8,10 +8,12 @@ import (
 
 // Due returns from, or what comes later because of the slots in hand, for a claim behind other
 // claims that together ask for ahead. It answers for all quotas if unreserved is set, else for
-// those of all claims. See limit.Stack.Due, also for what optimist means.
+// those of all claims, as if the claims were urgent. See limit.Stack.Due, also for what optimist
+// means. Due and Open may change the Lease: slots expire, and the share of an outage begins.
 func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
+	urgent := !unreserved
 	var buf costs
-	n := l.cost(buf[:0], d, unreserved)
+	n := l.cost(buf[:0], d, urgent)
 	if slot.Empty(n) {
 		return from
 	}
@@ -23,19 +25,19 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	l.expire(now)
 	at, ok := l.slots.first(from.At, now, n)
 	switch {
-	case ok && (!optimist || ahead.Claims == 0):
-	case l.alone(now):
-		return l.dueAlone(from, ahead, n, unreserved)
+	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
+	case l.goAlone(now):
+		return l.dueAlone(from, ahead, n, urgent)
 	case optimist:
 		var before costs
-		all := l.cost(before[:0], ahead, unreserved)
+		all := l.cost(before[:0], ahead, urgent)
 		slot.Add(all, n, 1)
 		at = l.project(from.At, now, all, n)
 		if l.outage.since != 0 {
 			at = max(at, l.notBefore)
 		}
 	case from.At > now:
-		return from
+		return from // something else comes first; then Due is asked again
 	default:
 		at = now.Add(monotime.Longest) // a reply ends the wait
 		if t, down := l.aloneFrom(); down {
@@ -48,10 +50,14 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	case l.outage.since != 0 && !ok:
 		return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Store}
 	}
-	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[min(max(l.last.bound, 0), len(l.names)-1)]}
+	bound := l.last.bound
+	if bound < 0 || bound >= len(l.names) {
+		bound = 0 // the store did not say, or no quota binds: an error names a quota all the same
+	}
+	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[bound]}
 }
 
-// Open reports whether the slots in hand suffice for a claim now.
+// Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.
 func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
 	due := l.Due(now, limit.Due{At: now}, &limit.Demand{}, d, !urgent, false)
 	return due.At <= now && !due.Never
@@ -84,27 +90,27 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 // aloneFrom returns when claims begin to go without the store: when the slots that any member got
 // ahead of need, with the last reply, have expired. Ok is false if claims do not go without it.
 func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
-	if l.outage.since == 0 || l.Outage == Closed || l.Outage == Share && l.last.at == 0 {
+	if l.outage.since == 0 || l.config.Outage == Closed || l.config.Outage == Share && l.last.at == 0 {
 		return 0, false
 	}
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
 }
 
-// alone reports whether claims go without the store.
-func (l *Lease) alone(now monotime.Time) bool {
+// goAlone reports whether claims go without the store. When they first do, their share begins.
+func (l *Lease) goAlone(now monotime.Time) bool {
 	if at, ok := l.aloneFrom(); !ok || now < at {
 		return false
 	}
 	if l.outage.took == nil {
-		l.outage.begin(now, l.quotas, l.last.members, l.Outage == Share)
+		l.outage.begin(now, l.quotas, l.last.members, l.config.Outage == Share)
 	}
 	return true
 }
 
 // dueAlone returns from, or what comes later because of the part that goes without the store.
-func (l *Lease) dueAlone(from limit.Due, ahead *limit.Demand, n []int, unreserved bool) limit.Due {
+func (l *Lease) dueAlone(from limit.Due, ahead *limit.Demand, n []int, urgent bool) limit.Due {
 	var buf costs
-	at, of := l.outage.when(from.At, l.cost(buf[:0], ahead, unreserved), n)
+	at, of := l.outage.when(from.At, l.cost(buf[:0], ahead, urgent), n)
 	if of < 0 {
 		return from
 	}

@@ -49,7 +49,7 @@ type Config struct {
 
 // Lease is what one process holds of one bucket. New makes one.
 type Lease struct {
-	Config
+	config Config
 
 	// The quotas that live in the store: first those of all claims, then what is left of these
 	// to claims that are not urgent.
@@ -57,7 +57,7 @@ type Lease struct {
 	names    []string      // of the quotas, for errors
 	forAll   int           // how many of the quotas are of all claims
 	version  int           // how often the quotas were set
-	lateness time.Duration // how long after its instant a slot may be used: Late, or what was found for it
+	lateness time.Duration // see late.go
 
 	slots  heldSlots
 	demand demand
@@ -112,11 +112,12 @@ type lastReply struct {
 }
 
 // New returns a Lease without quotas.
-func New(c Config) *Lease { return &Lease{Config: c, serial: 1} }
+func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
 // Set replaces the quotas, which have all defaults written out. A share of each quota is reserved
-// for urgent claims. Only quotas that live in a store count. All slots in hand are lost: their
-// costs are those of the old quotas.
+// for urgent claims. Only quotas that live in a store count. All slots in hand are lost, and so is
+// what the store was to be told of slots: their costs are those of the old quotas. The slots are not
+// given back, the store lets them lapse.
 func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.quotas, l.names = nil, nil
 	l.add(qs)
@@ -125,8 +126,8 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 		l.add(limit.Unreserved(qs, reserve))
 	}
 	l.version++
-	if l.lateness = l.Late; l.lateness <= 0 {
-		l.lateness = Late(l.quotas)
+	if l.lateness = l.config.Late; l.lateness <= 0 {
+		l.lateness = DefaultLate(l.quotas)
 	}
 	l.slots.reset(len(l.quotas))
 	l.demand.unit = nil
@@ -148,13 +149,13 @@ func (l *Lease) add(qs quota.Quotas) {
 // Stored reports whether a quota lives in the store, if its bucket has one.
 func Stored(q *quota.Quota) bool { return q.N > 0 && !q.Kind.Concurrent() }
 
-// cost returns what d costs of each quota. What is left to claims that are not urgent is charged
-// only if unreserved is set. The result is in buf if buf is long enough.
-func (l *Lease) cost(buf []int, d *limit.Demand, unreserved bool) []int {
+// cost returns what d costs of each quota. An urgent claim costs nothing of what is left to claims
+// that are not. The result is in buf if buf is long enough.
+func (l *Lease) cost(buf []int, d *limit.Demand, urgent bool) []int {
 	buf = buf[:0]
 	for i := range l.quotas {
 		n := 0
-		if i < l.forAll || unreserved {
+		if i < l.forAll || !urgent {
 			n = d.In(&l.quotas[i])
 		}
 		buf = append(buf, n)

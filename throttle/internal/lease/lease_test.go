@@ -207,7 +207,7 @@ func TestNextWhen(t *testing.T) {
 			call(t, l, 0, queue(1, 1, 1), store.Reply{Slots: in(200*ms, 300*ms), Bound: -1, Members: 1})
 		}, queue(1, 1, 1), false, 400*ms + 1},
 		"the slots are too small": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(2), true, 300*ms + 1},
-		"told not to ask":         {func(_ *testing.T, l *Lease) { l.AskAgain(at(50 * ms)) }, queue(1), false, 50 * ms},
+		"told not to ask":         {func(_ *testing.T, l *Lease) { l.AskNotBefore(at(50 * ms)) }, queue(1), false, 50 * ms},
 		"a limit is used up":      {func(_ *testing.T, l *Lease) { l.Said(at(0), usedUp(s)) }, queue(), true, 0},
 		"used up, as the store was told": {func(t *testing.T, l *Lease) {
 			t.Helper()
@@ -218,13 +218,13 @@ func TestNextWhen(t *testing.T) {
 		"a limit is not used up": {func(_ *testing.T, l *Lease) {
 			l.Said(at(0), []quota.Statement{{Name: "core", Remaining: 1, Reset: s, ResetKnown: true}})
 		}, queue(), false, 0},
-		"a hold": {func(_ *testing.T, l *Lease) { l.Told(at(0)); l.Tick(at(0), at(s)) }, queue(), true, 0},
+		"a hold": {func(_ *testing.T, l *Lease) { l.TellHold(at(0)); l.Tick(at(0), at(s)) }, queue(), true, 0},
 		"a hold that is known": {func(_ *testing.T, l *Lease) {
-			l.Overheard(at(s))
-			l.Told(at(0))
+			l.StoreKnowsHold(at(s))
+			l.TellHold(at(0))
 			l.Tick(at(0), at(s))
 		}, queue(), false, 0},
-		"a hold that is over": {func(_ *testing.T, l *Lease) { l.Told(at(0)); l.Tick(at(0), at(0)) }, queue(), false, 0},
+		"a hold that is over": {func(_ *testing.T, l *Lease) { l.TellHold(at(0)); l.Tick(at(0), at(0)) }, queue(), false, 0},
 	} {
 		l := newLease(t, "9/s burst 2", 0)
 		if c.before != nil {
@@ -442,7 +442,7 @@ func TestStepSlow(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		l := New(Config{Name: "api"})
 		if !own {
-			l.Late = 10 * ms
+			l.config.Late = 10 * ms
 		}
 		l.Set(parse(t, "100/s"), 0)
 		now, told, useful := time.Duration(0), 0, 0

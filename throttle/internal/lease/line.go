@@ -24,7 +24,7 @@ type Line interface {
 
 	// InOrder returns the claims in line, in the order in which they are to go. A claim that
 	// came from a bucket below is followed by those claims of that bucket which would follow at
-	// once.
+	// once: if a and B1 wait here, and B1 and B2 in the bucket below, it returns a, B1, B2.
 	InOrder(now monotime.Time) iter.Seq[Waiter]
 }
 
@@ -40,7 +40,7 @@ func (l *Lease) needed(line Line) []int {
 	var buf costs
 	need := make([]int, len(l.quotas))
 	for d, urgent := range line.Demands() {
-		slot.Add(need, l.cost(buf[:0], d, !urgent), 1)
+		slot.Add(need, l.cost(buf[:0], d, urgent), 1)
 	}
 	return need
 }

@@ -206,7 +206,7 @@ func (f *fleet) exchange(r *store.Request) *store.Reply {
 	for _, m := range f.members {
 		f.after(f.upTo(3*ms), func() {
 			if news.Hold > 0 {
-				m.Overheard(m.clock().Add(news.Hold))
+				m.StoreKnowsHold(m.clock().Add(news.Hold))
 				m.held = max(m.held, m.clock().Add(news.Hold))
 			}
 			if news.Room {
@@ -223,7 +223,7 @@ func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store
 	now := m.clock()
 	e := m.Step(now, sent, c, reply, err)
 	if e.Hold != 0 {
-		m.Overheard(e.Hold)
+		m.StoreKnowsHold(e.Hold)
 		m.held = max(m.held, e.Hold)
 	}
 	for _, u := range e.Unserved {
@@ -232,7 +232,7 @@ func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store
 		}
 	}
 	if e.Retry != 0 && slices.ContainsFunc(c.Asked, func(a Asked) bool { return slices.Contains(m.queue, asked[a.Waiter]) }) {
-		m.AskAgain(e.Retry)
+		m.AskNotBefore(e.Retry)
 	}
 	m.look()
 }
@@ -267,7 +267,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 		m := f.members[0]
 		f.after(f.upTo(span), func() {
 			m.held = m.clock().Add(f.upTo(s))
-			m.Told(m.clock())
+			m.TellHold(m.clock())
 			m.look()
 		})
 	}

@@ -29,7 +29,15 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		return nil
 	}
 	l.expire(now)
-	asks, asked := l.asks(now, line)
+	var asks []store.Ask
+	var asked []Asked
+	if len(l.quotas) == 0 {
+		l.hearOfHolds(now, line)
+	} else {
+		head := l.firstInLine(now, line)
+		l.tidy(now, head, line)
+		asks, asked = l.asks(now, head, line)
+	}
 	l.wakeAtExpiry(now)
 	if len(asks) == 0 && !l.mustCall {
 		return nil
@@ -47,6 +55,16 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	return &Call{r, asked, l.version}
 }
 
+// hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a
+// Horizon while the bucket is used: the reply says whether it is held.
+func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
+	// A claim that costs nothing leaves no trace but the instant of its grant.
+	used := l.last.at != 0 || line.Waiting() > 0 || l.demand.grants.at == now
+	if used && now.Sub(l.last.at) > Horizon {
+		l.mustCall = true
+	}
+}
+
 // request returns a request that tells the store what there is to tell, and asks for nothing.
 func (l *Lease) request(now, held monotime.Time) *store.Request {
 	if l.sent.empty() && !l.unsent.empty() {
@@ -57,7 +75,7 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 	}
 	l.serialUsed = true
 	r := &store.Request{
-		Bucket: l.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.Member, Serial: l.serial,
+		Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial,
 		Back: l.sent.back, More: l.sent.more, Statements: l.statements.send(now),
 	}
 	if held > max(now, l.holdKnown) {
@@ -74,8 +92,8 @@ func (l *Lease) Acknowledged() {
 	l.statements.arrived()
 }
 
-// Farewell gives back all slots in hand, and returns the request to leave. If the store must be
-// told of something before, the request does not leave, and Farewell is to be called again. It
+// Farewell gives back all slots in hand, and returns the request to leave. After a failed call, the
+// request repeats first what that told, and does not leave: Farewell is to be called again. It
 // returns nil if there is nothing to tell and the store has never heard of this process.
 // Acknowledged must be called when the request has arrived.
 func (l *Lease) Farewell(now, held monotime.Time) *store.Request {

@@ -37,8 +37,8 @@ type outage struct {
 // reset forgets what went without the store, but not that the store cannot be reached.
 func (o *outage) reset() { o.parts, o.took = nil, nil }
 
-// safely is how much of its part a process uses: processes that do not hear of each other do not
-// send in turns.
+// safely is how much of its part a process uses: members that do not hear of each other may send at
+// the same instants, so each stays under its part.
 const safely = 0.9
 
 // begin lets claims go without slots from now on. If share is set, of each quota the part that
@@ -87,8 +87,12 @@ func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of 
 }
 
 // owed returns what the store is to be told, now that it can be reached again, of what went
-// without it: nil if nothing. A bucket's share has come back since. A bucket that was open is
-// empty at most, and of a window that is over only the part counts that is not.
+// without it; nil if nothing:
+//
+//   - of a TokenBucket of which this process took its share, nothing: that came back meanwhile;
+//   - of a TokenBucket that was open, Burst at most: then it is empty;
+//   - of a window that is shorter than the outage, the part that is still in it, as if all went
+//     evenly; of a longer window, all.
 func (o *outage) owed(now monotime.Time, qs quota.Quotas, share bool) (owed []int) {
 	for i, n := range o.took {
 		q := &qs[i]

@@ -16,7 +16,7 @@ import (
 func down(t *testing.T, quotas string, mode Outage, members int, d time.Duration) *Lease {
 	t.Helper()
 	l := newLease(t, quotas, 0)
-	l.Outage = mode
+	l.config.Outage = mode
 	if members > 0 {
 		call(t, l, 0, queue(1), store.Reply{Members: members, Bound: -1})
 	}
@@ -84,7 +84,7 @@ func TestOutageDue(t *testing.T) {
 // TestOutageHand: what is in hand is used up first.
 func TestOutageHand(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	l.Outage = Closed
+	l.config.Outage = Closed
 	stock(t, l, 200*ms)
 	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1, 1)), nil, errDown)
 	equal(t, "due", due(l, 0, 1), 200*ms)
@@ -187,7 +187,7 @@ func TestLate(t *testing.T) {
 		"5 in flight":        {s, 20 * s},
 		"10/s burst 5, 10/h": {40 * ms, s},
 	} {
-		equal(t, quotas, Late(parse(t, quotas)), want[0])
+		equal(t, quotas, DefaultLate(parse(t, quotas)), want[0])
 		l := New(Config{})
 		l.Set(parse(t, quotas), 0)
 		for range 2 {

@@ -8,7 +8,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// This file is what the owner tells the Lease, and asks it, apart from calls and claims.
+// This file is what the owner tells the Lease, and asks it, apart from calls and claims. A method in
+// the past tense takes in an event: Said, Shrunk.
 
 // Wake returns when the owner is to call Tick; zero if not.
 func (l *Lease) Wake() monotime.Time { return l.wake }
@@ -25,13 +26,14 @@ func (l *Lease) Tick(now, held monotime.Time) bool {
 	return true
 }
 
-// Told has the store told soon of a new hold of the bucket, unless the store knows of the hold.
-func (l *Lease) Told(now monotime.Time) { l.wakeBy(now) }
+// TellHold has the store told of a new hold of the bucket, unless the store knows of the hold: the
+// next Tick, which is due now, decides.
+func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 
-// Overheard notes that the store knows of a hold.
-func (l *Lease) Overheard(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
+// StoreKnowsHold notes that the store knows of a hold, which need not be told.
+func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
 
-// Room notes that the store may have slots that are earlier than those in hand.
+// Room notes the news that the store may have slots that are earlier than those in hand.
 func (l *Lease) Room() { l.earlierRoom = true }
 
 // Shrunk notes that a claim left the line without going.
@@ -48,8 +50,9 @@ func (l *Lease) Said(now monotime.Time, statements []quota.Statement) {
 	}
 }
 
-// AskAgain has no call made before an instant.
-func (l *Lease) AskAgain(at monotime.Time) { l.notBefore = at }
+// AskNotBefore has no call made before an instant. It never shortens what an error or a slow round
+// trip asks for.
+func (l *Lease) AskNotBefore(at monotime.Time) { l.notBefore = max(l.notBefore, at) }
 
 // MayAsk reports whether a call is under way or may be made now, for claims for which the slots
 // in hand do not suffice.

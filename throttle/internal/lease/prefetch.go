@@ -29,7 +29,7 @@ func (l *Lease) prefetchTarget(now monotime.Time) time.Duration {
 	}
 	n := l.demand.grants.now(now, time.Second) * (l.lateness - l.trips.last()).Seconds()
 	if burst := l.demand.burst.now(now, moment); burst >= many {
-		n = max(n, 2*burst)
+		n = max(n, 2*burst) // of which half is the burst once more
 	}
 	switch {
 	case n >= 2:
@@ -40,8 +40,9 @@ func (l *Lease) prefetchTarget(now monotime.Time) time.Duration {
 	return 0
 }
 
-// low reports whether so little is in hand that more should be asked for: a quarter of the
-// target, or this member's part of what is used until a reply is here.
+// low reports whether so little is in hand that more should be asked for: a quarter of the target,
+// and this member's part of two round trips, since as much is used until a reply is here; but never
+// more than half of the target, target/4 + 2·trip/members ≤ target/2.
 func (l *Lease) low(inHand, target time.Duration) bool {
 	return inHand <= min(target/4+2*l.trips.last()/time.Duration(max(l.last.members, 1)), target/2)
 }

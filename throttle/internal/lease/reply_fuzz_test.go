@@ -137,7 +137,7 @@ func (f *fuzzed) end(reply *store.Reply, err error) {
 			f.t.Fatalf("at %d unserved until %d", f.now, u.Due.At)
 		}
 	}
-	f.l.AskAgain(e.Retry)
+	f.l.AskNotBefore(e.Retry)
 	f.call = nil
 }
 

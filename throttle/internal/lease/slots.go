@@ -40,7 +40,8 @@ func (h *heldSlots) put(s *heldSlot) {
 }
 
 // restore puts back what was taken of a slot. A slot of which nothing was left is no longer in
-// the list.
+// the list. Any other still is: a slot of which something was taken has begun, so that only expiry,
+// after which nothing is restored, or Farewell has removed it.
 func (h *heldSlots) restore(s *heldSlot, cost []int) {
 	if slot.Empty(s.left) {
 		slot.Add(s.left, cost, 1)

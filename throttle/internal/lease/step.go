@@ -61,7 +61,8 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 			l.last.next = now.Add(span(reply.Next))
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
-		l.unserved(now, c, got, &e)
+		l.last.note(c.Request.Asks, got)
+		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
 	return e
 }
@@ -70,8 +71,8 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 // longer and if the user has not set Late.
 func (l *Lease) trip(took time.Duration) {
 	l.trips.add(took)
-	if l.Late <= 0 {
-		l.lateness = max(l.lateness, lateFor(l.quotas, l.trips.least()))
+	if l.config.Late <= 0 {
+		l.lateness = max(l.lateness, lateFromTrip(l.quotas, l.trips.least()))
 	}
 }
 
@@ -79,7 +80,7 @@ func (l *Lease) trip(took time.Duration) {
 // than were asked for are none.
 func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
 	got = make([]int, len(r.Asks))
-	late := max(span(reply.Late), r.Late)
+	late := max(span(reply.Late), r.Late) // which is not shorter, or the store leaves it out
 	for _, o := range reply.Slots {
 		if o.Ask < 0 || o.Ask >= len(got) {
 			continue
@@ -113,8 +114,8 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 // slow notes that a reply took so long that a slot in it was of no use.
 func (l *Lease) slow(now monotime.Time, e *Effects) {
 	took := l.trips.last()
-	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than Late, %v", l.Name, took, l.lateness)
-	if l.Late <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
+	l.err = fmt.Errorf("throttle: %s: a round trip to the store took %v, want less than Late, %v", l.config.Name, took, l.lateness)
+	if l.config.Late <= 0 && (l.trips.took[0] == 0 || took < l.lateness) {
 		return // the lateness may still grow, or just did
 	}
 	l.notBefore = now.Add(min(took, Horizon))
@@ -123,46 +124,55 @@ func (l *Lease) slow(now monotime.Time, e *Effects) {
 	}
 }
 
-// unserved finds the claims that got no slot. Slots are handed out in the order of asks, so that
-// of two claims that cost the same the later one got none.
-func (l *Lease) unserved(now monotime.Time, c *Call, got []int, e *Effects) {
-	asks := c.Request.Asks
-	none := slot.Empty(got)
-	l.last.short = false
+// note takes in what a reply says of the next slot: that of the first ask that got too few, else one
+// more of the last ask.
+func (r *lastReply) note(asks []store.Ask, got []int) {
+	r.short, r.nextCost = false, nil
 	for i, a := range asks {
-		l.last.short = l.last.short || got[i] < a.Count
+		r.nextCost = a.Cost
+		if got[i] < a.Count {
+			r.short = true
+			return
+		}
 	}
-	l.last.nextCost = nil
-	if n := len(asks); n > 0 {
-		l.last.nextCost = asks[n-1].Cost
-	}
+}
+
+// unserved returns the claims that got no slot. Slots are handed out in the order of asks, so that
+// of two claims that cost the same the later one got none. A claim that is cheaper than the next
+// slot is not among them: there may be room for it before that.
+func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
 	due := limit.Due{At: l.last.next, Cause: limit.Pace}
 	if l.last.bound >= 0 && l.last.bound < len(l.names) {
 		due.Quota = l.names[l.last.bound]
 	}
-	var first []int // the cost of the first ask that got too little
+	ask, n := -1, 0 // the claim is the n-th of its ask
 	for _, a := range c.Asked {
-		if got[a.ask] > 0 {
-			got[a.ask]--
+		if a.ask != ask {
+			ask, n = a.ask, 0
+		}
+		if n++; n <= got[ask] {
 			continue
 		}
-		if first == nil {
-			first = asks[a.ask].Cost
-			l.last.nextCost = first
-		}
-		if slot.Suffices(asks[a.ask].Cost, first) { // else it may go before
-			e.Unserved = append(e.Unserved, Unserved{a.Waiter, due})
+		if slot.Suffices(c.Request.Asks[ask].Cost, l.last.nextCost) {
+			none = append(none, Unserved{a.Waiter, due})
 		}
 	}
-	if !none || len(asks) == 0 {
-		return
+	return none
+}
+
+// askLater has the store not be asked again at once if it had nothing at all. It returns when to ask
+// again for claims in line; zero if at once. That is sooner than Next, since until then others may
+// give back slots that are earlier, of which no news comes.
+func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.Time) {
+	if len(got) == 0 || !slot.Empty(got) {
+		return 0
 	}
 	next := l.last.next.Sub(now)
-	if len(c.Asked) == 0 {
-		l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
-	} else {
-		e.Retry = now.Add(min(max(next/4, 10*time.Millisecond), Horizon))
+	if len(c.Asked) > 0 {
+		return now.Add(min(max(next/4, 10*time.Millisecond), Horizon))
 	}
+	l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
+	return 0
 }
 
 // probeEvery is how often a call is tried while the store cannot be reached.
@@ -186,7 +196,7 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 	if since == 0 {
 		return
 	}
-	if owed := l.outage.owed(now, l.quotas, l.Outage == Share); owed != nil {
+	if owed := l.outage.owed(now, l.quotas, l.config.Outage == Share); owed != nil {
 		if l.unsent.more == nil {
 			l.unsent.more = make([]int, len(l.quotas))
 		}
@@ -199,7 +209,7 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 
 // lost notes that the store no longer knows the slots that it has handed out. It hands out none
 // for the next Horizon, so that the slots in hand of that time may be used; the others are
-// dropped.
+// dropped, and nothing goes back of any. What went without a slot still counts.
 func (l *Lease) lost(now monotime.Time, e *Effects) {
 	e.Events = append(e.Events, Event{Lost: true})
 	l.slots.epoch++

@@ -19,7 +19,7 @@ type Use struct {
 // many other claims wait.
 func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent bool, waiting int) []Use {
 	var buf costs
-	n := l.cost(buf[:0], d, !urgent)
+	n := l.cost(buf[:0], d, urgent)
 	l.demand.grant(now, waiting)
 	if slot.Empty(n) {
 		return uses
@@ -97,7 +97,7 @@ func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i, n int) {
 // else for the store.
 func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 	switch {
-	case s.epoch != l.slots.epoch:
+	case s.epoch != l.slots.epoch: // the store has lost the slot, or the quotas were replaced
 	case s.until < now:
 		l.giveBack(now, s, cost)
 	default:

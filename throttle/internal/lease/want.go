@@ -18,19 +18,9 @@ type Asked struct {
 	ask    int // index of the ask
 }
 
-// asks returns what to ask the store for, and on behalf of which claims. While something else
-// stands in the way of all claims in line, it asks for none of them: slots would only expire.
-func (l *Lease) asks(now monotime.Time, line Line) (asks []store.Ask, asked []Asked) {
-	if len(l.quotas) == 0 {
-		// Nothing to ask for: a call only hears of holds.
-		used := l.last.at != 0 || line.Waiting() > 0 || l.demand.grants.at == now
-		if used && now.Sub(l.last.at) > Horizon {
-			l.mustCall = true
-		}
-		return nil, nil
-	}
-	head := l.head(now, line)
-	l.tidy(now, head, line)
+// asks returns what to ask the store for, and on behalf of which claims. The head of the line is nil
+// if it does not wait for slots: then no claim behind it gets any either, since these would expire.
+func (l *Lease) asks(now monotime.Time, head *Waiter, line Line) (asks []store.Ask, asked []Asked) {
 	ready := head != nil && l.ready(now, head)
 	target := l.prefetchTarget(now)
 	if !l.wanted(now, line, head, ready, target) {
@@ -39,6 +29,8 @@ func (l *Lease) asks(now monotime.Time, line Line) (asks []store.Ask, asked []As
 	if head != nil {
 		free := slices.Clone(l.slots.inHand)
 		if !ready {
+			// The slots in hand may be enough together and yet not at any one instant. If they
+			// counted, nothing would be asked for, and the claim would wait until they have expired.
 			clear(free)
 		}
 		asks, asked = l.forWaiters(now, line, free)
@@ -53,9 +45,9 @@ func (l *Lease) asks(now monotime.Time, line Line) (asks []store.Ask, asked []As
 	return asks, asked
 }
 
-// head returns the first claim in line; nil if the line is empty, or if something other than the
+// firstInLine returns the first claim in line; nil if the line is empty, or if something other than the
 // store stands in the way of the claim.
-func (l *Lease) head(now monotime.Time, line Line) *Waiter {
+func (l *Lease) firstInLine(now monotime.Time, line Line) *Waiter {
 	w, until, ok := line.First(now)
 	switch {
 	case !ok:
@@ -80,8 +72,12 @@ func (l *Lease) wanted(now monotime.Time, line Line, head *Waiter, ready bool, t
 	case !ready:
 		return true
 	case !slot.Suffices(l.slots.inHand, l.needed(line)):
-		steady := l.demand.backlog.steady()
-		if !l.last.short && !steady || l.low(inHand, l.share()) {
+		// The claims behind need more. A call for each of them is a waste if the store had too
+		// few the last time, since it has none before Next; and if demand is steady, since more
+		// claims come until the reply is here. Then one call is for many: when little is left of
+		// this member's share.
+		oneByOne := !l.last.short && !l.demand.backlog.steady()
+		if oneByOne || l.low(inHand, l.share()) {
 			return true
 		}
 	}
@@ -91,7 +87,7 @@ func (l *Lease) wanted(now monotime.Time, line Line, head *Waiter, ready bool, t
 // ready reports whether the slots in hand suffice for w, now or later.
 func (l *Lease) ready(now monotime.Time, w *Waiter) bool {
 	var buf costs
-	n := l.cost(buf[:0], w.Demand, !w.Urgent)
+	n := l.cost(buf[:0], w.Demand, w.Urgent)
 	_, ok := l.slots.first(now, now, n)
 	return ok || slot.Empty(n)
 }
@@ -104,11 +100,13 @@ func (l *Lease) forWaiters(now monotime.Time, line Line, free []int) (asks []sto
 	i := -1
 	for w := range line.InOrder(now) {
 		i++
-		n := l.cost(buf[:0], w.Demand, !w.Urgent)
+		n := l.cost(buf[:0], w.Demand, w.Urgent)
 		if slot.Empty(n) {
 			continue
 		}
 		if len(asks) == 0 && slot.Suffices(free, n) {
+			// Not behind a claim that must ask: this one goes after that, and what is in hand may
+			// have expired by then.
 			slot.Add(free, n, -1)
 			continue
 		}

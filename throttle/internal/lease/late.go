@@ -8,9 +8,15 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Late returns how long after its instant a slot may be used, unless the user says so: the
+// This file is about how long after its instant a slot may be used, and about the round trips that
+// this time must exceed. The user sets it with Config.Late. Else it begins as DefaultLate, which
+// depends on the quotas alone; where round trips take long, it grows to lateFromTrip, and never
+// shrinks. A request tells it as Request.Late; Reply.Late is the longest of all members, which holds
+// for the slots of the reply.
+
+// DefaultLate returns how long after its instant a slot may be used if the user does not say: the
 // shortest time that suits any of the quotas that live in a store.
-func Late(qs quota.Quotas) time.Duration {
+func DefaultLate(qs quota.Quotas) time.Duration {
 	late := time.Second
 	for i := range qs {
 		q := &qs[i]
@@ -29,7 +35,7 @@ func Late(qs quota.Quotas) time.Duration {
 	return late
 }
 
-// longestLate bounds what Late may become by itself where round trips take long.
+// longestLate bounds what a lateness may become by itself where round trips take long.
 func longestLate(q *quota.Quota) time.Duration {
 	if q.Kind == quota.TokenBucket {
 		return time.Second
@@ -37,9 +43,9 @@ func longestLate(q *quota.Quota) time.Duration {
 	return min(q.Per/4, time.Second)
 }
 
-// lateFor returns how long after its instant a slot may be used where a round trip takes at
+// lateFromTrip returns how long after its instant a slot may be used where a round trip takes at
 // least so long: twice that, as far as the quotas bear it.
-func lateFor(qs quota.Quotas, trip time.Duration) time.Duration {
+func lateFromTrip(qs quota.Quotas, trip time.Duration) time.Duration {
 	late := 2 * trip
 	for i := range qs {
 		late = min(late, longestLate(&qs[i]))
