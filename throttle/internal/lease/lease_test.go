@@ -175,6 +175,54 @@ func TestNextRequest(t *testing.T) {
 	})
 }
 
+// TestNextNotTogether: slots in hand that are enough, but at no instant all, do not keep the first
+// claim from asking.
+func TestNextNotTogether(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	stock(t, l, 0, 100*ms+1)
+	c := l.Next(at(0), 0, queue(2))
+	if c == nil {
+		t.Fatal("no call")
+	}
+	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int{2}, Count: 1, Within: -1}})
+}
+
+// TestNextBehindOneThatAsks: the slots in hand may have expired when a claim goes that is behind one
+// for which they do not suffice.
+func TestNextBehindOneThatAsks(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	stock(t, l, 0, 0)
+	c := l.Next(at(0), 0, queue(1, 3, 1))
+	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int{3}, Count: 1, Within: -1}, {Cost: []int{1}, Count: 1, Within: -1}})
+	equal(t, "asked", c.Asked, []Asked{{1, 0}, {2, 1}})
+}
+
+// TestNextTogether: claims behind one that has its slot are asked for one by one, unless the store
+// had too few or demand is steady: then once little is in hand of the share, 500 ms of 1000/s.
+func TestNextTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		short, steady bool
+		hand          int
+		call          bool
+	}{
+		"one by one":              {false, false, 200, true},
+		"short":                   {true, false, 126, false},
+		"short, and little left":  {true, false, 125, true},
+		"steady":                  {false, true, 126, false},
+		"steady, and little left": {false, true, 125, true},
+	} {
+		l := newLease(t, "1000/s burst 500", 0)
+		call(t, l, 0, queue(slices.Repeat([]int{1}, c.hand)...), store.Reply{Slots: []store.Slot{{ID: 1, In: ms, Count: c.hand}}, Bound: -1, Members: 1})
+		l.last.short = c.short
+		if c.steady {
+			l.demand.backlog = backlog{least: 1, before: 1, since: at(0)}
+		}
+		if got := l.Next(at(0), 0, queue(slices.Repeat([]int{1}, c.hand+1)...)); (got != nil) != c.call {
+			t.Errorf("%s, %d in hand: call %v, want %v", name, c.hand, got != nil, c.call)
+		}
+	}
+}
+
 // TestNextBounded: a request has 256 asks at most; the claims after these are asked for later.
 func TestNextBounded(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
@@ -348,6 +396,16 @@ func TestNextTrims(t *testing.T) {
 	equal(t, "back of none", l.Next(at(0), 0, queue()).Request.Back, []store.Part{{Slot: 2, Cost: []int{1}}})
 }
 
+// TestAskNotBefore: the later of two instants counts.
+func TestAskNotBefore(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	l.AskNotBefore(at(50 * ms))
+	l.AskNotBefore(at(20 * ms))
+	if l.MayAsk(at(50*ms-1)) || !l.MayAsk(at(50*ms)) {
+		t.Errorf("may ask: before the later instant %v, then %v", l.MayAsk(at(50*ms-1)), l.MayAsk(at(50*ms)))
+	}
+}
+
 // TestNextReturnsFar: when the store may have earlier slots, those that are far ahead go back if
 // the first claim needs one of them, once in a Horizon.
 func TestNextReturnsFar(t *testing.T) {
@@ -490,6 +548,7 @@ func TestStepUnserved(t *testing.T) {
 		"the last got none":         {queue(1, 1, 1), slots(2), []int{2}, 0},
 		"a smaller one may go":      {queue(2, 1), slots(0, 1), []int{0}, 0},
 		"not known of smaller ones": {queue(2, 1), slots(), []int{0}, 100 * ms},
+		"the first that got none":   {queue(1, 2, 1, 2), slots(1), []int{1, 3}, 0}, // the smaller one may go before
 		"nor are larger ones":       {queue(1, 2), slots(), []int{0, 1}, 100 * ms},
 	} {
 		l := newLease(t, "9/s burst 5", 0)
@@ -524,7 +583,9 @@ func TestStepLost(t *testing.T) {
 	stock(t, l, 0, Horizon, Horizon+1)
 	var uses []Use
 	uses = l.Take(uses, at(0), at(0), requests(1), false, 0)
-	_, e := call(t, l, 0, queue(3), store.Reply{Lost: true, Bound: -1})
+	c := l.Next(at(0), 0, queue(3))
+	l.Settle(at(0), nil, quota.Costs{quota.Requests: 2}, nil, false)
+	e := l.Step(at(0), at(0), c, &store.Reply{Lost: true, Bound: -1}, nil)
 	equal(t, "events", e.Events, []Event{{Lost: true}})
 	equal(t, "hand", l.State(at(0)).Hand, 1)
 	l.Return(at(0), uses)
@@ -532,6 +593,7 @@ func TestStepLost(t *testing.T) {
 	equal(t, "hand after a return", l.State(at(0)).Hand, 1)
 	r := l.Farewell(at(0), 0)
 	equal(t, "back", r.Back, []store.Part(nil))
+	equal(t, "more", r.More, []int{2})
 }
 
 // TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other

@@ -30,6 +30,15 @@ func TestPrefetch(t *testing.T) {
 		"one came":    {func(l *Lease) { busy(l, 1, s, 0) }, 1, 0, 0},
 		// 20 a second for 100 ms: one of these is likely to be used.
 		"a few a second": {func(l *Lease) { busy(l, 20, 50*ms, 0) }, 1, 1, 100 * ms},
+		// 13 in a decaying second, 1.3 in 100 ms; 13/(13 + 1.2) and 13/(13 + 2.8) of that, squared, is
+		// 1.09 and 0.88.
+		"a few, and one expired long ago": {func(l *Lease) { busy(l, 20, 50*ms, 0); l.demand.expire(at(0), 0.3) }, 1, 1, 100 * ms},
+		"a few, and one expired":          {func(l *Lease) { busy(l, 20, 50*ms, 0); l.demand.expire(at(0), 0.7) }, 1, 0, 0},
+		// A slot is 1 ms of work; the Horizon, shared by 500, too.
+		"a few, and a slot is the share":   {func(l *Lease) { busy(l, 20, 50*ms, 0) }, 500, 1, 100 * ms},
+		"a few, and a slot is above it":    {func(l *Lease) { busy(l, 20, 50*ms, 0) }, 501, 0, 0},
+		"a few, and others hardly wait":    {func(l *Lease) { busy(l, 20, 50*ms, 0); l.last.at, l.last.next = at(0), at(2*ms) }, 1, 1, 100 * ms},
+		"a few, and others wait for slots": {func(l *Lease) { busy(l, 20, 50*ms, 0); l.last.at, l.last.next = at(0), at(2*ms+1) }, 1, 0, 0},
 		// 63 in a decaying second of 100 a second; 6.3 while a slot is of use; half of it, rounded up.
 		"many a second": {func(l *Lease) { busy(l, 100, 10*ms, 0) }, 1, 4, 100 * ms},
 		// 62 were used and 17 expired: 62/(62 + 68) of that.
