@@ -38,34 +38,51 @@ import (
 //
 // # Slots
 //
-// With E for Late, an ask that costs c of a quota gets the earliest instant s, not before now
-// and the end of a hold, at which all quotas of which it costs anything agree. Those slots that were
-// handed out for later remain right whatever comes before them:
+// An ask gets the earliest instant, not before now and the end of a hold, at which all quotas of which
+// it costs anything agree. The slots that were handed out for later instants remain right whatever
+// comes before them. In the formulas,
 //
-//   - TokenBucket: with T = Per/N and τ = Burst·T − E, s ≥ full + c·T − τ, and then
-//     full = max(full, s) + c·T. Full is when the bucket is full again. Of slots that are no
-//     more than twice the Horizon ahead, each later one is not before; before those that are
-//     further ahead, 64 at most, others may come with which they remain right. What is sent
-//     in a span of t comes from slots in a span of t + E, hence is at most
-//     (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for full), c is at most Burst. Where Burst is too small for that (τ < T), T is longer by the factor
-//     1 + E/P, P the larger of Per and a second, and τ = T: then a span of P sees at most
-//     1 + P·N/Per, as it does without a store, but what is due within E may go at
-//     once. To a server that is a strict bucket, a Burst of 2 + N·E/Per says what it bears.
-//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before s, or
-//     before any later slot: what was sent up to E late has left Per before what is sent on time.
-//     Of slots that are no more than twice the Horizon ahead, each later one is not before.
-//     Slots so near together join a cell, which leaves Per + E after the last of it: Per/Cells
-//     of a SlidingWindow, E of the others, which bounds what is to be remembered. A FixedWindow is
-//     counted as a SlidingLog: when the server's window begins is told by the request that
-//     is sent first, and which of the slots that will be nobody knows.
-//   - ClockWindow: no more than N slots are in each window of the store's clock, and none
-//     in its last E: what is sent late is sent in the same window. Once there are slots in later
-//     windows, others may come in the one that runs, but in none between.
-//   - EstimatedWindow: likewise none in the last E; and with cur and prev for what
-//     is in the window of s and in the one before it, c included, and u for the part
-//     of the window that is over at s, cur + prev·(1−u) < N + 1/2. What goes late,
-//     in the same window, meets a smaller estimate, of no more than all slots up
-//     to then. If there are slots in the next window, it and the one that runs have N together.
+//	s is the instant of the slot,
+//	c is what the ask costs of the quota,
+//	E is the Late of the bucket (Reply.Late): a slot may be used from s until s + E.
+//
+// The examples are of an E of 100 ms and asks that cost 1, of a bucket that nobody has used before.
+//
+//   - TokenBucket: T = Per/N is the time in which a token comes back, τ = Burst·T − E is what may be
+//     missing, Late taken off, and full is when the bucket is full again. Then s ≥ full + c·T − τ,
+//     and after that full = max(full, s) + c·T. What is sent in a span of t comes from slots in a
+//     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for
+//     full), c is at most Burst.
+//     Example: of 10 in a second with a Burst of 5, T is 100 ms and τ is 400 ms. Of five asks at
+//     0 ms, four get 0 ms, and the fifth gets 100 ms.
+//     Where Burst is too small for E (τ < T), T is longer by the factor 1 + E/P, P the larger of Per
+//     and a second, and τ = T. Then a span of P sees at most 1 + P·N/Per, as it does without a
+//     store, but what is due within E may go at once. To a server that is a strict bucket, a Burst
+//     of 2 + N·E/Per says what it bears.
+//     Example: of 10 in a second with a Burst of 1, T is 110 ms. Three asks at 0 ms get 0, 110 and
+//     220 ms.
+//     Of slots that are no more than twice the Horizon ahead, each later one is not before; before
+//     those that are further ahead, 64 at most, others may come with which they remain right.
+//   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before
+//     s, or before any later slot: what was sent up to E late has left Per before what is sent on
+//     time. Of slots that are no more than twice the Horizon ahead, each later one is not before.
+//     Slots that are near together join a cell, which leaves Per + E after the last of it: Per/Cells
+//     of a SlidingWindow, E of the others. That bounds what is to be remembered. A FixedWindow is
+//     counted as a SlidingLog: its first request tells when the server's window begins, and nobody
+//     knows which of the slots that is.
+//     Example: of 3 in a second, asks at 0, 20, 300 and 300 ms get 0, 20, 300 and 1120 ms: the slots
+//     of 0 and 20 ms join a cell, which leaves 1100 ms after 20 ms.
+//   - ClockWindow: no more than N slots are in each window of the store's clock, and none in its last
+//     E: what is sent late is sent in the same window. Once there are slots in later windows, others
+//     may come in the one that runs, but in none between.
+//     Example: of 3 in a second, asks at 850, 850 and 950 ms of the clock get 850, 850 and 1000 ms.
+//   - EstimatedWindow: likewise none in the last E. Cur and prev are what is in the window of s and
+//     in the one before it, c included, and u is the part of the window that is over at s. Then
+//     cur + prev·(1 − u) < N + 1/2. What goes late, in the same window, meets a smaller estimate, of
+//     no more than all slots up to then. If there are slots in the next window, it and the one that
+//     runs have N together.
+//     Example: of 4 in a second, after four slots at 0 ms, two asks at 1000 ms get 1125 ms, since
+//     1 + 4·(1 − 0.125) = 4.5, and 1375 ms, since 2 + 4·(1 − 0.375) = 4.5.
 //
 // Rounding is to the safe side, later, and by at most a microsecond for each ask. Each of these
 // conditions holds for any part of the slots if it holds for all: what is not sent
@@ -143,13 +160,13 @@ type Request struct {
 	// twice the Horizon, and the time until Late after the last slot that it got.
 	Member string
 
-	// Serial counts the requests of a member from 1. After a request which failed, the next
-	// has the same Serial, Back and More, and possibly other Asks; if the one that failed had no
-	// Back and no More, or those of other quotas, the next has a later Serial as soon as it has
-	// some. If the store has seen the
-	// Serial, it does not do Back and More again. If it has seen a later Serial of the member,
-	// the reply has no slots. If it does not know the member, or no longer, and the Serial is
-	// above 1, it does not do Back, which may have been done before.
+	// Serial counts the requests of a member from 1. After a request which failed, the next has the
+	// same Serial, Back and More, and possibly other Asks. If the failed one had neither Back nor
+	// More, or those of quotas that were replaced, the next that has any has a later Serial.
+	//
+	// If the store has seen the Serial, it does not do Back and More again. If it has seen a later
+	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,
+	// and the Serial is above 1, it does not do Back, which may have been done before.
 	Serial int64
 
 	// Leave ends the membership. Nothing is asked for then.

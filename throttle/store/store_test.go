@@ -283,3 +283,33 @@ func quotas(t *testing.T, text string) quota.Quotas {
 	}
 	return qs
 }
+
+// TestStoreSlotsOfEachKind: the examples in the doc of Store, with an E of 100 ms.
+func TestStoreSlotsOfEachKind(t *testing.T) {
+	const ms = time.Millisecond
+	for quotas, c := range map[string]struct{ asked, want []time.Duration }{
+		"10/s burst 5":    {make([]time.Duration, 5), []time.Duration{0, 0, 0, 0, 100 * ms}},
+		"10/s":            {make([]time.Duration, 3), []time.Duration{0, 110 * ms, 220 * ms}},
+		"3/s log":         {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
+		"3/s sliding":     {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
+		"3/s window":      {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
+		"3/s window grid": {[]time.Duration{850 * ms, 850 * ms, 950 * ms}, []time.Duration{850 * ms, 850 * ms, 1000 * ms}},
+		"4/s estimate":    {[]time.Duration{0, 0, 0, 0, 1000 * ms, 1000 * ms}, []time.Duration{0, 0, 0, 0, 1125 * ms, 1375 * ms}},
+	} {
+		qs, err := quota.Parse(quotas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger := Ledger{Epoch: time.Unix(1000, 0)}
+		for i, now := range c.asked {
+			reply, _ := ledger.Exchange(now, &Request{Quotas: qs.Explicit(), Late: 100 * ms, Horizon: horizon, Member: "a", Serial: int64(i + 1), Asks: one(1)})
+			if len(reply.Slots) != 1 {
+				t.Fatalf("%s: at %v %d slots, want 1", quotas, now, len(reply.Slots))
+			}
+			// Rounding is to the safe side, by a microsecond at most.
+			if got, want := now+reply.Slots[0].In, c.want[i]; got < want || got > want+time.Microsecond {
+				t.Errorf("%s: slot %d at %v, want %v", quotas, i, got, want)
+			}
+		}
+	}
+}
