@@ -9,7 +9,7 @@
 //     asks for slots for the claims in line ([Line], line.go), prefetch.go for slots for claims
 //     that may come. back.go adds what goes back to the store, statements.go what the server said.
 //   - step.go: [Lease.Step] takes in the reply or the error, and returns what follows for the
-//     owner ([Effects]). The new slots go to slots.go, the round trip to roundtrip.go, an error to
+//     owner ([Effects]). The new slots go to slots.go, the round trip to late.go, an error to
 //     outage.go.
 //   - due.go: [Lease.Due] returns when a claim may go by what is in hand.
 //   - use.go: [Lease.Take] charges a claim that goes. [Lease.Return] and [Lease.Settle] take back
