@@ -37,7 +37,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 		p.next, paidFor.above = c.payment, c.above
 	}
 	if err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
-		t.Trace.refused(Refused{Request: req, Bucket: t.limiter(req).Name, Err: err})
+		t.Trace.refused(Refused{Request: req, Bucket: tm.limiter.Name, Err: err})
 		return nil, nil, err
 	}
 	p.limiter = tm.limiter

@@ -172,7 +172,7 @@ func (e attemptTimeoutError) Timeout() bool { return true }
 // notSent ends a request that got no grant: Fallback answers in mode Degrade, and otherwise err is
 // returned.
 func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Response, error) {
-	t.Trace.refused(Refused{Request: req, Bucket: t.limiter(req).Name, Err: err})
+	t.Trace.refused(Refused{Request: req, Bucket: tm.limiter.Name, Err: err})
 	if tm.mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
 		return t.fallback(req)
 	}

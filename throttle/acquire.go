@@ -252,14 +252,13 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
 	for {
 		moved := w
-		if err = errDismissed; w != nil {
+		if w != nil {
 			w.report(found)
-			err, p = w.wait(ctx, g), w.place
+			if err, p = w.wait(ctx, g), w.place; !errors.Is(err, errDismissed) {
+				return err
+			}
 		}
-		if !errors.Is(err, errDismissed) {
-			return err
-		}
-		if w, err = l.rejoin(ctx, c, p, g, found, moved); w == nil && !errors.Is(err, errDismissed) {
+		if w, err = l.rejoin(ctx, c, p, g, found, moved); w == nil {
 			return err
 		}
 	}
@@ -288,7 +287,12 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 	if moved != nil {
 		defer moved.frozenTree.thaw() // also when search.find panics
 	}
-	return found.refind(l).join(ctx, c, p, g, found)
+	for {
+		w, err := found.refind(l).join(ctx, c, p, g, found)
+		if w != nil || !errors.Is(err, errDismissed) {
+			return w, err
+		}
+	}
 }
 
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.

@@ -58,7 +58,7 @@ type Outcome struct {
 // Done ends the grant, and the bucket learns from the answer.
 func (g *Grant) Done(a Answer) Outcome {
 	l := g.l
-	if g.plain && a.Spent == nil && !a.informative() && l.endFast(g.ticket.N) {
+	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && l.endFast(g.ticket.N) {
 		return Outcome{}
 	}
 	return g.done(&a)
@@ -82,6 +82,9 @@ func (g *Grant) done(a *Answer) (o Outcome) {
 		l.server.End(&g.ticket, g.demandOrNil())
 		if l.learn(now, &g.ticket, a, g.costOrNil()) {
 			o.Refused = true
+		}
+		if a.Unsettled {
+			g.ensureExtra()
 		}
 		if g.extra != nil {
 			o.Open = g.freeAnswered(a)

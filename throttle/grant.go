@@ -31,7 +31,7 @@ type Grant struct {
 // extra is what only some grants have. It is protected by the lock of the tree.
 type extra struct {
 	demand      limit.Demand // what was claimed
-	parts       []limit.Part // what was charged; nil if that is the demand
+	parts       limit.Parts  // what was charged; nil if that is the demand
 	slots       []limit.Slot // of quotas of what is under way
 	uses        []lease.Use  // of slots of a Store
 	awaitsClose bool         // Close must still be called
@@ -81,12 +81,9 @@ func (g *Grant) end() {
 // Close ends the reading of an answer for which Done was called with Answer.Reading or Answer.Unsettled.
 // Later calls do nothing.
 func (g *Grant) Close() {
-	if g.plain {
-		return
-	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.extra.awaitsClose {
+	if g.extra != nil && g.extra.awaitsClose {
 		g.extra.awaitsClose = false
 		g.l.unclosed--
 		g.l.change(root.now(), func() { g.freeSlots(quota.InFlight) })
@@ -112,18 +109,9 @@ func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
 	}
 	x := g.ensureExtra()
 	x.parts = g.parts()
-	more, less := quota.Costs{}, []limit.Part{}
-	for unit, n := range spent {
-		if unit == "" {
-			unit = quota.Requests
-		}
-		switch diff := max(n, 0) - x.costIn(unit); {
-		case diff > 0:
-			more[unit] = diff
-		case diff < 0:
-			less = x.takeBack(less, unit, -diff)
-		}
-	}
+	var more quota.Costs
+	var less limit.Parts
+	x.parts, more, less = x.parts.Correct(now, spent)
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, more, less, g.urgent)
@@ -131,22 +119,6 @@ func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
 			b.link.settle(now, g, more, less)
 		}
 	}
-	if len(more) > 0 {
-		x.parts = append(x.parts, limit.Part{At: now, Cost: more})
-	}
-}
-
-// takeBack takes n of a unit out of the parts, the latest first, and appends what it took to less.
-func (x *extra) takeBack(less []limit.Part, unit string, n int) []limit.Part {
-	for i := len(x.parts) - 1; i >= 0 && n > 0; i-- {
-		p := &x.parts[i]
-		if k := min(n, p.Cost[unit]); k > 0 {
-			p.Cost[unit] -= k
-			n -= k
-			less = append(less, limit.Part{At: p.At, Cost: quota.Costs{unit: k}})
-		}
-	}
-	return less
 }
 
 // endUnreported ends the grant of Wait, whose caller will not report what became of the request.
@@ -250,7 +222,7 @@ func (g *Grant) ensureExtra() *extra {
 }
 
 // parts returns what was charged, and when.
-func (g *Grant) parts() []limit.Part {
+func (g *Grant) parts() limit.Parts {
 	if g.extra != nil && g.extra.parts != nil {
 		return g.extra.parts
 	}
@@ -260,15 +232,7 @@ func (g *Grant) parts() []limit.Part {
 		cost = quota.Costs{}
 	}
 	cost[quota.Requests] = asked.N
-	return []limit.Part{{At: g.ticket.Sent, Cost: cost}}
-}
-
-// costIn is what the grant has cost in a unit, as far as it is known.
-func (x *extra) costIn(unit string) (n int) {
-	for _, p := range x.parts {
-		n += p.Cost[unit]
-	}
-	return n
+	return limit.Parts{{At: g.ticket.Sent, Cost: cost}}
 }
 
 // cost is what the grant has cost, as far as it is known.
@@ -277,16 +241,5 @@ func (g *Grant) cost() limit.Demand {
 	if g.extra == nil || g.extra.parts == nil {
 		return d
 	}
-	d.N, d.Costs = g.extra.costIn(quota.Requests), maps.Clone(d.Costs)
-	for _, p := range g.extra.parts {
-		for unit := range p.Cost {
-			if unit != quota.Requests {
-				if d.Costs == nil {
-					d.Costs = quota.Costs{}
-				}
-				d.Costs[unit] = g.extra.costIn(unit)
-			}
-		}
-	}
-	return d
+	return g.extra.parts.Demand(d)
 }

@@ -68,6 +68,16 @@ func (g *Group) Limiter(path ...string) *Limiter {
 	return g.find(path)
 }
 
+// current returns the bucket that is under the path of l now.
+func (g *Group) current(l *Limiter) *Limiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.entry.named {
+		return g.namedBucket(g.find(l.Parent.path()), l.entry.key)
+	}
+	return g.find(l.path())
+}
+
 // Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
 // should then ask the Group again.
 func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }

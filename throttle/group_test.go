@@ -171,6 +171,41 @@ func TestGroupForgottenHandle(t *testing.T) {
 	})
 }
 
+// A handle of a bucket that a server names stands for the bucket of that name, not for all of its Parent.
+func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(100)}
+		var search *Limiter
+		for i := range 4 {
+			name := [...]string{"core", "search"}[i%2]
+			grant, err := g.Limiter("a").Acquire(t.Context(), Claim{Class: Class{"GET", "/" + name}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			search = grant.Limiter()
+			grant.Done(remaining(name, [...]int{10, 0, 10, 10}[i]))
+		}
+		if search.Name != "a (search)" {
+			t.Fatalf("granted by %s", search.Name)
+		}
+		time.Sleep(time.Hour)
+		g.sweepTwice()
+		if !search.Forgotten() {
+			t.Fatal("not forgotten")
+		}
+		search.Pause(time.Hour)
+		if s := search.State(); s.Bucket != "a (search)" || s.Held != time.Hour {
+			t.Errorf("%s is held for %v, want a (search) for 1h", s.Bucket, s.Held)
+		}
+		if s := g.Limiter("a").State(); s.Held != 0 {
+			t.Errorf("%s is held for %v", s.Bucket, s.Held)
+		}
+		if _, err := search.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+			t.Errorf("claims go by their Class while the server names nothing: %v", err)
+		}
+	})
+}
+
 // Forgetting a bucket loses nothing.
 func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 	hold := Answer{Refused: true, Hold: time.Hour, HoldKnown: true}
@@ -216,6 +251,24 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			g, _ := l.Acquire(t.Context(), Claim{})
 			g.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 3, Reset: time.Hour, ResetKnown: true}}})
 			return func() { time.Sleep(2 * time.Hour) }
+		},
+		"unsettled": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			if !g.Done(Answer{Unsettled: true, Spent: quota.Costs{"bytes": 5}}).Open {
+				t.Error("Close is not waited for")
+			}
+			time.Sleep(time.Minute)
+			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Close() }
+		},
+		"unsettled, of requests alone": func(t *testing.T, l *Limiter) func() {
+			t.Helper()
+			g, _ := l.Acquire(t.Context(), Claim{})
+			if !g.Done(Answer{Unsettled: true}).Open {
+				t.Error("Close is not waited for")
+			}
+			time.Sleep(time.Minute)
+			return g.Close
 		},
 		"below it": func(t *testing.T, l *Limiter) func() {
 			t.Helper()

@@ -302,6 +302,10 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 func (l *Limiter) redirect(root *Limiter, c Class) (at, atRoot *Limiter) {
 	for {
 		switch {
+		case l.forgotten.Load() && l.entry.named:
+			root.mu.Unlock()
+			l = l.Parent
+			root = l.lock()
 		case l.forgotten.Load():
 			root.mu.Unlock()
 			l, root = l.lockCurrent()
@@ -320,11 +324,7 @@ func (l *Limiter) redirect(root *Limiter, c Class) (at, atRoot *Limiter) {
 func (l *Limiter) lockCurrent() (at, root *Limiter) {
 	for root = l.lock(); l.forgotten.Load(); root = l.lock() {
 		root.mu.Unlock()
-		if l.entry.named {
-			l = l.Parent
-		} else {
-			l = l.entry.group.Limiter(l.path()...)
-		}
+		l = l.entry.group.current(l)
 	}
 	return l, root
 }

@@ -203,12 +203,6 @@ func (s Stack) Settle(now monotime.Time, more quota.Costs, less []Part, urgent b
 	}
 }
 
-// Part is what was charged at an instant, requests among the costs.
-type Part struct {
-	At   monotime.Time
-	Cost quota.Costs
-}
-
 // UnitName is the unit of a quota as Costs name it.
 func UnitName(q *quota.Quota) string {
 	if q.Unit == "" {

@@ -1,0 +1,77 @@
+package limit
+
+import (
+	"maps"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Part is what was charged at an instant, requests among the costs.
+type Part struct {
+	At   monotime.Time
+	Cost quota.Costs
+}
+
+// Parts is all that was charged for one request, in the order of the charges: at the grant, and when its
+// cost was corrected.
+type Parts []Part
+
+// In returns the sum of a unit.
+func (ps Parts) In(unit string) (n int) {
+	for _, p := range ps {
+		n += p.Cost[unit]
+	}
+	return n
+}
+
+// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, an
+// empty unit is quota.Requests. It returns the corrected parts, what is to be charged now (more), and what is to
+// be taken back (less): the latest charges first, each as of the instant at which it was made.
+func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, more quota.Costs, less Parts) {
+	more = quota.Costs{}
+	for unit, n := range spent {
+		if unit == "" {
+			unit = quota.Requests
+		}
+		switch diff := max(n, 0) - ps.In(unit); {
+		case diff > 0:
+			more[unit] = diff
+		case diff < 0:
+			less = ps.takeBack(less, unit, -diff)
+		}
+	}
+	if len(more) > 0 {
+		ps = append(ps, Part{At: now, Cost: more})
+	}
+	return ps, more, less
+}
+
+// takeBack takes n of a unit out of the parts, the latest first, and appends what it took to less.
+func (ps Parts) takeBack(less Parts, unit string, n int) Parts {
+	for i := len(ps) - 1; i >= 0 && n > 0; i-- {
+		p := &ps[i]
+		if k := min(n, p.Cost[unit]); k > 0 {
+			p.Cost[unit] -= k
+			n -= k
+			less = append(less, Part{At: p.At, Cost: quota.Costs{unit: k}})
+		}
+	}
+	return less
+}
+
+// Demand returns what was claimed (d), at the cost that was charged.
+func (ps Parts) Demand(d Demand) Demand {
+	d.N, d.Costs = ps.In(quota.Requests), maps.Clone(d.Costs)
+	for _, p := range ps {
+		for unit := range p.Cost {
+			if unit != quota.Requests {
+				if d.Costs == nil {
+					d.Costs = quota.Costs{}
+				}
+				d.Costs[unit] = ps.In(unit)
+			}
+		}
+	}
+	return d
+}
