@@ -22,11 +22,12 @@ import (
 
 // room is a package of the module, type-checked, without its tests.
 type room struct {
-	path  string // relative to the module; "." is the module's root
-	files []*file
-	tests int // how many files of tests there are
-	fset  *token.FileSet
-	info  *types.Info
+	path       string // relative to the module; "." is the module's root
+	importPath string
+	files      []*file
+	tests      int // how many files of tests there are
+	fset       *token.FileSet
+	info       *types.Info
 }
 
 // file is one file of a room.
@@ -49,9 +50,16 @@ type listed struct {
 // load type-checks the packages of the module in directory dir. It asks the go command for
 // what they import, in compiled form, so that it needs no library.
 func load(dir string) (rooms []*room, err error) {
+	rooms, _, err = loadWith(dir, "")
+	return rooms, err
+}
+
+// loadWith is load, and also type-checks the text of a file, unless it is empty, which may import what the
+// module does.
+func loadWith(dir, text string) (rooms []*room, fixture *room, err error) {
 	packages, err := list(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	exports := map[string]string{}
 	for _, p := range packages {
@@ -70,11 +78,29 @@ func load(dir string) (rooms []*room, err error) {
 		}
 		r, err := check(fset, imports, p)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rooms = append(rooms, r)
 	}
-	return rooms, nil
+	if text != "" {
+		fixture, err = checkText(fset, imports, text)
+	}
+	return rooms, fixture, err
+}
+
+// checkText makes a room of the text of one file.
+func checkText(fset *token.FileSet, imports types.Importer, text string) (*room, error) {
+	tree, err := parser.ParseFile(fset, "fixture.go", text, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &room{
+		path: "fixture", importPath: "fixture", fset: fset, files: []*file{{name: "fixture.go", tree: tree}},
+		info: &types.Info{Uses: map[*ast.Ident]types.Object{}},
+	}
+	conf := types.Config{Importer: imports}
+	_, err = conf.Check(r.importPath, fset, []*ast.File{tree}, r.info)
+	return r, err
 }
 
 func list(dir string) (packages []*listed, err error) {
@@ -100,7 +126,15 @@ func list(dir string) (packages []*listed, err error) {
 
 func check(fset *token.FileSet, imports types.Importer, p *listed) (*room, error) {
 	path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
-	r := &room{path: path, tests: len(p.TestGoFiles) + len(p.XTestGoFiles), fset: fset, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	// The go command takes the result of a test from its cache unless something changed that the test itself
+	// has looked at; a new file is in the directory.
+	if _, err := os.ReadDir(p.Dir); err != nil {
+		return nil, err
+	}
+	r := &room{
+		path: path, importPath: p.ImportPath, tests: len(p.TestGoFiles) + len(p.XTestGoFiles), fset: fset,
+		info: &types.Info{Uses: map[*ast.Ident]types.Object{}},
+	}
 	if path == "" {
 		r.path = "."
 	}

@@ -3,7 +3,6 @@ package rooms
 import (
 	"fmt"
 	"go/ast"
-	"go/types"
 	"slices"
 	"strings"
 	"testing"
@@ -29,20 +28,36 @@ var pure = map[string][]string{
 	"headers/internal/name":       nil,
 	"headers/internal/structured": nil,
 	"headers/internal/value":      nil,
-	"backoff":                     {"retry.go", "budget.go"}, // waits, and counts what all have in common
-	"warmup":                      {"limiter.go"},            // waits
+	"backoff":                     {"backoff.go", "retry.go", "budget.go"}, // jitter, waits, and what all have in common
+	"warmup":                      {"limiter.go"},                          // waits
 }
 
-// impure are the names of the standard library that act, or that are not the same in each call.
+// impure are the names that act, or that are not the same in each call. A type stands for its methods.
 var impure = map[string][]string{
-	"time":     {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Timer", "Ticker"},
-	"os":       nil, // all of it
-	"net":      {"Dial", "DialTimeout", "Dialer", "Listen", "ListenConfig", "Resolver", "LookupHost", "LookupIP"},
-	"net/http": {"Get", "Post", "Client", "DefaultClient", "Transport", "DefaultTransport"},
-	"sync":     nil, "sync/atomic": nil,
-	"log": nil, "log/slog": nil,
-	"context": {"WithTimeout", "WithDeadline", "WithCancel", "AfterFunc"},
+	"context":      {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause", "WithCancel", "WithCancelCause", "AfterFunc"},
+	"crypto/rand":  all,
+	"fmt":          {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"log":          all,
+	"log/slog":     all,
+	"math/rand":    all,
+	"math/rand/v2": all,
+	"net":          {"Dial", "DialTimeout", "Dialer", "Listen", "ListenConfig", "Resolver", "LookupHost", "LookupIP"},
+	"net/http":     {"Get", "Post", "Client", "DefaultClient", "Transport", "DefaultTransport"},
+	"os":           all,
+	"runtime":      all,
+	"sync":         all,
+	"sync/atomic":  all,
+	"syscall":      all,
+	"time":         {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Timer", "Ticker"},
+
+	// Of ours, what acts in rooms that are pure else.
+	"github.com/gopacer/pacer/throttle/internal/monotime": {"Start", "Now"}, // of a Clock
+	"github.com/gopacer/pacer/throttle/store":             {"Memory"},
+	"github.com/gopacer/pacer/warmup":                     {"Limiter"},
+	"github.com/gopacer/pacer/backoff":                    {"Retry", "Do", "Budget"},
 }
+
+var all []string
 
 // acts returns what a file does beside deciding, and where.
 func (r *room) acts(f *file) (found []string) {
@@ -53,7 +68,7 @@ func (r *room) acts(f *file) (found []string) {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			add(n, "starts a goroutine")
-		case *ast.SendStmt, *ast.SelectStmt:
+		case *ast.SendStmt, *ast.SelectStmt, *ast.ChanType:
 			add(n, "uses a channel")
 		case *ast.UnaryExpr:
 			if n.Op.String() == "<-" {
@@ -61,19 +76,66 @@ func (r *room) acts(f *file) (found []string) {
 			}
 		case *ast.Ident:
 			o := r.info.Uses[n]
-			if o == nil || o.Pkg() == nil {
+			if o == nil || o.Pkg() == nil || o.Pkg().Path() == r.importPath {
 				return true
 			}
 			names, listed := impure[o.Pkg().Path()]
-			_, isType := o.(*types.TypeName)
-			atPackage := o.Parent() == o.Pkg().Scope() || isType
-			if listed && atPackage && (names == nil || slices.Contains(names, o.Name())) {
+			ours := strings.HasPrefix(o.Pkg().Path(), "github.com/gopacer/pacer")
+			if listed && (ours || o.Parent() == o.Pkg().Scope()) && (names == nil || slices.Contains(names, o.Name())) {
 				add(n, "uses %s.%s", o.Pkg().Name(), o.Name())
 			}
 		}
 		return true
 	})
 	return found
+}
+
+// Each line of the fixture acts once.
+func TestActsFindsWhatActs(t *testing.T) {
+	text := `package fixture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
+	"github.com/gopacer/pacer/warmup"
+)
+
+func f(ctx context.Context, c *monotime.Clock, d time.Duration, t time.Time) {
+	_ = t.Sub(t).String() // harmless
+	_ = c.Wall() // harmless
+	_ = time.Now() // 1
+	_ = time.Since(t) // 2
+	time.AfterFunc(d, nil) // 3
+	var m sync.Mutex // 4
+	_ = &m
+	go f(ctx, c, d, t) // 5
+	<-ctx.Done() // 6
+	var ch chan int // 7
+	_ = ch
+	_ = rand.Int() // 8
+	_ = c.Now() // 9
+	c.Start() // 10
+	var s store.Memory // 11
+	_ = &s
+	var l warmup.Limiter // 12
+	_ = &l
+	fmt.Println() // 13
+}
+`
+	_, fixture, err := loadWith("../../..", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := fixture.acts(fixture.files[0])
+	if want := strings.Count(text, " // ") - 2; len(found) != want {
+		t.Errorf("found %d of %d:\n%s", len(found), want, strings.Join(found, "\n"))
+	}
 }
 
 func TestPurity(t *testing.T) {

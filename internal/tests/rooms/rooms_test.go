@@ -3,6 +3,7 @@ package rooms
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,14 +75,34 @@ func TestArchitecture(t *testing.T) {
 	if n := strings.Count(string(text), "\n"); n > 120 {
 		t.Errorf("ARCHITECTURE.md has %d lines, want 120 at most: it is to be read whole", n)
 	}
+	rooms := map[string][]bool{} // by the last part of a path: whether rooms of that name are marked as pure
+	_, tree, _ := strings.Cut(string(text), "```")
+	tree, _, _ = strings.Cut(tree, "```")
+	for _, m := range regexp.MustCompile(`(?m)[├└]─(.) (\S+(?:, \S+)*)`).FindAllStringSubmatch(tree, -1) {
+		for _, name := range strings.Split(m[2], ", ") {
+			name = name[strings.LastIndex(name, "/")+1:]
+			rooms[name] = append(rooms[name], m[1] == "=")
+		}
+	}
 	files := map[string]bool{}
 	for _, r := range module(t) {
 		for _, f := range r.files {
 			files[f.name] = true
 		}
+		if r.path == "." || regexp.MustCompile(`^(examples|internal/tests|pacertest|throttle/internal/definition)\b`).MatchString(r.path) {
+			continue
+		}
 		name := r.path[strings.LastIndex(r.path, "/")+1:]
-		if !strings.HasPrefix(r.path, "examples") && !strings.HasPrefix(r.path, "internal/tests") && !strings.Contains(string(text), name) {
-			t.Errorf("%s is not named", r.path)
+		_, isPure := pure[r.path]
+		if i := slices.Index(rooms[name], isPure); i >= 0 {
+			rooms[name] = slices.Delete(rooms[name], i, i+1)
+		} else {
+			t.Errorf("%s, pure: %v, is not in the picture of the rooms", r.path, isPure)
+		}
+	}
+	for name, left := range rooms {
+		if len(left) > 0 {
+			t.Errorf("the picture of the rooms has a %s, pure: %v, which is not there", name, left)
 		}
 	}
 	for _, name := range regexp.MustCompile(`\w+\.go\b`).FindAllString(string(text), -1) {
