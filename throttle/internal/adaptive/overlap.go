@@ -227,11 +227,11 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 			continue
 		}
 		w.remaining -= s.inFlightIn(w.unit)
+		if w.overlap.users != nil {
+			w.overlap.users = append(w.overlap.users, to) // before s leaves: with one user, nothing is shared
+		}
 		s.leave(w)
 		w.probing, w.guess = false, noGuess
-		if w.overlap.users != nil {
-			w.overlap.users = append(w.overlap.users, to)
-		}
 		to.windows = append(to.windows, w)
 		any = true
 	}

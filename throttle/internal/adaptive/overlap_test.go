@@ -120,6 +120,29 @@ func TestSplitOff(t *testing.T) {
 	}
 }
 
+// TestSplitOffShared: a window that another Server shares is shared with the Server that takes it over.
+func TestSplitOffShared(t *testing.T) {
+	var site Site
+	all, other, own := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	x := left(9, 10, time.Minute)
+	x.Bucket = "x"
+	all.exchange(says(x))
+	x.Remaining = 8
+	other.exchange(says(x))
+	if !all.SplitOff("x", own.Server) || own.window1() != other.window1() {
+		t.Fatal("not moved, or not shared")
+	}
+	for range 3 {
+		other.send()
+	}
+	own.send()
+	own.wantOpen(4) // 8, four in flight
+	other.wantOpen(4)
+	if len(own.Sharing(nil)) != 1 || len(other.Sharing(nil)) != 1 || len(all.Sharing(nil)) != 0 {
+		t.Errorf("sharing %v, %v, %v", own.Sharing(nil), other.Sharing(nil), all.Sharing(nil))
+	}
+}
+
 // TestOverhear: what another process heard counts where it is about the same reset and less.
 func TestOverhear(t *testing.T) {
 	for _, test := range []struct {
