@@ -122,6 +122,11 @@ func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 	return hold + min(jitter, time.Second)
 }
 
+// sameReset is how far apart two processes may place one reset, beside the step in which it is stated:
+// each counts from when its answer came, a round trip apart; and an absolute reset is counted from a
+// Date of whole seconds in one, and from the local clock in the other.
+const sameReset = 2 * time.Second
+
 // MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals at present, on
 // trial or since a trial showed it (see overload).
 func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
@@ -134,18 +139,21 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
 		return
 	}
-	late := now.Add(min(st.Reset, monotime.Longest))
+	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
 	w := s.find(st.Name, st.Bucket, canonical(st.Unit))
 	if w == nil || w.reset.late <= now {
-		s.restore(now, &facts{
+		h := hearsay{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
-			early: late.Add(-min(max(st.Resolution, 0), monotime.Longest)), late: late, resolution: st.Resolution, span: st.Window,
-		})
+			early: late.Add(-step), late: late, resolution: step, span: st.Window,
+		}
+		if w != nil && w.reset.roundsDown {
+			h.early, h.late, h.roundsDown = late, late.Add(step), true
+		}
+		s.restore(now, &h)
 		return
 	}
 	left := bounded(st.Remaining)
-	near := 2*time.Second + max(min(st.Resolution, monotime.Longest), w.reset.resolution)
-	if left >= w.remaining || w.reset.late == 0 || max(late, w.reset.late).Sub(min(late, w.reset.late)) > near {
+	if left >= w.remaining || max(late, w.reset.late).Sub(min(late, w.reset.late)) > sameReset+max(step, w.reset.resolution) {
 		return
 	}
 	w.remaining, w.next = left, min(w.next, left)

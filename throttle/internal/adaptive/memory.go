@@ -80,7 +80,7 @@ func (s *Server) Fresh() bool {
 // probe goes. Known reports whether a rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, idleAfter time.Duration) (known bool) {
 	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
-		s.restore(now, m.Windows[i].facts(clock))
+		s.restore(now, m.Windows[i].hearsay(clock))
 	}
 	if len(s.windows) > 0 || !saneRate(m.Rate) || !(m.Growth >= 0) || now.Sub(clock.At(m.At)) >= idleAfter {
 		return false
@@ -91,8 +91,8 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, i
 	return true
 }
 
-// facts are what is known of a limit from elsewhere: a Memory or another process.
-type facts struct {
+// hearsay is what is known of a limit from elsewhere: a Memory or another process.
+type hearsay struct {
 	name, bucket, unit string // the unit is canonical
 	limit, remaining   int
 	early, late        monotime.Time
@@ -102,35 +102,40 @@ type facts struct {
 	refill             float64 // in tokens per second; zero if the whole limit comes back at once
 }
 
-func (m *WindowMemory) facts(clock *monotime.Clock) *facts {
-	return &facts{
+func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
+	return &hearsay{
 		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
 		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, roundsDown: m.Floors, span: m.Span, refill: m.Refill,
 	}
 }
 
-// restore takes over the facts about a limit, if its reset has not passed.
-func (s *Server) restore(now monotime.Time, k *facts) {
-	late := min(k.late, now.Add(monotime.Longest))
+// restore takes over what is known of a limit from elsewhere, if its reset has not passed. If there
+// is a window of the limit, its reset must have passed: what is restored is another one.
+func (s *Server) restore(now monotime.Time, h *hearsay) {
+	late := min(h.late, now.Add(monotime.Longest))
 	if late <= now {
 		return
 	}
-	w := s.findOrAdd(k.name, k.bucket, k.unit)
+	w := s.findOrAdd(h.name, h.bucket, h.unit)
 	s.advance()
 	w.lastAnswer, w.epoch = s.sequence, s.sequence
-	w.limit, w.remaining, w.next = bounded(k.limit), bounded(k.remaining), math.MaxInt
+	w.limit, w.remaining, w.next = bounded(h.limit), bounded(h.remaining), math.MaxInt
 	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
-	w.span = min(max(k.span, 0), monotime.Longest)
-	w.reset.resolution, w.reset.roundsDown = min(max(k.resolution, 0), monotime.Longest), k.roundsDown
-	w.reset.early, w.reset.late, w.reset.opened = min(k.early, late), late, now
+	w.span = min(max(h.span, 0), monotime.Longest)
+	w.reset.resolution, w.reset.roundsDown = min(max(h.resolution, 0), monotime.Longest), h.roundsDown
+	w.reset.early, w.reset.late, w.reset.opened = min(h.early, late), late, now
+	w.reset.count++
+	w.overlap.lastHeardBy = nil
 	w.lastGrant, w.heardAt = now, now
 	if w.remaining == 0 {
 		w.spentSince = now
+	} else { // something has come back since the latest probe
+		w.spentSince, w.missedProbes = 0, 0
 	}
-	if saneRate(k.refill) && w.limit > 0 {
+	if saneRate(h.refill) && w.limit > 0 {
 		w.refill.maxHold = s.config.MaxHold
 		o := outcome{now: now, limit: w.limit, remaining: w.remaining}
-		w.refill.start(&o, now, monotime.Seconds(float64(w.limit)/k.refill))
+		w.refill.start(&o, now, monotime.Seconds(float64(w.limit)/h.refill))
 	}
 	w.spread = s.config.spreadFor(w.limit, late.Sub(now))
 	w.scheduleProbe(now, &s.config)
