@@ -75,7 +75,7 @@ func (g *Grant) end() {
 	g.freeSlots(quota.InFlight)
 	g.freeSlots(quota.Unanswered)
 	g.l.server.End(&g.ticket, g.demandOrNil())
-	g.l.server.Looked(&g.ticket)
+	g.l.server.ProbeOver(&g.ticket)
 }
 
 // Close ends the reading of an answer for which Done was called with Answer.Reading or Answer.Unsettled.

@@ -120,7 +120,7 @@ func (a *Answer) cost(t *Ticket) limit.Demand {
 type Effect struct {
 	Refused    bool          // the answer is a refusal, or is taken for one
 	PushedBack bool          // the server asks for less: quotas that warm up become cold
-	Hold       time.Duration // nothing is to go for so long; zero or negative if requests may go
+	Hold       time.Duration // nothing is to go for so long; zero if requests may go
 }
 
 // costIn returns what d costs of a limit that counts in a unit. If d does not say what it costs

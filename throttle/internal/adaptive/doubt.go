@@ -1,11 +1,11 @@
 package adaptive
 
 // doubt is about an attempt that has failed before. After a failure the attempt is left out on
-// the next 2, 4, 8 … occasions, twice as many with each failure. It is not given up for ever:
+// the next 1, 3, 7 … occasions, about twice as many with each failure. It is not given up for ever:
 // other clients may have been the reason for the failure, and they may have gone.
 type doubt struct {
 	failures uint
-	skip     int // occasions on which the attempt is left out
+	skip     int // the attempt is made again on the occasion that makes this zero
 }
 
 // fail notes that the attempt has failed. The first failures, as many as are free, have no
@@ -16,5 +16,5 @@ func (d *doubt) fail(free uint) {
 	}
 }
 
-// occasion notes an occasion for the attempt.
+// occasion notes an occasion for the attempt. Only then is it looked up whether to make it.
 func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }

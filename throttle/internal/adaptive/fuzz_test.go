@@ -167,7 +167,7 @@ func (c *chaos) step() {
 	case cancel:
 		if len(c.flying[i]) > 0 {
 			f := c.end(i)
-			s.Looked(&f.ticket)
+			s.ProbeOver(&f.ticket)
 		}
 	case overhear:
 		st := c.statement()
@@ -299,7 +299,7 @@ func (c *chaos) finish() {
 		s := &c.servers[i]
 		for len(c.flying[i]) > 0 {
 			f := c.end(i)
-			s.Looked(&f.ticket)
+			s.ProbeOver(&f.ticket)
 		}
 		if s.InFlight() != 0 || len(s.otherUnits) != 0 {
 			c.t.Fatalf("in flight: %d, %v", s.InFlight(), s.otherUnits)

@@ -33,20 +33,20 @@ const (
 )
 
 // earlyProbe returns when a probe may go, and on which guess, if nothing remains since an instant.
-// WholeSteps is what became of guessWholeSteps before.
-func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, wholeSteps proof) (at monotime.Time, basis guess) {
+// Tried is what became of guessWholeSteps before.
+func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried proof) (at monotime.Time, basis guess) {
 	wait := r.late.Sub(spentSince)
 	uncertain := r.late.Sub(max(r.early, spentSince)) // the part of the wait in which the reset may be
 	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 && (f.emptyReset || 2*uncertain > wait) {
 		after := (wait + r.resolution) / time.Duration(limit)
 		if limit < fewTokens {
-			after = max(wait, r.resolution) / 2
+			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it
 		}
 		if after < wait {
 			return spentSince.Add(after), guessRefill
 		}
 	}
-	if wholeSteps != wrong && r.resolution > 0 && r.opened > 0 {
+	if tried != wrong && r.resolution > 0 && r.opened > 0 {
 		part := r.late.Sub(r.opened) % r.resolution // what is left of the window after its last whole step
 		if at := r.late.Add(-part); at > max(r.early, spentSince) {
 			return min(at.Add(r.halfRoundTrip), r.late), guessWholeSteps

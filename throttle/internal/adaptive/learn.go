@@ -53,19 +53,20 @@ func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
 		s.compare(w, t, now, st)
 	}
 	s.unstated(now, t, a)
+	s.ProbeOver(t)
 	if !a.Refused && !a.Lost {
 		s.silent = len(a.Statements) == 0
 		s.served.addServed(now, t.N)
-	}
-	s.Looked(t)
-	if !a.Refused && !a.Lost {
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0)
 	}
 }
 
-// unstated accounts for the windows that an answer does not speak of. Less remains of them by the
-// cost of the request, unless the answer names other limits on which the request drew. A window
-// is forgotten if a probe went at its reset and the answer states no limit at all.
+// unstated accounts for the windows that an answer does not speak of. A window without a bucket
+// loses the cost of the request, as all requests may draw on it. A window with a bucket loses it
+// only if the answer states nothing: else the answer names the limits on which the request drew.
+//
+// If a probe, of whichever window, is answered without a statement, the server states limits no
+// longer. Then each window whose probe is due by now is forgotten.
 func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 	kept, cost := s.windows[:0], a.cost(t)
 	for _, w := range s.windows {
@@ -106,7 +107,9 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 
 // hold returns for how long the bucket is held: for as long as the server asks. If the server does
 // not say, or has refused again after the hold that it asked for, the hold is at least firstHold,
-// doubled with each refusal in a row. MaxHold bounds all of them; the jitter is added.
+// doubled with each refusal in a row; unless a window is used up, which has a probe of its own.
+// MaxHold bounds all of them. The jitter is added: up to a hundredth, or up to half of the hold from
+// the second refusal in a row on, and a second at most.
 func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 	hold := max(a.Hold, 0)
 	if a.Refused && (hold == 0 || s.refusals > 1) && !s.usedUp(now) {
@@ -116,7 +119,7 @@ func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 	jitter := s.config.jitter(hold)
 	if s.refusals > 1 {
 		// Another client that came back in the same instant may have taken all there was, and
-		// would do so again.
+		// would do so again. A hundredth does not part clients whose round trips differ by more.
 		jitter *= 50
 	}
 	return hold + min(jitter, time.Second)
@@ -127,8 +130,9 @@ func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 // Date of whole seconds in one, and from the local clock in the other.
 const sameReset = 2 * time.Second
 
-// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals at present, on
-// trial or since a trial showed it (see overload).
+// MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals, on trial or since a
+// trial showed it (see overload). It says so too while a window is known, when Learn takes no failure
+// for a refusal.
 func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
 
 // Overhear takes in a statement that the server made to another process. If the reset of the limit
@@ -156,7 +160,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if left >= w.remaining || max(late, w.reset.late).Sub(min(late, w.reset.late)) > sameReset+max(step, w.reset.resolution) {
 		return
 	}
-	w.remaining, w.next = left, min(w.next, left)
+	w.remaining, w.nextRemaining = left, min(w.nextRemaining, left)
 	if left == 0 && w.spentSince == 0 {
 		w.spentSince = now
 	}

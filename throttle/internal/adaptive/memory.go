@@ -87,7 +87,7 @@ func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, i
 	}
 	growth := min(max(m.Growth, minGrowth), maxGrowth)
 	rate := max(m.Rate, slowestRate(s.config.MaxHold))
-	s.served = servedRate{measuredFrom: now, lastAsked: now, rate: rate, growth: growth, setAt: now, pacedTo: now}
+	s.served = servedRate{measuredFrom: now, lastGrant: now, rate: rate, growth: growth, setAt: now, pacedTo: now}
 	return true
 }
 
@@ -118,8 +118,8 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	}
 	w := s.findOrAdd(h.name, h.bucket, h.unit)
 	s.advance()
-	w.lastAnswer, w.epoch = s.sequence, s.sequence
-	w.limit, w.remaining, w.next = bounded(h.limit), bounded(h.remaining), math.MaxInt
+	w.lastAnswer, w.nextSince = s.sequence, s.sequence
+	w.limit, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
 	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution, w.reset.roundsDown = min(max(h.resolution, 0), monotime.Longest), h.roundsDown

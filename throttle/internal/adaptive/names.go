@@ -50,8 +50,12 @@ func (n *Names) First() string { return n.first }
 
 // Note takes in that a request drew on name; spent says that nothing remains of that limit. It
 // returns the name under which such requests count from now on, and whether they need a bucket of
-// their own. They do once a second name was seen twice, no third between, or once and spent. If
-// there are too many names, the others count as the first.
+// their own:
+//
+//   - The first name does not, before there are others that do.
+//   - The second name does when it is seen again, if no third was seen in between; or at once, if
+//     its limit is spent.
+//   - From then on, each new name does at once. If there are too many, the others count as the first.
 func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) {
 	stored := n.stored(name)
 	n.root.note(parts(verb, path), stored, &n.places)

@@ -25,14 +25,14 @@ const maxPerOurToken = 8
 
 // count takes in an outcome, after which so much is in flight. Spent says that nothing remains.
 func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
-	switch restored := o.probe && !o.refused && !spent; {
-	case restored:
+	restored := o.probe && !o.refused && !spent
+	if restored {
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
 		u.perOurToken = max(u.estimate(0, 0), u.perOurToken/2)
 		u.measured = true
-		fallthrough
-	case u.atStart == 0:
+	}
+	if restored || u.atStart == 0 {
 		u.began, u.atStart, u.usedByUs = o.sent, o.remaining+o.n, 0
 		if 10*u.atStart >= 9*o.limit {
 			u.atStart = max(u.atStart, o.limit) // the window has only just begun

@@ -79,7 +79,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 			continue
 		}
 		c := w.comparisonWith(v)
-		if c.add(v, remaining, s.inFlightOn(w)+o.inFlightOn(v), w.reset.count+v.reset.count) {
+		if c.add(w, remaining, s.inFlightOn(w)+o.inFlightOn(v), w.reset.count+v.reset.count) {
 			s.merge(w, o, v, remaining, c.points)
 		}
 	}
@@ -119,10 +119,10 @@ func score(remaining, before, inFlight int) (points int, newer bool) {
 	return 0, false // the answers overtook each other, or nothing remains
 }
 
-// add takes in a statement about one of the two windows, v being the other one. It reports whether
-// they are to be taken for one.
-func (c *comparison) add(v *window, remaining, inFlight, resets int) bool {
-	aboutOther := c.other != v // v is the window that the statement is not about
+// add takes in a statement about one of the two windows, w. It reports whether they are to be taken
+// for one.
+func (c *comparison) add(w *window, remaining, inFlight, resets int) bool {
+	aboutOther := c.other == w
 	points, newer := score(remaining, c.lastRemaining, inFlight)
 	if aboutOther == c.heardByOther || resets != c.resets {
 		points, newer = 0, true
@@ -163,7 +163,7 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 		u.windows[slices.Index(u.windows, v)] = w
 		l.users = append(l.users, u)
 	}
-	w.remaining, w.next, w.epoch = min(w.remaining, v.remaining), min(w.next, v.next), s.sequence
+	w.remaining, w.nextRemaining, w.nextSince = min(w.remaining, v.remaining), min(w.nextRemaining, v.nextRemaining), s.sequence
 	w.others.usedByUs += v.others.usedByUs
 	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }

@@ -11,21 +11,24 @@ import (
 // answers 503 as well. The difference: refusals end when requests go more slowly, and failures
 // do not.
 //
-// In come answers without explanation (take), served or failed; out comes whether a failure is
-// taken for a refusal. At first, failures mean failure. When a good part of the answers are
-// failures while others are served, a trial begins: failures are taken for refusals, so that
-// requests are paced, and the answers that follow show whether that helps. Many served and few
-// failed: failures mean refusal from then on. Otherwise, or when nothing is served any more,
-// failures mean failure again.
+// In come answers without explanation (take), served or failed, while no window is known: a server
+// that states limits is taken to say when it refuses. Out comes whether a failure is taken for a
+// refusal. At first, failures mean failure. When a good part of the answers are failures while
+// others are served, a trial begins: failures are taken for refusals, so that requests are paced,
+// and the answers that follow show whether that helps. Many served and few failed: failures mean
+// refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again.
 type overload struct {
-	belief         belief
-	served, failed int           // answers since since, or in the trial; there, failures in a row count as one
-	since          monotime.Time // when the counting began, before a trial
-	lastFailed     bool          // the latest answer of the trial was a failure
-	lastServed     monotime.Time // when a request was served last
-	lastAnswer     monotime.Time
-	trialFrom      sequence      // requests granted later are part of the trial
-	noTrialBefore  monotime.Time // since a trial has failed
+	belief belief
+	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
+	// ended well. From the trial on, failures in a row count as one.
+	served, failed int
+	countingSince  monotime.Time
+
+	lastFailed    bool          // the latest answer of the trial was a failure
+	lastServed    monotime.Time // when a request was served last
+	lastAnswer    monotime.Time
+	trialFrom     sequence      // requests granted later are part of the trial
+	noTrialBefore monotime.Time // since a trial has failed
 }
 
 // belief is what failures are thought to mean.
@@ -44,10 +47,10 @@ const (
 	minFailures   = 4
 	minFailedPart = 4
 
-	// trialServed is after how many served requests a trial ends well, counted from when the
-	// pace is known. trialFailed is how many failures there may be until then: the search for
-	// the right pace takes as many. After the trial, in as many answers, there may be
-	// laterFailed: with more, the trial ended well by chance.
+	// A trial ends well after trialServed served requests, counted from when the pace is known.
+	// It fails after more than trialFailed failures: the search for the right pace takes as
+	// many. After a trial that ended well, each further trialServed may have laterFailed: with
+	// more, the trial ended well by chance.
 	trialServed = 32
 	trialFailed = 6
 	laterFailed = 4
@@ -61,8 +64,8 @@ type attempt struct {
 }
 
 // take takes in an answer, which has a number in the sequence. Refused says that it is taken for a
-// refusal; over says that it has ended a trial, or what followed one, because failures mean
-// failure. No trial begins for maxHold after that.
+// refusal. Over says that failures are failures after all: the trial has failed, or had ended well
+// by chance. No trial begins for maxHold after that.
 func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold time.Duration) (refused, over bool) {
 	if o.belief == meanFailure {
 		return o.suspect(now, a.failed, answer), false
@@ -101,8 +104,8 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 	if now < o.noTrialBefore {
 		return false
 	}
-	if now.Sub(o.since) > patience {
-		o.served, o.failed, o.since = 0, 0, now
+	if now.Sub(o.countingSince) > patience {
+		o.served, o.failed, o.countingSince = 0, 0, now
 	}
 	if failed {
 		o.failed++

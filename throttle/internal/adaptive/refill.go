@@ -45,7 +45,7 @@ type refill struct {
 	remainingThen int
 	countedSince  int
 
-	raise         float64       // the rate is multiplied by it with each token that is back, if it is above 1
+	raise         float64       // the rate is multiplied by it with each served answer, if it is above 1
 	refusalsInRow int           // of paced requests
 	maxHold       time.Duration // Config.MaxHold
 }
@@ -60,11 +60,12 @@ const (
 	measuredShare = 0.97
 
 	// firstRaise is by what the rate of a limit below fewTokens is first multiplied with each
-	// token that is back: Remaining never shows how many more there are.
+	// served answer: Remaining never shows how many more tokens there are.
 	firstRaise = 1.25
 
-	// fewTokens: of a limit with fewer tokens, one is back so late, were the reset the time to
-	// full and rounded up, that a probe at (time to the reset)/limit would not be early.
+	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
+	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
+	// go after 1 s. So it goes after half the time.
 	fewTokens = 4
 )
 
@@ -75,8 +76,8 @@ func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 // timeFor returns how long n tokens take to come back: n/rate.
 func (r *refill) timeFor(n int) time.Duration { return monotime.Seconds(float64(n) / r.rate) }
 
-// observe draws the conclusions from an outcome. Next is the reset after it.
-func (r *refill) observe(o *outcome, next *reset, maxHold time.Duration) {
+// observe draws the conclusions from an outcome. After is the reset as the answer left it.
+func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
 	if r.refills {
 		r.measure(o)
@@ -86,17 +87,17 @@ func (r *refill) observe(o *outcome, next *reset, maxHold time.Duration) {
 		r.doubtEarly.fail(0)
 	}
 	if !o.refused && r.doubtRefills.skip == 0 && o.limit != 0 && o.lateBefore != 0 {
-		r.detect(o, next)
+		r.detect(o, after)
 	}
 }
 
 // detect finds out whether the server gives itself away as one that refills.
-func (r *refill) detect(o *outcome, next *reset) {
+func (r *refill) detect(o *outcome, after *reset) {
 	switch {
 	case o.resetMoved && o.remaining <= o.remainingBefore:
 		// full = time to full · limit/(limit − remaining)
 		missing := max(o.limit-o.remaining, 1)
-		full := (next.late.Sub(o.now) + next.resolution).Seconds() * float64(o.limit) / float64(missing)
+		full := (after.late.Sub(o.now) + after.resolution).Seconds() * float64(o.limit) / float64(missing)
 		r.start(o, o.now, monotime.Seconds(full))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
@@ -105,19 +106,21 @@ func (r *refill) detect(o *outcome, next *reset) {
 	case !o.probe || o.spentSince == 0 || 10*(o.remaining+o.n) >= 9*o.limit: // the whole limit is back, or other clients took the rest
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
 		// A part is back before the reset: so the reset is the time to full.
-		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+next.resolution)
+		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+after.resolution)
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.
-		full, slack := next.late.Sub(o.earlyBefore), 2*next.resolution
+		// Each of the resets was rounded, by a step at most, so that full is at most two steps too
+		// long.
+		full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
 		switch {
 		case o.span > 0:
 			full, slack = o.span, 0
-		case next.late.Sub(o.now) < o.lateBefore.Sub(o.spentSince)/2:
+		case after.late.Sub(o.now) < o.lateBefore.Sub(o.spentSince)/2:
 			full = o.lateBefore.Sub(o.spentSince)
 		}
-		r.start(o, min(o.lateBefore, o.sent), full+full/20) // it may take a little longer
-		r.provisionalSpan = max(full-slack, full/8)
+		r.start(o, min(o.lateBefore, o.sent), full+full/20) // a little longer: a refusal costs more than a late request
+		r.provisionalSpan = max(full-slack, full/8)         // positive also where the resets are two steps apart
 	}
 }
 
@@ -127,6 +130,8 @@ func (r *refill) start(o *outcome, since monotime.Time, full time.Duration) {
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.measuredFrom, r.remainingThen, r.countedSince = since, 0, o.n
+	// If since is now, the answer tells what was there. Else nothing was there at since, and the
+	// request of the answer took the first of what came back.
 	if since == o.now {
 		r.remainingThen, r.countedSince = o.remaining, 0
 	}
@@ -168,7 +173,7 @@ func (r *refill) measure(o *outcome) {
 	}
 }
 
-// slowDown lowers the rate after a refusal. While the rate is raised with each token, the last two
+// slowDown lowers the rate after a refusal. While the rate is raised with each answer, the last two
 // raises are taken back, and the raises that follow are smaller.
 func (r *refill) slowDown() {
 	factor := refusalFactor

@@ -120,6 +120,52 @@ func TestRefillRaise(t *testing.T) {
 	}
 }
 
+// TestRefillRaiseAnyRefusal: whichever limit refused a request, a rate that is raised was too high.
+func TestRefillRaiseAnyRefusal(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(left(0, 1, time.Minute)))
+	w := b.window1()
+	w.refill = refill{refills: true, rate: 5, raise: firstRaise, maxHold: time.Hour}
+	b.exchange(Answer{Refused: true})
+	if want := 5 / (firstRaise * firstRaise); w.refill.rate != want {
+		t.Errorf("rate %v, want %v", w.refill.rate, want)
+	}
+	w.refill = refill{refills: true, rate: 5, maxHold: time.Hour}
+	b.exchange(Answer{Refused: true})
+	if w.refill.rate != 5 {
+		t.Errorf("rate %v, want 5: it was measured, and another limit refused", w.refill.rate)
+	}
+}
+
+// TestRefillSpans: how long a limit takes to come back of which a part is there after the reset, and
+// within what time most of it must not be back.
+func TestRefillSpans(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name              string
+		span, resolution  time.Duration
+		next              time.Duration // after the reset
+		full, provisional time.Duration
+	}{
+		{"from reset to reset", 0, 0, 10 * s, 10 * s, 10 * s},
+		{"two steps too long, perhaps", 0, s, 10 * s, 10 * s, 8 * s},
+		{"two steps", 0, 5 * s, 10 * s, 10 * s, 10 * s / 8},
+		{"as stated", 8 * s, 5 * s, 10 * s, 8 * s, 8 * s},
+		{"the next is near", 0, s, s, 20 * s, 18 * s},
+	} {
+		r := refill{maxHold: time.Hour}
+		at := start.Add(20 * s) // of the reset
+		o := outcome{
+			sent: at, now: at, n: 1, limit: 10, remaining: 2, span: test.span, probe: true,
+			earlyBefore: at, lateBefore: at, spentSince: start,
+		}
+		r.detect(&o, &reset{late: at.Add(test.next), resolution: test.resolution})
+		if want := test.full + test.full/20; r.fullSpan != want || r.provisionalSpan != test.provisional {
+			t.Errorf("%s: full %v, provisional %v; want %v, %v", test.name, r.fullSpan, r.provisionalSpan, want, test.provisional)
+		}
+	}
+}
+
 // TestDoubt: with each failure the attempt is left out twice as often.
 func TestDoubt(t *testing.T) {
 	var d doubt
@@ -133,6 +179,17 @@ func TestDoubt(t *testing.T) {
 	}
 	if d.skip != 0 {
 		t.Errorf("skip %d, want 0", d.skip)
+	}
+	d = doubt{}
+	for i, want := range []int{1, 3, 7} {
+		d.fail(0)
+		leftOut := 0
+		for d.occasion(); d.skip > 0; d.occasion() {
+			leftOut++
+		}
+		if leftOut != want {
+			t.Errorf("after %d failures: left out %d times, want %d", i+1, leftOut, want)
+		}
 	}
 	for range 100 {
 		d.fail(1)
@@ -158,6 +215,8 @@ func TestEarlyProbe(t *testing.T) {
 		{"exact", 10, reset{early: at(9 * s), late: at(9 * s), opened: at(0)}, refill{}, untried, 9 * s, noGuess},
 		{"coarse", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 5, guessRefill},
 		{"few tokens", 2, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 2, guessRefill},
+		{"few tokens, half a step at least", 2, reset{early: at(0), late: at(3 * s / 4), resolution: s}, refill{}, untried, s / 2, guessRefill},
+		{"few tokens, less than half a step", 2, reset{early: at(0), late: at(s / 4), resolution: s}, refill{}, untried, s / 4, noGuess},
 		{"one token each half", 1, reset{early: at(0), late: at(s), resolution: s}, refill{doubtEarly: doubt{skip: 1}}, untried, s, noGuess},
 		{"in doubt", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(-s / 4)}, refill{doubtEarly: doubt{skip: 1}}, untried, 3 * s / 4, guessWholeSteps},
 		{"reset brought nothing", 10, reset{early: at(9 * s), late: at(9 * s)}, refill{emptyReset: true}, untried, 9 * s / 10, guessRefill},
@@ -172,14 +231,24 @@ func TestEarlyProbe(t *testing.T) {
 	}
 }
 
-// TestGuessIsDoubted: an early probe that is refused is not tried again on the next two occasions.
+// TestGuessIsDoubted: an early probe that is refused is not tried again on the next occasion, but on
+// the one after that.
 func TestGuessIsDoubted(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(refuses(step(0, 10, time.Second)))
 	b.wantDue(time.Second / 5)
 	b.at(time.Second / 5).exchange(refuses(step(0, 10, time.Second)))
 	if d := b.window1().refill.doubtEarly; d != (doubt{1, 2}) {
-		t.Errorf("doubt %+v, want one failure and two occasions", d)
+		t.Errorf("doubt %+v, want one failure, and the second occasion", d)
 	}
 	b.wantDue(4 * time.Second / 5)
+	now := time.Second
+	for occasion, early := range []bool{false, true} {
+		b.at(now).exchange(says(left(10, 10, 0)))
+		b.exchange(refuses(step(0, 10, time.Second)))
+		if got := b.window1().guess == guessRefill; got != early {
+			t.Errorf("occasion %d: early %v, want %v", occasion+1, got, early)
+		}
+		now += 20 * time.Second
+	}
 }

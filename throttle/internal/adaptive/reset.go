@@ -46,8 +46,8 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	early, late := r.interval(sent, now, st)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early {
-		// A reset that moves by less than half the time of one token, (late − now)/(2 · limit),
-		// may be two clocks that drift apart.
+		// It has moved if its earliest instant is later than the latest one known, by more than half
+		// the time of one token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
 		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
 		r.early, r.late, r.halfRoundTrip = early, late, now.Sub(sent)/2
 		r.opened = now.Add(-r.halfRoundTrip)
@@ -65,7 +65,9 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 // sent + reset − resolution to now + reset. If the reset was computed from the answer's Date
 // (Absolute), there are two cases. Date and the local clock may agree: then the local clock counts,
 // which is more exact. Or they cannot: then Date counts, and as it has whole seconds, the reset may
-// be a second earlier still.
+// be a second earlier still. Skew is positive if the local clock is ahead of Date. As Date is cut to
+// whole seconds, and written up to a round trip after the request was sent, the clocks may agree if
+// Skew is from −(now − sent) to a second.
 func (r *reset) interval(sent, now monotime.Time, st *quota.Statement) (early, late monotime.Time) {
 	in, step := min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	early, late = sent.Add(in-step), now.Add(in)

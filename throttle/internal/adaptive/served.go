@@ -18,7 +18,7 @@ import (
 type servedRate struct {
 	measuredFrom monotime.Time // the latest refusal, or the end of a pause in asking
 	servedSince  int           // tokens served since measuredFrom
-	lastAsked    monotime.Time // when the latest request went
+	lastGrant    monotime.Time // of the latest request
 
 	rate    float64       // tokens per second at setAt; zero if it is not known
 	setAt   monotime.Time // when the rate was set
@@ -27,7 +27,7 @@ type servedRate struct {
 
 	episodes      [maxEpisodes]episode // the latest, oldest first
 	episodeCount  int
-	extraRefusals int  // refusals that belong to the latest episode although something was served before
+	extraRefusals int  // refusals after a few served requests, counted to the same episode
 	provisional   bool // the rate is from less than an episode
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 }
@@ -74,6 +74,9 @@ const (
 	// sameEpisode: with fewer tokens served between two refusals, the refusals belong to one
 	// episode. A window that opens lets some through before it is full again.
 	sameEpisode = 8
+	// maxExtraRefusals is how many such refusals an episode may have. At a server that never
+	// serves sameEpisode in a row, an episode would else not end, and no rate be measured.
+	maxExtraRefusals = 4
 	// provenServed is how many tokens served show that a pace was right when it was set.
 	provenServed = 16
 	// maxUselessCuts is how often in a row the pace is lowered although that does not help. The
@@ -105,11 +108,11 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 	if s.measuredFrom == 0 {
 		return
 	}
-	if asked.Sub(s.lastAsked) > askingPause && asked.Sub(s.measuredFrom) > askingPause {
+	if asked.Sub(s.lastGrant) > askingPause && asked.Sub(s.measuredFrom) > askingPause {
 		s.measuredFrom, s.servedSince = now, 0
 		s.beginMeasuring(now)
 	}
-	s.lastAsked = now
+	s.lastGrant = now
 	if s.rate > 0 {
 		// A timer that is late by up to quota.Lag does not lower the rate.
 		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-quota.Lag))
@@ -140,7 +143,7 @@ func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 	case s.episodeCount == 0:
 		s.beginMeasuring(now)
 		s.episodes[0].servedFrom, s.episodes[0].hinted = 0, hinted
-	case s.servedSince < sameEpisode && (s.servedSince == 0 || s.extraRefusals < maxEpisodes):
+	case s.servedSince < sameEpisode && (s.servedSince == 0 || s.extraRefusals < maxExtraRefusals):
 		s.continueEpisode(now)
 	case now > s.episodes[s.episodeCount-1].start:
 		s.measure(now)
@@ -178,11 +181,11 @@ func (s *servedRate) measure(end monotime.Time) {
 	var served int
 	var total, last time.Duration
 	for i := range s.episodeCount {
-		e, end := &s.episodes[i], end
+		e, until := &s.episodes[i], end
 		if i < s.episodeCount-1 {
-			end = s.episodes[i+1].start
+			until = s.episodes[i+1].start
 		}
-		last = e.lasted(end)
+		last = e.lasted(until)
 		total += last
 		served += e.served
 	}

@@ -187,8 +187,9 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	s.slowStart.end(t.sequence)
 }
 
-// Looked notes that the answer to a probe has come, or will not come: another request may probe.
-func (s *Server) Looked(t *Ticket) {
+// ProbeOver notes that the answer to a request has come, or will not come: if the request was a
+// probe, another one may go.
+func (s *Server) ProbeOver(t *Ticket) {
 	if t.probe {
 		for _, w := range s.windows {
 			w.probing = false
@@ -197,7 +198,9 @@ func (s *Server) Looked(t *Ticket) {
 }
 
 // Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing
-// that could make a request wait.
+// that could make a request wait. It is stricter than Fresh (nothing was learned that a Memory would
+// overwrite), because a slow start and counted failures make a difference as well; Idle is about
+// something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
 	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.served.measuredFrom == 0 && s.overload.failed == 0
 }

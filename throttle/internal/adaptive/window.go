@@ -13,10 +13,10 @@ import (
 // window is what is known of one limit that the server states.
 //
 // What may go is the least Remaining less what is in flight. The least is taken over the answers
-// of the last two round trips (see tally). This never lets too much go, in whatever order answers
-// arrive: what the server counted after it wrote the last of these answers is still in flight.
-// It also follows every change at once, without knowing its reason: the limit was restored, some
-// of it came back, or other clients used it.
+// of the last two round trips (see tally). If every answer speaks of the limit, this never lets too
+// much go, in whatever order answers arrive: what the server counted after it wrote the last of
+// these answers is still in flight. It also follows every change at once, without knowing its
+// reason: the limit was restored, some of it came back, or other clients used it.
 //
 // When nothing remains, all requests wait until probeAt, which is the reset as a rule. Then one
 // request goes ahead, the probe, and its answer shows what is there. A limit that comes back
@@ -35,9 +35,10 @@ type window struct {
 	heardAt    monotime.Time // when that answer came
 	lastGrant  monotime.Time // when a request went last
 
-	remaining int      // least Remaining of the answers of the last two round trips
-	next      int      // least Remaining of the answers since epoch
-	epoch     sequence // the first answer to a request granted after epoch makes next the least
+	// The first answer to a request granted after nextSince makes nextRemaining the least.
+	remaining     int // least Remaining of the answers of the last two round trips
+	nextRemaining int // least Remaining of the answers since nextSince
+	nextSince     sequence
 
 	reset  reset
 	refill refill
@@ -71,8 +72,8 @@ func bounded(n int) int { return min(max(n, 0), maxTokens) }
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
 	left := w.remaining - inFlight - reserve
 	missing := ahead + n - left
-	// Other clients may have as much in flight, for each token of ours, as they have used. A
-	// request of ours that goes alone is never kept back for that.
+	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
+	// as much again. A request of ours that goes alone is never kept back for that.
 	crowded := missing <= 0 && inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
 	switch {
 	case missing > 0 || crowded:
@@ -95,6 +96,8 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		if left+reserve > 0 {
 			since = w.heardAt // something is left, but not enough
 		}
+		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
+		// not waited for again.
 		return max(t, since.Add(w.refill.timeFor(max(ahead+n-max(left, -reserve), 1))))
 	case crowded && optimist:
 		return t
@@ -115,11 +118,11 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	return at
 }
 
-// take counts a grant, with which so much is in flight. It reports whether the request is a
-// probe.
-func (w *window) take(now monotime.Time, inFlight int) (probe bool) {
+// take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
+// reports whether the request is a probe.
+func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.lastGrant = now
-	left := w.remaining - inFlight
+	left := w.remaining - claimed
 	if left <= 0 {
 		w.refill.pacedFrom = now
 	}
@@ -180,21 +183,21 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 // server wrote it after all answers before.
 //
 // Answers may overtake one another. One is known to be written after another only if its request
-// went after the other had come back. So an answer to a request granted after epoch was written
-// after all answers that had come back by epoch, and these are out of date. The least Remaining
-// of the answers since epoch (next) is a lower bound of what there is now, but for what is in
-// flight.
+// went after the other had come back. So an answer to a request granted after nextSince was written
+// after all answers that had come back by nextSince, and these are out of date. The least Remaining
+// of the answers since nextSince (nextRemaining) is a lower bound of what there is now, but for what
+// is in flight.
 func (w *window) tally(granted sequence, remaining int, answer sequence) (newest bool) {
 	if granted >= w.lastAnswer {
 		// The request went after all other answers had come back, or this is the first answer.
-		w.remaining, w.next, w.epoch = remaining, math.MaxInt, answer
+		w.remaining, w.nextRemaining, w.nextSince = remaining, math.MaxInt, answer
 		return true
 	}
-	w.remaining, w.next = min(w.remaining, remaining), min(w.next, remaining)
-	if granted < w.epoch {
+	w.remaining, w.nextRemaining = min(w.remaining, remaining), min(w.nextRemaining, remaining)
+	if granted < w.nextSince {
 		return false
 	}
-	w.remaining, w.next, w.epoch = w.next, math.MaxInt, answer
+	w.remaining, w.nextRemaining, w.nextSince = w.nextRemaining, math.MaxInt, answer
 	return true
 }
 
@@ -225,14 +228,15 @@ func (w *window) judgeProbe(o *outcome) {
 		}
 	case w.guess == guessWholeSteps:
 		w.wholeSteps = wrong
-	case o.sent < o.lateBefore:
-	case o.foundRoundsDown:
+	case o.sent < o.lateBefore: // it went before the reset: that it was refused is no surprise
+	case o.foundRoundsDown: // narrow has drawn the conclusion
 	case !w.reset.roundsDown && w.reset.resolution > 0 && w.reset.late <= o.now:
 		w.reset.roundDown()
 		w.wholeSteps = untried
 	case w.reset.late > o.now && !w.refill.emptyReset:
 		// The reset came and brought nothing, and the server states the next one. Either other
-		// clients took all of it, or the limit comes back token by token from now on.
+		// clients took all of it, or the limit comes back token by token from now on. That
+		// emptyReset is never cleared costs little: doubtEarly makes wrong looks ever rarer.
 		w.refill.emptyReset, w.refill.doubtEarly.skip, w.spentSince = true, 0, o.now
 	default:
 		w.missedProbes++
@@ -258,7 +262,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	if hold > c.MaxHold {
 		hold, w.guess = c.MaxHold, noGuess
 	}
-	if w.spentSince != 0 {
+	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
 		hold += c.jitter(hold)
 	}
 	w.probeAt = now.Add(hold)

@@ -28,7 +28,7 @@ func TestWindowBound(t *testing.T) {
 func TestWindowTally(t *testing.T) {
 	b := newBucket(t, Config{})
 	old := b.send()
-	b.exchange(says(left(3, 10, time.Minute))) // epoch
+	b.exchange(says(left(3, 10, time.Minute))) // nextSince
 	newer, newest := b.send(), b.send()
 	b.done(old, says(left(9, 10, time.Minute)))
 	if got := b.window1().remaining; got != 3 {
