@@ -130,6 +130,9 @@ func (r *refill) start(o *outcome, since monotime.Time, full time.Duration) {
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.measuredFrom, r.remainingThen, r.countedSince = since, 0, o.n
+	if o.limit >= fewTokens { // the limit was smaller when the raise began
+		r.raise = 0
+	}
 	// If since is now, the answer tells what was there. Else nothing was there at since, and the
 	// request of the answer took the first of what came back.
 	if since == o.now {

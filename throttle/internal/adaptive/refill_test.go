@@ -120,6 +120,15 @@ func TestRefillRaise(t *testing.T) {
 	}
 }
 
+// TestRefillStartsWithoutRaise: a rate that is not a small limit's is not raised with each answer.
+func TestRefillStartsWithoutRaise(t *testing.T) {
+	r := refill{raise: firstRaise, maxHold: time.Hour}
+	r.start(&outcome{now: start, limit: 10}, start, 10*time.Second)
+	if r.measure(&outcome{sent: start, now: start, n: 1}); r.rate != 1 {
+		t.Errorf("rate %v, want 1", r.rate)
+	}
+}
+
 // TestRefillRaiseAnyRefusal: whichever limit refused a request, a rate that is raised was too high.
 func TestRefillRaiseAnyRefusal(t *testing.T) {
 	b := newBucket(t, Config{})
