@@ -22,7 +22,8 @@ const (
 const scarceDivisor = 5
 
 // spread is how what remains of a window is spread over the time to its reset. The gap between two
-// requests is (time to the reset)/(remaining + 1); see window.due.
+// requests is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see
+// window.due.
 type spread struct {
 	below int           // the rest is spread while less than this remains; zero if never
 	gap   time.Duration // bounds the gap: nobody waits longer than MaxWait while something remains

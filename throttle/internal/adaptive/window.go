@@ -79,9 +79,9 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	case missing > 0 || crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
 	case w.remaining < w.spread.below && !w.refill.refills:
-		// gap = time to the reset / (remaining + 1)
-		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(max(w.remaining-reserve, 0)+1), w.spread.gap)
-		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), false
+		// gap = time to the reset / (left + 1)
+		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(left+1), w.spread.gap)
+		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), true
 	}
 	return t, true
 }
@@ -110,9 +110,10 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		return t // the answers to what is in flight may leave something over
 	}
 	at := max(t, w.probeAt)
-	if more := ahead + n - max(w.limit-reserve, n); more > 0 && w.limit > 0 && w.span > 0 {
+	perWindow := max(w.limit-reserve, n, 1)
+	if more := ahead + n - perWindow; more > 0 && w.limit > 0 && w.span > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
-		windows := math.Ceil(float64(more) / float64(w.limit))
+		windows := math.Ceil(float64(more) / float64(perWindow))
 		at = at.Add(monotime.Seconds(windows * w.span.Seconds()))
 	}
 	return at

@@ -133,6 +133,14 @@ func TestWindowLongQueue(t *testing.T) {
 			t.Errorf("%d ahead: due in %v, want %v", test.ahead, got, test.want)
 		}
 	}
+	for _, test := range []struct {
+		ahead int
+		want  time.Duration
+	}{{4, 30 * time.Second}, {5, 90 * time.Second}, {9, 90 * time.Second}, {10, 150 * time.Second}} {
+		if got := b.Due(limit.Due{At: b.now}, of(test.ahead), of(1), 0.5, false).At.Sub(b.now); got != test.want {
+			t.Errorf("%d ahead, half of each window is reserved: due in %v, want %v", test.ahead, got, test.want)
+		}
+	}
 }
 
 // TestResetNarrows: the reset is in all intervals that were stated.
@@ -228,6 +236,21 @@ func TestSpend(t *testing.T) {
 		if got := b.dueAfter(0, 1); got != test.want {
 			t.Errorf("%s: due in %v, want %v", test.name, got, test.want)
 		}
+	}
+}
+
+// TestSpendInFlight: when the next request may go does not depend on whether the answer to the one
+// before has come; and one that may go now waits for nothing.
+func TestSpendInFlight(t *testing.T) {
+	b := newBucket(t, Config{Spend: Even})
+	b.exchange(says(left(11, 100, 110*time.Second)))
+	ticket := b.send()
+	b.wantDue(10 * time.Second) // 110 s for eleven: ten, and the reset
+	b.done(ticket, says(left(10, 100, 110*time.Second)))
+	b.wantDue(10 * time.Second)
+	b.at(10 * time.Second)
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, false); d.At != b.now || d.Cause != "" {
+		t.Errorf("%+v, want now, without a cause", d)
 	}
 }
 
