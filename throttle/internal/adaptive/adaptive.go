@@ -82,7 +82,7 @@ type Ticket struct {
 	Sent     monotime.Time // when the request was granted
 	N        int           // what the request was thought to cost, in requests
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
-	probe    bool          // the request goes to find out whether a used-up limit is restored
+	probe    bool          // the request goes to find out whether a used-up limit is restored, see window.probing
 }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server

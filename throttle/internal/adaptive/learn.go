@@ -98,6 +98,8 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 	}
 	s.refusals++
 	s.refusalHeard = s.sequence
+	// A used-up window explains the refusal. But if the server states limits only when it refuses,
+	// nothing shows how much remains after the reset, and the served rate is needed as well.
 	if s.silent || !s.usedUp(now) {
 		s.served.addRefusal(now, a.HoldKnown)
 	}

@@ -160,6 +160,27 @@ func TestServedRate(t *testing.T) {
 	}
 }
 
+// TestServedRateRefusalsOnly: the served rate is measured although the server states a used-up limit, if
+// it states limits only when it refuses.
+func TestServedRateRefusalsOnly(t *testing.T) {
+	for _, test := range []struct {
+		served Answer
+		paced  bool
+	}{{Answer{}, true}, {says(left(5, 10, time.Second)), false}} {
+		b := newBucket(t, Config{})
+		for i := range 3 {
+			b.at(time.Duration(i) * time.Second)
+			for range 10 {
+				b.exchange(test.served)
+			}
+			b.exchange(refuses(left(0, 10, time.Second)))
+		}
+		if paced := b.served.rate > 0; paced != test.paced {
+			t.Errorf("paced %v, want %v, if it says %v when it serves", paced, test.paced, test.served.Statements)
+		}
+	}
+}
+
 // TestServedRateProvisional: less than an episode gives a rate, too; the next one takes its place.
 func TestServedRateProvisional(t *testing.T) {
 	b := newBucket(t, Config{})
@@ -279,6 +300,17 @@ func TestOverload(t *testing.T) {
 		if got := b.overload.belief; got != test.want || b.MayRefuse() != (test.want != meanFailure) {
 			t.Errorf("%s: %v, want %v", test.answers, got, test.want)
 		}
+	}
+}
+
+// TestOverloadSleeps: while a window is known, no failure is taken for a refusal, whatever failures were
+// found to mean.
+func TestOverloadSleeps(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.overload.belief = meanRefusal
+	b.exchange(says(left(5, 10, time.Minute)))
+	if e := b.exchange(Answer{MayRefuse: true}); e.Refused || !b.MayRefuse() {
+		t.Errorf("%+v, may refuse %v; want no refusal, and true", e, b.MayRefuse())
 	}
 }
 

@@ -48,10 +48,14 @@ type window struct {
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
 	probeAt      monotime.Time // while nothing remains, one request may go at this instant
 	guess        guess         // why probeAt is before the reset, if it is
-	probing      bool          // the probe is under way
 	probeSent    monotime.Time // when the latest probe went
 	wholeSteps   proof         // what became of guessWholeSteps
 	missedProbes int           // probes in a row that went after the reset and were refused
+
+	// The probe is under way. A Ticket does not say of which window its request is a probe: every
+	// request draws on every window, so that while one window is probed nothing probes another,
+	// until patience is over.
+	probing bool
 
 	overlap overlap
 }

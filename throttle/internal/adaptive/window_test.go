@@ -119,6 +119,42 @@ func TestWindowIsForgotten(t *testing.T) {
 	}
 }
 
+// TestWindowsAreForgotten: after a probe that is answered without a statement, the windows whose probe is
+// due are forgotten, and the others are kept.
+func TestWindowsAreForgotten(t *testing.T) {
+	b := newBucket(t, Config{})
+	probed, due, later := left(0, 10, time.Second), left(5, 10, time.Second), left(5, 10, time.Minute)
+	probed.Name, due.Name, later.Name = "probed", "due", "later"
+	b.exchange(says(probed, due, later))
+	b.at(time.Second).exchange(Answer{})
+	if w := b.window1(); w.name != "later" || w.remaining != 4 {
+		t.Errorf("%d remain of %s, want 4 of later", w.remaining, w.name)
+	}
+}
+
+// TestOneProbe: while one window is probed, nothing goes to probe another, although that is due.
+func TestOneProbe(t *testing.T) {
+	b := newBucket(t, Config{})
+	first, second := left(0, 10, time.Second), left(1, 10, 2*time.Second)
+	first.Name, second.Name = "first", "second"
+	b.exchange(says(first, second))
+	b.at(time.Second)
+	b.send() // the probe; it takes what remains of the other window
+	b.at(2 * time.Second).wantDue(patience - time.Second)
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, true); d.At != b.now {
+		t.Errorf("an optimist waits for %v", d.At.Sub(b.now))
+	}
+}
+
+// TestNoProbeNoJitter: while something remains, no random number is spent on an instant that the next
+// answer computes anew.
+func TestNoProbeNoJitter(t *testing.T) {
+	b := newBucket(t, Config{Random: func() float64 { t.Error("a random number"); return 0 }})
+	for i := range 5 {
+		b.exchange(says(left(9-i, 10, time.Minute)))
+	}
+}
+
 // TestWindowLongQueue: what needs more than one window waits for the windows that follow.
 func TestWindowLongQueue(t *testing.T) {
 	b := newBucket(t, Config{})
@@ -273,6 +309,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"came too early", window{reset: known, wholeSteps: right}, true, untried, true, false, 0},
 		{"the reset brought nothing", window{reset: next}, true, untried, false, true, 0},
 		{"again", window{reset: next, refill: refill{emptyReset: true}}, true, untried, false, true, 1},
+		{"served after that", window{reset: known, refill: refill{emptyReset: true}}, false, untried, false, true, 0},
 		{"no reason", window{}, true, untried, false, false, 1},
 	} {
 		w := test.w
