@@ -232,6 +232,25 @@ func TestServedRateGrowthHalves(t *testing.T) {
 	}
 }
 
+// TestServedRateExtraRefusals: refusals after a few served requests belong to one episode, but only so
+// many.
+func TestServedRateExtraRefusals(t *testing.T) {
+	s := servedRate{}
+	now := start
+	s.addRefusal(now, false)
+	for i := range 5 {
+		if s.episodeCount != 1 || s.extraRefusals != i {
+			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
+		}
+		s.addServed(now, sameEpisode-1)
+		now = now.Add(time.Second)
+		s.addRefusal(now, false)
+	}
+	if s.episodeCount != 2 || s.provisional {
+		t.Errorf("%d episodes, provisional %v; want 2 after four extra refusals, and a measured rate", s.episodeCount, s.provisional)
+	}
+}
+
 // TestServedRateIsCutInVain: a pace that is refused whatever it is is not lowered for ever.
 func TestServedRateIsCutInVain(t *testing.T) {
 	s := servedRate{}
