@@ -33,7 +33,8 @@ import (
 type Group struct {
 	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a
 	// bucket is needed, and by Update, with the Group locked: it must not call the Group. If nil, Limiters
-	// have the last key of their path for a Name, and SlowStart.
+	// have the last key of their path for a Name, and SlowStart. For buckets that there are, Update looks
+	// only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
 	generation atomic.Uint64  // counts updates
