@@ -285,7 +285,7 @@ func (w *waiter) report(found *search) {
 // dismissed; the tree that it froze is thawed.
 func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
 	if moved != nil {
-		defer moved.frozenTree.thaw() // also when search.find panics
+		defer moved.l.thaw() // also when search.find panics
 	}
 	for {
 		w, err := found.refind(l).join(ctx, c, p, g, found)

@@ -164,7 +164,7 @@ func (g *Group) splitByClass(whole *Limiter, name string) {
 	defer whole.unlock(root)
 	now := root.now()
 	whole.isSplit = true
-	whole.change(now, func() { whole.dismiss(whole) })
+	whole.change(now, func() { whole.dismiss() })
 }
 
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.

@@ -243,30 +243,31 @@ func (g *Group) Update(change func() (moved bool)) error {
 	}
 	moved := change()
 	g.generation.Add(1)
-	renewed := map[*Limiter]*Limiter{} // what New returns now for each bucket that is not named
+	type renewal struct{ old, new *Limiter }
+	var renewals []renewal // of the buckets that are not named, Parents first
 	g.all(func(l *Limiter) bool {
 		if !l.entry.named {
-			renewed[l] = g.newLimiter(l.path())
+			renewals = append(renewals, renewal{l, g.newLimiter(l.path())})
 		}
 		return true
 	})
-	for l, n := range renewed {
-		if l.Store == nil && n.Store != nil {
-			g.abandon(l.root())
+	for _, r := range renewals {
+		if r.old.Store == nil && r.new.Store != nil {
+			g.abandon(r.old.root())
 		}
 	}
 	if moved {
 		g.all(func(l *Limiter) bool { // who waits in l finds its bucket again
 			root := l.lock()
-			l.change(root.now(), func() { l.dismiss(l) })
+			l.change(root.now(), func() { l.dismiss() })
 			l.unlock(root)
 			return true
 		})
 	}
 	var errs []error
-	for l, n := range renewed {
-		if !l.forgotten.Load() {
-			errs = append(errs, l.updateQuotas(n.Quotas))
+	for _, r := range renewals {
+		if !r.old.forgotten.Load() {
+			errs = append(errs, r.old.updateQuotas(r.new.Quotas))
 		}
 	}
 	return errors.Join(errs...)
@@ -287,11 +288,8 @@ func (g *Group) abandon(root *Limiter) {
 	retire := func(l *Limiter) bool {
 		l.lock()
 		defer l.unlock(root)
-		successor.lock() // only abandon locks two trees
-		defer successor.unlock(successor)
-		now := root.now()
 		l.forgotten.Store(true)
-		l.change(now, func() { l.dismiss(successor) })
+		l.change(root.now(), l.dismiss)
 		if l.link != nil {
 			go l.close()
 		}
@@ -300,6 +298,11 @@ func (g *Group) abandon(root *Limiter) {
 	}
 	retire(root)
 	root.descend(retire)
+	root.lock()
+	defer root.unlock(root)
+	successor.lock() // only abandon locks two trees
+	defer successor.unlock(successor)
+	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
 }
 
 // snapshot returns all buckets.

@@ -480,6 +480,89 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 	})
 }
 
+// Quotas that cannot live in a Store because of those above them can be mended, in one Update with these.
+func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared, above := &store.Memory{}, 1
+		g := &Group{New: func(path []string) *Limiter {
+			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above}}}
+			if len(path) > 1 {
+				l.Quotas = quota.Quotas{{N: 10}}
+			}
+			return l
+		}}
+		below := g.Limiter("a", "b")
+		if err := below.Wait(t.Context(), 1); err == nil || !strings.Contains(err.Error(), `quota "1/s" of a`) {
+			t.Fatalf("got %v, want an error that names the quota above", err)
+		}
+		if err := g.Update(func() bool { above = 1000; return false }); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for range 11 {
+			if err := below.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(start); d < time.Second {
+			t.Errorf("11 went in %v, want 10/s", d)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Claims that are on their way after one Update keep their places when another one follows at once.
+func TestGroupTwoUpdatesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		g := &Group{New: func(path []string) *Limiter {
+			l := &Limiter{Name: strings.Join(path, "/")}
+			if len(path) > 1 {
+				l.Quotas, l.Store = quota.Quotas{{N: 1}}, shared
+			}
+			return l
+		}}
+		key := "a"
+		find := func() *Limiter { return g.Limiter("host", key) }
+		if err := find().Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		acquire := func(int) error {
+			_, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			return err
+		}
+		early := follows(t, 5, acquire)
+		err := errors.Join(
+			g.Update(func() bool { key = "b"; return true }),
+			g.Update(func() bool { shared = &store.Memory{}; return true }),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := make(chan time.Time)
+		go func() {
+			if err := acquire(5); err != nil {
+				t.Error(err)
+			}
+			late <- time.Now()
+		}()
+		for i, went := range early() {
+			if !strings.HasPrefix(went, fmt.Sprint(i, " ")) {
+				t.Errorf("%s went in place of %d", went, i)
+			}
+		}
+		last := time.Now()
+		if at := <-late; !at.After(last) {
+			t.Errorf("the claim that came last went %v before the others", last.Sub(at))
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A bucket that is made anew, since it has a Store now, knows what the server has said.
 func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -254,10 +254,16 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 // several buckets that belong together. Claims that are made meanwhile line up. It requires that mu is held.
 func (l *Limiter) freeze() { l.root().frozen++ }
 
-// thaw ends one freeze.
+// thaw ends one freeze, also in the tree that has taken the place of that of l.
 func (l *Limiter) thaw() {
 	root := l.lock()
-	defer l.unlock(root)
+	defer func() {
+		successor := root.successor
+		l.unlock(root)
+		if successor != nil {
+			successor.thaw()
+		}
+	}()
 	now := root.now()
 	root.change(now, func() { root.frozen-- })
 	if root.frozen == 0 {
@@ -269,15 +275,14 @@ func (l *Limiter) thaw() {
 	}
 }
 
-// dismiss makes all that asked l itself leave its line and join again in other buckets of the tree of to.
-// That tree is frozen until each of them has joined there with its old place, or has given up: so all line up
-// in the old order before any goes. It requires that mu is held for both trees, and is called in a change of
-// l.
-func (l *Limiter) dismiss(to *Limiter) {
+// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is
+// frozen until each of them has joined there with its old place, or has given up: so all line up in the old
+// order before any goes. It requires that mu is held, and is called in a change of l.
+func (l *Limiter) dismiss() {
 	for w := range l.line.inOrder() {
 		if w.l == l {
-			to.freeze()
-			w.frozenTree = to
+			l.freeze()
+			w.dismissed = true
 			w.end(errDismissed)
 		}
 	}

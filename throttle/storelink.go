@@ -487,7 +487,7 @@ func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
 	return lease.DefaultLate(qs)
 }
 
-// checkStore returns an error if the quotas cannot live in the Store.
+// checkStore returns an error if the quotas cannot live in the Store. It requires that mu is held.
 func (l *Limiter) checkStore(qs quota.Quotas) error {
 	if l.Store == nil {
 		return nil
@@ -500,7 +500,7 @@ func (l *Limiter) checkStore(qs quota.Quotas) error {
 		if b.Store == nil {
 			continue
 		}
-		above := b.Quotas.Explicit()
+		above := b.quotas
 		// A slot of each of the two schedules must be valid at the same time.
 		late := max(l.effectiveLate(qs), b.effectiveLate(above))
 		for i := range above {

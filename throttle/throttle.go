@@ -210,6 +210,7 @@ type Limiter struct {
 
 	// The fields below are used at the root, for the whole tree.
 	frozen     int                      // freezes that were not thawed; while positive, nobody goes
+	successor  *Limiter                 // root of the tree that has taken its place; nil if none has
 	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
 	claimCount uint64                   // numbers the claims that did not go through grantFast
 	site       adaptive.Site            // what the servers of the tree have in common
@@ -240,13 +241,12 @@ func (l *Limiter) Resume() {
 // old one, preferably at the same index, keeps what was charged; others start anew. If a quota is invalid,
 // nothing changes and the error says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
+	l, root := l.lockCurrent()
+	defer l.unlock(root)
 	if err := errors.Join(qs.Validate(), l.checkStore(qs)); err != nil {
 		return err
 	}
-	qs = qs.Explicit()
-	l, root := l.lockCurrent()
-	defer l.unlock(root)
-	l.replaceQuotas(root.now(), qs)
+	l.replaceQuotas(root.now(), qs.Explicit())
 	return nil
 }
 

@@ -25,11 +25,11 @@ type waiter struct {
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
 
-	entries    []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
-	done       chan struct{}   // closed when w has left the line, with grant or err set
-	grant      Grant
-	err        error
-	frozenTree *Limiter // the tree that stays frozen until w has joined there, if err is errDismissed
+	entries   []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
+	done      chan struct{}   // closed when w has left the line, with grant or err set
+	grant     Grant
+	err       error
+	dismissed bool // err is errDismissed: the tree stays frozen until w has joined again
 }
 
 // before reports whether w goes before o.
@@ -61,8 +61,8 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // that waits for it waits no longer.
 func (w *waiter) drop() {
 	w.quit()
-	if w.frozenTree != nil {
-		w.frozenTree.thaw()
+	if w.dismissed {
+		w.l.thaw()
 	}
 }
 
