@@ -282,7 +282,6 @@ func (l *Limiter) dismiss() {
 	for w := range l.line.inOrder() {
 		if w.l == l {
 			l.freeze()
-			w.dismissed = true
 			w.end(errDismissed)
 		}
 	}

@@ -25,11 +25,10 @@ type waiter struct {
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
 
-	entries   []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
-	done      chan struct{}   // closed when w has left the line, with grant or err set
-	grant     Grant
-	err       error
-	dismissed bool // err is errDismissed: the tree stays frozen until w has joined again
+	entries []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
+	done    chan struct{}   // closed when w has left the line, with grant or err set
+	grant   Grant
+	err     error
 }
 
 // before reports whether w goes before o.
@@ -61,7 +60,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 // that waits for it waits no longer.
 func (w *waiter) drop() {
 	w.quit()
-	if w.dismissed {
+	if errors.Is(w.err, errDismissed) {
 		w.l.thaw()
 	}
 }
