@@ -229,9 +229,9 @@ func (l *Limiter) leavePeers(root *Limiter) {
 // Update changes what New goes by, while no claim goes. First change is called; then each bucket gets the
 // quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change reports
 // that claims belong under other paths now (moved), all claims that wait in Group.Acquire find their bucket
-// again, and line up there in the order of their places before any goes. If a bucket has a Store now and had
-// none before, its tree is made anew, with what was learned. Update returns the errors of all quotas that could not be set. Change
-// must not call the Group.
+// again, and line up there in the order of their places; those that stay under one first key, before any goes.
+// If a bucket has a Store now and had none before, its tree is made anew, with what was learned. Update returns
+// the errors of all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

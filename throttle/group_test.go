@@ -1102,3 +1102,68 @@ func TestGroupAllocates(t *testing.T) {
 		}
 	}
 }
+
+// Claims behind one that a Store cannot serve in time are served, also where they wait in a bucket below.
+func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
+	for name, first := range map[string]Claim{"NoWait": {NoWait: true}, "deadline": {}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
+				qs := quota.Quotas{{N: 1, Per: 10 * time.Second}}
+				other := &Limiter{Name: "p", Store: shared, Quotas: qs}
+				if err := other.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				parent := &Limiter{Name: "p", Store: shared, Quotas: qs}
+				below := &Limiter{Name: "c", Parent: parent}
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				refused := make(chan error)
+				go func() {
+					_, err := below.Acquire(ctx, first)
+					refused <- err
+				}()
+				time.Sleep(time.Millisecond)
+				start := time.Now()
+				done := make(chan error)
+				go func() { done <- below.Wait(t.Context(), 1) }()
+				if err := <-refused; err == nil {
+					t.Error("the first one went, want that it is refused")
+				}
+				if err := <-done; err != nil || time.Since(start) > 12*time.Second {
+					t.Errorf("the second one: %v after %v, want to go after some 10s", err, time.Since(start))
+				}
+				if err := errors.Join(parent.Close(), other.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Whoever waits for a closed bucket is told at once, from however far below.
+func TestCloseRefusesAllBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		top := &Limiter{Name: "top", Store: new(store.Memory), Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+		middle := &Limiter{Name: "middle", Parent: top}
+		below := &Limiter{Name: "below", Parent: middle}
+		if err := below.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		order := follows(t, 6, func(i int) error {
+			_, err := [...]*Limiter{below, middle}[i%2].Acquire(t.Context(), Claim{Priority: Priority(i%3 - 1)})
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("%d: got %v, want ErrClosed", i, err)
+			}
+			return err
+		})
+		if err := top.Close(); err != nil {
+			t.Error(err)
+		}
+		order()
+		if d := time.Since(start).Truncate(time.Second); d != 0 {
+			t.Errorf("after %v, want at once", d)
+		}
+	})
+}

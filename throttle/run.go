@@ -48,7 +48,9 @@ func (l *Limiter) promote(now monotime.Time) {
 		case !ok:
 			w.withdraw(l)
 		case w.top() == l && l.Parent.isClosed():
-			w.end(w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed))
+			l.refuse(now, w, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed))
+			l.promote(now) // the next one is refused, too
+			return
 		case w.top() == l:
 			w.joinLine(l.Parent, true)
 		}
@@ -237,16 +239,22 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 		}
 		d := l.due(now, now, *ahead, &w.need, w.l == l, true)
 		if why := w.missedBound(d.At); why != nil {
-			w.end(w.refusal(now, delay{Due: d}, why))
-			for b := w.l; b != l; b = b.Parent {
-				b.promote(now)
-			}
+			l.refuse(now, w, w.refusal(now, delay{Due: d}, why))
 			continue
 		}
 		before.add(&w.Demand, w.priority)
 		if w.urgent() {
 			urgent.add(&w.Demand, w.priority)
 		}
+	}
+}
+
+// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from
+// which w came, take its place.
+func (l *Limiter) refuse(now monotime.Time, w *waiter, err error) {
+	w.end(err)
+	for b := w.l; b != l; b = b.Parent {
+		b.promote(now)
 	}
 }
 

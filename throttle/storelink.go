@@ -76,7 +76,7 @@ func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 	})
 	for _, a := range c.Asked {
 		if w := waiters[a.Waiter]; w.asksStore && w.entries != nil {
-			s.l.change(now, func() { w.end(w.refusal(now, w.project(now, true), ErrWait)) })
+			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, true), ErrWait)) })
 		}
 	}
 	s.ask(now)
@@ -101,7 +101,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 			continue
 		}
 		if why := w.missedBound(u.Due.At); why != nil {
-			w.end(w.refusal(now, delay{u.Due, s.l}, why))
+			s.l.refuse(now, w, w.refusal(now, delay{u.Due, s.l}, why))
 		}
 	}
 	if e.Retry == 0 {
@@ -460,7 +460,7 @@ func (l *Limiter) close() error {
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
 		for w := range l.line.inOrder() {
-			w.end(w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
+			l.refuse(now, w, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
 		}
 	})
 	calling := l.link.calling
