@@ -21,7 +21,7 @@ func (t Truth) algorithm() pacertest.Algorithm {
 	case q.Kind == quota.FixedWindow:
 		return &pacertest.FixedWindow{Limit: q.N, Window: q.Per}
 	case q.Kind == quota.EstimatedWindow:
-		return &pacertest.SlidingWindow{Limit: q.N, Window: q.Per, Phase: t.Phase}
+		return &pacertest.EstimatedWindow{Limit: q.N, Window: q.Per, Phase: t.Phase}
 	case t.Queue:
 		return &pacertest.LeakyBucket{Rate: perSecond(q), Depth: q.Burst, Queue: true}
 	default:

@@ -128,9 +128,9 @@ func models() []model {
 		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7}, admits: fixed(3, 7)},
 		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7, Grid: true}, admits: grid(3, 7, 0)},
 		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7, Grid: true, Phase: 2}, admits: grid(3, 7, 2)},
-		{algorithm: &pacertest.SlidingWindow{Limit: 4, Window: 8}, admits: estimate(4, 8)},
-		{algorithm: &pacertest.SlidingWindow{Limit: 3, Window: 7}, admits: estimate(3, 7)},
-		{algorithm: &pacertest.SlidingWindow{Limit: 3, Window: 7, CountRefused: true}, admits: estimate(3, 7), countRefused: true},
+		{algorithm: &pacertest.EstimatedWindow{Limit: 4, Window: 8}, admits: estimate(4, 8)},
+		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7}, admits: estimate(3, 7)},
+		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7, CountRefused: true}, admits: estimate(3, 7), countRefused: true},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 7}, admits: sliding(3, 7, 1)},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 2}, admits: sliding(3, 8, 2)},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 8}, admits: grid(3, 8, 0)},
@@ -241,11 +241,11 @@ func TestFixedWindowTimetable(t *testing.T) {
 	})
 }
 
-func TestSlidingWindowTimetable(t *testing.T) {
+func TestEstimatedWindowTimetable(t *testing.T) {
 	const w = 10 * time.Second
 	// After a full window, 4·(1 − x) + 1 is rounded to 4 or less from just after x = 1/8
 	// on: it is below 4 + 1/2 then.
-	run(t, &pacertest.SlidingWindow{Limit: 4, Window: w}, []step{
+	run(t, &pacertest.EstimatedWindow{Limit: 4, Window: w}, []step{
 		{9, 4, pacertest.Verdict{OK: true, Limit: 4, Reset: time.Second, RetryAfter: 9750*time.Millisecond + 1, Window: w}}, // all 4 again
 		{11, 1, pacertest.Verdict{Limit: 4, Reset: 9 * time.Second, RetryAfter: 250*time.Millisecond + 1, Window: w}},
 		{11.25, 1, pacertest.Verdict{Limit: 4, Reset: 8750 * time.Millisecond, RetryAfter: 1, Window: w}},
@@ -349,8 +349,8 @@ func TestBucketRatePerMinute(t *testing.T) {
 func TestAlgorithmsOddSettings(t *testing.T) {
 	now := time.Unix(1795249200, 0)
 	for _, a := range []pacertest.Algorithm{
-		&pacertest.FixedWindow{}, &pacertest.SlidingWindow{}, &pacertest.SlidingLog{},
-		&pacertest.FixedWindow{Limit: -1, Window: -1}, &pacertest.SlidingWindow{Limit: -1, Window: -1, CountRefused: true},
+		&pacertest.FixedWindow{}, &pacertest.EstimatedWindow{}, &pacertest.SlidingLog{},
+		&pacertest.FixedWindow{Limit: -1, Window: -1}, &pacertest.EstimatedWindow{Limit: -1, Window: -1, CountRefused: true},
 		&pacertest.SlidingLog{Limit: -1, Window: -1, Cell: -1, CountRefused: true},
 	} {
 		for range 3 {
@@ -406,7 +406,7 @@ func FuzzAlgorithms(f *testing.F) {
 		for _, a := range []pacertest.Algorithm{
 			&pacertest.FixedWindow{Limit: limit, Window: w},
 			&pacertest.FixedWindow{Limit: limit, Window: w, Grid: true},
-			&pacertest.SlidingWindow{Limit: limit, Window: w},
+			&pacertest.EstimatedWindow{Limit: limit, Window: w},
 			&pacertest.SlidingLog{Limit: limit, Window: w},
 			&pacertest.TokenBucket{Rate: rate, Burst: limit},
 			&pacertest.GCRA{Rate: rate, Burst: limit},

@@ -51,9 +51,9 @@ func TestDialectsAgainstCaptures(t *testing.T) {
 		algorithm pacertest.Algorithm
 		dialect   pacertest.Dialect
 	}{
-		{"httprate-", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second, Phase: 500 * time.Millisecond}, httprate},
-		{"cap-httprate-draft-", &pacertest.SlidingWindow{Limit: 5, Window: time.Minute, Phase: 10500 * time.Millisecond}, httprateDraft},
-		{"cap-httprate-", &pacertest.SlidingWindow{Limit: 5, Window: time.Minute, Phase: 10500 * time.Millisecond}, httprate},
+		{"httprate-", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second, Phase: 500 * time.Millisecond}, httprate},
+		{"cap-httprate-draft-", &pacertest.EstimatedWindow{Limit: 5, Window: time.Minute, Phase: 10500 * time.Millisecond}, httprateDraft},
+		{"cap-httprate-", &pacertest.EstimatedWindow{Limit: 5, Window: time.Minute, Phase: 10500 * time.Millisecond}, httprate},
 		{"ulule-", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, ulule},
 		{"cap-ulule-", &pacertest.FixedWindow{Limit: 5, Window: time.Minute}, ulule},
 		{"cap-throttled-", &pacertest.GCRA{Rate: 5. / 60, Burst: 5}, pacertest.XRateLimitDelta},

@@ -19,7 +19,7 @@ func TestLeast(t *testing.T) {
 		{&pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 151, 6 * time.Second},
 		// 50·left/2s + k is rounded to 50 or less as soon as left < 2s·(50 − k + 1/2)/50. So
 		// the k-th request of the second window goes at (k − 1/2)·40ms.
-		{&pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, 60, 2*time.Second + 380*time.Millisecond + 1},
+		{&pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, 60, 2*time.Second + 380*time.Millisecond + 1},
 		{&pacertest.TokenBucket{Rate: 20, Burst: 10}, 110, 5 * time.Second},
 		{&pacertest.GCRA{Rate: 20, Burst: 1}, 101, 5 * time.Second},
 		{&pacertest.LeakyBucket{Rate: 20, Depth: 10}, 110, 5 * time.Second},

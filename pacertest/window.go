@@ -65,7 +65,7 @@ func (f *FixedWindow) Take(now time.Time, n int) Verdict {
 	return v
 }
 
-// SlidingWindow admits tokens up to Limit minus an estimate of the tokens of the last
+// EstimatedWindow admits tokens up to Limit minus an estimate of the tokens of the last
 // Window:
 //
 //	estimate = current + previous · left/Window, rounded to a whole number
@@ -77,7 +77,7 @@ func (f *FixedWindow) Take(now time.Time, n int) Verdict {
 // This is what go-chi/httprate and Cloudflare do (see Cloudflare's blog, "Counting
 // things, a lot of different things"). Reset is the time until the running clock window
 // ends, as httprate announces it. At that instant nothing in particular happens.
-type SlidingWindow struct {
+type EstimatedWindow struct {
 	// Limit is the largest estimate. If zero or negative, nothing is admitted.
 	Limit int
 
@@ -99,60 +99,60 @@ type SlidingWindow struct {
 }
 
 // Fresh implements Algorithm.
-func (s *SlidingWindow) Fresh() Algorithm {
-	return &SlidingWindow{Limit: s.Limit, Window: s.Window, Phase: s.Phase, CountRefused: s.CountRefused}
+func (e *EstimatedWindow) Fresh() Algorithm {
+	return &EstimatedWindow{Limit: e.Limit, Window: e.Window, Phase: e.Phase, CountRefused: e.CountRefused}
 }
 
 // Take implements Algorithm.
-func (s *SlidingWindow) Take(now time.Time, n int) Verdict {
+func (e *EstimatedWindow) Take(now time.Time, n int) Verdict {
 	checkCost(n)
-	window := windowOrSecond(s.Window)
-	switch start := gridStart(now, window, s.Phase); start.Sub(s.start) {
+	window := windowOrSecond(e.Window)
+	switch start := gridStart(now, window, e.Phase); start.Sub(e.start) {
 	case 0:
 	case window:
-		s.start, s.previous, s.current = start, s.current, 0
+		e.start, e.previous, e.current = start, e.current, 0
 	default:
-		s.start, s.previous, s.current = start, 0, 0
+		e.start, e.previous, e.current = start, 0, 0
 	}
-	left := s.start.Add(window).Sub(now)
-	ok := s.wait(left, n) == 0
-	if ok || s.CountRefused {
-		s.current += min(n, max(0, s.Limit)) // a refused n may be as large as an int
+	left := e.start.Add(window).Sub(now)
+	ok := e.wait(left, n) == 0
+	if ok || e.CountRefused {
+		e.current += min(n, max(0, e.Limit)) // a refused n may be as large as an int
 	}
 	return Verdict{
 		OK:         ok,
-		Limit:      s.Limit,
-		Remaining:  max(0, s.Limit-s.estimate(left)),
+		Limit:      e.Limit,
+		Remaining:  max(0, e.Limit-e.estimate(left)),
 		Reset:      left,
-		RetryAfter: s.wait(left, n),
+		RetryAfter: e.wait(left, n),
 		Window:     window,
 	}
 }
 
 // estimate returns the estimate when the running window ends in left. It is computed
 // with integers of 128 bits, so that no instant is off by a rounding error.
-func (s *SlidingWindow) estimate(left time.Duration) int {
-	window := uint64(windowOrSecond(s.Window))
-	hi, lo := bits.Mul64(2*uint64(s.previous), uint64(left))
+func (e *EstimatedWindow) estimate(left time.Duration) int {
+	window := uint64(windowOrSecond(e.Window))
+	hi, lo := bits.Mul64(2*uint64(e.previous), uint64(left))
 	lo, carry := bits.Add64(lo, window, 0)
 	share, _ := bits.Div64(hi+carry, lo, 2*window)
-	return s.current + int(share)
+	return e.current + int(share)
 }
 
 // wait returns the time until n tokens are admitted, when the running window ends in
 // left. It looks at that window and at the windows after it. Both counters are zero at
 // the latest in the second of these.
-func (s *SlidingWindow) wait(left time.Duration, n int) time.Duration {
+func (e *EstimatedWindow) wait(left time.Duration, n int) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	if n > s.Limit {
+	if n > e.Limit {
 		return Never
 	}
-	window := windowOrSecond(s.Window)
-	previous, current := s.previous, s.current
+	window := windowOrSecond(e.Window)
+	previous, current := e.previous, e.current
 	for end := left; ; end += window {
-		if share := admitting(window, previous, s.Limit-n-current); share > 0 {
+		if share := admitting(window, previous, e.Limit-n-current); share > 0 {
 			return max(0, end-share)
 		}
 		previous, current = current, 0

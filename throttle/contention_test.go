@@ -64,8 +64,8 @@ var speakers = []struct {
 	{"fixed 100/10s, epoch floored", &pacertest.FixedWindow{Limit: 100, Window: 10 * time.Second}, epoch(floored, 0), bound{1.02, 1.5}, bound{1.09, 8}},
 	{"fixed 50/2s, epoch ceiled", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, epoch(ceiled, 2*time.Second), bound{1.02, 1}, bound{1.14, 10}},
 	{"fixed 50/2s, delta", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, delta, bound{1.02, 0.5}, bound{1.14, 10}},
-	{"sliding 50/2s, epoch floored", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second, Phase: 900 * time.Millisecond}, epoch(floored, 2*time.Second), bound{1.12, 2}, bound{1.46, 18}}, // its hint, the whole window, is obeyed
-	{"sliding 100/10s, epoch floored", &pacertest.SlidingWindow{Limit: 100, Window: 10 * time.Second, Phase: 900 * time.Millisecond}, epoch(floored, 10*time.Second), bound{1.20, 1.5}, bound{1.46, 10}},
+	{"estimate 50/2s, epoch floored", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second, Phase: 900 * time.Millisecond}, epoch(floored, 2*time.Second), bound{1.12, 2}, bound{1.46, 18}}, // its hint, the whole window, is obeyed
+	{"estimate 100/10s, epoch floored", &pacertest.EstimatedWindow{Limit: 100, Window: 10 * time.Second, Phase: 900 * time.Millisecond}, epoch(floored, 10*time.Second), bound{1.20, 1.5}, bound{1.46, 10}},
 	{"GCRA 20/s of 10, delta", &pacertest.GCRA{Rate: 20, Burst: 10}, delta, bound{1.02, 0.5}, bound{1.81, 27}},
 	{"bucket 20/s of 10, constant", &pacertest.TokenBucket{Rate: 20, Burst: 10}, constant(20), bound{1.02, 0.5}, bound{1.41, 24}},
 	{"bucket 20/s of 10, silent", &pacertest.TokenBucket{Rate: 20, Burst: 10}, silent, bound{1.05, 7}, bound{1.46, 22}},

@@ -30,8 +30,8 @@ var alike = []struct {
 	{"1/100ms log", &pacertest.SlidingLog{Limit: 1, Window: 100 * time.Millisecond}, 0},
 	{"50/2s sliding", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 0},
 	{"50/2s sliding 4", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second, Cell: time.Second / 2}, time.Second / 2},
-	{"50/2s estimate", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, 0},
-	{"9/m estimate", &pacertest.SlidingWindow{Limit: 9, Window: time.Minute}, 0},
+	{"50/2s estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, 0},
+	{"9/m estimate", &pacertest.EstimatedWindow{Limit: 9, Window: time.Minute}, 0},
 	{"20/s burst 10", &pacertest.LeakyBucket{Rate: 20, Depth: 10}, 0},
 	{"20/s burst 10", &pacertest.GCRA{Rate: 20, Burst: 10}, 0},
 }

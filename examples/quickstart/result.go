@@ -20,7 +20,7 @@ type result struct {
 func (r *result) took() time.Duration { return r.stats.Last.Sub(r.stats.First) }
 
 // least returns the time of a client that knows the server's algorithm and state, for as many
-// requests from the same instant on. (The instant matters for a sliding window, which counts in
+// requests from the same instant on. (The instant matters for an estimated window, which counts in
 // windows of the clock.)
 func (r *result) least() time.Duration {
 	return pacertest.LeastAt(r.kind.algorithm, r.stats.First, r.stats.Accepted)

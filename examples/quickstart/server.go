@@ -24,10 +24,10 @@ var kinds = []kind{
 		dialect:   pacertest.XRateLimit,
 	},
 	{
-		name:      "sliding window",
+		name:      "estimated window",
 		quota:     "50 in 2 s",
 		headers:   "X-RateLimit-*, Retry-After as httprate",
-		algorithm: &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second},
+		algorithm: &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second},
 		dialect: pacertest.Dialect{
 			Layout: pacertest.Trio, Prefix: "X-RateLimit-", Reset: pacertest.ResetEpoch, ResetFloor: true,
 			RetryAfter: pacertest.RetryAfterWindow,

@@ -7,7 +7,7 @@ import (
 
 // table compares the time of each client with the least possible time.
 func table(results []result) []string {
-	const columns = "%-15s %-14s %8s %15s %7s %9s"
+	const columns = "%-16s %-14s %8s %15s %7s %9s"
 	lines := []string{
 		fmt.Sprintf(columns, "", "", "", "", "", "refused"),
 		fmt.Sprintf(columns, "server", "client", "time", "least possible", "ratio", "per 100"),
@@ -21,7 +21,7 @@ func table(results []result) []string {
 		line := fmt.Sprintf(columns, name, r.client, seconds(took), seconds(least), ratio(took, least), fmt.Sprintf("%.1f", r.refusedPer100()))
 		lines = append(lines, line)
 		if r.stats.Accepted < r.wanted {
-			lines = append(lines, fmt.Sprintf("%-15s not finished: only %d of %d were admitted, in the time above", "", r.stats.Accepted, r.wanted))
+			lines = append(lines, fmt.Sprintf("%-16s not finished: only %d of %d were admitted, in the time above", "", r.stats.Accepted, r.wanted))
 		}
 	}
 	return lines

@@ -103,7 +103,7 @@ func TestLearnMatrix(t *testing.T) {
 		epoch     bound // for resets that are stated as an instant
 	}{
 		{"fixed window", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, promise, promise},
-		{"sliding window", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, rounded, promise},
+		{"estimated window", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, rounded, promise},
 		{"token bucket", &pacertest.TokenBucket{Rate: 25, Burst: 25}, promise, promise},
 	} {
 		for _, d := range []struct {

@@ -162,7 +162,7 @@ func TestTruthOfRefusals(t *testing.T) {
 	// Whole seconds since 1970, rounded down: nothing in one word tells that. Where it is
 	// past, or the request that looks at its end is refused, it is known.
 	floored := map[string]bool{"ulule-50/2s": true, "ulule-30/1s": true, "httprate-50/2s": true}
-	// The end of the grid of a sliding window: quota comes back before, at a time that hangs
+	// The end of a window of an estimate: quota comes back before, at a time that depends
 	// on the window before. Only that it is not later is said.
 	latest := map[string]bool{"httprate-50/2s": true}
 	// A window that begins with its first request. The least of what all answers said is

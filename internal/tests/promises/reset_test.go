@@ -16,7 +16,7 @@ import (
 // waste up to half of the quota, so pace at the rate that was seen.
 func TestPromiseRefillIsPaced(t *testing.T) {
 	for _, algorithm := range []pacertest.Algorithm{
-		&pacertest.GCRA{Rate: 1, Burst: 60}, &pacertest.TokenBucket{Rate: 1, Burst: 60}, &pacertest.SlidingWindow{Limit: 60, Window: time.Minute},
+		&pacertest.GCRA{Rate: 1, Burst: 60}, &pacertest.TokenBucket{Rate: 1, Burst: 60}, &pacertest.EstimatedWindow{Limit: 60, Window: time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			lab.UntilToday()

@@ -94,7 +94,7 @@ var countings = []counting{
 		return a
 	}},
 	{"estimate", false, func(r *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
-		return &pacertest.SlidingWindow{Limit: n, Window: w, Phase: time.Duration(r.Int64N(int64(w)))}
+		return &pacertest.EstimatedWindow{Limit: n, Window: w, Phase: time.Duration(r.Int64N(int64(w)))}
 	}},
 	{"log", false, func(_ *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
 		return &pacertest.SlidingLog{Limit: n, Window: w}
