@@ -6,7 +6,7 @@ import (
 )
 
 // An Algorithm decides which requests are admitted. It is arithmetic alone: the
-// instant is passed in, and nothing waits. FixedWindow, EstimatedWindow, SlidingLog,
+// instant is passed in, and nothing waits. FixedWindow, ClockWindow, EstimatedWindow, SlidingLog,
 // TokenBucket, GCRA and LeakyBucket of this package implement it; a test may bring
 // an Algorithm of its own.
 //

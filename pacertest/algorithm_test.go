@@ -54,7 +54,7 @@ func models() []model {
 			return used+n <= limit
 		}
 	}
-	grid := func(limit int, window, phase time.Duration) func([]taken, time.Time, int) bool {
+	clock := func(limit int, window, phase time.Duration) func([]taken, time.Time, int) bool {
 		return func(history []taken, now time.Time, n int) bool {
 			for _, h := range history {
 				if h.at.Add(-phase).Truncate(window).Equal(now.Add(-phase).Truncate(window)) {
@@ -126,14 +126,14 @@ func models() []model {
 	}
 	return []model{
 		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7}, admits: fixed(3, 7)},
-		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7, Grid: true}, admits: grid(3, 7, 0)},
-		{algorithm: &pacertest.FixedWindow{Limit: 3, Window: 7, Grid: true, Phase: 2}, admits: grid(3, 7, 2)},
+		{algorithm: &pacertest.ClockWindow{Limit: 3, Window: 7}, admits: clock(3, 7, 0)},
+		{algorithm: &pacertest.ClockWindow{Limit: 3, Window: 7, Phase: 2}, admits: clock(3, 7, 2)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 4, Window: 8}, admits: estimate(4, 8)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7}, admits: estimate(3, 7)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7, CountRefused: true}, admits: estimate(3, 7), countRefused: true},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 7}, admits: sliding(3, 7, 1)},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 2}, admits: sliding(3, 8, 2)},
-		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 8}, admits: grid(3, 8, 0)},
+		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 8}, admits: clock(3, 8, 0)},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 7, CountRefused: true}, admits: sliding(3, 7, 1), countRefused: true},
 		{algorithm: &pacertest.TokenBucket{Rate: 1e9 / 4, Burst: 3}, admits: bucket(3, 4)},
 		{algorithm: &pacertest.GCRA{Rate: 1e9 / 4, Burst: 3}, admits: bucket(3, 4)},
@@ -235,7 +235,7 @@ func TestFixedWindowTimetable(t *testing.T) {
 		{7, 3, pacertest.Verdict{Limit: 2, Reset: 7 * time.Second, RetryAfter: pacertest.Never, Window: w}},
 		{14, 1, pacertest.Verdict{OK: true, Limit: 2, Remaining: 1, Reset: w, Window: w}},
 	})
-	run(t, &pacertest.FixedWindow{Limit: 2, Window: w, Grid: true}, []step{
+	run(t, &pacertest.ClockWindow{Limit: 2, Window: w}, []step{
 		{9, 2, pacertest.Verdict{OK: true, Limit: 2, Reset: time.Second, RetryAfter: time.Second, Window: w}},
 		{10, 1, pacertest.Verdict{OK: true, Limit: 2, Remaining: 1, Reset: w, Window: w}},
 	})
@@ -349,8 +349,8 @@ func TestBucketRatePerMinute(t *testing.T) {
 func TestAlgorithmsOddSettings(t *testing.T) {
 	now := time.Unix(1795249200, 0)
 	for _, a := range []pacertest.Algorithm{
-		&pacertest.FixedWindow{}, &pacertest.EstimatedWindow{}, &pacertest.SlidingLog{},
-		&pacertest.FixedWindow{Limit: -1, Window: -1}, &pacertest.EstimatedWindow{Limit: -1, Window: -1, CountRefused: true},
+		&pacertest.FixedWindow{}, &pacertest.ClockWindow{}, &pacertest.EstimatedWindow{}, &pacertest.SlidingLog{},
+		&pacertest.FixedWindow{Limit: -1, Window: -1}, &pacertest.ClockWindow{Limit: -1, Window: -1}, &pacertest.EstimatedWindow{Limit: -1, Window: -1, CountRefused: true},
 		&pacertest.SlidingLog{Limit: -1, Window: -1, Cell: -1, CountRefused: true},
 	} {
 		for range 3 {
@@ -405,7 +405,7 @@ func FuzzAlgorithms(f *testing.F) {
 		w, n := time.Duration(window), max(0, n)
 		for _, a := range []pacertest.Algorithm{
 			&pacertest.FixedWindow{Limit: limit, Window: w},
-			&pacertest.FixedWindow{Limit: limit, Window: w, Grid: true},
+			&pacertest.ClockWindow{Limit: limit, Window: w},
 			&pacertest.EstimatedWindow{Limit: limit, Window: w},
 			&pacertest.SlidingLog{Limit: limit, Window: w},
 			&pacertest.TokenBucket{Rate: rate, Burst: limit},

@@ -15,7 +15,7 @@ func TestLeast(t *testing.T) {
 	}{
 		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 50, 0},
 		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 51, 2 * time.Second},
-		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}, 151, 6 * time.Second},
+		{&pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}, 151, 6 * time.Second},
 		{&pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 151, 6 * time.Second},
 		// 50·left/2s + k is rounded to 50 or less as soon as left < 2s·(50 − k + 1/2)/50. So
 		// the k-th request of the second window goes at (k − 1/2)·40ms.
@@ -39,11 +39,11 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-func TestLeastAtOnGrid(t *testing.T) {
-	a := &pacertest.FixedWindow{Limit: 50, Window: time.Minute, Grid: true}
+func TestLeastAtOnClock(t *testing.T) {
+	a := &pacertest.ClockWindow{Limit: 50, Window: time.Minute}
 	start := time.Date(2026, 11, 21, 8, 17, 59, 0, time.UTC)
 	if got, want := pacertest.LeastAt(a, start, 100), time.Second; got != want {
-		t.Errorf("LeastAt a second before the grid = %v, want %v", got, want)
+		t.Errorf("LeastAt a second before the minute = %v, want %v", got, want)
 	}
 }
 

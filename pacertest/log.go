@@ -20,7 +20,7 @@ type SlidingLog struct {
 	// Cell is the resolution of the log. The clock is divided into cells of this
 	// length, and a request counts from the start of its cell, so that all requests of
 	// a cell leave the window at once. Cell should divide Window. If zero or negative,
-	// instants are exact. If it is Window, this is a FixedWindow with Grid.
+	// instants are exact. If it is Window, this is a ClockWindow.
 	Cell time.Duration
 
 	// CountRefused makes refused requests count like admitted ones, so that a client

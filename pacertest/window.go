@@ -6,13 +6,13 @@ import (
 )
 
 // FixedWindow admits Limit tokens in each window, and then nothing until the window
-// ends. So up to twice the Limit can be admitted around the end of a window. Reset is
-// the time until the end of the window; a refused request is admitted then.
+// ends. A window starts with the first request after the end of the last window. So up
+// to twice the Limit can be admitted around the end of a window. Reset is the time until
+// the end of the window; a refused request is admitted then.
 //
-// Servers whose windows start with a request are express-rate-limit,
-// @fastify/rate-limit, ulule/limiter and GitHub. Servers with windows of the clock are
-// many counters in Redis or memcached whose key contains the minute. For requests of
-// cost 1 it makes no difference whether such a server counts refused requests, too.
+// This is what express-rate-limit, @fastify/rate-limit, ulule/limiter and GitHub do. For
+// requests of cost 1 it makes no difference whether such a server counts refused
+// requests, too.
 type FixedWindow struct {
 	// Limit is how many tokens a window admits. If zero or negative, nothing is
 	// admitted.
@@ -21,43 +21,84 @@ type FixedWindow struct {
 	// Window is the length of a window. If zero or negative, it is a second.
 	Window time.Duration
 
-	// Grid makes windows start at multiples of Window on the clock, as
-	// time.Time.Truncate counts them. Otherwise a window starts with the first request
-	// after the end of the last window.
-	Grid bool
-
-	// Phase moves the grid later. Servers do so to spread the ends of the windows of
-	// their users (django-ratelimit).
-	Phase time.Duration
-
-	start time.Time // when the running window started, if used is not 0
-	used  int       // tokens admitted in that window
+	running counter
 }
 
 // Fresh implements Algorithm.
 func (f *FixedWindow) Fresh() Algorithm {
-	return &FixedWindow{Limit: f.Limit, Window: f.Window, Grid: f.Grid, Phase: f.Phase}
+	return &FixedWindow{Limit: f.Limit, Window: f.Window}
 }
 
 // Take implements Algorithm.
 func (f *FixedWindow) Take(now time.Time, n int) Verdict {
 	checkCost(n)
 	window := windowOrSecond(f.Window)
-	if f.used == 0 || now.Sub(f.start) >= window {
-		f.start, f.used = now, 0
-		if f.Grid {
-			f.start = gridStart(now, window, f.Phase)
-		}
+	if f.running.over(now, window) {
+		f.running = counter{start: now}
 	}
-	reset := f.start.Add(window).Sub(now)
-	ok := n == 0 || n <= f.Limit-f.used
+	return f.running.take(now, n, f.Limit, window)
+}
+
+// ClockWindow admits Limit tokens in each window of the clock, and then nothing until
+// the window ends. So up to twice the Limit can be admitted around the end of a window.
+// Reset is the time until the end of the window; a refused request is admitted then.
+//
+// This is what many counters in Redis or memcached do, whose key contains the minute. For
+// requests of cost 1 it makes no difference whether such a server counts refused
+// requests, too.
+type ClockWindow struct {
+	// Limit is how many tokens a window admits. If zero or negative, nothing is
+	// admitted.
+	Limit int
+
+	// Window is the length of a window. If zero or negative, it is a second. Windows
+	// start at multiples of it on the clock, as time.Time.Truncate counts them.
+	Window time.Duration
+
+	// Phase moves the windows later; a negative Phase moves them earlier. Servers do so
+	// to spread the ends of the windows of their users (django-ratelimit).
+	Phase time.Duration
+
+	running counter
+}
+
+// Fresh implements Algorithm.
+func (c *ClockWindow) Fresh() Algorithm {
+	return &ClockWindow{Limit: c.Limit, Window: c.Window, Phase: c.Phase}
+}
+
+// Take implements Algorithm.
+func (c *ClockWindow) Take(now time.Time, n int) Verdict {
+	checkCost(n)
+	window := windowOrSecond(c.Window)
+	if c.running.over(now, window) {
+		c.running = counter{start: clockStart(now, window, c.Phase)}
+	}
+	return c.running.take(now, n, c.Limit, window)
+}
+
+// counter counts the tokens of one window.
+type counter struct {
+	start time.Time // when the window started, if used is not 0
+	used  int       // tokens admitted in that window
+}
+
+// over reports whether the window has ended, or has admitted nothing yet.
+func (c *counter) over(now time.Time, window time.Duration) bool {
+	return c.used == 0 || now.Sub(c.start) >= window
+}
+
+// take takes n tokens of the window at now if so many are left of limit.
+func (c *counter) take(now time.Time, n, limit int, window time.Duration) Verdict {
+	reset := c.start.Add(window).Sub(now)
+	ok := n == 0 || n <= limit-c.used
 	if ok {
-		f.used += n
+		c.used += n
 	}
-	v := Verdict{OK: ok, Limit: f.Limit, Remaining: max(0, f.Limit-f.used), Reset: reset, Window: window}
+	v := Verdict{OK: ok, Limit: limit, Remaining: max(0, limit-c.used), Reset: reset, Window: window}
 	switch {
 	case n == 0 || n <= v.Remaining:
-	case n > f.Limit:
+	case n > limit:
 		v.RetryAfter = Never
 	default:
 		v.RetryAfter = reset
@@ -84,8 +125,8 @@ type EstimatedWindow struct {
 	// Window is the length of a window. If zero or negative, it is a second.
 	Window time.Duration
 
-	// Phase moves the windows later; without it they start at multiples of Window on
-	// the clock. With counters in memory, the windows of httprate start with the
+	// Phase moves the windows later; a negative Phase moves them earlier. If zero, they
+	// start at multiples of Window on the clock, as those of a ClockWindow. With counters in memory, the windows of httprate start with the
 	// process; with counters in Redis, they start at multiples.
 	Phase time.Duration
 
@@ -107,7 +148,7 @@ func (e *EstimatedWindow) Fresh() Algorithm {
 func (e *EstimatedWindow) Take(now time.Time, n int) Verdict {
 	checkCost(n)
 	window := windowOrSecond(e.Window)
-	switch start := gridStart(now, window, e.Phase); start.Sub(e.start) {
+	switch start := clockStart(now, window, e.Phase); start.Sub(e.start) {
 	case 0:
 	case window:
 		e.start, e.previous, e.current = start, e.current, 0
@@ -175,7 +216,7 @@ func admitting(window time.Duration, previous, room int) time.Duration {
 	return time.Duration(share)
 }
 
-// gridStart returns the start of the clock window that contains now.
-func gridStart(now time.Time, window, phase time.Duration) time.Time {
+// clockStart returns the start of the clock window that contains now.
+func clockStart(now time.Time, window, phase time.Duration) time.Time {
 	return now.Add(-phase).Truncate(window).Add(phase)
 }

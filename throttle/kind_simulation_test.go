@@ -24,8 +24,8 @@ var alike = []struct {
 }{
 	{"50/2s window", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 0},
 	{"7/s window", &pacertest.FixedWindow{Limit: 7}, 0},
-	{"50/2s window grid", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}, 0},
-	{"20/m window grid", &pacertest.FixedWindow{Limit: 20, Window: time.Minute, Grid: true}, 0},
+	{"50/2s window grid", &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}, 0},
+	{"20/m window grid", &pacertest.ClockWindow{Limit: 20, Window: time.Minute}, 0},
 	{"50/2s log", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 0},
 	{"1/100ms log", &pacertest.SlidingLog{Limit: 1, Window: 100 * time.Millisecond}, 0},
 	{"50/2s sliding", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 0},
@@ -44,12 +44,12 @@ var looser = []struct {
 	within time.Duration
 }{
 	{quota: "50/2s log", server: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}},
-	{quota: "50/2s log", server: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}},
+	{quota: "50/2s log", server: &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}},
 	{quota: "50/2s log", server: &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second, Cell: time.Second / 2}},
 	{quota: "50/2s log", server: &pacertest.TokenBucket{Rate: 25, Burst: 50}},
 	{quota: "50/2s sliding 3", server: &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}},
-	{quota: "50/2s sliding 3", server: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}},
-	{quota: "25/s", server: &pacertest.FixedWindow{Limit: 51, Window: 2 * time.Second, Grid: true}},
+	{quota: "50/2s sliding 3", server: &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}},
+	{quota: "25/s", server: &pacertest.ClockWindow{Limit: 51, Window: 2 * time.Second}},
 }
 
 // TestKindsOfServers has clients that are told the quota work against a server of

@@ -157,8 +157,8 @@ func TestSimulatedServers(t *testing.T) {
 		window    time.Duration
 	}{
 		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 2 * time.Second},
-		{"fixed 50/2s on a grid", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second, Grid: true}, 2 * time.Second},
-		{"fixed 50/10s on a grid", &pacertest.FixedWindow{Limit: 50, Window: 10 * time.Second, Grid: true}, 10 * time.Second},
+		{"clock 50/2s", &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}, 2 * time.Second},
+		{"clock 50/10s", &pacertest.ClockWindow{Limit: 50, Window: 10 * time.Second}, 10 * time.Second},
 		{"fixed 10/s", &pacertest.FixedWindow{Limit: 10, Window: time.Second}, time.Second},
 		{"sliding log 50/2s", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, time.Second},
 		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, 2 * time.Second},

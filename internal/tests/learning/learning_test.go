@@ -143,7 +143,7 @@ func TestLearnLongWindows(t *testing.T) {
 	for _, b := range []batch{
 		{algorithm: &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, dialect: pacertest.XRateLimit},
 		{algorithm: &pacertest.FixedWindow{Limit: 60, Window: time.Minute}, dialect: pacertest.RateLimitDraft8},
-		{algorithm: &pacertest.FixedWindow{Limit: 60, Window: time.Minute, Grid: true}, dialect: pacertest.XRateLimit},
+		{algorithm: &pacertest.ClockWindow{Limit: 60, Window: time.Minute}, dialect: pacertest.XRateLimit},
 		{algorithm: &pacertest.TokenBucket{Rate: 1, Burst: 60}, dialect: pacertest.XRateLimitDelta},
 	} {
 		for _, phase := range []time.Duration{0, 370 * time.Millisecond, 900 * time.Millisecond} {

@@ -86,8 +86,8 @@ var countings = []counting{
 	{"fixed", true, func(_ *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
 		return &pacertest.FixedWindow{Limit: n, Window: w}
 	}},
-	{"grid", true, func(r *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
-		a := &pacertest.FixedWindow{Limit: n, Window: w, Grid: true}
+	{"clock", true, func(r *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
+		a := &pacertest.ClockWindow{Limit: n, Window: w}
 		if r.IntN(2) == 0 {
 			a.Phase = time.Duration(r.Int64N(int64(w)))
 		}

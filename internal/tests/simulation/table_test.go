@@ -45,7 +45,7 @@ func (s simulation) allowance(least time.Duration) time.Duration {
 		resets = int(math.Ceil(float64(least) / float64(s.window)))
 	}
 	steps := 1
-	if s.voice == coarse && s.counts == "grid" {
+	if s.voice == coarse && s.counts == "clock" {
 		steps = resets
 	}
 	return time.Duration(starts+resets)*trip + time.Duration(steps)*time.Second
