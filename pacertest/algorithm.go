@@ -6,9 +6,9 @@ import (
 )
 
 // An Algorithm decides which requests are admitted. It is arithmetic alone: the
-// instant is passed in, and nothing waits. FixedWindow, ClockWindow, EstimatedWindow, SlidingLog,
-// TokenBucket, GCRA and LeakyBucket of this package implement it; a test may bring
-// an Algorithm of its own.
+// instant is passed in, and nothing waits. FixedWindow, ClockWindow, SlidingWindow,
+// SlidingLog, EstimatedWindow, TokenBucket, GCRA and LeakyBucket of this package
+// implement it; a test may bring an Algorithm of its own.
 //
 // An Algorithm is not safe for concurrent use. A Server has a lock, and works with
 // copies made by Fresh, so that one value can describe several servers.

@@ -132,8 +132,8 @@ func models() []model {
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7}, admits: estimate(3, 7)},
 		{algorithm: &pacertest.EstimatedWindow{Limit: 3, Window: 7, CountRefused: true}, admits: estimate(3, 7), countRefused: true},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 7}, admits: sliding(3, 7, 1)},
-		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 2}, admits: sliding(3, 8, 2)},
-		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 8, Cell: 8}, admits: clock(3, 8, 0)},
+		{algorithm: &pacertest.SlidingWindow{Limit: 3, Window: 8, Cells: 4}, admits: sliding(3, 8, 2)},
+		{algorithm: &pacertest.SlidingWindow{Limit: 3, Window: 8, Cells: 1}, admits: clock(3, 8, 0)},
 		{algorithm: &pacertest.SlidingLog{Limit: 3, Window: 7, CountRefused: true}, admits: sliding(3, 7, 1), countRefused: true},
 		{algorithm: &pacertest.TokenBucket{Rate: 1e9 / 4, Burst: 3}, admits: bucket(3, 4)},
 		{algorithm: &pacertest.GCRA{Rate: 1e9 / 4, Burst: 3}, admits: bucket(3, 4)},
@@ -253,6 +253,40 @@ func TestEstimatedWindowTimetable(t *testing.T) {
 	})
 }
 
+func TestSlidingWindowTimetable(t *testing.T) {
+	const w = 10 * time.Second
+	run(t, &pacertest.SlidingWindow{Limit: 2, Window: w, Cells: 5}, []step{
+		{0, 0, pacertest.Verdict{OK: true, Limit: 2, Remaining: 2, Window: w}},
+		{1, 1, pacertest.Verdict{OK: true, Limit: 2, Remaining: 1, Reset: 9 * time.Second, Window: w}}, // counts from 0s on
+		{3, 1, pacertest.Verdict{OK: true, Limit: 2, Reset: 7 * time.Second, RetryAfter: 7 * time.Second, Window: w}},
+		{9, 2, pacertest.Verdict{Limit: 2, Reset: time.Second, RetryAfter: 3 * time.Second, Window: w}},
+		{10, 2, pacertest.Verdict{Limit: 2, Remaining: 1, Reset: 2 * time.Second, RetryAfter: 2 * time.Second, Window: w}},
+		{12, 2, pacertest.Verdict{OK: true, Limit: 2, Reset: w, RetryAfter: w, Window: w}},
+	})
+}
+
+// Without a number of cells there are 10, and no cell is shorter than a nanosecond.
+func TestSlidingWindowCells(t *testing.T) {
+	for _, tt := range []struct {
+		window time.Duration
+		cells  int
+		cell   time.Duration
+	}{
+		{10 * time.Second, 0, time.Second},
+		{10 * time.Second, -1, time.Second},
+		{10 * time.Second, 1, 10 * time.Second},
+		{10 * time.Second, 4, 2500 * time.Millisecond},
+		{7, 10, 1},
+	} {
+		// A token of the last nanosecond of a cell counts from the cell's start.
+		a := &pacertest.SlidingWindow{Limit: 1, Window: tt.window, Cells: tt.cells}
+		end := time.Unix(1795249200, 0).Add(tt.cell - 1)
+		if got, want := a.Take(end, 1).RetryAfter, tt.window-(tt.cell-1); got != want {
+			t.Errorf("%d cells of %v: back after %v, want %v", tt.cells, tt.window, got, want)
+		}
+	}
+}
+
 func TestSlidingLogTimetable(t *testing.T) {
 	const w = 10 * time.Second
 	run(t, &pacertest.SlidingLog{Limit: 2, Window: w}, []step{
@@ -349,9 +383,9 @@ func TestBucketRatePerMinute(t *testing.T) {
 func TestAlgorithmsOddSettings(t *testing.T) {
 	now := time.Unix(1795249200, 0)
 	for _, a := range []pacertest.Algorithm{
-		&pacertest.FixedWindow{}, &pacertest.ClockWindow{}, &pacertest.EstimatedWindow{}, &pacertest.SlidingLog{},
+		&pacertest.FixedWindow{}, &pacertest.ClockWindow{}, &pacertest.EstimatedWindow{}, &pacertest.SlidingWindow{}, &pacertest.SlidingLog{},
 		&pacertest.FixedWindow{Limit: -1, Window: -1}, &pacertest.ClockWindow{Limit: -1, Window: -1}, &pacertest.EstimatedWindow{Limit: -1, Window: -1, CountRefused: true},
-		&pacertest.SlidingLog{Limit: -1, Window: -1, Cell: -1, CountRefused: true},
+		&pacertest.SlidingLog{Limit: -1, Window: -1, CountRefused: true}, &pacertest.SlidingWindow{Limit: -1, Window: -1, Cells: -1, CountRefused: true},
 	} {
 		for range 3 {
 			v := a.Take(now, 1)
@@ -408,6 +442,7 @@ func FuzzAlgorithms(f *testing.F) {
 			&pacertest.ClockWindow{Limit: limit, Window: w},
 			&pacertest.EstimatedWindow{Limit: limit, Window: w},
 			&pacertest.SlidingLog{Limit: limit, Window: w},
+			&pacertest.SlidingWindow{Limit: limit, Window: w},
 			&pacertest.TokenBucket{Rate: rate, Burst: limit},
 			&pacertest.GCRA{Rate: rate, Burst: limit},
 		} {

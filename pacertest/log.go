@@ -2,13 +2,12 @@ package pacertest
 
 import "time"
 
-// SlidingLog admits Limit tokens in any window of the length Window. It remembers
-// each request that it admitted, with its instant. Reset is the time until the oldest
-// of these requests leaves the window, as DigitalOcean announces it, or zero if there
-// is none.
+// SlidingLog admits Limit tokens in any window of the length Window, exactly. It
+// remembers each request that it admitted, with its instant. Reset is the time until the
+// oldest of these requests leaves the window, as DigitalOcean announces it, or zero if
+// there is none.
 //
-// This is what a sorted set in Redis does, and with a Cell what ASP.NET Core's
-// SlidingWindowRateLimiter does.
+// This is what a sorted set in Redis does.
 type SlidingLog struct {
 	// Limit is how many tokens any window admits. If zero or negative, nothing is
 	// admitted.
@@ -17,99 +16,146 @@ type SlidingLog struct {
 	// Window is the length of the window. If zero or negative, it is a second.
 	Window time.Duration
 
-	// Cell is the resolution of the log. The clock is divided into cells of this
-	// length, and a request counts from the start of its cell, so that all requests of
-	// a cell leave the window at once. Cell should divide Window. If zero or negative,
-	// instants are exact. If it is Window, this is a ClockWindow.
-	Cell time.Duration
-
 	// CountRefused makes refused requests count like admitted ones, so that a client
 	// that keeps asking is kept out. A Redis script that adds to the set before it
 	// looks at its size does this.
 	CountRefused bool
 
+	log log
+}
+
+// Fresh implements Algorithm.
+func (s *SlidingLog) Fresh() Algorithm {
+	return &SlidingLog{Limit: s.Limit, Window: s.Window, CountRefused: s.CountRefused}
+}
+
+// Take implements Algorithm.
+func (s *SlidingLog) Take(now time.Time, n int) Verdict {
+	return s.log.take(now, n, now, span{s.Limit, windowOrSecond(s.Window), s.CountRefused})
+}
+
+// SlidingWindow admits Limit tokens in a window that moves on cell by cell. The clock is
+// divided into cells, Window/Cells long, and each token counts for Window from the start
+// of its cell. So all tokens of a cell come back together. Reset is the time until the
+// oldest tokens come back, or zero if there are none.
+//
+// A token of the end of a cell counts for one cell less than Window. So any span of that
+// length sees at most Limit, and a span of Window up to twice as many. With one cell, a
+// SlidingWindow admits the same as a ClockWindow.
+//
+// This is what ASP.NET Core's SlidingWindowRateLimiter does.
+type SlidingWindow struct {
+	// Limit is how many tokens the window admits. If zero or negative, nothing is
+	// admitted.
+	Limit int
+
+	// Window is the length of the window. If zero or negative, it is a second.
+	Window time.Duration
+
+	// Cells is the number of equal parts into which Window is divided. If zero or
+	// negative, it is 10. A part is a whole number of nanoseconds, rounded down.
+	Cells int
+
+	// CountRefused makes refused requests count like admitted ones, so that a client
+	// that keeps asking is kept out.
+	CountRefused bool
+
+	log log
+}
+
+// Fresh implements Algorithm.
+func (s *SlidingWindow) Fresh() Algorithm {
+	return &SlidingWindow{Limit: s.Limit, Window: s.Window, Cells: s.Cells, CountRefused: s.CountRefused}
+}
+
+// Take implements Algorithm.
+func (s *SlidingWindow) Take(now time.Time, n int) Verdict {
+	window, cells := windowOrSecond(s.Window), s.Cells
+	if cells <= 0 {
+		cells = 10
+	}
+	cell := max(1, window/time.Duration(cells))
+	return s.log.take(now, n, clockStart(now, cell, 0), span{s.Limit, window, s.CountRefused})
+}
+
+// span is what a log admits: limit tokens in window.
+type span struct {
+	limit        int
+	window       time.Duration
+	countRefused bool
+}
+
+// log remembers the tokens of the last window.
+type log struct {
 	entries []entry // oldest first
 	used    int     // sum of the tokens of all entries
 }
 
-// entry is n tokens that were taken at an instant.
+// entry is n tokens that count from an instant.
 type entry struct {
 	at time.Time
 	n  int
 }
 
-// Fresh implements Algorithm.
-func (s *SlidingLog) Fresh() Algorithm {
-	return &SlidingLog{Limit: s.Limit, Window: s.Window, Cell: s.Cell, CountRefused: s.CountRefused}
-}
-
-// Take implements Algorithm.
-func (s *SlidingLog) Take(now time.Time, n int) Verdict {
+// take takes n tokens at now, which count from the instant at, if s admits them.
+func (l *log) take(now time.Time, n int, at time.Time, s span) Verdict {
 	checkCost(n)
-	for len(s.entries) > 0 && s.leaves(s.entries[0], now) <= 0 {
-		s.forget()
+	for len(l.entries) > 0 && s.leaves(l.entries[0], now) <= 0 {
+		l.forget()
 	}
-	ok := s.wait(now, n) == 0
-	if ok || s.CountRefused {
-		s.remember(now, n)
+	ok := l.wait(now, n, s) == 0
+	if ok || s.countRefused {
+		l.remember(at, n, s.limit)
 	}
 	v := Verdict{
 		OK:         ok,
-		Limit:      s.Limit,
-		Remaining:  max(0, s.Limit-s.used),
-		RetryAfter: s.wait(now, n),
-		Window:     windowOrSecond(s.Window),
+		Limit:      s.limit,
+		Remaining:  max(0, s.limit-l.used),
+		RetryAfter: l.wait(now, n, s),
+		Window:     s.window,
 	}
-	if len(s.entries) > 0 {
-		v.Reset = s.leaves(s.entries[0], now)
+	if len(l.entries) > 0 {
+		v.Reset = s.leaves(l.entries[0], now)
 	}
 	return v
 }
 
-// remember adds n tokens at now. An entry does not matter if the entries after it use
-// up the Limit. Such entries, which refused requests can make, are forgotten.
-func (s *SlidingLog) remember(now time.Time, n int) {
-	n = min(n, max(0, s.Limit))
+// remember adds n tokens that count from at. An entry does not matter if the entries
+// after it use up the limit. Such entries, which refused requests can make, are
+// forgotten.
+func (l *log) remember(at time.Time, n, limit int) {
+	n = min(n, max(0, limit))
 	if n == 0 {
 		return
 	}
-	at := now
-	if s.Cell > 0 {
-		at = now.Truncate(s.Cell)
-	}
-	s.used += n
-	if last := len(s.entries) - 1; last >= 0 && s.entries[last].at.Equal(at) {
-		s.entries[last].n += n
+	l.used += n
+	if last := len(l.entries) - 1; last >= 0 && l.entries[last].at.Equal(at) {
+		l.entries[last].n += n
 	} else {
-		s.entries = append(s.entries, entry{at, n})
+		l.entries = append(l.entries, entry{at, n})
 	}
-	for s.used-s.entries[0].n >= s.Limit {
-		s.forget()
+	for l.used-l.entries[0].n >= limit {
+		l.forget()
 	}
 }
 
 // forget removes the oldest entry.
-func (s *SlidingLog) forget() {
-	s.used -= s.entries[0].n
-	s.entries = s.entries[1:]
-}
-
-// leaves returns the time until e leaves the window.
-func (s *SlidingLog) leaves(e entry, now time.Time) time.Duration {
-	return e.at.Add(windowOrSecond(s.Window)).Sub(now)
+func (l *log) forget() {
+	l.used -= l.entries[0].n
+	l.entries = l.entries[1:]
 }
 
 // wait returns the time until n tokens are admitted.
-func (s *SlidingLog) wait(now time.Time, n int) time.Duration {
+func (l *log) wait(now time.Time, n int, s span) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	if n > s.Limit {
+	if n > s.limit {
 		return Never
 	}
-	excess := s.used + n - s.Limit
+	excess := l.used + n - s.limit
 	var wait time.Duration
-	for _, e := range s.entries {
+	for _, e := range l.entries {
 		if excess <= 0 {
 			break
 		}
@@ -117,4 +163,9 @@ func (s *SlidingLog) wait(now time.Time, n int) time.Duration {
 		wait = s.leaves(e, now)
 	}
 	return wait
+}
+
+// leaves returns the time until e leaves the window.
+func (s span) leaves(e entry, now time.Time) time.Duration {
+	return e.at.Add(s.window).Sub(now)
 }

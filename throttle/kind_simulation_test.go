@@ -29,7 +29,8 @@ var alike = []struct {
 	{"50/2s log", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 0},
 	{"1/100ms log", &pacertest.SlidingLog{Limit: 1, Window: 100 * time.Millisecond}, 0},
 	{"50/2s sliding", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}, 0},
-	{"50/2s sliding 4", &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second, Cell: time.Second / 2}, time.Second / 2},
+	{"50/2s sliding", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second}, time.Second / 5},
+	{"50/2s sliding 4", &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second, Cells: 4}, time.Second / 2},
 	{"50/2s estimate", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, 0},
 	{"9/m estimate", &pacertest.EstimatedWindow{Limit: 9, Window: time.Minute}, 0},
 	{"20/s burst 10", &pacertest.LeakyBucket{Rate: 20, Depth: 10}, 0},
@@ -45,7 +46,7 @@ var looser = []struct {
 }{
 	{quota: "50/2s log", server: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}},
 	{quota: "50/2s log", server: &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}},
-	{quota: "50/2s log", server: &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second, Cell: time.Second / 2}},
+	{quota: "50/2s log", server: &pacertest.SlidingWindow{Limit: 50, Window: 2 * time.Second, Cells: 4}},
 	{quota: "50/2s log", server: &pacertest.TokenBucket{Rate: 25, Burst: 50}},
 	{quota: "50/2s sliding 3", server: &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}},
 	{quota: "50/2s sliding 3", server: &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}},

@@ -100,7 +100,7 @@ var countings = []counting{
 		return &pacertest.SlidingLog{Limit: n, Window: w}
 	}},
 	{"cells", false, func(_ *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
-		return &pacertest.SlidingLog{Limit: n, Window: w, Cell: w / 10}
+		return &pacertest.SlidingWindow{Limit: n, Window: w}
 	}},
 	{"bucket", false, func(r *rand.Rand, n int, w time.Duration) pacertest.Algorithm {
 		return &pacertest.TokenBucket{Rate: float64(n) / w.Seconds(), Burst: burst(r, n)}
