@@ -57,7 +57,7 @@ func models() []model {
 	clock := func(limit int, window, phase time.Duration) func([]taken, time.Time, int) bool {
 		return func(history []taken, now time.Time, n int) bool {
 			for _, h := range history {
-				if h.at.Add(-phase).Truncate(window).Equal(now.Add(-phase).Truncate(window)) {
+				if h.at.Add(-phase).UnixNano()/int64(window) == now.Add(-phase).UnixNano()/int64(window) {
 					n += h.n
 				}
 			}
@@ -76,18 +76,18 @@ func models() []model {
 	}
 	estimate := func(limit int, window time.Duration) func([]taken, time.Time, int) bool {
 		return func(history []taken, now time.Time, n int) bool {
-			cell := now.Truncate(window)
+			cell := now.UnixNano() / int64(window)
 			var previous, current float64
 			for _, h := range history {
-				switch h.at.Truncate(window) {
+				switch h.at.UnixNano() / int64(window) {
 				case cell:
 					current += float64(h.n)
-				case cell.Add(-window):
+				case cell - 1:
 					previous += float64(h.n)
 				}
 			}
 			// As go-chi/httprate writes it.
-			rate := previous*(float64(window)-float64(now.Sub(cell)))/float64(window) + current
+			rate := previous*(float64(window)-float64(now.UnixNano()%int64(window)))/float64(window) + current
 			return int(math.Round(rate))+n <= limit
 		}
 	}
@@ -239,6 +239,33 @@ func TestFixedWindowTimetable(t *testing.T) {
 		{9, 2, pacertest.Verdict{OK: true, Limit: 2, Reset: time.Second, RetryAfter: time.Second, Window: w}},
 		{10, 1, pacertest.Verdict{OK: true, Limit: 2, Remaining: 1, Reset: w, Window: w}},
 	})
+}
+
+// Windows start at multiples since 1970, as those of quota.ClockWindow: those of a week
+// on Thursdays, whatever the zone of the server is.
+func TestClockWindowSince1970(t *testing.T) {
+	for _, tt := range []struct {
+		now    time.Time
+		window time.Duration
+		want   time.Duration
+	}{
+		{time.Date(2026, 11, 21, 8, 17, 30, 0, time.UTC), time.Minute, 30 * time.Second},
+		{time.Date(2026, 11, 21, 8, 17, 30, 0, time.FixedZone("IST", 19800)), time.Hour, 12*time.Minute + 30*time.Second},
+		{time.Date(2026, 11, 25, 23, 0, 0, 0, time.UTC), 7 * 24 * time.Hour, time.Hour}, // a Wednesday
+		{time.Unix(7000, 0), 7 * time.Second, 7 * time.Second},
+		{time.Unix(-1, 0), 7 * time.Second, time.Second},
+		{time.Time{}, 24 * time.Hour, 24 * time.Hour},
+	} {
+		for _, a := range []pacertest.Algorithm{
+			&pacertest.ClockWindow{Limit: 1, Window: tt.window},
+			&pacertest.EstimatedWindow{Limit: 1, Window: tt.window},
+			&pacertest.SlidingWindow{Limit: 1, Window: tt.window, Cells: 1},
+		} {
+			if got := a.Take(tt.now, 1).Reset; got != tt.want {
+				t.Errorf("%T of %v at %v: ends in %v, want %v", a, tt.window, tt.now, got, tt.want)
+			}
+		}
+	}
 }
 
 func TestEstimatedWindowTimetable(t *testing.T) {

@@ -52,7 +52,8 @@ type ClockWindow struct {
 	Limit int
 
 	// Window is the length of a window. If zero or negative, it is a second. Windows
-	// start at multiples of it on the clock, as time.Time.Truncate counts them.
+	// start at multiples of it since 1970 in UTC: those of a minute, an hour or a day
+	// start as on the clock, and those of a week on Thursdays.
 	Window time.Duration
 
 	// Phase moves the windows later; a negative Phase moves them earlier. Servers do so
@@ -216,7 +217,10 @@ func admitting(window time.Duration, previous, room int) time.Duration {
 	return time.Duration(share)
 }
 
-// clockStart returns the start of the clock window that contains now.
+// clockStart returns the start of the clock window that contains now. Windows are counted
+// from 1970 on, and not from the year 1 as by Truncate.
 func clockStart(now time.Time, window, phase time.Duration) time.Time {
-	return now.Add(-phase).Truncate(window).Add(phase)
+	first := time.Unix(0, 0)
+	shift := first.Sub(first.Truncate(window))
+	return now.Add(-shift).Add(-phase).Truncate(window).Add(phase).Add(shift)
 }
