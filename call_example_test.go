@@ -17,7 +17,7 @@ import (
 // A language model grants requests and tokens. What a call will take is guessed; what it
 // took stands in the answer, and the difference is there for the next call.
 func ExampleCall() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
 	transport := &pacer.Transport{
 		Base: server.Transport(),
@@ -62,7 +62,7 @@ func ExampleCall() {
 // The wait for a turn counts against http.Client.Timeout. Acquire waits before, for as
 // long as its own context lasts.
 func ExampleTransport_Acquire() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
 	transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 20}}}}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
@@ -96,7 +96,7 @@ func ExampleTransport_Acquire() {
 
 // A configuration is reloaded: who waits is timed anew.
 func ExampleTransport_SetQuotas() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
 	transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 1, Per: time.Hour}}}, MaxWait: 2 * time.Hour}
 	client := &http.Client{Transport: transport}

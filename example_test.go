@@ -39,7 +39,7 @@ func Example() {
 
 // Quotas of a host and of one of its routes: a search draws on both.
 func ExampleTransport_quotas() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
 
 	client := &http.Client{Transport: &pacer.Transport{
@@ -91,7 +91,7 @@ func (stale) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // What cannot be had now is answered from elsewhere.
 func ExampleTransport_degrade() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "the price as it is")
 	})
@@ -120,7 +120,7 @@ func ExampleTransport_degrade() {
 
 // Hooks tell what happens, here when a server refuses once.
 func ExampleTrace() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	server.Faults = func(n int, _ *http.Request) pacertest.Fault {
 		if n > 0 {
 			return pacertest.Fault{}
@@ -160,7 +160,7 @@ func ExampleTrace() {
 // An error that wraps a *throttle.Error says that pacer did not send the request,
 // why, and when it could have gone. The server knows nothing of it.
 func Example_errors() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
 
 	client := &http.Client{Transport: &pacer.Transport{

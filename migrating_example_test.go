@@ -20,7 +20,7 @@ import (
 
 // failing is a server that answers the first n requests with a status, and its URL.
 func failing(n, status int) (server *pacertest.Server, url string) {
-	server = pacertest.NewServer(nil, pacertest.None)
+	server = pacertest.NewServer(nil, pacertest.NoHeaders)
 	server.Faults = func(before int, _ *http.Request) pacertest.Fault {
 		if before >= n {
 			return pacertest.Fault{}

@@ -66,7 +66,7 @@ func TestDialectsAgainstCaptures(t *testing.T) {
 		{"fastify-", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, pacertest.XRateLimitDelta},
 		{"cap-fastify-draft-", &pacertest.FixedWindow{Limit: 5, Window: time.Minute}, fastifyDraft},
 		{"cap-fastify-", &pacertest.FixedWindow{Limit: 5, Window: time.Minute}, pacertest.XRateLimitDelta},
-		{"cap-nginx-", &pacertest.LeakyBucket{Rate: 1, Depth: 4}, pacertest.None},
+		{"cap-nginx-", &pacertest.LeakyBucket{Rate: 1, Depth: 4}, pacertest.NoHeaders},
 	}
 	for _, c := range captures {
 		t.Run(c.Server+" "+c.Note, func(t *testing.T) {

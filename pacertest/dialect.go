@@ -20,7 +20,7 @@ import (
 //	express-rate-limit, draft-6 and -7  RateLimitDraft6, RateLimitDraft7
 //	ulule/limiter                       XRateLimit with ResetFloor: true
 //	go-chi/httprate                     XRateLimit with ResetFloor: true, RetryAfter: RetryAfterWindow
-//	nginx limit_req                     None
+//	nginx limit_req                     NoHeaders
 type Dialect struct {
 	// Layout is how Limit, Remaining and Reset are laid out in header fields. If zero,
 	// they are not written.
@@ -30,19 +30,19 @@ type Dialect struct {
 	// "RateLimit-".
 	Prefix string
 
-	// Suffix ends the names of the fields of a Trio, as in OpenAI's
+	// Suffix ends the names of the fields of a LayoutTrio, as in OpenAI's
 	// "X-RateLimit-Limit-Requests".
 	Suffix string
 
-	// Policy adds a field "RateLimit-Policy: 50;w=2" to a Trio. A Dictionary and a
-	// List always have it.
+	// Policy adds a field "RateLimit-Policy: 50;w=2" to a LayoutTrio. The other layouts
+	// always have it.
 	Policy bool
 
-	// Name is the name of the policy in a List. If empty, it is "default".
+	// Name is the name of the policy in a LayoutList. If empty, it is "default".
 	Name string
 
-	// Reset is how a Trio writes the reset. A Dictionary and a List have no other
-	// forms than ResetDelta and ResetOmitted: they write ResetDelta for any other.
+	// Reset is how a LayoutTrio writes the reset. The other layouts have no other forms
+	// than ResetDelta and ResetOmitted: they write ResetDelta for any other.
 	Reset ResetForm
 
 	// ResetFloor rounds the reset down to the unit of its form. Otherwise it is
@@ -66,14 +66,14 @@ type Layout int
 
 // The layouts of a limit.
 const (
-	// Trio is three fields: Limit, Remaining and Reset, each after the Prefix.
-	Trio Layout = iota + 1
-	// Dictionary is the combined field "RateLimit: limit=50, remaining=49,
+	// LayoutTrio is three fields: Limit, Remaining and Reset, each after the Prefix.
+	LayoutTrio Layout = iota + 1
+	// LayoutDictionary is the combined field "RateLimit: limit=50, remaining=49,
 	// reset=2" of draft-ietf-httpapi-ratelimit-headers-07.
-	Dictionary
-	// List is the form with a name, of draft 08 and later: `RateLimit:
+	LayoutDictionary
+	// LayoutList is the form with a name, of draft 08 and later: `RateLimit:
 	// "default";r=49;t=2`.
-	List
+	LayoutList
 )
 
 // ResetForm is a way of writing when a quota is reset.
@@ -107,37 +107,37 @@ const (
 
 // Predefined dialects.
 var (
-	// None writes nothing.
-	None = Dialect{}
+	// NoHeaders writes nothing.
+	NoHeaders = Dialect{}
 
 	// RetryAfterOnly writes a Retry-After in seconds, and no limit.
 	RetryAfterOnly = Dialect{RetryAfter: RetryAfterSeconds}
 
 	// XRateLimit is GitHub's Dialect: X-RateLimit-Limit, -Remaining, and -Reset in
 	// seconds since 1970; no Retry-After.
-	XRateLimit = Dialect{Layout: Trio, Prefix: "X-RateLimit-", Reset: ResetEpoch}
+	XRateLimit = Dialect{Layout: LayoutTrio, Prefix: "X-RateLimit-", Reset: ResetEpoch}
 
 	// XRateLimitDelta has the names of XRateLimit, but a reset in seconds from now, and
 	// a Retry-After.
-	XRateLimitDelta = Dialect{Layout: Trio, Prefix: "X-RateLimit-", RetryAfter: RetryAfterSeconds}
+	XRateLimitDelta = Dialect{Layout: LayoutTrio, Prefix: "X-RateLimit-", RetryAfter: RetryAfterSeconds}
 
 	// RateLimitDraft6 is draft-ietf-httpapi-ratelimit-headers-06: three fields
 	// and RateLimit-Policy.
-	RateLimitDraft6 = Dialect{Layout: Trio, Policy: true, RetryAfter: RetryAfterSeconds}
+	RateLimitDraft6 = Dialect{Layout: LayoutTrio, Policy: true, RetryAfter: RetryAfterSeconds}
 
 	// RateLimitDraft7 is version 07 of the same draft: one dictionary.
-	RateLimitDraft7 = Dialect{Layout: Dictionary, RetryAfter: RetryAfterSeconds}
+	RateLimitDraft7 = Dialect{Layout: LayoutDictionary, RetryAfter: RetryAfterSeconds}
 
 	// RateLimitDraft8 is version 08 and later of the same draft: lists with names.
-	RateLimitDraft8 = Dialect{Layout: List, RetryAfter: RetryAfterSeconds}
+	RateLimitDraft8 = Dialect{Layout: LayoutList, RetryAfter: RetryAfterSeconds}
 
 	// OpenAI has the fields of OpenAI and Groq that are about requests, with a reset
 	// like 6m0s.
-	OpenAI = Dialect{Layout: Trio, Prefix: "X-RateLimit-", Suffix: "-Requests", Reset: ResetDuration, RetryAfter: RetryAfterSeconds}
+	OpenAI = Dialect{Layout: LayoutTrio, Prefix: "X-RateLimit-", Suffix: "-Requests", Reset: ResetDuration, RetryAfter: RetryAfterSeconds}
 
 	// Anthropic has Anthropic's fields that are about requests, with a reset as in RFC
 	// 3339.
-	Anthropic = Dialect{Layout: Trio, Prefix: "Anthropic-RateLimit-Requests-", Reset: ResetRFC3339, RetryAfter: RetryAfterSeconds}
+	Anthropic = Dialect{Layout: LayoutTrio, Prefix: "Anthropic-RateLimit-Requests-", Reset: ResetRFC3339, RetryAfter: RetryAfterSeconds}
 )
 
 // Set sets the fields of h that announce v, a Verdict made at now.
@@ -159,7 +159,7 @@ func (d Dialect) Set(h http.Header, v Verdict, now time.Time) {
 		delta = number(v.Reset, time.Second, d.ResetFloor)
 	}
 	switch d.Layout {
-	case Trio:
+	case LayoutTrio:
 		h.Set(prefix+"Limit"+d.Suffix, strconv.Itoa(v.Limit))
 		h.Set(prefix+"Remaining"+d.Suffix, strconv.Itoa(v.Remaining))
 		if delta != "" {
@@ -168,10 +168,10 @@ func (d Dialect) Set(h http.Header, v Verdict, now time.Time) {
 		if d.Policy {
 			h.Set(prefix+"Policy", strconv.Itoa(v.Limit)+window)
 		}
-	case Dictionary:
+	case LayoutDictionary:
 		h.Set(combined, fmt.Sprintf("limit=%d, remaining=%d", v.Limit, v.Remaining)+optional(", reset=", delta))
 		h.Set(prefix+"Policy", strconv.Itoa(v.Limit)+window)
-	case List:
+	case LayoutList:
 		name := d.quoted()
 		h.Set(combined, fmt.Sprintf("%s;r=%d", name, v.Remaining)+optional(";t=", delta))
 		h.Set(prefix+"Policy", fmt.Sprintf("%s;q=%d%s", name, v.Limit, window))

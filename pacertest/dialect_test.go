@@ -32,7 +32,7 @@ func TestDialectSet(t *testing.T) {
 		return d
 	}
 	trio := func(reset pacertest.ResetForm, floor bool) pacertest.Dialect {
-		return pacertest.Dialect{Layout: pacertest.Trio, Reset: reset, ResetFloor: floor}
+		return pacertest.Dialect{Layout: pacertest.LayoutTrio, Reset: reset, ResetFloor: floor}
 	}
 	retry := func(form pacertest.RetryAfterForm, floor bool) pacertest.Dialect {
 		return pacertest.Dialect{RetryAfter: form, RetryAfterFloor: floor}
@@ -46,7 +46,7 @@ func TestDialectSet(t *testing.T) {
 		verdict pacertest.Verdict
 		want    fields
 	}{
-		{"None", pacertest.None, refused, fields{}},
+		{"NoHeaders", pacertest.NoHeaders, refused, fields{}},
 		{"RetryAfterOnly", pacertest.RetryAfterOnly, refused, fields{"Retry-After": "2"}},
 		{"RetryAfterOnly admitted", pacertest.RetryAfterOnly, admitted, fields{}},
 		{"RetryAfterOnly never", pacertest.RetryAfterOnly, never, fields{}},

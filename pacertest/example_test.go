@@ -38,7 +38,7 @@ func Example() {
 // The answer to a request is lost. The server has done the work, and a client that sends
 // the request again orders the work twice.
 func ExampleFault() {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	server.Faults = func(n int, _ *http.Request) pacertest.Fault {
 		if n == 0 {
 			return pacertest.Fault{Drop: pacertest.DropAfter}

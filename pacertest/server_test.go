@@ -78,7 +78,7 @@ func TestServerLeastIsReached(t *testing.T) {
 	for _, m := range models() {
 		t.Run(name(m.algorithm), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := pacertest.NewServer(m.algorithm, pacertest.None)
+				server := pacertest.NewServer(m.algorithm, pacertest.NoHeaders)
 				defer server.Close()
 				tr, start, n := server.Transport(), time.Now(), 20
 				oracle := m.algorithm.Fresh()
@@ -100,7 +100,7 @@ func TestServerLeastIsReached(t *testing.T) {
 
 func TestServerLatencyAndDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := pacertest.NewServer(&pacertest.LeakyBucket{Rate: 1, Depth: 3, Queue: true}, pacertest.None)
+		server := pacertest.NewServer(&pacertest.LeakyBucket{Rate: 1, Depth: 3, Queue: true}, pacertest.NoHeaders)
 		server.Latency = 5 * time.Millisecond
 		server.Status = http.StatusServiceUnavailable
 		defer server.Close()
@@ -246,7 +246,7 @@ func TestServerFaults(t *testing.T) {
 // the fault shows in Stats only.
 func TestServerDropRepeatedByTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := pacertest.NewServer(nil, pacertest.None)
+		server := pacertest.NewServer(nil, pacertest.NoHeaders)
 		server.Faults = func(n int, _ *http.Request) pacertest.Fault {
 			if n == 1 {
 				return pacertest.Fault{Drop: pacertest.DropBefore}
@@ -267,7 +267,7 @@ func TestServerDropRepeatedByTransport(t *testing.T) {
 // A client that goes away ends its wait at the server.
 func TestServerLatencyEndsWithClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := pacertest.NewServer(nil, pacertest.None)
+		server := pacertest.NewServer(nil, pacertest.NoHeaders)
 		server.Latency = time.Hour
 		tr, start := server.Transport(), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -341,7 +341,7 @@ func TestServerCloseInBubble(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1}, pacertest.None)
+				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 1}, pacertest.NoHeaders)
 				tt.use(t, server)
 				start := time.Now()
 				server.Close() // a goroutine that is left now fails the bubble
@@ -357,7 +357,7 @@ func TestServerCloseInBubble(t *testing.T) {
 // would stop for that connection at the end of the bubble.
 func TestServerCloseLingering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := pacertest.NewServer(&pacertest.FixedWindow{}, pacertest.None) // refuses all
+		server := pacertest.NewServer(&pacertest.FixedWindow{}, pacertest.NoHeaders) // refuses all
 		server.Latency = 4900 * time.Millisecond
 		tr, start := server.Transport(), time.Now()
 		go func() {
@@ -375,7 +375,7 @@ func TestServerCloseLingering(t *testing.T) {
 }
 
 func TestServerTransportAfterClose(t *testing.T) {
-	server := pacertest.NewServer(nil, pacertest.None)
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	tr := server.Transport()
 	server.Close()
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://api.example.com/", nil)

@@ -29,7 +29,7 @@ var kinds = []kind{
 		headers:   "X-RateLimit-*, Retry-After as httprate",
 		algorithm: &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second},
 		dialect: pacertest.Dialect{
-			Layout: pacertest.Trio, Prefix: "X-RateLimit-", Reset: pacertest.ResetEpoch, ResetFloor: true,
+			Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetEpoch, ResetFloor: true,
 			RetryAfter: pacertest.RetryAfterWindow,
 		},
 	},

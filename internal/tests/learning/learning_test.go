@@ -169,7 +169,7 @@ func besiege(t *testing.T, span, pause time.Duration, status int, header http.He
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		lab.UntilToday()
-		server := pacertest.NewServer(nil, pacertest.None)
+		server := pacertest.NewServer(nil, pacertest.NoHeaders)
 		server.Faults = func(int, *http.Request) pacertest.Fault { return pacertest.Fault{Status: status, Header: header} }
 		server.Latency = latency
 		defer server.Close()
@@ -284,7 +284,7 @@ func TestLearnLiesThatDoNotSlowDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lab.UntilToday()
-				server := pacertest.NewServer(nil, pacertest.None)
+				server := pacertest.NewServer(nil, pacertest.NoHeaders)
 				server.Faults = func(n int, _ *http.Request) pacertest.Fault {
 					return pacertest.Fault{Status: 200, Header: header(n)}
 				}
@@ -432,7 +432,7 @@ func TestLearnIdleRestart(t *testing.T) {
 		t.Run(test.idle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var inFlight atomic.Int32
-				server := pacertest.NewServer(nil, pacertest.None)
+				server := pacertest.NewServer(nil, pacertest.NoHeaders)
 				server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 					inFlight.Add(1)
 					time.Sleep(latency)

@@ -221,7 +221,7 @@ func TestPromiseNeverOverAdmits(t *testing.T) {
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			lab.UntilToday()
-			server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 40, Window: 20 * time.Second}, pacertest.Dialect{Layout: pacertest.Trio, Reset: pacertest.ResetDecimal})
+			server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 40, Window: 20 * time.Second}, pacertest.Dialect{Layout: pacertest.LayoutTrio, Reset: pacertest.ResetDecimal})
 			defer server.Close()
 			network := server.Transport()
 			var mu sync.Mutex

@@ -147,7 +147,7 @@ var speakings = func() []speaking {
 		{"RFC 3339", coarse, layer{dialect: pacertest.Anthropic}},
 		{"epoch ms", headers, with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.Reset = pacertest.ResetEpochMillis })},
 		{"epoch, hint window", constant, with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.ResetFloor, d.RetryAfter = true, pacertest.RetryAfterWindow })},
-		{"constant reset", constant, layer{dialect: pacertest.Dialect{Layout: pacertest.Trio}, reset: "1"}},
+		{"constant reset", constant, layer{dialect: pacertest.Dialect{Layout: pacertest.LayoutTrio}, reset: "1"}},
 		{"no reset", partial, with(pacertest.XRateLimitDelta, func(d *pacertest.Dialect) { d.Reset = pacertest.ResetOmitted })},
 		{"refusals only", partial, with(pacertest.XRateLimitDelta, func(d *pacertest.Dialect) { d.RefusalsOnly = true })},
 		{"hint", hint, layer{dialect: pacertest.RetryAfterOnly}},
@@ -187,7 +187,7 @@ func draw(seed uint64) simulation {
 		// A second limit around it, which seldom binds.
 		outer := counting.of(r, s.limit*8, s.window*10)
 		s.layers = append([]layer{{algorithm: outer, dialect: pacertest.Dialect{
-			Layout: pacertest.List, Prefix: "X-Outer-", RetryAfter: pacertest.RetryAfterSeconds,
+			Layout: pacertest.LayoutList, Prefix: "X-Outer-", RetryAfter: pacertest.RetryAfterSeconds,
 		}, status: inner.status}}, s.layers...)
 		s.counts += "+"
 	}
