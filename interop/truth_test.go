@@ -52,8 +52,8 @@ func TestTruthLeast(t *testing.T) {
 	}
 }
 
-// Without a history it is the least that package pacertest computes.
-func TestTruthLeastIsLeastAt(t *testing.T) {
+// Without a history, the least is that of package pacertest.
+func TestTruthLeastWithoutHistory(t *testing.T) {
 	for _, q := range []quota.Quota{
 		{N: 50, Per: 2 * time.Second, Kind: quota.FixedWindow},
 		{N: 50, Per: 2 * time.Second, Kind: quota.EstimatedWindow},
@@ -61,7 +61,7 @@ func TestTruthLeastIsLeastAt(t *testing.T) {
 	} {
 		truth := Truth{Quota: q}
 		start := noon.Add(700 * time.Millisecond)
-		if got, want := truth.least(nil, start, 300), pacertest.LeastAt(truth.algorithm(), start, 300); got != want {
+		if got, want := truth.least(nil, start, 300), pacertest.Least(truth.algorithm(), start, 300); got != want {
 			t.Errorf("%s: least is %v, want %v", q, got, want)
 		}
 	}

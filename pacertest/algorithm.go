@@ -57,27 +57,23 @@ type Verdict struct {
 	Delay time.Duration
 }
 
-// Least returns the least time in which a can serve n requests of cost 1. It counts
-// from the instant at which the first request may be sent to the instant at which
-// the last one is admitted and no longer held. Least is LeastAt for a start at the
-// beginning of a clock window.
-func Least(a Algorithm, n int) time.Duration {
-	return LeastAt(a, time.Time{}, n)
-}
-
-// LeastAt is Least for requests that may be sent from start on. The start matters to
-// an Algorithm that counts in windows of the clock. The time that a client takes for
-// all its requests is to be compared with it. LeastAt returns Never if a never admits
-// n requests, and 0 if n is not positive.
+// Least returns the least time in which a can serve n requests of cost 1 that may be sent
+// from start on. It counts from start to the instant at which the last request is
+// admitted and no longer held. The time that a client takes for all its requests is to
+// be compared with it. Least returns Never if a never admits n requests, and 0 if n is
+// zero or negative.
 //
-// LeastAt sends each request at the first instant at which a fresh copy of a admits
-// it. No schedule is shorter for any Algorithm of this package, because an earlier
-// request never leaves less of the quota for later ones: the share of the quota that
-// a request still uses only falls with its age, and a window that starts with a
-// request starts no later. (CountRefused changes nothing, since no request of this
-// schedule is refused.) For an Algorithm that punishes early requests, by a longer
-// ban for instance, there may be shorter schedules.
-func LeastAt(a Algorithm, start time.Time, n int) time.Duration {
+// The start matters to an Algorithm that counts in windows of the clock: ClockWindow,
+// SlidingWindow and EstimatedWindow. For the others it may be the zero Time.
+//
+// Least sends each request at the first instant at which a fresh copy of a admits it. No
+// schedule is shorter for any Algorithm of this package, because an earlier request
+// never leaves less of the quota for later ones: the share of the quota that a request
+// still uses only falls with its age, and a window that starts with a request starts no
+// later. (CountRefused changes nothing, since no request of this schedule is refused.)
+// For an Algorithm that punishes early requests, by a longer ban for instance, there may
+// be shorter schedules.
+func Least(a Algorithm, start time.Time, n int) time.Duration {
 	a = a.Fresh()
 	var total, wait, end time.Duration
 	for range n {

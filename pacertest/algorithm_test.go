@@ -378,11 +378,11 @@ func TestLeakyBucketQueue(t *testing.T) {
 // Rounding to whole nanoseconds does not add up over many requests, at a rate whose
 // interval is no whole number of nanoseconds.
 func TestTokenBucketNoDrift(t *testing.T) {
-	if got, want := pacertest.Least(&pacertest.TokenBucket{Rate: 3, Burst: 2}, 3e5+2), 100_000*time.Second; got != want {
+	if got, want := pacertest.Least(&pacertest.TokenBucket{Rate: 3, Burst: 2}, time.Time{}, 3e5+2), 100_000*time.Second; got != want {
 		t.Errorf("300000 requests at 3/s took %v, want %v", got, want)
 	}
 	// throttled's interval is 333333333 ns.
-	if got, want := pacertest.Least(&pacertest.GCRA{Rate: 3}, 3e5+1), 300_000*333_333_333*time.Nanosecond; got != want {
+	if got, want := pacertest.Least(&pacertest.GCRA{Rate: 3}, time.Time{}, 3e5+1), 300_000*333_333_333*time.Nanosecond; got != want {
 		t.Errorf("300000 requests at 3/s took %v, want %v", got, want)
 	}
 }

@@ -52,7 +52,7 @@ func TestPoliteClient(t *testing.T) {
 				if got := time.Since(start); got != tt.took {
 					t.Errorf("took %v, want %v", got, tt.took)
 				}
-				if got := pacertest.Least(tt.algorithm, 25); got != tt.least {
+				if got := pacertest.Least(tt.algorithm, start, 25); got != tt.least {
 					t.Errorf("Least = %v, want %v", got, tt.least)
 				}
 				if got := server.Stats().Refused; got != tt.refused {

@@ -71,8 +71,8 @@ func ExampleFault() {
 
 // Least is the time with which the time of a client is compared.
 func ExampleLeast() {
-	fmt.Println(pacertest.Least(&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, 200))
-	fmt.Println(pacertest.Least(&pacertest.TokenBucket{Rate: 20, Burst: 10}, 200))
+	fmt.Println(pacertest.Least(&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, time.Now(), 200))
+	fmt.Println(pacertest.Least(&pacertest.TokenBucket{Rate: 20, Burst: 10}, time.Now(), 200))
 	// Output:
 	// 6s
 	// 9.5s

@@ -33,17 +33,17 @@ func TestLeast(t *testing.T) {
 		{&pacertest.FixedWindow{}, -1, 0},
 	}
 	for _, tt := range tests {
-		if got := pacertest.Least(tt.algorithm, tt.n); got != tt.want {
+		if got := pacertest.Least(tt.algorithm, time.Time{}, tt.n); got != tt.want {
 			t.Errorf("Least(%T, %d) = %v, want %v", tt.algorithm, tt.n, got, tt.want)
 		}
 	}
 }
 
-func TestLeastAtOnClock(t *testing.T) {
+func TestLeastOnClock(t *testing.T) {
 	a := &pacertest.ClockWindow{Limit: 50, Window: time.Minute}
 	start := time.Date(2026, 11, 21, 8, 17, 59, 0, time.UTC)
-	if got, want := pacertest.LeastAt(a, start, 100), time.Second; got != want {
-		t.Errorf("LeastAt a second before the minute = %v, want %v", got, want)
+	if got, want := pacertest.Least(a, start, 100), time.Second; got != want {
+		t.Errorf("Least a second before the minute = %v, want %v", got, want)
 	}
 }
 
@@ -52,9 +52,9 @@ func TestLeastAgainstBruteForce(t *testing.T) {
 	for _, m := range models() {
 		for n := 1; n <= 6; n++ {
 			start := time.Unix(1795249032, int64(n))
-			got := pacertest.LeastAt(m.algorithm, start, n)
+			got := pacertest.Least(m.algorithm, start, n)
 			if want := bruteForce(m, start, n, got); got != want {
-				t.Errorf("LeastAt(%T, %d) = %d, want %d", m.algorithm, n, got, want)
+				t.Errorf("Least(%T, %d) = %d, want %d", m.algorithm, n, got, want)
 			}
 		}
 	}

@@ -38,7 +38,7 @@
 //
 //			start := time.Now()
 //			// … let the client send 25 requests through server.Transport() …
-//			if got, least := time.Since(start), pacertest.Least(algorithm, 25); got > least*11/10 {
+//			if got, least := time.Since(start), pacertest.Least(algorithm, start, 25); got > least*11/10 {
 //				t.Errorf("took %v, where %v is possible", got, least)
 //			}
 //			if n := server.Stats().Refused; n > 5 {

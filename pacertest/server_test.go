@@ -90,7 +90,7 @@ func TestServerLeastIsReached(t *testing.T) {
 				if stats.Accepted != n || stats.Refused != 0 {
 					t.Errorf("%d accepted and %d refused, want %d and 0", stats.Accepted, stats.Refused, n)
 				}
-				if got, want := stats.Last.Sub(start), pacertest.LeastAt(m.algorithm, start, n); got != want {
+				if got, want := stats.Last.Sub(start), pacertest.Least(m.algorithm, start, n); got != want {
 					t.Errorf("took %v, want %v", got, want)
 				}
 			})

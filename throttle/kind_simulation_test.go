@@ -68,7 +68,7 @@ func TestKindsOfServers(t *testing.T) {
 						time.Sleep(time.Duration(r.IntN(100_000)) * time.Millisecond)
 						start := time.Now()
 						refused := serve(t, test.quota, test.server, callers, func() time.Duration { return 0 })
-						makespan, least := time.Since(start), pacertest.LeastAt(test.server, start, 200)
+						makespan, least := time.Since(start), pacertest.Least(test.server, start, 200)
 						if refused > 0 || makespan < least || makespan > least+test.within {
 							t.Errorf("%d of 200 were refused in %v, want none in %v", refused, makespan, least)
 						}

@@ -136,7 +136,7 @@ func (s simulation) run(t *testing.T) result {
 		wg.Wait()
 		res.makespan = time.Since(start)
 		// A few callers may be slower than the server.
-		res.least = max(pacertest.LeastAt(s.algorithm, start, s.requests), time.Duration(s.requests/(s.callers*processes))*s.latency)
+		res.least = max(pacertest.Least(s.algorithm, start, s.requests), time.Duration(s.requests/(s.callers*processes))*s.latency)
 	})
 	return res
 }

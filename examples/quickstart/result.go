@@ -23,7 +23,7 @@ func (r *result) took() time.Duration { return r.stats.Last.Sub(r.stats.First) }
 // requests from the same instant on. (The instant matters for an estimated window, which counts in
 // windows of the clock.)
 func (r *result) least() time.Duration {
-	return pacertest.LeastAt(r.kind.algorithm, r.stats.First, r.stats.Accepted)
+	return pacertest.Least(r.kind.algorithm, r.stats.First, r.stats.Accepted)
 }
 
 // refusedPer100 returns the number of refusals per hundred requests that were admitted.

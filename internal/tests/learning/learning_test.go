@@ -73,7 +73,7 @@ func (b batch) run(t *testing.T) (o outcome) {
 		wg.Wait()
 		stats := server.Stats()
 		o.makespan, o.refused = time.Since(start), stats.Refused
-		o.least = pacertest.LeastAt(b.algorithm, stats.First, b.requests)
+		o.least = pacertest.Least(b.algorithm, stats.First, b.requests)
 	})
 	return o
 }

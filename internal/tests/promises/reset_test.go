@@ -27,7 +27,7 @@ func TestPromiseRefillIsPaced(t *testing.T) {
 			for range 180 {
 				lab.Get(t, client, "http://a.example/")
 			}
-			took, least := time.Since(start), pacertest.LeastAt(algorithm, start, 180)
+			took, least := time.Since(start), pacertest.Least(algorithm, start, 180)
 			if n := server.Stats().Refused; took > least*105/100 || n > 1 {
 				t.Errorf("%T: took %v with %d refused, want at most 1.05 of %v and 1", algorithm, took, n, least)
 			}
