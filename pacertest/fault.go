@@ -20,7 +20,7 @@ type Fault struct {
 	// Drop closes the connection without an answer.
 	Drop Drop
 
-	// Delay is added to the Server's Latency.
+	// Delay is added to the Server's Latency. If zero or negative, nothing is added.
 	Delay time.Duration
 
 	// Skew is how far the server's clock is ahead of the client's when it writes the

@@ -161,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fault := s.fault(r)
 	if fault.Status != 0 || fault.Drop == DropBefore {
 		s.count(fault)
-		if !pause(r, s.Latency+fault.Delay) {
+		if !pause(r, s.latency(fault)) {
 			return
 		}
 		if fault.Drop != NoDrop {
@@ -172,7 +172,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now, v, limited := s.take(r, fault)
-	if !pause(r, v.Delay+s.Latency+fault.Delay) {
+	if !pause(r, v.Delay+s.latency(fault)) {
 		return
 	}
 	if fault.Drop == DropAfter {
@@ -249,6 +249,9 @@ func (s *Server) take(r *http.Request, fault Fault) (now time.Time, v Verdict, l
 	s.stats.verdict(e, v.OK)
 	return now, v, limited
 }
+
+// latency returns the time that an answer takes beside what the Algorithm says.
+func (s *Server) latency(f Fault) time.Duration { return max(0, s.Latency) + max(0, f.Delay) }
 
 // refusal returns the status of a refusal.
 func (s *Server) refusal() int {

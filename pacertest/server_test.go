@@ -125,6 +125,25 @@ func TestServerLatencyAndDelay(t *testing.T) {
 	})
 }
 
+// Neither a negative Latency nor a negative Delay makes an answer earlier.
+func TestServerNegativeLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := pacertest.NewServer(&pacertest.LeakyBucket{Rate: 1, Depth: 2, Queue: true}, pacertest.NoHeaders)
+		server.Latency = -time.Second
+		server.Faults = func(n int, _ *http.Request) pacertest.Fault {
+			return pacertest.Fault{Delay: []time.Duration{-time.Second, 0, 3 * time.Second}[n]}
+		}
+		defer server.Close()
+		tr, start := server.Transport(), time.Now()
+		for i, want := range []time.Duration{0, time.Second, 5 * time.Second} {
+			get(t, tr, "http://api.example.com/")
+			if got := time.Since(start); got != want {
+				t.Errorf("answer %d after %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
 func TestServerCostAndKey(t *testing.T) {
 	server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 3, Window: time.Hour}, pacertest.XRateLimit)
 	server.Key = func(r *http.Request) string { return r.Host }
