@@ -6,9 +6,21 @@ import (
 )
 
 // An Algorithm decides which requests are admitted. It is arithmetic alone: the
-// instant is passed in, and nothing waits. FixedWindow, ClockWindow, SlidingWindow,
-// SlidingLog, EstimatedWindow, TokenBucket, GCRA and LeakyBucket of this package
-// implement it; a test may bring an Algorithm of its own.
+// instant is passed in, and nothing waits. A test may bring an Algorithm of its own.
+// The ones of this package have these counterparts in package quota, with Limit as N and
+// Window as Per:
+//
+//	TokenBucket      quota.TokenBucket      with N/Per as the Rate, and the same Burst
+//	GCRA             quota.TokenBucket      the same
+//	LeakyBucket      quota.TokenBucket      with Depth as the Burst; with a Queue, a Burst of 1
+//	FixedWindow      quota.FixedWindow
+//	ClockWindow      quota.ClockWindow      without a Phase
+//	SlidingWindow    quota.SlidingWindow    with the same Cells; it is looser than the quota
+//	SlidingLog       quota.SlidingLog
+//	EstimatedWindow  quota.EstimatedWindow  without a Phase
+//
+// A client that is told the counterpart, and whose requests take equally long to arrive,
+// is never refused.
 //
 // An Algorithm is not safe for concurrent use. A Server has a lock, and works with
 // copies made by Fresh, so that one value can describe several servers.
@@ -24,7 +36,8 @@ type Algorithm interface {
 }
 
 // Never is the RetryAfter of a request that can never be admitted, such as one for
-// 11 tokens of a quota of 10. It is also the Reset of a quota that is never refilled.
+// 11 tokens of a quota of 10. It is also the Reset and the Window of a bucket that is
+// never refilled.
 const Never time.Duration = math.MaxInt64
 
 // A Verdict is an Algorithm's answer to one request. All durations are exact and

@@ -9,7 +9,8 @@ import (
 // takes its cost. Reset is the time until the bucket is full again, as Twitch, OpenAI
 // and Groq announce it: a request may go much earlier.
 //
-// This is golang.org/x/time/rate, didip/tollbooth, AWS and Stripe.
+// This is golang.org/x/time/rate, didip/tollbooth, AWS and Stripe. A quota.TokenBucket is
+// the same.
 type TokenBucket struct {
 	// Rate is in tokens per second. If zero or negative, the bucket is never refilled.
 	Rate float64
@@ -35,7 +36,8 @@ func (t *TokenBucket) Take(now time.Time, n int) Verdict {
 // seconds, and up to Burst tokens ahead of that. Reset is the time until all of Burst
 // may go again.
 //
-// This is throttled/throttled, go-redis/redis_rate and redis-cell.
+// This is throttled/throttled, go-redis/redis_rate and redis-cell. Its counterpart is a
+// quota.TokenBucket.
 type GCRA struct {
 	// Rate is in tokens per second. If zero or negative, tokens never come back.
 	Rate float64
@@ -66,7 +68,8 @@ func (g *GCRA) Take(now time.Time, n int) Verdict {
 //
 // Without a Queue the bucket only measures, and admits the same as a TokenBucket:
 // this is nginx's limit_req with nodelay, whose burst=10 is a Depth of 11, and
-// Shopify's REST API. With a Queue it is limit_req without nodelay.
+// Shopify's REST API. With a Queue it is limit_req without nodelay. The counterpart of
+// either is a quota.TokenBucket.
 type LeakyBucket struct {
 	// Rate is in tokens per second. If zero or negative, nothing leaks.
 	Rate float64
@@ -76,7 +79,8 @@ type LeakyBucket struct {
 
 	// Queue makes the server hold each admitted request until the requests before it
 	// have leaked out, so that requests are served evenly at Rate. Until the bucket is
-	// full, a client sees latency and no refusals.
+	// full, a client sees latency and no refusals. (The Queue of a quota.Quota is the
+	// client's own line.)
 	Queue bool
 
 	bucket bucket

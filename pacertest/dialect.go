@@ -61,7 +61,8 @@ type Dialect struct {
 	RefusalsOnly bool
 }
 
-// Layout is how the numbers of a limit are laid out in header fields.
+// Layout is how the numbers of a limit are laid out in header fields. The zero Layout, or
+// any number without a name, does not write them.
 type Layout int
 
 // The layouts of a limit.
@@ -76,7 +77,8 @@ const (
 	LayoutList
 )
 
-// ResetForm is a way of writing when a quota is reset.
+// ResetForm is a way of writing when a quota is reset. The zero ResetForm is ResetDelta, as
+// is any number without a name.
 type ResetForm int
 
 // The forms of a reset.
@@ -92,7 +94,8 @@ const (
 	ResetOmitted                      // not at all
 )
 
-// RetryAfterForm is a way of writing when to come back.
+// RetryAfterForm is a way of writing when to come back. The zero RetryAfterForm is
+// RetryAfterOmitted, as is any number without a name.
 type RetryAfterForm int
 
 // The forms of a time to come back.
@@ -140,7 +143,8 @@ var (
 	Anthropic = Dialect{Layout: LayoutTrio, Prefix: "Anthropic-RateLimit-Requests-", Reset: ResetRFC3339, RetryAfter: RetryAfterSeconds}
 )
 
-// Set sets the fields of h that announce v, a Verdict made at now.
+// Set sets the fields of h that announce v, a Verdict made at now. A Server calls it by
+// itself; it is for handlers that are no Server.
 func (d Dialect) Set(h http.Header, v Verdict, now time.Time) {
 	if v.OK && d.RefusalsOnly {
 		return

@@ -82,6 +82,9 @@ func TestDialectSet(t *testing.T) {
 		{"retry date", retry(pacertest.RetryAfterDate, false), refused, fields{"Retry-After": "Sat, 21 Nov 2026 08:17:12 GMT"}},
 		{"retry date floor", retry(pacertest.RetryAfterDate, true), refused, fields{"Retry-After": "Sat, 21 Nov 2026 08:17:11 GMT"}},
 		{"retry window", retry(pacertest.RetryAfterWindow, false), refused, fields{"Retry-After": "2"}},
+		{"no such layout", pacertest.Dialect{Layout: -1, Policy: true}, admitted, fields{}},
+		{"no such reset", trio(-1, false), admitted, reset("2")},
+		{"no such retry", retry(-1, false), refused, fields{}},
 		{"refusals only", with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.RefusalsOnly = true }), admitted, fields{}},
 		{"refusals only, refused", with(pacertest.XRateLimit, func(d *pacertest.Dialect) { d.RefusalsOnly = true }), refused, fields{"X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795249032"}},
 	}

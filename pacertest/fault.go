@@ -10,14 +10,15 @@ import (
 type Fault struct {
 	// Status, if not zero, is the status of an answer that the server gives without
 	// asking a quota. Nothing is charged, no limit is announced, and the Handler is
-	// not called.
+	// not called. A number that is no status, such as a negative one, panics as in
+	// http.ResponseWriter.
 	Status int
 
 	// Header replaces fields that the Dialect wrote, or adds fields. An empty list of
 	// values removes the field; the Date can be removed, too.
 	Header http.Header
 
-	// Drop closes the connection without an answer.
+	// Drop closes the connection without an answer. If zero, it stays open.
 	Drop Drop
 
 	// Delay is added to the Server's Latency. If zero or negative, nothing is added.
@@ -36,9 +37,9 @@ type Drop int
 
 // The moments of a drop.
 const (
-	NoDrop     Drop = iota
-	DropBefore      // before anything is done: nothing is charged
-	DropAfter       // after everything is done: only the answer is lost
+	NoDrop     Drop = iota // the connection is not dropped
+	DropBefore             // before anything is done: nothing is charged
+	DropAfter              // after everything is done: only the answer is lost
 )
 
 // setHeader sets the fields of the fault in h. Where h has a Date, with or without a

@@ -5,7 +5,7 @@ import "time"
 // SlidingLog admits Limit tokens in any window of the length Window, exactly. It
 // remembers each request that it admitted, with its instant. Reset is the time until the
 // oldest of these requests leaves the window, as DigitalOcean announces it, or zero if
-// there is none.
+// there is none. A quota.SlidingLog counts in the same way.
 //
 // This is what a sorted set in Redis does.
 type SlidingLog struct {
@@ -42,6 +42,10 @@ func (s *SlidingLog) Take(now time.Time, n int) Verdict {
 // A token of the end of a cell counts for one cell less than Window. So any span of that
 // length sees at most Limit, and a span of Window up to twice as many. With one cell, a
 // SlidingWindow admits the same as a ClockWindow.
+//
+// A quota.SlidingWindow is the counterpart for a client, and stricter: its cells start with
+// a request, and their tokens come back Window after the last of them. It grants no more
+// than Limit in any span of Window, so that it fits, wherever the server's cells start.
 //
 // This is what ASP.NET Core's SlidingWindowRateLimiter does.
 type SlidingWindow struct {

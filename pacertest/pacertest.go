@@ -1,33 +1,30 @@
-// Package pacertest provides a rate-limited API server for tests of HTTP clients,
-// as net/http/httptest provides servers in general. It refuses requests as real
-// servers do, says so in the headers that real servers use, and counts what it
-// admitted.
+// Package pacertest provides a rate-limited API server for tests of HTTP clients. It
+// refuses requests as real servers do, says so in the headers that real servers use, and
+// counts what it admitted.
 //
-//	server := pacertest.NewServer(
-//		&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second},
-//		pacertest.RateLimitDraft6,
-//	)
+//	server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 50, Window: time.Minute}, pacertest.XRateLimit)
 //	defer server.Close()
 //	client := &http.Client{Transport: server.Transport()}
 //
-// Requests come in, from any HTTP client. Answers go out, and [Stats] for the test.
-// The package uses the standard library alone. It knows nothing of pacer, so that
-// it can test any client.
+// Any client will do. The package imports the standard library alone, and nothing of
+// pacer. What the server saw is in its [Stats].
 //
 // # Algorithm and Dialect
 //
-// How a server counts does not depend on what it writes into headers. So there are
-// two types: an [Algorithm] makes a [Verdict], with exact times; a [Dialect] writes
-// the Verdict into headers in one of many forms, with the rounding of that form.
+// How a server counts does not depend on what it writes into headers. So there are two
+// types: an [Algorithm] makes a [Verdict], with exact times; a [Dialect] writes the
+// Verdict into headers in one of many forms, with the rounding of that form.
 //
-// A server with two layers of quotas is a Server that is the Handler of another
-// one. If both dialects write a header of the same name, the inner one wins, as it
-// does with real servers.
+// An Algorithm has the name of the [github.com/gopacer/pacer/quota.Kind] that counts
+// alike: [TokenBucket], [FixedWindow], [ClockWindow], [SlidingWindow], [SlidingLog],
+// [EstimatedWindow]. [GCRA] and [LeakyBucket] are token buckets for the client. There is
+// none for InFlight and Unanswered: a [Server.Handler] may count how many requests it
+// serves at once.
 //
 // # In memory, in virtual time
 //
-// Transport reaches the server over net.Pipe under any host name. So it works in a
-// bubble of testing/synctest, where an hour of waiting passes at once and every
+// [Server.Transport] reaches the server over net.Pipe under any host name. So it works
+// in a bubble of [testing/synctest], where an hour of waiting passes at once and every
 // duration can be compared with ==:
 //
 //	func TestClient(t *testing.T) {
@@ -47,18 +44,13 @@
 //		})
 //	}
 //
-// Least is the least time in which the server's algorithm can serve so many
-// requests. How much longer a client takes, and how many refusals it needs, tell
-// how well it uses the quota.
+// [Least] is the least time in which the server's algorithm can serve so many requests.
+// How much longer a client takes, and how many refusals it needs, tell how well it uses
+// the quota.
 //
-// Create the Server inside the bubble, and Close it inside as well: a bubble ends
-// only when no goroutine is left in it.
-//
-// # On a real port
-//
-// Start listens on a loopback port, for clients that cannot take a Transport. It
-// does not work in a bubble: a goroutine that waits for the network keeps virtual
-// time from passing.
+// Create the Server inside the bubble, and Close it inside as well: a bubble ends only
+// when no goroutine is left in it. [Server.Start], which listens on a loopback port, is
+// for tests without a bubble.
 package pacertest
 
 import (
@@ -70,7 +62,11 @@ import (
 // Server is a rate-limited HTTP server. It is an http.Handler, which any server can
 // use; Transport and Start make it a server by itself. The zero value admits every
 // request and announces no limit. The fields must not be changed while the Server
-// is in use.
+// is in use. Its methods may be called by several goroutines.
+//
+// A Server that is the Handler of another one makes a second layer of limits. If both
+// dialects write a header of the same name, the inner one wins, as it does with real
+// servers.
 type Server struct {
 	// Algorithm decides which requests are admitted. It is a template: the Server
 	// works with copies of it. If nil, every request is admitted, and no limit is
@@ -86,11 +82,12 @@ type Server struct {
 	// If zero or negative, there is none.
 	Latency time.Duration
 
-	// Status is the status of a refusal. If zero, it is 429.
+	// Status is the status of a refusal. If zero, it is 429. A number that is no status,
+	// such as a negative one, panics as in http.ResponseWriter.
 	Status int
 
 	// Cost returns how many tokens of the quota a request takes. If nil, each request
-	// takes 1. A negative cost panics.
+	// takes 1. A request of 0 is always admitted. A negative cost panics.
 	Cost func(*http.Request) int
 
 	// Key returns the name of the quota from which a request takes tokens. Each key
@@ -103,8 +100,8 @@ type Server struct {
 	Handler http.Handler
 
 	// Faults returns what goes wrong with a request. The server has seen n requests
-	// before it. If nil, nothing goes wrong. Like Cost and Key, Faults is called
-	// without a lock, by several goroutines.
+	// before it: n of the first one is 0. If nil, nothing goes wrong. Like Cost and Key,
+	// Faults is called without a lock, by several goroutines.
 	Faults func(n int, r *http.Request) Fault
 
 	mu     sync.Mutex           // protects the fields below
@@ -115,14 +112,19 @@ type Server struct {
 	service service
 }
 
-// NewServer returns a Server that admits requests by a and announces it in d.
+// NewServer returns a Server that admits requests by a and announces its verdicts in d.
+// It does not start it. It is short for &Server{Algorithm: a, Dialect: d}.
 func NewServer(a Algorithm, d Dialect) *Server {
 	return &Server{Algorithm: a, Dialect: d}
 }
 
 // Start serves on a port of the loopback interface and returns the base URL, like
-// "http://127.0.0.1:41234". A second call returns the same URL. Start panics if it
-// cannot listen, or if it is called for the first time after Close.
+// "http://127.0.0.1:41234". It is for clients that cannot take a Transport. A second
+// call returns the same URL. Start panics if it cannot listen, or if it is called for
+// the first time after Close.
+//
+// Start does not work in a bubble of testing/synctest: a goroutine that waits for the
+// network keeps virtual time from passing.
 func (s *Server) Start() string { return s.service.start(s) }
 
 // Transport returns a new Transport that reaches this server in memory, over
@@ -149,7 +151,8 @@ func (s *Server) Stats() Stats {
 	return s.stats.clone()
 }
 
-// Reset forgets all requests: every quota is unused again, and Stats are empty.
+// Reset forgets all requests: every quota is unused again, and Stats are empty. So the
+// cases of a test can share a server and its port.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

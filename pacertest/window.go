@@ -10,6 +10,8 @@ import (
 // to twice the Limit can be admitted around the end of a window. Reset is the time until
 // the end of the window; a refused request is admitted then.
 //
+// A quota.FixedWindow counts in the same way.
+//
 // This is what express-rate-limit, @fastify/rate-limit, ulule/limiter and GitHub do. For
 // requests of cost 1 it makes no difference whether such a server counts refused
 // requests, too.
@@ -43,6 +45,8 @@ func (f *FixedWindow) Take(now time.Time, n int) Verdict {
 // the window ends. So up to twice the Limit can be admitted around the end of a window.
 // Reset is the time until the end of the window; a refused request is admitted then.
 //
+// A quota.ClockWindow counts in the same way, without a Phase.
+//
 // This is what many counters in Redis or memcached do, whose key contains the minute. For
 // requests of cost 1 it makes no difference whether such a server counts refused
 // requests, too.
@@ -56,8 +60,9 @@ type ClockWindow struct {
 	// start as on the clock, and those of a week on Thursdays.
 	Window time.Duration
 
-	// Phase moves the windows later; a negative Phase moves them earlier. Servers do so
-	// to spread the ends of the windows of their users (django-ratelimit).
+	// Phase moves the windows later; a negative Phase moves them earlier. If zero, they
+	// are not moved. Servers do so to spread the ends of the windows of their users
+	// (django-ratelimit).
 	Phase time.Duration
 
 	running counter
@@ -114,7 +119,8 @@ func (c *counter) take(now time.Time, n, limit int, window time.Duration) Verdic
 //
 // Current counts the tokens of the clock window that is running, previous those of the
 // window before it; left is the time until the running window ends. After a burst,
-// quota comes back bit by bit, at Limit/Window.
+// quota comes back bit by bit, at Limit/Window. A quota.EstimatedWindow counts in the same
+// way, without a Phase.
 //
 // This is what go-chi/httprate and Cloudflare do (see Cloudflare's blog, "Counting
 // things, a lot of different things"). Reset is the time until the running clock window
@@ -127,8 +133,9 @@ type EstimatedWindow struct {
 	Window time.Duration
 
 	// Phase moves the windows later; a negative Phase moves them earlier. If zero, they
-	// start at multiples of Window on the clock, as those of a ClockWindow. With counters in memory, the windows of httprate start with the
-	// process; with counters in Redis, they start at multiples.
+	// start at multiples of Window on the clock, as those of a ClockWindow. With counters
+	// in memory, the windows of httprate start with the process; with counters in Redis,
+	// they start at multiples.
 	Phase time.Duration
 
 	// CountRefused makes refused requests count like admitted ones, so that a client
