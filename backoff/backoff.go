@@ -1,14 +1,21 @@
-// Package backoff calls an operation again after it has failed. It computes how long to wait between
-// two attempts, and bounds how many retries are spent.
+// Package backoff calls an operation again after it has failed, waits between two attempts, and bounds
+// how many retries are spent. It knows nothing of HTTP and of rate limits.
 //
 //	answer, err := backoff.Retry(ctx, ask, nil) // func ask(context.Context) (Answer, error)
 //	err = backoff.Do(ctx, write, nil)           // func write(context.Context) error
 //	err = backoff.Do(ctx, write, &backoff.Options{MaxAttempts: 5, MaxElapsed: time.Minute})
 //
-// An operation comes in; its answer comes out, or an error that says why there is no further
-// attempt. Delays and budgets can be used without the loop. The package knows nothing of HTTP and
-// of rate limits, and needs no other package of pacer. Only [Retry] and [Do] read the clock and
-// wait.
+// # Retrying
+//
+// [Retry] and [Do] make 3 attempts, unless [Options] say otherwise. [Permanent] marks an error that
+// another attempt cannot cure, and [Options].RetryIf tells other errors apart. [After] attaches the
+// time for which a server asked not to come back.
+//
+// A delay that would end after the context's deadline, or later than MaxElapsed allows, is not
+// begun: Retry returns at once. A [RetryError] says why Retry gave up, and has the last error.
+//
+// Only the operation can bound one attempt, by a context that it derives from its own. The end of
+// the derived context does not end the retries.
 //
 // # Delays
 //
@@ -24,45 +31,19 @@
 //	Constant{}                 0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s        0–1s
 //	Decorrelated{}             100–300ms   100–900ms   0.1–2.7s    0.1–8.1s    0.1–20s     0.1–20s     0.1–20s     0.1–20s
 //
-// [FullJitter], the zero [Jitter], draws a delay uniformly between zero and the computed delay.
-// [EqualJitter] keeps one half of the computed delay and draws the other half. The cap is applied
-// before the jitter, so that capped delays stay spread.
-//
-// [Decorrelated] has a jitter of its own. Its range depends on the delay before; the table has the
-// ranges after the longest possible delays.
-//
 // No delay is negative or above its cap, whatever the fields and n are. Any other way to compute
 // delays is a [Func].
 //
-// # Retrying
+// # Bounds
 //
-// [Retry] and [Do] make 3 attempts, unless Options.MaxAttempts says otherwise. Three functions tell
-// them about an error:
+// The zero value of each field is a default. A negative bound is a bound of zero. [NoLimit] is
+// unbounded.
 //
-//   - [Permanent] marks an error that another attempt cannot cure.
-//   - [Options].RetryIf tells such errors from others.
-//   - [After] attaches the time for which a server asked not to come back.
-//
-// A delay that would end after the context's deadline, or later than MaxElapsed allows, is not
-// begun: Retry returns at once. A [RetryError] says why Retry stopped and holds the last error of
-// the operation. Earlier errors go to [Options].Notify, since there may be many.
-//
-// Only the operation can bound one attempt, by a context with a deadline that it derives from its
-// own: it alone knows when it is done with what it returns, such as an HTTP response. The deadline
-// of the derived context does not end the retries.
-//
-// In a bubble of testing/synctest the delays of a test take no time, and are exact.
-//
-// # Budgets
-//
-// Three attempts for every operation treble the load on a server that fails because of its load. A
-// [Budget] that all operations against one server share bounds their retries to a share of their
+// Three attempts of each operation would treble the load on a server that fails because of its load.
+// A [Budget] that all operations against one server share bounds their retries to a share of their
 // successes.
 //
-// # With cenkalti/backoff
-//
-// [Cenkalti] turns a Backoff into a BackOff of github.com/cenkalti/backoff/v4, and
-// [Options].NewBackOff accepts such a BackOff. Permanent is the same in both packages.
+// In a bubble of testing/synctest the delays of a test take no time, and are exact.
 package backoff
 
 import (
@@ -72,12 +53,17 @@ import (
 	"time"
 )
 
+// NoLimit is a bound that bounds nothing, for counts and durations alike: for [Options].MaxAttempts,
+// MaxElapsed and MaxHint, the Max of a [Backoff], and [Budget].Reserve. A duration that is equal to
+// NoLimit is unbounded also where an int has 32 bits, so that NoLimit is 2.1 s.
+const NoLimit = math.MaxInt
+
 // Backoff computes delays. An implementation has no state and is safe for concurrent use.
 type Backoff interface {
 	// Delay returns how long to wait before retry n. Retry 1 follows the first failed attempt; an n
 	// below 1 counts as 1. Prev is the delay that Delay returned for the retry before, or zero if
-	// there was none; only [Decorrelated] uses it. A negative result, for which nobody can
-	// wait, means that there is no retry; the Stop of cenkalti/backoff is such a result.
+	// there was none; only [Decorrelated] uses it. A negative result means that there is no retry;
+	// the Stop of cenkalti/backoff is such a result.
 	Delay(n int, prev time.Duration) time.Duration
 }
 
@@ -165,15 +151,11 @@ func orElse(d, byDefault time.Duration) time.Duration {
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html.
 const defaultMax = 20 * time.Second
 
-// ceiling returns what a field Max means: d itself, the default if d is zero, and no cap but that of
-// time.Duration if d is negative.
+// ceiling returns what a field Max means: d itself, the default if d is zero, no delay if d is
+// negative, and no cap but that of time.Duration if d is NoLimit.
 func ceiling(d time.Duration) time.Duration {
-	switch {
-	case d == 0:
-		return defaultMax
-	case d < 0:
+	if d == NoLimit {
 		return math.MaxInt64
-	default:
-		return d
 	}
+	return orElse(d, defaultMax)
 }

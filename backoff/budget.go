@@ -37,7 +37,8 @@ type Budget struct {
 	// negative, a success pays for none, and there is only the reserve.
 	Ratio float64
 	// Reserve is how many retries a full budget holds, as a new one does. If zero, 10. If negative,
-	// none, and nothing is retried. A value above a billion counts as a billion.
+	// none, and nothing is retried. If NoLimit, there is no limit, as with a nil *Budget. Any other
+	// value above a billion counts as a billion.
 	Reserve int
 
 	spent atomic.Int64 // nanoretries that are missing from a full budget; the zero value is full
@@ -45,7 +46,7 @@ type Budget struct {
 
 // Withdraw takes one retry out of the budget and reports whether there was one.
 func (b *Budget) Withdraw() bool {
-	if b == nil {
+	if b.unlimited() {
 		return true
 	}
 	for {
@@ -61,26 +62,29 @@ func (b *Budget) Withdraw() bool {
 
 // Deposit pays in for one success.
 func (b *Budget) Deposit() {
-	if b != nil && b.spent.Load() != 0 { // a full budget stays full
+	if !b.unlimited() && b.spent.Load() != 0 { // a full budget stays full
 		b.add(b.ratio())
 	}
 }
 
 // Refund puts back a retry that was withdrawn and not made.
 func (b *Budget) Refund() {
-	if b != nil {
+	if !b.unlimited() {
 		b.add(whole)
 	}
 }
 
 // Balance returns how many retries are left, with the fraction that is not yet a whole one. The
-// balance of a nil *Budget is infinite.
+// balance of a budget without limit is infinite.
 func (b *Budget) Balance() float64 {
-	if b == nil {
+	if b.unlimited() {
 		return math.Inf(1)
 	}
 	return float64(b.reserve()-b.spent.Load()) / whole
 }
+
+// unlimited reports whether there is a retry for everybody.
+func (b *Budget) unlimited() bool { return b == nil || b.Reserve == NoLimit }
 
 // add puts nanoretries into the budget until it is full.
 func (b *Budget) add(nano int64) {

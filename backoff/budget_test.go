@@ -62,7 +62,7 @@ func TestBudgetFields(t *testing.T) {
 		{1e-10, 1, 1, 3, 0, true}, // rounded to nothing
 		{0.5, -1, 0, 3, 0, false},
 		{0.5, math.MinInt, 0, 3, 0, false},
-		{0.5, math.MaxInt, maxReserve, 1, maxReserve - 0.5, true},
+		{0.5, math.MaxInt - 1, maxReserve, 1, maxReserve - 0.5, true},
 	} {
 		b := &Budget{Ratio: test.ratio, Reserve: test.reserve}
 		if got := b.Balance(); got != test.full {
@@ -80,12 +80,15 @@ func TestBudgetFields(t *testing.T) {
 	}
 }
 
-func TestBudgetNil(t *testing.T) {
-	var b *Budget
-	b.Deposit()
-	b.Refund()
-	if !b.Withdraw() || !math.IsInf(b.Balance(), 1) {
-		t.Errorf("a nil budget limits: balance %v", b.Balance())
+func TestBudgetUnlimited(t *testing.T) {
+	for name, b := range map[string]*Budget{"nil": nil, "NoLimit": {Reserve: NoLimit}, "of no ratio": {Reserve: NoLimit, Ratio: -1}} {
+		b.Deposit()
+		b.Refund()
+		for range 1000 {
+			if !b.Withdraw() || !math.IsInf(b.Balance(), 1) {
+				t.Fatalf("%s: it limits: balance %v", name, b.Balance())
+			}
+		}
 	}
 }
 

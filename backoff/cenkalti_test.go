@@ -119,7 +119,7 @@ func TestRetryNewBackOff(t *testing.T) {
 		}
 
 		// The bounds of that BackOff: 500 ms + 750 ms fit into 2 s, 1125 ms more do not.
-		o = &Options{NewBackOff: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: -1}
+		o = &Options{NewBackOff: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: NoLimit}
 		retry(t.Context(), o, errFailed).stopped(t, 3, 1250*time.Millisecond, ErrStopped)
 		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.WithMaxRetries(&cenkalti.ZeroBackOff{}, 5) }
 		retry(t.Context(), o, errFailed).stopped(t, 6, 0, ErrStopped)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -11,6 +12,7 @@ import (
 	cenkalti "github.com/cenkalti/backoff/v4"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/headers"
 )
 
 var errBusy = errors.New("server is busy")
@@ -108,6 +110,25 @@ func ExampleOptions_retryIf() {
 	// no such user
 }
 
+// Only the time bounds these attempts, not their number. A negative bound is a bound of zero: Retry does
+// not wait for what a server asks.
+func ExampleOptions_noLimit() {
+	attempts := 0
+	err := backoff.Do(context.Background(), func(context.Context) error {
+		if attempts++; attempts < 1000 {
+			return errBusy
+		}
+		return backoff.After(errBusy, time.Second)
+	}, &backoff.Options{
+		Backoff:     backoff.Constant{Interval: -1},
+		MaxAttempts: backoff.NoLimit,
+		MaxElapsed:  time.Minute,
+		MaxHint:     -1,
+	})
+	fmt.Println(attempts, "attempts;", errors.Is(err, backoff.ErrHint))
+	// Output: 1000 attempts; true
+}
+
 // Notify keeps the errors of all attempts. Here they are few.
 func ExampleOptions_notify() {
 	var all []error
@@ -167,6 +188,22 @@ func ExampleAfter() {
 	// done <nil>
 }
 
+// The delay for which an HTTP server asks, in any of the headers that package headers reads.
+func ExampleAfter_http() {
+	attempts := 0
+	err := backoff.Do(context.Background(), func(context.Context) error {
+		if attempts++; attempts > 1 {
+			return nil
+		}
+		header := http.Header{"Retry-After-Ms": {"20"}} // of a response
+		return backoff.After(errBusy, headers.Parse(header, time.Now()).Retry.After)
+	}, &backoff.Options{Backoff: backoff.Constant{Interval: -1}, Notify: show})
+	fmt.Println(err)
+	// Output:
+	// attempt 1: server is busy; next in 20ms
+	// <nil>
+}
+
 // Twenty operations against a server that is down make 4 retries together. Without a budget, 3 attempts
 // each would be 40 retries.
 func ExampleBudget() {
@@ -194,6 +231,23 @@ func ExampleBudget() {
 	// 24 calls, 0 retries left
 	// true
 	// 1 retries left
+}
+
+// A loop of one's own pays for its retries.
+func ExampleBudget_Withdraw() {
+	budget := &backoff.Budget{Reserve: 2}
+	call := flaky(errBusy, errBusy, errBusy, errBusy)
+	for calls := 1; ; calls++ {
+		if _, err := call(context.Background()); err == nil {
+			budget.Deposit()
+			break
+		}
+		if !budget.Withdraw() {
+			fmt.Println("no retry is left after", calls, "calls")
+			break
+		}
+	}
+	// Output: no retry is left after 3 calls
 }
 
 // The loop of github.com/cenkalti/backoff waits for delays of this package.
@@ -226,6 +280,32 @@ func ExampleOptions_newBackOff() {
 	// attempt 1: server is busy; next in 2ms
 	// attempt 2: server is busy; next in 3ms
 	// done <nil>
+}
+
+// Delays from 50 ms up to a second, each of them at least one half of what is computed.
+func ExampleExponential() {
+	random := func() float64 { return 0.5 } // so that the output is the same each time
+	b := backoff.Exponential{Initial: 50 * time.Millisecond, Max: time.Second, Factor: 3, Jitter: backoff.EqualJitter, Rand: random}
+	for n := 1; n <= 5; n++ {
+		fmt.Print(b.Delay(n, 0), " ")
+	}
+	// Output: 37.5ms 112.5ms 337.5ms 750ms 750ms
+}
+
+// What the three kinds of jitter make of a delay of one second.
+func ExampleJitter() {
+	for _, j := range []backoff.Jitter{backoff.FullJitter, backoff.EqualJitter, backoff.NoJitter} {
+		fmt.Print(j)
+		for _, random := range []float64{0, 0.5, 1} {
+			b := backoff.Constant{Jitter: j, Rand: func() float64 { return random }}
+			fmt.Print(" ", b.Delay(1, 0))
+		}
+		fmt.Println()
+	}
+	// Output:
+	// FullJitter 0s 500ms 1s
+	// EqualJitter 500ms 750ms 1s
+	// NoJitter 1s 1s 1s
 }
 
 // The longest delays of each Backoff.

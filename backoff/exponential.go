@@ -22,7 +22,8 @@ type Exponential struct {
 	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, all
 	// delays are zero.
 	Initial time.Duration
-	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
+	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
+	// NoLimit, delays are not capped.
 	Max time.Duration
 	// Factor is the growth per retry. If zero, 2. Any other value below 1, and NaN, count as 1:
 	// delays never shrink.
@@ -77,9 +78,10 @@ func (e Exponential) longest(n int) time.Duration {
 // Max.
 type Decorrelated struct {
 	// Initial is the shortest delay. Before the first retry it takes the place of prev. If zero,
-	// 100 ms. If negative, zero.
+	// 100 ms. If negative, it is zero, and so are all delays of an operation.
 	Initial time.Duration
-	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
+	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
+	// NoLimit, delays are not capped.
 	Max time.Duration
 	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.

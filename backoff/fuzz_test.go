@@ -37,13 +37,15 @@ func FuzzDelay(f *testing.F) {
 	})
 }
 
-// A Budget is the same as a count of nanoretries that is kept between zero and the reserve.
+// A Budget is the same as a count of nanoretries that is kept between zero and the reserve, or as none
+// if the reserve is NoLimit.
 func FuzzBudget(f *testing.F) {
 	f.Add(0.0, 0, []byte("wwwwwwwwwwwwddddddddddddwwr"))
 	f.Add(0.3, 1, []byte("wdddwdwddddw"))
 	f.Add(math.NaN(), -1, []byte("wdr"))
 	f.Add(math.Inf(1), math.MaxInt, []byte("wwwd"))
 	f.Add(-1.0, math.MinInt, []byte("dwd"))
+	f.Add(0.5, math.MaxInt-1, []byte("wwwd"))
 	f.Fuzz(func(t *testing.T, ratio float64, reserve int, ops []byte) {
 		b := &Budget{Ratio: ratio, Reserve: reserve}
 		full, share := b.reserve(), b.ratio()
@@ -51,6 +53,13 @@ func FuzzBudget(f *testing.F) {
 			t.Fatalf("reserve %d, ratio %d", full, share)
 		}
 		left := full
+		balance := func() float64 {
+			if reserve == NoLimit {
+				left = full // nothing is taken
+				return math.Inf(1)
+			}
+			return float64(left) / whole
+		}
 		for i, op := range ops {
 			switch op {
 			case 'w':
@@ -68,7 +77,7 @@ func FuzzBudget(f *testing.F) {
 				b.Refund()
 				left = min(left+whole, full)
 			}
-			if got, want := b.Balance(), float64(left)/whole; got != want {
+			if got, want := b.Balance(), balance(); got != want {
 				t.Fatalf("%v, %d after %q: balance %v, want %v", ratio, reserve, ops[:i+1], got, want)
 			}
 		}

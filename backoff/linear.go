@@ -9,7 +9,8 @@ const defaultInterval = time.Second
 // Constant has the same delay before every retry, and then jitter. It suits polling for something
 // that will be there soon. The zero value is one second with full jitter, half a second on average.
 type Constant struct {
-	// Interval is the delay before jitter. If zero, 1 s. If negative, all delays are zero.
+	// Interval is the delay before jitter. If zero, 1 s, with which the AWS SDKs begin after throttling.
+	// If negative, all delays are zero.
 	Interval time.Duration
 	// Jitter is how delays are spread. The zero value is FullJitter.
 	Jitter Jitter
@@ -29,11 +30,13 @@ func (c Constant) Delay(int, time.Duration) time.Duration {
 //
 // The zero value is 100 ms, 200 ms, 300 ms and so on up to 20 s, with full jitter.
 type Linear struct {
-	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, zero.
+	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, there
+	// is no delay before the first retry.
 	Initial time.Duration
 	// Increment is the growth per retry. If zero, 100 ms. If negative, delays do not grow.
 	Increment time.Duration
-	// Max is the longest delay. If zero, 20 s. If negative, delays are not capped.
+	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
+	// NoLimit, delays are not capped.
 	Max time.Duration
 	// Jitter is how delays are spread. The zero value is FullJitter.
 	Jitter Jitter

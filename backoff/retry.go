@@ -29,15 +29,15 @@ type Options struct {
 	// since these have state. A negative delay, such as Stop of that package, ends the retries. If
 	// NewBackOff is nil or returns nil, Backoff is used.
 	NewBackOff func() cenkalti.BackOff
-	// MaxAttempts is the number of attempts, the first included. If zero, 3. If negative, there is no
-	// limit.
+	// MaxAttempts is the number of attempts, the first included. If zero, 3, as in the AWS SDKs. If
+	// negative, 1: the first attempt is always made. If NoLimit, there is no limit.
 	MaxAttempts int
-	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or negative, there
-	// is no limit.
+	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or NoLimit, there
+	// is no limit. If negative, nothing is retried.
 	MaxElapsed time.Duration
 	// MaxHint is the longest hint for which Retry waits (see [After]). After a longer hint Retry stops:
-	// servers were seen to ask for years, and they would refuse an earlier attempt. If zero, 2
-	// minutes. If negative, there is no limit.
+	// servers were seen to ask for years, and they would refuse an earlier attempt. If zero, 2 minutes,
+	// as in OpenAI's Python SDK. If negative, Retry waits for no hint. If NoLimit, there is no limit.
 	MaxHint time.Duration
 	// RetryIf reports whether another attempt may help after an error. If not, Retry returns that error
 	// as it is. RetryIf is not called for an error that [Permanent] marks, nor after the context has
@@ -46,17 +46,17 @@ type Options struct {
 	// Budget pays for the retries, and gets a deposit for each success. If nil, there is no limit.
 	Budget *Budget
 	// Notify is called before each delay, in the goroutine of the caller. It can log, count, or keep
-	// the errors of all attempts, of which Retry returns the last one only. If nil, it is not called.
+	// the errors of all attempts, of which Retry returns only the last one. If nil, it is not called.
 	Notify func(Retrying)
 }
 
 // Retrying is what Retry tells [Options].Notify.
 type Retrying struct {
-	// Attempt is the number of the attempt that failed, from 1.
+	// Attempt is the number of the attempt that has just ended, from 1.
 	Attempt int
 	// Err is the error of that attempt.
 	Err error
-	// Delay is how long Retry is about to wait.
+	// Delay is how long Retry is about to wait. It may be zero.
 	Delay time.Duration
 }
 
@@ -136,7 +136,7 @@ func (l *loop) next(ctx context.Context, err error) error {
 	if l.options.RetryIf != nil && !l.options.RetryIf(err) {
 		return err
 	}
-	if most := l.options.maxAttempts(); most > 0 && l.attempts >= most {
+	if most := l.options.maxAttempts(); most != NoLimit && l.attempts >= most {
 		return l.stop(ErrAttempts, 0, err)
 	}
 	delay, cause := l.delay(ctx, err)
@@ -178,12 +178,11 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	}
 	asked := hint(err)
 	delay = max(delay, asked+min(delay, asked/10, math.MaxInt64-asked))
-	if most := l.options.maxHint(); most > 0 && asked > most {
+	if most := l.options.maxHint(); most != NoLimit && asked > most {
 		return delay, ErrHint
 	}
 	now := time.Now()
-	// A sum with delay may overflow; these differences cannot.
-	if most := l.options.MaxElapsed; most > 0 && delay > most-now.Sub(l.start) {
+	if l.options.exceedsElapsed(now.Sub(l.start), delay) {
 		return delay, ErrElapsed
 	}
 	// A delay that ends exactly at the deadline is too long: the context has ended then.
@@ -233,16 +232,26 @@ func (o *Options) newBackOff() cenkalti.BackOff {
 	return Cenkalti(o.Backoff)
 }
 
+// maxAttempts returns what MaxAttempts means; NoLimit means no limit.
 func (o *Options) maxAttempts() int {
 	if o.MaxAttempts == 0 {
 		return defaultMaxAttempts
 	}
-	return o.MaxAttempts
+	return max(o.MaxAttempts, 1)
 }
 
-func (o *Options) maxHint() time.Duration {
-	if o.MaxHint == 0 {
-		return defaultMaxHint
+// exceedsElapsed reports whether an attempt would begin later than MaxElapsed allows, if it begins
+// after a delay from now, and elapsed is the time from the call of Retry until now.
+func (o *Options) exceedsElapsed(elapsed, delay time.Duration) bool {
+	switch most := o.MaxElapsed; {
+	case most == 0 || most == NoLimit:
+		return false
+	case most < 0:
+		return true // although no time may have passed
+	default:
+		return delay > most-elapsed // elapsed + delay may overflow
 	}
-	return o.MaxHint
 }
+
+// maxHint returns what MaxHint means; NoLimit means no limit.
+func (o *Options) maxHint() time.Duration { return orElse(o.MaxHint, defaultMaxHint) }

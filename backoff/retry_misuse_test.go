@@ -17,7 +17,7 @@ func TestRetryNegativeDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := &Budget{}
 		for _, d := range []time.Duration{cenkalti.Stop, -5, math.MinInt64} {
-			e := retry(t.Context(), &Options{Backoff: always(d), MaxAttempts: -1, Budget: budget}, After(errFailed, time.Second)).stopped(t, 1, 0, ErrStopped)
+			e := retry(t.Context(), &Options{Backoff: always(d), MaxAttempts: NoLimit, Budget: budget}, After(errFailed, time.Second)).stopped(t, 1, 0, ErrStopped)
 			if e.Delay != 0 || budget.Balance() != 10 {
 				t.Errorf("got %+v, balance %v", e, budget.Balance())
 			}
@@ -28,7 +28,7 @@ func TestRetryNegativeDelay(t *testing.T) {
 			}
 			return prev + time.Second
 		})
-		r := retry(t.Context(), &Options{Backoff: twice, MaxAttempts: -1}, errFailed)
+		r := retry(t.Context(), &Options{Backoff: twice, MaxAttempts: NoLimit}, errFailed)
 		r.stopped(t, 3, 3*time.Second, ErrStopped)
 		equal(t, "calls", r.calls, ms(0, 1000, 3000))
 	})

@@ -22,12 +22,24 @@ func TestRetryModel(t *testing.T) {
 		for i := range script {
 			script[i] = attempt{pick(0, 0, 1, 70), pick(0, 0, 0, 150, 1000), rnd.IntN(8) == 0}
 		}
+		script[len(script)-1].ok = true
 		o := &Options{
 			Backoff:     []Backoff{exact, Linear{Jitter: NoJitter}, always(50 * time.Millisecond)}[rnd.IntN(3)],
-			MaxAttempts: rnd.IntN(12),
-			MaxElapsed:  pick(0, 0, 500, 2000),
-			MaxHint:     pick(0, 500),
+			MaxAttempts: rnd.IntN(14) - 1,
+			MaxElapsed:  pick(0, 0, 0, 500, 500, 2000, 2000, -1),
+			MaxHint:     pick(0, 0, 500, 500, -1),
 			Budget:      &Budget{Ratio: 0.5, Reserve: 1 + rnd.IntN(8)},
+		}
+		// What the bounds mean: zero is a default, negative a bound of zero.
+		attempts, hint := o.MaxAttempts, max(o.MaxHint, 0)
+		switch attempts {
+		case 12:
+			o.MaxAttempts = NoLimit
+		case 0:
+			attempts = 3
+		}
+		if o.MaxHint == 0 {
+			hint = 2 * time.Minute
 		}
 		deadline, cancelAt := pick(0, 0, 300, 1001, 3000), pick(0, 0, 555, 1555)
 
@@ -49,11 +61,11 @@ func TestRetryModel(t *testing.T) {
 				cause = context.DeadlineExceeded
 			case cancelAt > 0 && now >= cancelAt:
 				cause = context.Canceled
-			case n >= o.maxAttempts():
+			case n >= attempts:
 				cause = ErrAttempts
-			case a.hint > o.maxHint():
+			case a.hint > hint:
 				cause = ErrHint
-			case o.MaxElapsed > 0 && now+delay > o.MaxElapsed:
+			case o.MaxElapsed < 0, o.MaxElapsed > 0 && now+delay > o.MaxElapsed:
 				cause = ErrElapsed
 			case deadline > 0 && now+delay >= deadline:
 				cause = ErrDeadline

@@ -15,14 +15,14 @@ func TestRetryDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer cancel()
 		// Attempts at 0, 100 and 300 ms; at 700 ms, when the next one is due, the context has ended.
-		e := retry(ctx, &Options{Backoff: exact, MaxAttempts: -1}, errFailed).stopped(t, 3, 300*time.Millisecond, ErrDeadline)
+		e := retry(ctx, &Options{Backoff: exact, MaxAttempts: NoLimit}, errFailed).stopped(t, 3, 300*time.Millisecond, ErrDeadline)
 		if !errors.Is(e, context.DeadlineExceeded) || !e.Timeout() || e.Delay != 400*time.Millisecond || ctx.Err() != nil {
 			t.Errorf("got %+v with context %v", e, ctx.Err())
 		}
 
 		ctx, cancel = context.WithTimeout(t.Context(), 700*time.Millisecond+1)
 		defer cancel()
-		if r := retry(ctx, &Options{Backoff: exact, MaxAttempts: -1}, errFailed, errFailed, errFailed, nil); r.err != nil || r.value != 4 {
+		if r := retry(ctx, &Options{Backoff: exact, MaxAttempts: NoLimit}, errFailed, errFailed, errFailed, nil); r.err != nil || r.value != 4 {
 			t.Errorf("1 ns before the deadline: %v", r.err)
 		}
 
@@ -30,13 +30,13 @@ func TestRetryDeadline(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		retry(ctx, nil, After(errFailed, time.Minute)).stopped(t, 1, 0, context.DeadlineExceeded)
-		retry(ctx, &Options{MaxHint: -1}, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, context.DeadlineExceeded)
+		retry(ctx, &Options{MaxHint: NoLimit}, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, context.DeadlineExceeded)
 	})
 }
 
 func TestRetryElapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := &Options{Backoff: exact, MaxAttempts: -1, MaxElapsed: 700 * time.Millisecond}
+		o := &Options{Backoff: exact, MaxAttempts: NoLimit, MaxElapsed: 700 * time.Millisecond}
 		// At 700 ms an attempt may still begin, later none.
 		e := retry(t.Context(), o, errFailed).stopped(t, 4, 700*time.Millisecond, ErrElapsed)
 		if e.Timeout() || e.Delay != 800*time.Millisecond {
@@ -44,7 +44,7 @@ func TestRetryElapsed(t *testing.T) {
 		}
 		o.MaxElapsed--
 		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrElapsed)
-		o.MaxHint = -1
+		o.MaxHint = NoLimit
 		retry(t.Context(), o, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, ErrElapsed)
 
 		// The attempts count as well as the delays.
@@ -106,7 +106,7 @@ func TestRetryCancel(t *testing.T) {
 		_, err = Retry(ctx, func(context.Context) (int, error) {
 			calls++
 			return 0, errFailed
-		}, &Options{Backoff: Constant{Interval: -1}, MaxAttempts: -1, Notify: func(r Retrying) {
+		}, &Options{Backoff: Constant{Interval: -1}, MaxAttempts: NoLimit, Notify: func(r Retrying) {
 			if r.Attempt == 5 {
 				cancel(nil)
 			}

@@ -96,7 +96,7 @@ func TestRetryAttempts(t *testing.T) {
 		for i := range 49 {
 			errs[i] = errFailed
 		}
-		r = retry(t.Context(), &Options{Backoff: exact, MaxAttempts: -1}, errs...)
+		r = retry(t.Context(), &Options{Backoff: exact, MaxAttempts: NoLimit}, errs...)
 		if want := 25500*time.Millisecond + 41*20*time.Second; r.err != nil || r.value != 50 || r.took != want {
 			t.Errorf("without a limit: %d, %v after %v, want 50 after %v", r.value, r.err, r.took, want)
 		}
@@ -184,7 +184,7 @@ func TestRetryHint(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 		retry(t.Context(), nil, after(math.MaxInt64)).stopped(t, 1, 0, ErrHint)
-		forever := &Options{Backoff: exact, MaxHint: -1, MaxElapsed: math.MaxInt64 - 1}
+		forever := &Options{Backoff: exact, MaxHint: NoLimit, MaxElapsed: math.MaxInt64 - 1}
 		if e := retry(t.Context(), forever, after(math.MaxInt64)).stopped(t, 1, 0, ErrElapsed); e.Delay != math.MaxInt64 {
 			t.Errorf("got %+v", e)
 		}
@@ -193,7 +193,7 @@ func TestRetryHint(t *testing.T) {
 		if r := retry(t.Context(), &Options{Backoff: Constant{Interval: time.Hour, Jitter: NoJitter}}, after(s), nil); r.took != time.Hour {
 			t.Errorf("took %v, want 1h", r.took)
 		}
-		if r := retry(t.Context(), &Options{Backoff: none, MaxHint: -1}, after(50*time.Hour), nil); r.took != 50*time.Hour {
+		if r := retry(t.Context(), &Options{Backoff: none, MaxHint: NoLimit}, after(50*time.Hour), nil); r.took != 50*time.Hour {
 			t.Errorf("took %v, want 50h", r.took)
 		}
 	})
