@@ -1,6 +1,8 @@
 package backoff
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -121,5 +123,71 @@ func TestPolicyBounds(t *testing.T) {
 		{Constant{Interval: huge, Rand: one}, []time.Duration{huge, huge}},
 	} {
 		equal(t, fmt.Sprintf("%#v", test.backoff), delays(test.backoff, len(test.want)), test.want)
+	}
+}
+
+// A context that ends while Retry is under way is found by errors.Is, with its Err and its Cause.
+func TestRetryContextCauses(t *testing.T) {
+	quit := errors.New("user quit")
+	wrapping := fmt.Errorf("the program ends: %w", context.Canceled)
+	for _, test := range []struct {
+		name  string
+		begin func(context.Context) (context.Context, func())
+		err   error
+		cause error
+	}{
+		{"canceled", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithCancel(ctx)
+			return ctx, cancel
+		}, context.Canceled, context.Canceled},
+		{"with a cause", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			return ctx, func() { cancel(quit) }
+		}, context.Canceled, quit},
+		{"with a cause that wraps Canceled", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			return ctx, func() { cancel(wrapping) }
+		}, context.Canceled, wrapping},
+		{"deadline", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			return ctx, func() { time.Sleep(2 * time.Second); cancel() }
+		}, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"deadline with a cause", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeoutCause(ctx, time.Second, quit)
+			return ctx, func() { time.Sleep(2 * time.Second); cancel() }
+		}, context.DeadlineExceeded, quit},
+		{"above", func(ctx context.Context) (context.Context, func()) {
+			above, cancel := context.WithCancelCause(ctx)
+			ctx, cancelBelow := context.WithCancel(above)
+			return ctx, func() { cancel(quit); cancelBelow() }
+		}, context.Canceled, quit},
+	} {
+		// When it ends: before the first attempt, while there is one, or before a delay.
+		for when, attempts := range map[string]int{"before": 0, "during": 1, "after": 1} {
+			t.Run(test.name+", "+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, end := test.begin(t.Context())
+					at := func(now string) {
+						if now == when {
+							end()
+							synctest.Wait()
+						}
+					}
+					at("before")
+					_, err := Retry(ctx, func(context.Context) (int, error) {
+						at("during")
+						return 0, errFailed
+					}, &Options{Backoff: none, Notify: func(Retrying) { at("after") }})
+					var e *RetryError
+					if !errors.As(err, &e) || e.Attempts != attempts || !errors.Is(err, test.err) || !errors.Is(err, test.cause) ||
+						!errors.Is(e.Because, test.err) || !errors.Is(e.Because, test.cause) || e.Timeout() != errors.Is(test.err, context.DeadlineExceeded) {
+						t.Errorf("got %v", err)
+					}
+					if last := e.Err; attempts > 0 && !errors.Is(last, errFailed) || attempts == 0 && last != nil {
+						t.Errorf("the last error is %v", last)
+					}
+				})
+			})
+		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The reasons for which Retry stops, other than the end of its context. They are for errors.Is.
+// Why Retry gives up, if its context has not ended: RetryError.Because is one of these errors, which
+// errors.Is finds.
 var (
 	// ErrAttempts means that as many attempts failed as Options.MaxAttempts allows.
 	ErrAttempts = errors.New("backoff: MaxAttempts used up")
@@ -26,8 +27,9 @@ var (
 	ErrStopped = errors.New("backoff: the delays have come to an end")
 )
 
-// RetryError is the error with which [Retry] stops although another attempt might help. It wraps both
-// Cause and Err for errors.Is and errors.As.
+// RetryError is the error with which [Retry] gives up although another attempt might help. errors.Is
+// and errors.As find what Because and Err wrap. If the context has ended, errors.Is finds both its Err
+// and its Cause.
 type RetryError struct {
 	// Attempts is how many attempts were made: zero if the context had ended before the first one.
 	Attempts int
@@ -35,24 +37,25 @@ type RetryError struct {
 	Elapsed time.Duration
 	// Delay is the delay that was due next; zero if it was not computed.
 	Delay time.Duration
-	// Cause is the reason: one of the errors of this package (ErrAttempts and so on), or an error that
-	// wraps the Err of the context, and its cause if it has one.
-	Cause error
+	// Because is why there is no other attempt: one of the errors of this package, such as ErrAttempts,
+	// or, if the context has ended, an error that wraps the Err and the Cause of the context.
+	Because error
 	// Err is the error of the last attempt; nil if there was no attempt.
 	Err error
 }
 
-// Error returns the cause, the number of attempts, the time that they took, and the last error.
+// Error says why there is no other attempt, the number of attempts, the time that they took, the delay
+// that was due next, and the last error.
 func (e *RetryError) Error() string {
-	cause, plural := "stopped", "s"
-	if e.Cause != nil {
-		cause = strings.TrimPrefix(e.Cause.Error(), "backoff: ")
+	because, plural := "stopped", "s"
+	if e.Because != nil {
+		because = strings.TrimPrefix(e.Because.Error(), "backoff: ")
 	}
 	if e.Attempts == 1 {
 		plural = ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "backoff: %s, %d attempt%s in %v", cause, e.Attempts, plural, e.Elapsed.Round(time.Microsecond))
+	fmt.Fprintf(&b, "backoff: %s, %d attempt%s in %v", because, e.Attempts, plural, e.Elapsed.Round(time.Microsecond))
 	if e.Delay > 0 {
 		fmt.Fprintf(&b, ", next due after %v", e.Delay.Round(time.Microsecond))
 	}
@@ -62,10 +65,10 @@ func (e *RetryError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Cause and Err, as far as they are not nil.
+// Unwrap returns Because and Err, as far as they are not nil.
 func (e *RetryError) Unwrap() []error {
 	var errs []error
-	for _, err := range []error{e.Cause, e.Err} {
+	for _, err := range []error{e.Because, e.Err} {
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -73,10 +76,10 @@ func (e *RetryError) Unwrap() []error {
 	return errs
 }
 
-// Timeout reports whether the context's deadline is the cause. Package net/url and os.IsTimeout call
-// it.
+// Timeout reports whether Retry gave up because of the context's deadline. Package net/url and
+// os.IsTimeout call it.
 func (e *RetryError) Timeout() bool {
-	return errors.Is(e.Cause, context.DeadlineExceeded)
+	return errors.Is(e.Because, context.DeadlineExceeded)
 }
 
 // After attaches a hint to err: a server asked not to come back before d has passed. After returns nil

@@ -15,19 +15,19 @@ func TestRetryErrorText(t *testing.T) {
 		want string
 	}{
 		{
-			&RetryError{Attempts: 3, Elapsed: 1300*time.Millisecond + 7, Cause: ErrAttempts, Err: errFailed},
+			&RetryError{Attempts: 3, Elapsed: 1300*time.Millisecond + 7, Because: ErrAttempts, Err: errFailed},
 			"backoff: MaxAttempts used up, 3 attempts in 1.3s: failed",
 		},
 		{
-			&RetryError{Attempts: 1, Delay: 5 * time.Second, Cause: ErrDeadline, Err: errFailed},
+			&RetryError{Attempts: 1, Delay: 5 * time.Second, Because: ErrDeadline, Err: errFailed},
 			"backoff: next attempt would miss the context's deadline, 1 attempt in 0s, next due after 5s: failed",
 		},
 		{
-			&RetryError{Attempts: 1, Delay: time.Second, Cause: ErrBudget, Err: errFailed},
+			&RetryError{Attempts: 1, Delay: time.Second, Because: ErrBudget, Err: errFailed},
 			"backoff: local retry budget is empty, 1 attempt in 0s, next due after 1s: failed",
 		},
 		{
-			&RetryError{Cause: context.Canceled},
+			&RetryError{Because: context.Canceled},
 			"backoff: context canceled, 0 attempts in 0s",
 		},
 		{
@@ -43,8 +43,8 @@ func TestRetryErrorText(t *testing.T) {
 
 func TestRetryErrorTimeout(t *testing.T) {
 	for _, test := range []struct {
-		cause error
-		want  bool
+		because error
+		want    bool
 	}{
 		{ErrDeadline, true},
 		{context.DeadlineExceeded, true},
@@ -53,15 +53,15 @@ func TestRetryErrorTimeout(t *testing.T) {
 		{ErrElapsed, false},
 		{nil, false},
 	} {
-		err := &RetryError{Cause: test.cause, Err: errFailed}
+		err := &RetryError{Because: test.because, Err: errFailed}
 		// These two functions look at the error itself, not at the errors that it wraps.
 		outer := &url.Error{Op: "Get", URL: "/", Err: err}
 		if err.Timeout() != test.want || os.IsTimeout(err) != test.want || outer.Timeout() != test.want {
-			t.Errorf("cause %v: Timeout %v, os.IsTimeout %v, url.Error %v, want %v",
-				test.cause, err.Timeout(), os.IsTimeout(err), outer.Timeout(), test.want)
+			t.Errorf("because %v: Timeout %v, os.IsTimeout %v, url.Error %v, want %v",
+				test.because, err.Timeout(), os.IsTimeout(err), outer.Timeout(), test.want)
 		}
-		if !errors.Is(err, errFailed) || (test.cause != nil && !errors.Is(err, test.cause)) {
-			t.Errorf("cause %v: errors.Is does not find it or the last error", test.cause)
+		if !errors.Is(err, errFailed) || (test.because != nil && !errors.Is(err, test.because)) {
+			t.Errorf("because %v: errors.Is does not find it or the last error", test.because)
 		}
 	}
 }

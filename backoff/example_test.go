@@ -57,6 +57,40 @@ func ExampleRetry_deadline() {
 	// Output: true true true
 }
 
+// A RetryError says why there was no other attempt. Its Err is the error of the last attempt.
+func ExampleRetryError() {
+	_, err := backoff.Retry(context.Background(), flaky(errBusy, errBusy), &backoff.Options{
+		Backoff: backoff.Constant{Interval: -1}, MaxAttempts: 2,
+	})
+	var gaveUp *backoff.RetryError
+	if errors.As(err, &gaveUp) {
+		fmt.Println("attempts:", gaveUp.Attempts)
+		fmt.Println("because:", gaveUp.Because)
+		fmt.Println("last error:", gaveUp.Err)
+	}
+	fmt.Println(errors.Is(err, backoff.ErrAttempts), errors.Is(err, errBusy))
+	// Output:
+	// attempts: 2
+	// because: backoff: MaxAttempts used up
+	// last error: server is busy
+	// true true
+}
+
+// If the context ends, errors.Is finds its error and its cause.
+func ExampleRetryError_context() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the user has closed the window"))
+	err := backoff.Do(ctx, func(context.Context) error { return errBusy }, nil)
+	var gaveUp *backoff.RetryError
+	if errors.As(err, &gaveUp) {
+		fmt.Println(gaveUp.Because)
+	}
+	fmt.Println(errors.Is(err, context.Canceled), errors.Is(err, context.Cause(ctx)))
+	// Output:
+	// context canceled: the user has closed the window
+	// true true
+}
+
 func ExampleDo() {
 	attempts := 0
 	err := backoff.Do(context.Background(), func(context.Context) error {

@@ -71,9 +71,9 @@ type Retrying struct {
 //   - when the next delay would be in vain, since it would end after the deadline of ctx or later than
 //     MaxElapsed allows, or since a hint is longer than MaxHint. Then Retry does not wait at all.
 //
-// Except in the first case, the error is a *[RetryError], which wraps the cause and the last error of
-// op. If ctx has ended before the call, Retry does not call op. If op derives a context from ctx to
-// bound one attempt, the error of that context is an error like any other.
+// Except in the first case, the error is a *[RetryError], which wraps the last error of op and says why
+// there is no other attempt. If ctx has ended before the call, Retry does not call op. If op derives a
+// context from ctx to bound one attempt, the error of that context is an error like any other.
 //
 // Retry runs in the goroutine of the caller and starts no other. It panics if ctx or op is nil.
 func Retry[T any](ctx context.Context, op func(context.Context) (T, error), o *Options) (T, error) {
@@ -139,12 +139,12 @@ func (l *loop) next(ctx context.Context, err error) error {
 	if most := l.options.maxAttempts(); most != NoLimit && l.attempts >= most {
 		return l.stop(ErrAttempts, 0, err)
 	}
-	delay, cause := l.delay(ctx, err)
-	if cause == nil && !l.options.Budget.Withdraw() {
-		cause = ErrBudget
+	delay, because := l.delay(ctx, err)
+	if because == nil && !l.options.Budget.Withdraw() {
+		because = ErrBudget
 	}
-	if cause != nil {
-		return l.stop(cause, delay, err)
+	if because != nil {
+		return l.stop(because, delay, err)
 	}
 	if !l.wait(ctx, err, delay) {
 		return l.stop(ended(ctx), delay, err)
@@ -166,8 +166,8 @@ func (l *loop) wait(ctx context.Context, err error, delay time.Duration) (alive 
 	return sleep(ctx, delay)
 }
 
-// delay returns the delay before the next attempt. If the delay must not be begun, it also returns the
-// cause.
+// delay returns the delay before the next attempt. If the delay must not be begun, it also returns
+// why.
 func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	if l.backoff == nil {
 		l.backoff = l.options.newBackOff()
@@ -193,8 +193,8 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 }
 
 // stop returns a RetryError.
-func (l *loop) stop(cause error, delay time.Duration, err error) error {
-	return &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Cause: cause, Err: err}
+func (l *loop) stop(because error, delay time.Duration, err error) error {
+	return &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Because: because, Err: err}
 }
 
 // sleep waits for d, or until ctx ends, and reports whether ctx has not ended.

@@ -45,7 +45,7 @@ func TestRetryModel(t *testing.T) {
 
 		var now time.Duration
 		var calls []time.Duration
-		var cause error
+		var because error
 		budget := float64(o.Budget.Reserve)
 		for n := 1; ; n++ {
 			calls = append(calls, now)
@@ -58,30 +58,30 @@ func TestRetryModel(t *testing.T) {
 			}
 			switch {
 			case deadline > 0 && now >= deadline:
-				cause = context.DeadlineExceeded
+				because = context.DeadlineExceeded
 			case cancelAt > 0 && now >= cancelAt:
-				cause = context.Canceled
+				because = context.Canceled
 			case n >= attempts:
-				cause = ErrAttempts
+				because = ErrAttempts
 			case a.hint > hint:
-				cause = ErrHint
+				because = ErrHint
 			case o.MaxElapsed < 0, o.MaxElapsed > 0 && now+delay > o.MaxElapsed:
-				cause = ErrElapsed
+				because = ErrElapsed
 			case deadline > 0 && now+delay >= deadline:
-				cause = ErrDeadline
+				because = ErrDeadline
 			case budget < 1:
-				cause = ErrBudget
+				because = ErrBudget
 			case cancelAt > 0 && now+delay >= cancelAt:
-				now, cause = cancelAt, context.Canceled
+				now, because = cancelAt, context.Canceled
 			}
-			if cause != nil {
+			if because != nil {
 				break
 			}
 			budget--
 			now += delay
 		}
-		if deadline > 0 && cancelAt > 0 && errors.Is(cause, context.DeadlineExceeded) && now >= cancelAt && cancelAt < deadline {
-			cause = context.Canceled // whichever came first during the last attempt
+		if deadline > 0 && cancelAt > 0 && errors.Is(because, context.DeadlineExceeded) && now >= cancelAt && cancelAt < deadline {
+			because = context.Canceled // whichever came first during the last attempt
 		}
 
 		synctest.Test(t, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestRetryModel(t *testing.T) {
 			}, o)
 			took := time.Since(start)
 			equal(t, "calls", got, calls)
-			if !errors.Is(err, cause) || took != now || o.Budget.Balance() != budget {
-				t.Errorf("%v after %v, balance %v; want %v after %v, %v", err, took, o.Budget.Balance(), cause, now, budget)
+			if !errors.Is(err, because) || took != now || o.Budget.Balance() != budget {
+				t.Errorf("%v after %v, balance %v; want %v after %v, %v", err, took, o.Budget.Balance(), because, now, budget)
 			}
 		})
 		if t.Failed() {

@@ -47,14 +47,14 @@ func retry(ctx context.Context, o *Options, errs ...error) *run {
 }
 
 // stopped checks the error of a Retry that gave up.
-func (r *run) stopped(t *testing.T, attempts int, elapsed time.Duration, cause error) *RetryError {
+func (r *run) stopped(t *testing.T, attempts int, elapsed time.Duration, because error) *RetryError {
 	t.Helper()
 	var e *RetryError
 	if !errors.As(r.err, &e) {
 		t.Fatalf("error %v of type %T, want a *RetryError", r.err, r.err)
 	}
-	if e.Attempts != attempts || e.Elapsed != elapsed || !errors.Is(e, cause) {
-		t.Errorf("%v: attempts %d, elapsed %v, want %d, %v, %v", e, e.Attempts, e.Elapsed, attempts, elapsed, cause)
+	if e.Attempts != attempts || e.Elapsed != elapsed || !errors.Is(e, because) {
+		t.Errorf("%v: attempts %d, elapsed %v, want %d, %v, %v", e, e.Attempts, e.Elapsed, attempts, elapsed, because)
 	}
 	if len(r.calls) != attempts || r.took != elapsed {
 		t.Errorf("%d calls took %v, want %d and %v", len(r.calls), r.took, attempts, elapsed)
