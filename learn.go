@@ -115,7 +115,7 @@ func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
 	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && anySpent(a.Statements)):
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
-		if hint.Cause == headers.Spent {
+		if hint.Refusal == headers.RefusalSpent {
 			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
 		}
 	case resp.StatusCode >= 400:

@@ -92,7 +92,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		fields = h.take(fields, c)
 	}
 	if b != nil {
-		h.cause = max(h.cause, Cause(b.Cause))
+		h.refusal = max(h.refusal, Refusal(b.Refusal))
 		h.body = b.Delay
 	}
 	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.Has(name.Cache) && !c.Aged {
@@ -105,7 +105,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		}
 	}
 	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil {
-		return limits, Retry{Cause: h.cause} // no header has a hint
+		return limits, Retry{Refusal: h.refusal} // no header has a hint
 	}
 	return limits, h.retry()
 }

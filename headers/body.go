@@ -21,7 +21,7 @@ const MaxBody = 64 << 10
 //     Shopify's GraphQL API, whose points it follows from;
 //   - which limits are used up: Google (google.rpc.QuotaFailure and ErrorInfo), Discord's
 //     global one, the policies that a problem of the IETF draft names, Shopify's points;
-//   - the Cause: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API,
+//   - the [Refusal]: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API,
 //     HubSpot, X, AWS, Slack, Kraken, Bybit, Feishu, Google Maps.
 //
 // The body may be cut anywhere: what is not complete says nothing. A limit that is said

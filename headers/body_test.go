@@ -237,7 +237,7 @@ func TestParseBodyCut(t *testing.T) {
 					t.Fatalf("%s: cut after %d bytes: %s", tt.name, n, summary(cut))
 				}
 			}
-			if cut.Retry.Known && cut.Retry.After != whole.Retry.After || cut.Retry.Cause > whole.Retry.Cause {
+			if cut.Retry.Known && cut.Retry.After != whole.Retry.After || cut.Retry.Refusal > whole.Retry.Refusal {
 				t.Fatalf("%s: cut after %d bytes: %s", tt.name, n, summary(cut))
 			}
 		}

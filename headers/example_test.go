@@ -107,7 +107,7 @@ func ExampleParseBody() {
 	facts := headers.ParseBody(h, body, time.Time{})
 	l := facts.Limits[0]
 	fmt.Println(l.Remaining.N, "of", l.Limit.N, l.Unit, "per", l.Window)
-	fmt.Println(facts.Retry.After, facts.Retry.Cause)
+	fmt.Println(facts.Retry.After, facts.Retry.Refusal)
 	// Output:
 	// 0 of 250 requests per 24h0m0s
 	// 22s Spent

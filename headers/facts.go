@@ -83,7 +83,7 @@ type Retry struct {
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
 	Resolution time.Duration // the step in which After was stated, as in Reset
 	Word       Word          // what the server says outright
-	Cause      Cause         // why the request is refused
+	Refusal    Refusal       // why the server refuses the request
 }
 
 // Word is what a server says outright about trying again.

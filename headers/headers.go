@@ -47,7 +47,7 @@
 //
 // A status of 429 does not tell "not yet" from "not before you pay". Where a response
 // does, in a header, in a body, or by a daily limit of which nothing remains,
-// Retry.Cause is [Spent]. It is never concluded from a status, nor from prose.
+// Retry.Refusal is [RefusalSpent].
 package headers
 
 import (

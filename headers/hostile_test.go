@@ -86,7 +86,7 @@ func checkBounds(tb testing.TB, f Facts) {
 }
 
 // summary prints facts on one line: limits as name: remaining/limit unit in reset per
-// window, then the retry hint, and the cause.
+// window, then the retry hint, and the refusal.
 func summary(f Facts) string {
 	var parts []string
 	num := func(c Count) string {
@@ -117,8 +117,8 @@ func summary(f Facts) string {
 	if f.Retry.Word == NeverRetry {
 		parts = append(parts, "never")
 	}
-	if f.Retry.Cause != NoCause {
-		parts = append(parts, f.Retry.Cause.String())
+	if f.Retry.Refusal != RefusalUnknown {
+		parts = append(parts, f.Retry.Refusal.String())
 	}
 	if len(parts) == 0 {
 		return "nothing"

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/gopacer/pacer/headers/internal/cause"
 	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
@@ -35,11 +35,11 @@ type hints struct {
 	other         value.Delay // in headers of single vendors
 	body          value.Delay // in the body
 	never, should bool        // whether to try again, as a Word
-	cause         Cause       // the gravest of all
+	refusal       Refusal     // the gravest of all
 }
 
 // unlimited are the roles of headers that state no limit.
-const unlimited name.RoleSet = 1<<name.Retry | 1<<name.Should | 1<<name.Pushback | 1<<name.Reason | 1<<name.Age | 1<<name.Cache
+const unlimited name.RoleSet = 1<<name.Retry | 1<<name.Should | 1<<name.Pushback | 1<<name.Refusal | 1<<name.Age | 1<<name.Cache
 
 // take takes the headers that state no limit, and returns the others. It tells the clock
 // whether a cache answered, before it reads an instant.
@@ -85,8 +85,8 @@ func (h *hints) add(m *name.Meaning, values []string, c *value.Clock) {
 			case "true":
 				h.should = true
 			}
-		case name.Reason:
-			h.cause = max(h.cause, Cause(cause.Of(v)))
+		case name.Refusal:
+			h.refusal = max(h.refusal, Refusal(refusal.Of(v)))
 		case name.Pushback:
 			// Negative or unreadable means not to retry (gRPC proposal A6).
 			n, ok := value.ParseNumber(value.Trim(v))
@@ -138,7 +138,7 @@ func (h *hints) delay() value.Delay {
 
 // retry returns what all hints come to.
 func (h *hints) retry() Retry {
-	r := Retry{Cause: h.cause}
+	r := Retry{Refusal: h.refusal}
 	if d := h.delay(); d.Known {
 		r.Known, r.After, r.Resolution = true, d.In, d.Resolution
 	}

@@ -24,23 +24,24 @@ func settle(limits []Limit, from []*name.Meaning, h *hints) int {
 	return n
 }
 
-// settle concludes what one limit says by itself: the unit of its reset, and whether it is Spent.
+// settle concludes what one limit says by itself: the unit of its reset, and whether it is
+// spent.
 func (l *Limit) settle(from *name.Meaning, h *hints) {
 	if from.Step == 0 {
 		checkUnit(l, h)
 	}
 	l.Reset.In = min(l.Reset.In, MaxReset)
 	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.Long) {
-		h.cause = Spent
+		h.refusal = RefusalSpent
 	}
 }
 
-// soon is the time within which a quota may be restored without being Spent.
+// soon is the time within which a quota may be restored without being spent.
 const soon = time.Hour
 
 const day = 24 * time.Hour
 
-// spent reports whether a limit of which nothing remains is Spent. long says that its window
+// spent reports whether a limit of which nothing remains is a RefusalSpent. long says that its window
 // is a month or longer.
 func (l *Limit) spent(long bool) bool {
 	counted := !l.Limit.Known || l.Limit.N > 0

@@ -7,14 +7,15 @@ import (
 )
 
 // Refusal reports whether an answer says "not yet": the server did nothing because a limit is used up. If
-// the answer itself names the cause, that decides. Otherwise a 429 is always a refusal, and some other
-// statuses are refusals if the answer says when to come back (Retry-After). A 403 is also a refusal if
-// spent is set, which means that nothing remains of a limit: GitHub sends such answers.
+// the answer itself says why (headers.Refusal), that decides: a server that is busy has failed. Otherwise a
+// 429 is always a refusal, and some other statuses are refusals if the answer says when to come back
+// (Retry-After). A 403 is also a refusal if spent is set, which means that nothing remains of a limit:
+// GitHub sends such answers.
 func Refusal(status int, hint headers.Retry, spent bool) bool {
 	switch {
-	case hint.Cause == headers.TooFast || hint.Cause == headers.TooMany:
+	case hint.Refusal == headers.RefusalTooFast || hint.Refusal == headers.RefusalTooMany:
 		return true
-	case hint.Cause == headers.Busy || status < 400:
+	case hint.Refusal == headers.RefusalBusy || status < 400:
 		return false
 	}
 	switch status {
@@ -31,5 +32,5 @@ func Refusal(status int, hint headers.Retry, spent bool) bool {
 // MayRefuse reports whether an answer may be a refusal although nothing in it says so: unless configured
 // otherwise, limit_req and limit_conn of nginx answer 503 without a Retry-After.
 func MayRefuse(status int, hint headers.Retry) bool {
-	return status == http.StatusServiceUnavailable && !hint.Known && hint.Cause == headers.NoCause && hint.Word == headers.NoWord
+	return status == http.StatusServiceUnavailable && !hint.Known && hint.Refusal == headers.RefusalUnknown && hint.Word == headers.NoWord
 }

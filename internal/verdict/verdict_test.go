@@ -25,11 +25,11 @@ var hints = map[string]headers.Retry{
 	"after":      {Known: true, After: time.Second},
 	"should":     {Word: headers.ShouldRetry},
 	"never":      {Word: headers.NeverRetry, Known: true},
-	"busy":       {Cause: headers.Busy},
-	"busy after": {Cause: headers.Busy, Known: true, After: time.Second},
-	"too fast":   {Cause: headers.TooFast},
-	"too many":   {Cause: headers.TooMany},
-	"spent":      {Cause: headers.Spent, Known: true},
+	"busy":       {Refusal: headers.RefusalBusy},
+	"busy after": {Refusal: headers.RefusalBusy, Known: true, After: time.Second},
+	"too fast":   {Refusal: headers.RefusalTooFast},
+	"too many":   {Refusal: headers.RefusalTooMany},
+	"spent":      {Refusal: headers.RefusalSpent, Known: true},
 }
 
 func TestAnswered(t *testing.T) {

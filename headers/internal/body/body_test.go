@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
@@ -41,25 +41,25 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"a quota of zero", `{"error":{"details":[{"metadata":{"quota_limit":"DefaultRequestsPerMinutePerProject","quota_limit_value":"0"}}]}}`,
-			Facts{Cause: cause.Spent},
+			Facts{Refusal: refusal.Spent},
 		},
 		{
 			"a problem", `{"violated-policies":["hourly"],"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"}`,
-			Facts{Cause: cause.Busy, Limits: []Limit{{Name: "hourly", Unit: "requests", Remaining: none}}},
+			Facts{Refusal: refusal.Busy, Limits: []Limit{{Name: "hourly", Unit: "requests", Remaining: none}}},
 		},
 		{
 			"points", `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":752,
 				"throttleStatus":{"maximumAvailable":1000.0,"currentlyAvailable":666,"restoreRate":50.0}}}}`,
 			Facts{
-				Cause: cause.TooFast,
-				Delay: value.Delay{In: 1720 * time.Millisecond, Resolution: 20 * time.Millisecond, Known: true}, // (752 - 666) / 50
+				Refusal: refusal.TooFast,
+				Delay:   value.Delay{In: 1720 * time.Millisecond, Resolution: 20 * time.Millisecond, Known: true}, // (752 - 666) / 50
 				Limits: []Limit{{
 					Name: "cost", Unit: "points", Limit: count(1000), Remaining: count(666), Window: 20 * time.Second,
 					Reset: value.ResetIn(6680*time.Millisecond, 20*time.Millisecond), // (1000 - 666) / 50
 				}},
 			},
 		},
-		{"the gravest of causes", `{"error":{"code":"rate_limit_exceeded","type":"insufficient_quota"}} `, Facts{Cause: cause.Spent}},
+		{"the gravest of refusals", `{"error":{"code":"rate_limit_exceeded","type":"insufficient_quota"}} `, Facts{Refusal: refusal.Spent}},
 		{"a word that is cut", `{"error":{"code":"insufficient_quota`, Facts{}},
 		{"nothing", ``, Facts{}},
 	} {

@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // Facts is all that a body says.
 type Facts struct {
-	Limits []Limit
-	Delay  value.Delay // how long to wait
-	Cause  cause.Cause
+	Limits  []Limit
+	Delay   value.Delay // how long to wait
+	Refusal refusal.Refusal
 }
 
 // Limit is a limit that a body states. Its fields are those of headers.Limit, which says what

@@ -3,7 +3,7 @@ package body
 import (
 	"strings"
 
-	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
@@ -34,7 +34,7 @@ func newPaths() map[string]func(*reader, string) {
 		"violated-policies/*": (*reader).violatedPolicy,
 
 		// https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
-		"__type": func(r *reader, v string) { r.because(cause.OfAWS(v)) },
+		"__type": func(r *reader, v string) { r.because(refusal.OfAWS(v)) },
 	}
 	// A google.rpc.Status, bare as grpc-gateway writes it, or as an error of Google:
 	// https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto
@@ -46,7 +46,7 @@ func newPaths() map[string]func(*reader, string) {
 		m[details+"metadata/quota_limit_value"] = (*reader).quotaValue
 		m[details+"metadata/quota_unit"] = (*reader).quotaUnit
 	}
-	for path, words := range causes {
+	for path, words := range refusals {
 		m[path] = func(r *reader, v string) { r.because(words[v]) }
 	}
 	return m
@@ -69,51 +69,51 @@ func newTree() map[string]bool {
 	return m
 }
 
-// causes are words for a cause, by the path at which they are. Words that stand for
+// refusals are words for a refusal, by the path at which they are. Words that stand for
 // more than one (Google's quotaExceeded and RESOURCE_EXHAUSTED, Salesforce's
 // REQUEST_LIMIT_EXCEEDED) are not among them.
-var causes = map[string]map[string]cause.Cause{
+var refusals = map[string]map[string]refusal.Refusal{
 	"error/code": errorCodes,
 	"error/type": errorCodes,
 
 	// https://developers.google.com/search/apis/indexing-api/v3/core-errors
 	"error/errors/*/reason": {
-		"dailyLimitExceeded": cause.Spent, "dailyLimitExceededUnreg": cause.Spent,
-		"rateLimitExceeded": cause.TooFast, "userRateLimitExceeded": cause.TooFast,
+		"dailyLimitExceeded": refusal.Spent, "dailyLimitExceededUnreg": refusal.Spent,
+		"rateLimitExceeded": refusal.TooFast, "userRateLimitExceeded": refusal.TooFast,
 	},
-	"error/details/*/reason": {"RATE_LIMIT_EXCEEDED": cause.TooFast},
+	"error/details/*/reason": {"RATE_LIMIT_EXCEEDED": refusal.TooFast},
 
 	// https://developers.google.com/maps/documentation/geocoding/requests-geocoding#StatusCodes
-	"status": {"OVER_DAILY_LIMIT": cause.Spent, "OVER_QUERY_LIMIT": cause.TooFast},
+	"status": {"OVER_DAILY_LIMIT": refusal.Spent, "OVER_QUERY_LIMIT": refusal.TooFast},
 
 	"errors/*/extensions/code": {
-		"THROTTLED":   cause.TooFast, // https://shopify.dev/docs/api/usage/limits
-		"RATELIMITED": cause.TooFast, // https://linear.app/developers/rate-limiting
+		"THROTTLED":   refusal.TooFast, // https://shopify.dev/docs/api/usage/limits
+		"RATELIMITED": refusal.TooFast, // https://linear.app/developers/rate-limiting
 	},
-	"errors/*/type": {"RATE_LIMITED": cause.TooFast}, // https://docs.github.com/en/graphql
+	"errors/*/type": {"RATE_LIMITED": refusal.TooFast}, // https://docs.github.com/en/graphql
 
 	// https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines
-	"errorType":  {"RATE_LIMIT": cause.TooFast},
-	"policyName": {"DAILY": cause.Spent},
+	"errorType":  {"RATE_LIMIT": refusal.TooFast},
+	"policyName": {"DAILY": refusal.Spent},
 
-	"error":   {"ratelimited": cause.TooFast},                   // https://docs.slack.dev/apis/web-api/rate-limits
-	"error/*": {"EAPI:Rate limit exceeded": cause.TooFast},      // https://docs.kraken.com/api/docs/guides/spot-errors
-	"retCode": {"10006": cause.TooFast, "10018": cause.TooFast}, // https://bybit-exchange.github.io/docs/v5/error
-	"code":    {"99991400": cause.TooFast},                      // https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code
+	"error":   {"ratelimited": refusal.TooFast},                     // https://docs.slack.dev/apis/web-api/rate-limits
+	"error/*": {"EAPI:Rate limit exceeded": refusal.TooFast},        // https://docs.kraken.com/api/docs/guides/spot-errors
+	"retCode": {"10006": refusal.TooFast, "10018": refusal.TooFast}, // https://bybit-exchange.github.io/docs/v5/error
+	"code":    {"99991400": refusal.TooFast},                        // https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code
 
 	// https://www.dropbox.com/developers/documentation/http/documentation#error-handling
-	"error/reason/.tag": {"too_many_requests": cause.TooFast, "too_many_write_operations": cause.Busy},
+	"error/reason/.tag": {"too_many_requests": refusal.TooFast, "too_many_write_operations": refusal.Busy},
 }
 
 // errorCodes are codes and types of errors.
-var errorCodes = map[string]cause.Cause{
+var errorCodes = map[string]refusal.Refusal{
 	// https://platform.openai.com/docs/guides/error-codes
-	"insufficient_quota": cause.Spent, "credit_balance_exhausted": cause.Spent, "organization_spend_limit_exceeded": cause.Spent,
-	"project_spend_limit_exceeded": cause.Spent, "organization_usage_limit_exceeded": cause.Spent, "rate_limit_exceeded": cause.TooFast,
+	"insufficient_quota": refusal.Spent, "credit_balance_exhausted": refusal.Spent, "organization_spend_limit_exceeded": refusal.Spent,
+	"project_spend_limit_exceeded": refusal.Spent, "organization_usage_limit_exceeded": refusal.Spent, "rate_limit_exceeded": refusal.TooFast,
 
 	// https://docs.anthropic.com/en/api/errors
-	"rate_limit_error": cause.TooFast, "overloaded_error": cause.Busy, "billing_error": cause.Spent,
+	"rate_limit_error": refusal.TooFast, "overloaded_error": refusal.Busy, "billing_error": refusal.Spent,
 
 	// https://docs.stripe.com/error-codes: another request holds the object.
-	"rate_limit": cause.TooFast, "lock_timeout": cause.Busy,
+	"rate_limit": refusal.TooFast, "lock_timeout": refusal.Busy,
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/headers/internal/cause"
+	"github.com/gopacer/pacer/headers/internal/refusal"
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
@@ -42,13 +42,13 @@ func (r *reader) duration(text string) {
 	}
 }
 
-// because notes a cause.
-func (r *reader) because(c cause.Cause) { r.facts.Cause = max(r.facts.Cause, c) }
+// because notes why the request was refused.
+func (r *reader) because(why refusal.Refusal) { r.facts.Refusal = max(r.facts.Refusal, why) }
 
 // problems are the types of problems that draft-ietf-httpapi-ratelimit-headers
-// registers, and their causes. The policies that they name are exceeded.
-var problems = map[string]cause.Cause{
-	"quota-exceeded": cause.TooFast, "temporary-reduced-capacity": cause.Busy, "abnormal-usage-detected": cause.None,
+// registers, and why they refuse. The policies that they name are exceeded.
+var problems = map[string]refusal.Refusal{
+	"quota-exceeded": refusal.TooFast, "temporary-reduced-capacity": refusal.Busy, "abnormal-usage-detected": refusal.Unknown,
 }
 
 // problemType reads the type of a problem (RFC 9457).
@@ -59,7 +59,7 @@ func (r *reader) problemType(text string) {
 		r.because(problems[kind])
 	}
 	if strings.HasSuffix(text, "/2/problems/usage-capped") {
-		r.because(cause.Spent) // X's monthly cap
+		r.because(refusal.Spent) // X's monthly cap
 	}
 }
 
@@ -103,7 +103,7 @@ func (r *reader) endQuota() {
 	r.quota = Limit{}
 	switch {
 	case q.Limit.Known && q.Limit.N == 0:
-		r.because(cause.Spent) // there is none, and no waiting helps
+		r.because(refusal.Spent) // there is none, and no waiting helps
 	case q.Name != "":
 		q.Remaining = none
 		r.add(q)
@@ -141,7 +141,7 @@ func (r *reader) points() {
 		resolution := max(fromSeconds(1/rate), 1)
 		l.Window = min(fromSeconds(float64(l.Limit.N)/rate), value.MaxWindow)
 		l.Reset = value.ResetIn(fromSeconds(float64(l.Limit.N-l.Remaining.N)/rate), resolution)
-		if missing := r.cost.Float() - float64(l.Remaining.N); missing > 0 && r.facts.Cause == cause.TooFast {
+		if missing := r.cost.Float() - float64(l.Remaining.N); missing > 0 && r.facts.Refusal == refusal.TooFast {
 			r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: min(fromSeconds(missing/rate), r.most), Resolution: resolution, Known: true})
 		}
 	}

@@ -68,8 +68,8 @@ var others = map[string]*Meaning{
 	"X-Should-Retry":      {Role: Should},
 	"Stripe-Should-Retry": {Role: Should},
 
-	"Stripe-Rate-Limited-Reason": {Role: Reason},
-	"X-Amzn-Errortype":           {Role: Reason},
+	"Stripe-Rate-Limited-Reason": {Role: Refusal},
+	"X-Amzn-Errortype":           {Role: Refusal},
 
 	// https://github.com/grpc/proposal/blob/master/A6-client-retries.md
 	"Grpc-Retry-Pushback-Ms": {Role: Pushback},

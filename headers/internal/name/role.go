@@ -19,7 +19,7 @@ const (
 	Retry          // a delay
 	Should         // whether to try again
 	Pushback       // both
-	Reason         // why it is refused
+	Refusal        // why it is refused
 	Age            // how long ago the answer was written
 	Cache          // whether a cache answered
 )

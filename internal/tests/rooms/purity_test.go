@@ -23,9 +23,9 @@ var pure = map[string][]string{
 	"internal/verdict":            nil,
 	"headers":                     {"reader.go"}, // makes its table once
 	"headers/internal/body":       nil,
-	"headers/internal/cause":      nil,
 	"headers/internal/jsonscan":   nil,
 	"headers/internal/name":       nil,
+	"headers/internal/refusal":    nil,
 	"headers/internal/structured": nil,
 	"headers/internal/value":      nil,
 	"backoff":                     {"backoff.go", "retry.go", "budget.go"}, // jitter, waits, and what all have in common

@@ -1,7 +1,7 @@
-// Package cause has words by which servers say why they refuse a request, as values of
-// headers that exist for it. What comes in is such a value; what goes out is a [Cause], None
-// for a word that is not known or that stands for more than one.
-package cause
+// Package refusal has words by which servers say why they refuse a request, as values of
+// headers that exist for it. What comes in is such a value; what goes out is a [Refusal],
+// Unknown for a word that is not known or that stands for more than one.
+package refusal
 
 import (
 	"strings"
@@ -9,23 +9,23 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// Cause is why a server refuses a request. It has the values of headers.Cause, which says
+// Refusal is why a server refuses a request. It has the values of headers.Refusal, which says
 // what they mean.
-type Cause int
+type Refusal int
 
-// Causes, the graver last.
+// Refusals, the graver last.
 const (
-	None Cause = iota
+	Unknown Refusal = iota
 	TooFast
 	Busy
 	TooMany
 	Spent
 )
 
-// Of returns what the value of a header that names a cause says.
-func Of(s string) Cause {
+// Of returns what the value of a header that exists for it says.
+func Of(s string) Refusal {
 	s = value.Trim(s)
-	if c := stripeReasons[s]; c != None {
+	if c := stripeReasons[s]; c != Unknown {
 		return c
 	}
 	return OfAWS(s)
@@ -33,7 +33,7 @@ func Of(s string) Cause {
 
 // stripeReasons are values of Stripe-Rate-Limited-Reason,
 // https://docs.stripe.com/rate-limits. It has others, which say less.
-var stripeReasons = map[string]Cause{
+var stripeReasons = map[string]Refusal{
 	"global-rate": TooFast, "endpoint-rate": TooFast,
 	"global-concurrency": TooMany, "endpoint-concurrency": TooMany,
 }
@@ -41,14 +41,14 @@ var stripeReasons = map[string]Cause{
 // OfAWS reads an error as AWS writes it, which is a name with perhaps a namespace before
 // it and a URL after it: "com.amazonaws.sqs#ThrottlingException:http://internal…"
 // (https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html).
-func OfAWS(s string) Cause {
+func OfAWS(s string) Refusal {
 	name, _, _ := strings.Cut(s, ":")
 	return awsErrors[name[strings.LastIndexByte(name, '#')+1:]]
 }
 
 // awsErrors are those of DefaultThrottleErrorCodes of aws-sdk-go-v2 that mean one thing.
 // LimitExceededException is both a rate and the quota of a usage plan.
-var awsErrors = map[string]Cause{
+var awsErrors = map[string]Refusal{
 	"Throttling": TooFast, "ThrottlingException": TooFast, "ThrottledException": TooFast,
 	"RequestThrottled": TooFast, "RequestThrottledException": TooFast, "EC2ThrottledException": TooFast,
 	"TooManyRequestsException": TooFast, "RequestLimitExceeded": TooFast, "BandwidthLimitExceeded": TooFast,
