@@ -44,7 +44,7 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	if told := len(limits) > 0; b.limitsTold.Load() != told {
 		b.limitsTold.Store(told)
 	}
-	if t.Bodies == nil || !t.Bodies(resp) || !body.Has(req, resp) || !headers.BodyTells(resp.Header) {
+	if t.Bodies == nil || !t.Bodies(resp) || !body.Has(req, resp) || !t.Headers.BodyTells(resp.Header) {
 		return limits, hint
 	}
 	begin, whole := body.Peek(resp.Body, headers.MaxBody)

@@ -236,7 +236,7 @@ type Transport struct {
 	Headers *headers.Reader
 
 	// Bodies selects the answers whose bodies are searched for limits, since some services state them
-	// nowhere else; see headers.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
+	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
 	// gets the whole body as it came. ErrorBodies selects all errors. If nil, no body is searched.
 	Bodies func(*http.Response) bool
 

@@ -9,7 +9,7 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// tells is Tells for a Reader whose own table may be nil.
+// tells is Reader.Tells, with the table of the Reader, which may be nil.
 func tells(h http.Header, own *name.Table) bool {
 	for key := range h {
 		var m *name.Meaning

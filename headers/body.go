@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/body"
-	"github.com/gopacer/pacer/headers/internal/name"
 )
 
-// MaxBody is how much of a body ParseBody reads at most, in bytes. Errors that say
-// something about limits are a few kilobytes long. Shopify says it after the data, so
-// that it is not seen at the end of a longer answer.
+// MaxBody is how much of a body ParseBody reads at most, in bytes. Errors that say something
+// about limits are a few kilobytes long. Shopify says it after the data, so that it is not
+// seen at the end of a longer answer.
 const MaxBody = 64 << 10
 
 // ParseBody is Parse for a response of whose body the beginning is known as well. Some
@@ -24,24 +23,21 @@ const MaxBody = 64 << 10
 //   - the [Refusal]: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API,
 //     HubSpot, X, AWS, Slack, Kraken, Bybit, Feishu, Google Maps.
 //
-// The body may be cut anywhere: what is not complete says nothing. A limit that is said
-// to be exceeded has a Remaining of zero, although a small rest may be left of it.
-func ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
-	return parseBody(h, prefix, received, nil)
-}
-
-func parseBody(h http.Header, prefix []byte, received time.Time, own *name.Table) Facts {
+// The body may be cut anywhere: what is not complete says nothing, and what is beyond
+// [MaxBody] is not read. A limit that is said to be exceeded has a Remaining of zero, although
+// a small rest may be left of it.
+func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
 	var b *body.Facts
-	if BodyTells(h) {
+	if r.BodyTells(h) {
 		b = body.Read(prefix[:min(len(prefix), MaxBody)], MaxRetryAfter)
 	}
-	limits, retry := read(nil, h, received, own, b)
+	limits, retry := read(nil, h, received, r.compiled(), b)
 	return Facts{Limits: limits, Retry: retry}
 }
 
-// BodyTells reports whether a body that comes with h may say anything to ParseBody, so
-// that it is worth reading: whether it is JSON, and not compressed.
-func BodyTells(h http.Header) bool {
+// BodyTells reports whether a body that comes with h may say anything to ParseBody, so that it
+// is worth reading: whether it is JSON, and not compressed.
+func (r *Reader) BodyTells(h http.Header) bool {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false
 	}

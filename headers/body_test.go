@@ -210,7 +210,7 @@ func jsonHeader(pairs ...string) http.Header {
 func TestParseBody(t *testing.T) {
 	for _, tt := range bodies {
 		t.Run(tt.name, func(t *testing.T) {
-			facts := ParseBody(jsonHeader(), []byte(tt.body), noon)
+			facts := builtin.ParseBody(jsonHeader(), []byte(tt.body), noon)
 			checkBounds(t, facts)
 			if got := summary(facts); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
@@ -223,9 +223,9 @@ func TestParseBody(t *testing.T) {
 // nothing else.
 func TestParseBodyCut(t *testing.T) {
 	for _, tt := range bodies {
-		whole := ParseBody(jsonHeader(), []byte(tt.body), noon)
+		whole := builtin.ParseBody(jsonHeader(), []byte(tt.body), noon)
 		for n := range tt.body {
-			cut := ParseBody(jsonHeader(), []byte(tt.body[:n]), noon)
+			cut := builtin.ParseBody(jsonHeader(), []byte(tt.body[:n]), noon)
 			checkBounds(t, cut)
 			for _, l := range cut.Limits {
 				same := func(o Limit) bool {
@@ -273,7 +273,7 @@ func TestParseBodyAndHeaders(t *testing.T) {
 		{"AWS", fields("Content-Type", "application/x-amz-json-1.1"), `{"__type":"ThrottlingException"}`, `TooFast`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			facts := ParseBody(tt.in, []byte(tt.body), noon)
+			facts := builtin.ParseBody(tt.in, []byte(tt.body), noon)
 			checkBounds(t, facts)
 			if got := summary(facts); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
@@ -308,7 +308,7 @@ func TestParseBodyHostile(t *testing.T) {
 		"closing":         strings.Repeat("]", mega),
 	} {
 		var facts Facts
-		allocs := testing.AllocsPerRun(1, func() { facts = ParseBody(jsonHeader(), []byte(body), noon) })
+		allocs := testing.AllocsPerRun(1, func() { facts = builtin.ParseBody(jsonHeader(), []byte(body), noon) })
 		checkBounds(t, facts)
 		if allocs > 20_000 {
 			t.Errorf("%s: %v allocations", name, allocs)
@@ -325,7 +325,7 @@ func TestParseBodyHostile(t *testing.T) {
 	for i := range 60 {
 		h.Set(fmt.Sprintf("X-RateLimit-Remaining-%d", i), "1")
 	}
-	facts := ParseBody(h, []byte(b.String()), noon)
+	facts := builtin.ParseBody(h, []byte(b.String()), noon)
 	checkBounds(t, facts)
 	if len(facts.Limits) != maxLimits {
 		t.Errorf("%d limits, want %d", len(facts.Limits), maxLimits)
@@ -346,7 +346,7 @@ func TestBodyTells(t *testing.T) {
 		{"text/html; x=json", "", false},
 		{"", "", false},
 	} {
-		if got := BodyTells(fields("Content-Type", tt.mediaType, "Content-Encoding", tt.encoding)); got != tt.want {
+		if got := builtin.BodyTells(fields("Content-Type", tt.mediaType, "Content-Encoding", tt.encoding)); got != tt.want {
 			t.Errorf("BodyTells(%q, %q) = %v, want %v", tt.mediaType, tt.encoding, got, tt.want)
 		}
 	}
@@ -362,9 +362,9 @@ func FuzzParseBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string, n uint16) {
 		whole := []byte(body)
 		cut := whole[:min(int(n), len(whole))]
-		facts := ParseBody(jsonHeader(), cut, time.Time{})
+		facts := builtin.ParseBody(jsonHeader(), cut, time.Time{})
 		checkBounds(t, facts)
-		if again := ParseBody(jsonHeader(), []byte(string(cut)), time.Time{}); summary(again) != summary(facts) {
+		if again := builtin.ParseBody(jsonHeader(), []byte(string(cut)), time.Time{}); summary(again) != summary(facts) {
 			t.Errorf("two readings of the same body\n%s\n%s", summary(facts), summary(again))
 		}
 	})

@@ -13,27 +13,29 @@ import (
 // All headers that a Dialect names are read as that one limit, or, if their values are
 // lists, as one limit for each position. A header that it leaves out is read as if there
 // were no Dialect. Values have all the forms that they may have elsewhere: a reset may be
-// a delay or an instant.
+// a delay or an instant. [Reader.Validate] finds mistakes.
 type Dialect struct {
-	// Name is what Limit.Name will be. It may be empty.
+	// Name is what Limit.Name will be, in printable ASCII of at most 64 bytes. It may be empty.
 	Name string
 
-	// Unit is what is counted. If empty, "requests".
+	// Unit is what is counted, in the same characters. If empty, "requests".
 	Unit string
 
-	// Total is how much there is in all, and Window the time in which it is granted, for
-	// services that say so in their documentation only. What a header says goes first.
-	// Zero means that it is not known.
+	// Total is how much there is in all, in Units, and Window the time in which it is granted,
+	// for services that say so only in their documentation. What a header says goes first. If
+	// zero, it is not known. A negative one is a mistake, as is one over 999 999 999 999 999
+	// or over 366 days.
 	Total  int64
 	Window time.Duration
 
 	// Step is what a number in Reset, RetryAfter and Period counts, such as
-	// time.Millisecond: nothing tells 1500 milliseconds from 1500 seconds. If zero,
-	// the header's name tells (X-Reset-Ms), or else it is a second.
+	// time.Millisecond: nothing tells 1500 milliseconds from 1500 seconds. If zero, the
+	// header's name tells (X-Reset-Ms), or else it is a second. A negative one is a mistake, as
+	// is one over an hour.
 	Step time.Duration
 
-	// The names of the headers, in upper or lower case; empty for those that the service
-	// does not send.
+	// The names of the headers, in upper or lower case, of 3 to 128 bytes; empty for those
+	// that the service does not send.
 	Limit      string // how much there is in all
 	Remaining  string // how much is left
 	Used       string // how much is gone

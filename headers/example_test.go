@@ -2,7 +2,9 @@ package headers_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -38,18 +40,59 @@ func ExampleParse_structured() {
 	// daily 900 of 1000 per 24h0m0s until 10h6m40s
 }
 
-func ExampleRetryAfter() {
-	date := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
+// The forms of Retry-After, and what some SDKs are told beside it.
+func ExampleRetry() {
+	received := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 	for _, value := range []string{"120", "2.5", "Mon, 02 Mar 2026 12:02:00 GMT", "1772452920", "later"} {
-		d, ok := headers.RetryAfter(value, date)
-		fmt.Println(d, ok)
+		r := headers.Parse(http.Header{"Retry-After": {value}}, received).Retry
+		fmt.Println(r.After, r.Known)
 	}
+	h := http.Header{}
+	h.Set("Retry-After", "3")
+	h.Set("Retry-After-Ms", "2357") // the same delay before it was rounded
+	h.Set("X-Should-Retry", "true")
+	r := headers.Parse(h, received).Retry
+	fmt.Println(r.After, r.Word)
 	// Output:
 	// 2m0s true
 	// 2.5s true
 	// 2m0s true
 	// 2m0s true
 	// 0s false
+	// 2.357s ShouldRetry
+}
+
+// A quota that is spent is told from requests that come too fast.
+func ExampleRefusal() {
+	spent, tooFast := http.Header{}, http.Header{}
+	spent.Set("X-RateLimit-Limit-Day", "1000")
+	spent.Set("X-RateLimit-Remaining-Day", "0")
+	tooFast.Set("X-Amzn-ErrorType", "ThrottlingException")
+	for _, h := range []http.Header{spent, tooFast, {}} {
+		retry := headers.Parse(h, time.Time{}).Retry
+		fmt.Println(retry.Refusal, retry.Refusal == headers.RefusalSpent)
+	}
+	// Output:
+	// Spent true
+	// TooFast false
+	// Unknown false
+}
+
+// How far the truth may be from what is stated: whole seconds were rounded, nobody says how.
+func ExampleReset() {
+	received := time.Date(2026, time.March, 2, 12, 0, 0, 700_000_000, time.UTC)
+	for _, value := range []string{"30", "29.61", "1772452830"} {
+		h := http.Header{}
+		h.Set("Date", "Mon, 02 Mar 2026 12:00:00 GMT")
+		h.Set("X-RateLimit-Remaining", "0")
+		h.Set("X-RateLimit-Reset", value)
+		reset := headers.Parse(h, received).Limits[0].Reset
+		fmt.Println(reset.In, "in steps of", reset.Resolution, reset.Absolute, reset.Skew)
+	}
+	// Output:
+	// 30s in steps of 1s false 0s
+	// 29.61s in steps of 10ms false 0s
+	// 30s in steps of 1s true 700ms
 }
 
 // An API that counts tokens, under names of its own and in milliseconds.
@@ -95,16 +138,59 @@ func ExampleReader_Validate() {
 	// Output: headers: Dialects[1] ("hour").Remaining: X-Acme-Left is Dialects[0] ("minute").Remaining already
 }
 
-// A 429 that no waiting helps: the quota of the day is used up, whatever RetryInfo says.
-func ExampleParseBody() {
+// Headers that are not to be believed are ignored.
+func ExampleReader_ignore() {
+	reader := &headers.Reader{Ignore: []string{"X-RateLimit-Reset"}}
 	h := http.Header{}
-	h.Set("Content-Type", "application/json; charset=UTF-8")
-	body := []byte(`{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
-		{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [
-			{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "250"}]},
-		{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "22s"}]}}`)
+	h.Set("X-RateLimit-Remaining", "0")
+	h.Set("X-RateLimit-Reset", "86400")
+	fmt.Println(reader.Parse(h, time.Time{}).Limits[0].Reset.Known)
+	// Output: false
+}
 
-	facts := headers.ParseBody(h, body, time.Time{})
+// A client that reads many responses allocates nothing for most of them.
+func ExampleReader_Append() {
+	var reader headers.Reader // knows the dialects of the package
+	quiet, telling := http.Header{}, http.Header{}
+	quiet.Set("Content-Type", "text/plain")
+	telling.Set("RateLimit-Limit", "50")
+	telling.Set("RateLimit-Remaining", "49")
+
+	var buf [4]headers.Limit
+	for _, h := range []http.Header{quiet, telling} {
+		if !reader.Tells(h) {
+			fmt.Println("nothing")
+			continue
+		}
+		limits, retry := reader.Append(buf[:0], h, time.Now())
+		fmt.Println(limits[0].Remaining.N, "of", limits[0].Limit.N, retry.Known)
+	}
+	// Output:
+	// nothing
+	// 49 of 50 false
+}
+
+// A 429 that no waiting helps: the quota of the day is used up, whatever RetryInfo says.
+func ExampleReader_ParseBody() {
+	resp := &http.Response{
+		StatusCode: http.StatusTooManyRequests,
+		Header:     http.Header{"Content-Type": {"application/json; charset=UTF-8"}},
+		Body: io.NopCloser(strings.NewReader(`{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
+			{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [
+				{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "250"}]},
+			{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "22s"}]}}`)),
+	}
+	defer resp.Body.Close()
+
+	var reader headers.Reader // knows the dialects of the package
+	if resp.StatusCode < 400 || !reader.BodyTells(resp.Header) {
+		return
+	}
+	prefix, err := io.ReadAll(io.LimitReader(resp.Body, headers.MaxBody))
+	if err != nil {
+		fmt.Println(err)
+	}
+	facts := reader.ParseBody(resp.Header, prefix, time.Now())
 	l := facts.Limits[0]
 	fmt.Println(l.Remaining.N, "of", l.Limit.N, l.Unit, "per", l.Window)
 	fmt.Println(facts.Retry.After, facts.Retry.Refusal)

@@ -1,6 +1,9 @@
 package headers
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Count is a number that a server may not have stated.
 type Count struct {
@@ -64,9 +67,10 @@ type Limit struct {
 	// Fractions are rounded down.
 	Remaining Count
 
+	// Reset is when the limit is restored.
 	Reset Reset
 
-	// Window is the time in which Limit is granted, at most a year, zero if not
+	// Window is the time in which Limit is granted, at most 366 days, zero if not
 	// stated.
 	Window time.Duration
 
@@ -75,9 +79,15 @@ type Limit struct {
 	Advisory bool
 }
 
-// Retry is what an answer says about trying again. Whether it binds is for the
-// caller to decide: some servers send a hint with each successful answer, and
-// 202 with Retry-After is polling.
+// Retry is what an answer says about trying again. Whether it binds is for the caller to
+// decide: some servers send a hint with each successful answer, and 202 with Retry-After is
+// polling.
+//
+// Retry-After is read in every form that is in use: whole and decimal seconds, the three
+// HTTP-dates of RFC 9110 (5.6.7), RFC 3339, text such as "30s", and an instant in seconds or
+// milliseconds since the epoch, which some servers send by mistake. Of a list the longest
+// counts. An instant that is past means no delay, and one that is past by more than a day
+// makes no sense.
 type Retry struct {
 	Known      bool          // reports that After was stated
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
@@ -86,20 +96,28 @@ type Retry struct {
 	Refusal    Refusal       // why the server refuses the request
 }
 
-// Word is what a server says outright about trying again.
+// Word is what a server says outright about trying again, in headers such as X-Should-Retry.
 type Word int
 
 // The words of servers on trying again.
 const (
-	NoWord      Word = iota
-	ShouldRetry      // x-should-retry: true
-	NeverRetry       // x-should-retry: false, or a negative grpc-retry-pushback-ms
+	NoWord      Word = iota // the server does not say
+	ShouldRetry             // true
+	NeverRetry              // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
 )
+
+// String returns the name of the constant.
+func (w Word) String() string {
+	if names := [...]string{"NoWord", "ShouldRetry", "NeverRetry"}; w >= 0 && int(w) < len(names) {
+		return names[w]
+	}
+	return "Word(" + strconv.Itoa(int(w)) + ")"
+}
 
 // Facts is all that a response says about limits.
 type Facts struct {
-	Limits []Limit
-	Retry  Retry
+	Limits []Limit // at most 64, those first whose Remaining is known; nil if there are none
+	Retry  Retry   // the zero value if the response says nothing about trying again
 }
 
 // Bounds of what is returned. A server that says more is cut down to them.

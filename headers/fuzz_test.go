@@ -61,9 +61,9 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(value, int64(1772452800))
 	}
 	f.Fuzz(func(t *testing.T, value string, date int64) {
-		d, ok := RetryAfter(value, time.Unix(date, 0))
+		d, ok := retryAfter(value, time.Unix(date, 0))
 		if d < 0 || d > MaxRetryAfter || !ok && d != 0 {
-			t.Errorf("RetryAfter(%q) = %v, %v", value, d, ok)
+			t.Errorf("Retry-After %q = %v, %v", value, d, ok)
 		}
 	})
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/gopacer/pacer/headers/internal/name"
 )
 
-// A Reader reads responses with dialects of the user's own beside those that the package
-// knows. The zero Reader, and a nil one, read what the functions of the package do.
+// A Reader reads responses. It may know dialects of the user's own beside those that the
+// package knows. The zero Reader, and a nil one, know those of the package.
 //
-// Its fields must not be changed, nor the Reader copied, after its first use. It is safe
-// for concurrent use.
+// The fields must not be changed, nor the Reader copied, after its first use. It is safe for
+// concurrent use.
 type Reader struct {
-	// Dialects are the user's own. A header that one of them names says what it says
-	// there and nothing else, and a limit that it states takes precedence over the same
-	// limit in other words. If empty, there are none.
+	// Dialects are the user's own. A header that one of them names says what it says there and
+	// nothing else, and a limit that it states takes precedence over the same limit in other
+	// words. If empty, there are none. They may name 256 headers at most, with those of Ignore.
 	Dialects []Dialect
 
-	// Ignore names headers that are not to be believed, whatever they seem to say. If
-	// empty, there are none.
+	// Ignore names headers that are not to be believed, whatever they seem to say, in upper or
+	// lower case. If empty, there are none.
 	Ignore []string
 
 	once    sync.Once
@@ -29,9 +29,9 @@ type Reader struct {
 	invalid error
 }
 
-// Validate reports what is wrong with the Dialects and with Ignore: a name that no header
-// can have, one that has two meanings, a dialect that says nothing, or a number out of
-// bounds. What it complains of is not read; all the rest is.
+// Validate returns the first mistake in Dialects and in Ignore: a name that no header can
+// have, a header that has two meanings, a dialect that says nothing, or a number out of
+// bounds. What is wrong is not read; all the rest is.
 func (r *Reader) Validate() error {
 	if r == nil {
 		return nil
@@ -40,24 +40,21 @@ func (r *Reader) Validate() error {
 	return r.invalid
 }
 
-// Parse is the function Parse with the Reader's dialects.
+// Parse is the function [Parse] with the Reader's dialects.
 func (r *Reader) Parse(h http.Header, received time.Time) Facts {
 	limits, retry := r.Append(nil, h, received)
 	return Facts{Limits: limits, Retry: retry}
 }
 
-// Append is the function Append with the Reader's dialects.
+// Append is Parse for callers that count allocations: it appends to limits, and for the common
+// dialects it allocates nothing if the capacity suffices.
 func (r *Reader) Append(limits []Limit, h http.Header, received time.Time) ([]Limit, Retry) {
 	return read(limits, h, received, r.compiled(), nil)
 }
 
-// Tells is the function Tells with the Reader's dialects.
+// Tells reports whether h has a header that may say something of limits or of when to retry.
+// It costs a fraction of Append, for responses that have none, which most are.
 func (r *Reader) Tells(h http.Header) bool { return tells(h, r.compiled()) }
-
-// ParseBody is the function ParseBody with the Reader's dialects.
-func (r *Reader) ParseBody(h http.Header, prefix []byte, received time.Time) Facts {
-	return parseBody(h, prefix, received, r.compiled())
-}
 
 // compiled returns what the Reader knows beside the package.
 func (r *Reader) compiled() *name.Table {

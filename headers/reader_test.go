@@ -151,7 +151,7 @@ func TestReaderDeviations(t *testing.T) {
 }
 
 // TestReaderZero checks that a nil and a zero Reader, and one whose dialects do not occur,
-// read all cases as the functions of the package do.
+// read all cases as Parse does, by each of their methods.
 func TestReaderZero(t *testing.T) {
 	readers := []*Reader{nil, {}, {Dialects: []Dialect{{Remaining: "X-Nobody-Sends-This"}}}}
 	var vectors []vector
@@ -160,8 +160,16 @@ func TestReaderZero(t *testing.T) {
 		h := header(v.Headers)
 		want := Parse(h, v.ReceivedAt)
 		for i, r := range readers {
-			if diff := cmp.Diff(want, r.Parse(h, v.ReceivedAt)); diff != "" {
-				t.Errorf("%s: reader %d (-want +got):\n%s", v.ID, i, diff)
+			limits, retry := r.Append(nil, h, v.ReceivedAt)
+			for method, got := range map[string]Facts{
+				"Parse": r.Parse(h, v.ReceivedAt), "Append": {Limits: limits, Retry: retry}, "ParseBody": r.ParseBody(h, []byte("{}"), v.ReceivedAt),
+			} {
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %s of reader %d (-want +got):\n%s", v.ID, method, i, diff)
+				}
+			}
+			if !r.Tells(h) && (len(want.Limits) > 0 || want.Retry != Retry{}) {
+				t.Errorf("%s: reader %d tells nothing", v.ID, i)
 			}
 		}
 	}

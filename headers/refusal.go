@@ -5,7 +5,7 @@ import "strconv"
 // Refusal is why a server refuses a request, where the server says so itself. A caller needs
 // it where the status does not tell, or where waiting for a moment is in vain. It is read
 // from the headers Stripe-Rate-Limited-Reason and X-Amzn-ErrorType, from limits of a day and
-// longer of which nothing remains, and by [ParseBody] from bodies. It is never
+// longer of which nothing remains, and by [Reader.ParseBody] from bodies. It is never
 // concluded from a status, nor from prose.
 //
 // A response that is no refusal may have one too, such as the last response that a quota

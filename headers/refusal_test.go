@@ -70,6 +70,14 @@ func TestRefusalString(t *testing.T) {
 	}
 }
 
+func TestWordString(t *testing.T) {
+	for w, want := range map[Word]string{NoWord: "NoWord", ShouldRetry: "ShouldRetry", NeverRetry: "NeverRetry", 3: "Word(3)", -1: "Word(-1)"} {
+		if got := w.String(); got != want {
+			t.Errorf("Word %d is %q, want %q", int(w), got, want)
+		}
+	}
+}
+
 // TestRefusals checks that a Refusal is that of the package that reads it.
 func TestRefusals(t *testing.T) {
 	for r, want := range map[refusal.Refusal]Refusal{

@@ -9,25 +9,6 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// RetryAfter reads a value of Retry-After in every form that is in use: whole and
-// decimal seconds, the three HTTP-dates of RFC 9110 (5.6.7), RFC 3339, text such
-// as "30s", and an instant in seconds or milliseconds since the epoch, which some
-// servers send by mistake. Of a list the longest counts. Instants are measured
-// against date, the Date of the same response; one that is past means no delay,
-// and one that is past by more than a day makes no sense.
-//
-// The delay is at least zero and at most MaxRetryAfter. It is false if the value
-// makes no sense, or if it is an instant and date is zero.
-func RetryAfter(value string, date time.Time) (time.Duration, bool) {
-	return retryAfter(value, date)
-}
-
-// retryAfter is RetryAfter, whose parameter hides the package value.
-func retryAfter(s string, date time.Time) (time.Duration, bool) {
-	d := value.ParseDelay(s, time.Second, MaxRetryAfter, &value.Clock{Received: date})
-	return d.In, d.Known
-}
-
 // hints collects what an answer says about trying again, in any order.
 type hints struct {
 	millis        value.Delay // in Retry-After-Ms and the like
