@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// ErrMaxWait is why TryWait refuses: the wait would be longer than its maxWait.
-var ErrMaxWait = errors.New("longer than maxWait")
-
 // errDeadline is why a call fails at once whose wait would end after the deadline.
 var errDeadline = fmt.Errorf("past the deadline of the context: %w", context.DeadlineExceeded)
 
-// Error says why a [Limiter] did not grant tokens. The caller has none.
+// Error says why [Limiter.Wait] did not grant tokens: the context has ended, or
+// its deadline would have passed before the end of the wait. The caller has no
+// tokens. errors.Is finds the Err and the Cause of the context.
 type Error struct {
-	Wait time.Duration // how long the wait would have been; zero if the context ended
-	Err  error         // ErrMaxWait, or an error that wraps the error and the cause of the context
+	Wait time.Duration // how long the wait would have been; zero if the context has ended
+	Err  error         // wraps the Err and the Cause of the context
 }
 
 // Error implements error.
@@ -45,33 +44,12 @@ func canceled(ctx context.Context) error {
 	return &Error{Err: err}
 }
 
-// bounds are the latest instants at which a wait may end; the zero instant means
-// no bound.
-type bounds struct {
-	deadline time.Time // the context's deadline: the wait must end before it
-	latest   time.Time // now + maxWait: the wait must not end after it
-}
-
-// newBounds returns the bounds of a call. A negative maxWait means no bound.
-func newBounds(ctx context.Context, now time.Time, maxWait time.Duration) bounds {
-	var b bounds
-	b.deadline, _ = ctx.Deadline()
-	if maxWait >= 0 {
-		b.latest = now.Add(maxWait)
-	}
-	return b
-}
-
 // check returns an error if the caller could go only at an instant that is too
-// late. A caller that could go now is never too late.
-func (b bounds) check(now, at time.Time) error {
-	switch {
-	case !at.After(now):
-		return nil
-	case !b.deadline.IsZero() && !at.Before(b.deadline):
+// late: the wait must end before the deadline of ctx. A caller that could go now is
+// never too late.
+func check(ctx context.Context, now, at time.Time) error {
+	if deadline, ok := ctx.Deadline(); ok && at.After(now) && !at.Before(deadline) {
 		return &Error{Wait: at.Sub(now), Err: errDeadline}
-	case !b.latest.IsZero() && at.After(b.latest):
-		return &Error{Wait: at.Sub(now), Err: ErrMaxWait}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func ExampleRamp_Return() {
 	ramp.Reserve(now, 1)
 	ramp.Reserve(now, 60)
 	fmt.Println("with it:", ramp.Next(now).Sub(now))
-	ramp.Return(now, 60)
+	ramp.Return(60)
 	fmt.Println("without:", ramp.Next(now).Sub(now))
 	// Output:
 	// with it: 1m1s
@@ -76,14 +76,67 @@ func ExampleLimiter() {
 	// sent
 }
 
-func ExampleLimiter_TryWait() {
+// A call that must not wait.
+func ExampleLimiter_Allow() {
 	l := warmup.Limiter{Ramp: warmup.Ramp{Rate: 0.1}}
-	ctx := context.Background()
 	for range 2 {
-		err := l.TryWait(ctx, 1, time.Second) // the second could go in 10 s
-		fmt.Println(err == nil, errors.Is(err, warmup.ErrMaxWait))
+		fmt.Println(l.Allow(1)) // the second could go in 10 s
 	}
 	// Output:
-	// true false
-	// false true
+	// true
+	// false
+}
+
+// Wait fails at once if its wait would not end before the deadline of the context.
+func ExampleError() {
+	l := warmup.Limiter{Ramp: warmup.Ramp{Rate: 0.1}}
+	l.Allow(1)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := l.Wait(ctx, 1)
+	var refused *warmup.Error
+	if errors.As(err, &refused) {
+		fmt.Println("it could go in", refused.Wait.Round(time.Second))
+	}
+	fmt.Println(errors.Is(err, context.DeadlineExceeded))
+	// Output:
+	// it could go in 10s
+	// true
+}
+
+// A server that pushed back is treated as a cold one, at half of the rate.
+func ExampleLimiter_SetRate() {
+	l := warmup.Limiter{Ramp: warmup.Ramp{Rate: 100, WarmUp: 10 * time.Second}}
+	if err := l.Wait(context.Background(), 1); err != nil {
+		fmt.Println(err)
+	}
+	l.Chill()
+	if err := l.SetRate(50); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(l.SetRate(0))
+	// Output: warmup: Rate is 0, want a positive number of tokens per second
+}
+
+// Without a WarmUp, idle time is stored and spent as a burst, of half a second here.
+func ExampleRamp_burst() {
+	ramp := warmup.Ramp{Rate: 10, MaxBurst: 500 * time.Millisecond}
+	start := time.Now()
+	ramp.Reserve(start, 1)
+	idle := start.Add(time.Hour)
+	for range 8 {
+		fmt.Print(ramp.Reserve(idle, 1).Sub(idle), " ")
+	}
+	// Output: 0s 0s 0s 0s 0s 0s 100ms 200ms
+}
+
+// Values that are probably mistakes are found before they are used.
+func ExampleRamp_Validate() {
+	for _, ramp := range []warmup.Ramp{{}, {Rate: 1, ColdFactor: 0.5}, {Rate: 1}} {
+		fmt.Println(ramp.Validate())
+	}
+	// Output:
+	// warmup: Rate is 0, want a positive number of tokens per second
+	// warmup: ColdFactor is 0.5, want 1 to 1e6, or 0 for 3
+	// <nil>
 }

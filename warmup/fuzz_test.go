@@ -79,7 +79,7 @@ func (h *history) call(op, a, b byte) {
 			n = int(h.net)
 		}
 		before := r.Next(h.now)
-		r.Return(h.now, n)
+		r.Return(n)
 		h.net -= float64(n)
 		if r.Next(h.now).After(before) {
 			h.t.Errorf("Return(%d) made others wait longer: %v, not %v", n, r.Next(h.now), before)
@@ -114,11 +114,11 @@ func (h *history) reserve(n int) {
 		h.net += float64(n)
 	}
 	is := *r
-	is.Return(h.now, n)
+	is.Return(n)
 	if got, want := is.Next(h.now), was.Next(h.now); !h.equal(got, want) {
 		t.Errorf("after Reserve(%d) and Return Next = %v, want %v", n, got.Sub(h.now), want.Sub(h.now))
 	}
-	if got, want := is.Stored(h.now), was.Stored(h.now); math.Abs(got-want) > 1e-9*is.curve().max {
+	if got, want := is.stored(h.now), was.stored(h.now); math.Abs(got-want) > 1e-9*is.curve().max {
 		t.Errorf("after Reserve(%d) and Return Stored = %v, want %v", n, got, want)
 	}
 }
@@ -141,14 +141,14 @@ func (h *history) check(n int) {
 		t.Errorf("After(%d) = %v is before Next = %v", n, after.Sub(h.now), next.Sub(h.now))
 	}
 	c := r.curve()
-	if stored := r.Stored(h.now); !(stored >= 0 && stored <= c.max) {
+	if stored := r.stored(h.now); !(stored >= 0 && stored <= c.max) {
 		t.Errorf("Stored = %v, want 0 to %v", stored, c.max)
 	}
 	if !(r.fill >= 0 && r.fill <= 1 && r.taken >= 0 && r.owed.tokens >= 0 && !r.owed.began.After(r.since) && r.owed.fill >= 0) {
 		t.Errorf("impossible state %+v", r)
 	}
-	if r.used && r.Rate > 0 && r.Idle(h.now) && (next.After(h.now) || r.Stored(h.now) < c.max*(1-1e-9)) {
-		t.Errorf("Idle, with %v of %v stored and %v to wait", r.Stored(h.now), c.max, next.Sub(h.now))
+	if r.used && r.Rate > 0 && r.Idle(h.now) && (next.After(h.now) || r.stored(h.now) < c.max*(1-1e-9)) {
+		t.Errorf("Idle, with %v of %v stored and %v to wait", r.stored(h.now), c.max, next.Sub(h.now))
 	}
 	// All tokens that were granted are paid at next, as far as a Duration goes.
 	h.cut = h.cut || r.Rate > 0 && next.Sub(h.now) > forever/2

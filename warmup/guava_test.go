@@ -297,7 +297,7 @@ func (p *replay) state(i int, op guavaOp, ramp *Ramp, now time.Time) {
 			t.Errorf("op %d: next is off by %v, more than %v", i, d, p.tolerance())
 		}
 	}
-	got, c := ramp.Stored(now), ramp.curve()
+	got, c := ramp.stored(now), ramp.curve()
 	if ramp.Rate >= limitless {
 		// Guava returns 0, infinity or NaN; a Ramp returns 0.
 		p.total["stored without a limit"]++
@@ -359,7 +359,7 @@ func noWarmUp(t *testing.T, c guavaCase) {
 		fresh := max(float64(op.N)-stored, 0)
 		stored = max(stored-float64(op.N), 0)
 		next = next.Add(time.Duration(math.Round(fresh * float64(interval))))
-		if got := ramp.Stored(now); math.Abs(got-stored) > 1e-9 {
+		if got := ramp.stored(now); math.Abs(got-stored) > 1e-9 {
 			t.Errorf("op %d: stored = %v, want %v", i, got, stored)
 		}
 	}

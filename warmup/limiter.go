@@ -21,10 +21,14 @@ const lag = 2 * time.Millisecond
 // and every caller behind it moves up at once. When the rate changes, the callers
 // that wait go at the new rate. If neither happens, callers go at the same
 // instants as with Guava's RateLimiter, which charges every caller on arrival.
+//
+// A caller that wakes late, by up to 2 ms, counts as having gone when it was due.
+// So late timers do not make the rate lower; at most the tokens of 2 ms may go as a
+// burst.
 type Limiter struct {
 	// Ramp is the configuration until the first use, and the state after it. It
 	// must not be read or changed after the first use. Its Rate must be set: if
-	// Ramp.Validate returns an error, every call returns that error.
+	// Ramp.Validate returns an error, Wait returns that error, and Allow is false.
 	Ramp Ramp
 
 	mu     sync.Mutex // protects Ramp and the fields below
@@ -40,16 +44,36 @@ type waiter struct {
 
 // Wait blocks until n tokens are granted or ctx ends. If the wait cannot end
 // before the deadline of ctx, Wait fails at once. The error is an [*Error], which
-// wraps the error of ctx. Zero n counts as one; negative n panics.
+// wraps that of ctx. If Ramp.Validate returns an error, so does Wait. Zero n counts
+// as one; negative n panics.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
-	return l.acquire(ctx, n, -1)
+	mustNotBeNegative(n)
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
+	e, err := l.join(ctx, max(n, 1))
+	if e == nil || err != nil {
+		return err
+	}
+	return l.stand(ctx, e)
 }
 
-// TryWait is Wait for a caller that waits for maxWait at most. If the wait would be
-// longer, TryWait fails at once with [ErrMaxWait] and takes nothing. Zero or
-// negative maxWait means that the caller does not wait at all.
-func (l *Limiter) TryWait(ctx context.Context, n int, maxWait time.Duration) error {
-	return l.acquire(ctx, n, max(maxWait, 0))
+// Allow reports whether n tokens are granted now, and takes them if so. It never
+// blocks, and does not overtake callers that wait. If Ramp.Validate returns an
+// error, Allow grants nothing. Zero n counts as one; negative n panics.
+func (l *Limiter) Allow(n int) bool {
+	mustNotBeNegative(n)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.line.Len() > 0 || l.Ramp.Validate() != nil {
+		return false
+	}
+	now := time.Now()
+	if l.Ramp.Next(now).After(now) {
+		return false
+	}
+	l.Ramp.Reserve(now, max(n, 1))
+	return true
 }
 
 // SetRate changes the rate, as [Ramp.SetRate] does. Tokens that were granted are
@@ -75,57 +99,42 @@ func (l *Limiter) Chill() {
 	l.Ramp.Chill(time.Now())
 }
 
-// acquire waits for maxWait at most; negative means no bound.
-func (l *Limiter) acquire(ctx context.Context, n int, maxWait time.Duration) error {
-	mustNotBeNegative(n)
-	n = max(n, 1)
-	if ctx.Err() != nil {
-		return canceled(ctx)
-	}
-	e, b, err := l.join(ctx, n, maxWait)
-	if e == nil || err != nil {
-		return err
-	}
-	return l.stand(ctx, e, b)
-}
-
 // join takes n tokens if the caller may go now; it then returns no element. If
 // not, it puts the caller in line and returns the element there, or it returns an
 // error if the wait would be too long.
-func (l *Limiter) join(ctx context.Context, n int, maxWait time.Duration) (*list.Element, bounds, error) {
+func (l *Limiter) join(ctx context.Context, n int) (*list.Element, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.Ramp.Validate(); err != nil {
-		return nil, bounds{}, err
+		return nil, err
 	}
 	// The clock is read with mu held, so that no instant is older than the state.
 	now := time.Now()
-	b := newBounds(ctx, now, maxWait)
 	at := l.Ramp.after(now, l.queued)
-	if err := b.check(now, at); err != nil {
-		return nil, b, err
+	if err := check(ctx, now, at); err != nil {
+		return nil, err
 	}
 	if l.line.Len() == 0 && !at.After(now) {
 		l.Ramp.Reserve(now, n)
-		return nil, b, nil
+		return nil, nil
 	}
 	w := &waiter{n: n, first: make(chan struct{})}
 	if l.line.Len() == 0 {
 		close(w.first)
 	}
 	l.queued += float64(n)
-	return l.line.PushBack(w), b, nil
+	return l.line.PushBack(w), nil
 }
 
 // stand waits in line. Only the first caller in line has a timer.
-func (l *Limiter) stand(ctx context.Context, e *list.Element, b bounds) error {
+func (l *Limiter) stand(ctx context.Context, e *list.Element) error {
 	select {
 	case <-e.Value.(*waiter).first:
 	case <-ctx.Done():
 		return l.quit(ctx, e)
 	}
 	for {
-		wait, err := l.release(e, b)
+		wait, err := l.release(ctx, e)
 		if wait <= 0 || err != nil {
 			return err
 		}
@@ -141,13 +150,13 @@ func (l *Limiter) stand(ctx context.Context, e *list.Element, b bounds) error {
 
 // release grants the first caller in line its tokens, if it may go now. If not, it
 // returns how long the caller must wait, or an error if that is too long.
-func (l *Limiter) release(e *list.Element, b bounds) (time.Duration, error) {
+func (l *Limiter) release(ctx context.Context, e *list.Element) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	at := l.Ramp.Next(now)
 	if at.After(now) {
-		err := b.check(now, at)
+		err := check(ctx, now, at)
 		if err != nil {
 			l.leave(e)
 		}

@@ -54,6 +54,22 @@ func TestLimiterGuava(t *testing.T) {
 	}
 }
 
+// try waits for timeout at most, as Guava's tryAcquire does. The wait may end at the
+// very end of it, but must end before a deadline.
+func try(ctx context.Context, l *Limiter, n int, timeout time.Duration) bool {
+	if timeout <= 0 {
+		return l.Allow(n)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout+1)
+	defer cancel()
+	start := time.Now()
+	err := l.Wait(ctx, n)
+	if err != nil && (!errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0) {
+		panic(fmt.Sprintf("%v after %v", err, time.Since(start)))
+	}
+	return err == nil
+}
+
 func (p *replay) advance(l *Limiter) {
 	ctx := p.t.Context()
 	for i, op := range p.c.Ops {
@@ -70,9 +86,8 @@ func (p *replay) advance(l *Limiter) {
 			}
 			p.wait(i, op, time.Since(start))
 		case op.Op == "try":
-			err := l.TryWait(ctx, op.N, micros(op.Timeout))
-			if op.OK != (err == nil) || !op.OK && !errors.Is(err, ErrMaxWait) {
-				p.t.Errorf("op %d: TryWait = %v, want %v", i, err, op.OK)
+			if ok := try(ctx, l, op.N, micros(op.Timeout)); ok != op.OK {
+				p.t.Errorf("op %d: try = %v, want %v", i, ok, op.OK)
 			}
 			if op.OK {
 				p.wait(i, op, time.Since(start))
@@ -97,14 +112,14 @@ func (p *replay) hold(l *Limiter) {
 			p.grants++
 			tolerance, began := p.tolerance(), time.Now()
 			calls.Go(func() {
-				var err error
+				var ok bool
 				if op.Op == "acquire" {
-					err = l.Wait(p.t.Context(), op.N)
+					ok = l.Wait(p.t.Context(), op.N) == nil
 				} else {
-					err = l.TryWait(p.t.Context(), op.N, micros(op.Timeout))
+					ok = try(p.t.Context(), l, op.N, micros(op.Timeout))
 				}
-				if got := time.Since(began); (err == nil) != (op.OK || op.Op == "acquire") || (got-micros(op.Wait)).Abs() > tolerance {
-					p.t.Errorf("op %d: %v after %v, want %v", i, err, got, micros(op.Wait))
+				if got := time.Since(began); ok != (op.OK || op.Op == "acquire") || (got-micros(op.Wait)).Abs() > tolerance {
+					p.t.Errorf("op %d: %v after %v, want %v", i, ok, got, micros(op.Wait))
 				}
 			})
 			synctest.Wait() // it is in line
@@ -220,12 +235,12 @@ func TestLimiterErrors(t *testing.T) {
 		}
 
 		start := time.Now()
-		check("no time", l.TryWait(t.Context(), 1, 0),
-			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
-		check("negative time", l.TryWait(t.Context(), 1, -5),
-			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
-		check("too little time", l.TryWait(t.Context(), 1, 3*time.Second-1),
-			"warmup: not granted: would wait 3s: longer than maxWait", false, ErrMaxWait)
+		for _, d := range []time.Duration{1, 3*time.Second - 1, 3 * time.Second} {
+			soon, cancelSoon := context.WithTimeoutCause(t.Context(), d, cause)
+			defer cancelSoon()
+			check(fmt.Sprint("deadline in ", d), l.Wait(soon, 1),
+				"warmup: not granted: would wait 3s: past the deadline of the context: context deadline exceeded", true, context.DeadlineExceeded)
+		}
 		check("deadline before", l.Wait(late, 1),
 			"warmup: not granted: would wait 3s: past the deadline of the context: context deadline exceeded", true, context.DeadlineExceeded)
 		if !time.Now().Equal(start) {
@@ -245,8 +260,10 @@ func TestLimiterErrors(t *testing.T) {
 
 		// None of these calls was charged: the next caller goes three seconds after the
 		// first three tokens.
-		if err := l.TryWait(t.Context(), 1, time.Second/2); err != nil || time.Since(start) != 3*time.Second {
-			t.Errorf("TryWait = %v after %v, want nil after 3s", err, time.Since(start))
+		soon, cancelSoon := context.WithTimeout(t.Context(), time.Second/2+1)
+		defer cancelSoon()
+		if err := l.Wait(soon, 1); err != nil || time.Since(start) != 3*time.Second {
+			t.Errorf("Wait = %v after %v, want nil after 3s", err, time.Since(start))
 		}
 	})
 }
@@ -281,8 +298,11 @@ func TestLimiterDeadlineInLine(t *testing.T) {
 		defer cancel()
 		g.wait(ctx, l, "C", 1) // could go at 4 s
 		g.wait(t.Context(), l, "D", 1)
-		if err := l.TryWait(t.Context(), 1, 5*time.Second-1); !errors.Is(err, ErrMaxWait) {
-			t.Errorf("TryWait of less than 5s: %v", err)
+		soon, cancelSoon := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancelSoon()
+		var e *Error
+		if err := l.Wait(soon, 1); !errors.As(err, &e) || e.Wait != 5*time.Second || !e.Timeout() {
+			t.Errorf("Wait of less than 5s: %v", err)
 		}
 		g.check(t, "A 0s", "C gave up 0s", "B 1s", "D 4s")
 	})
@@ -348,12 +368,12 @@ func TestLimiterLate(t *testing.T) {
 			start := time.Now()
 			l := &Limiter{Ramp: Ramp{Rate: 1, MaxBurst: -1}}
 			l.Wait(t.Context(), 1)
-			e, b, err := l.join(t.Context(), 1, -1)
+			e, err := l.join(t.Context(), 1)
 			if e == nil || err != nil {
 				t.Fatal("not in line:", err)
 			}
 			time.Sleep(time.Second + late)
-			if wait, err := l.release(e, b); wait > 0 || err != nil {
+			if wait, err := l.release(t.Context(), e); wait > 0 || err != nil {
 				t.Fatalf("did not go: %v, %v", wait, err)
 			}
 			l.Wait(t.Context(), 1)
@@ -380,12 +400,15 @@ func TestLimiterStress(t *testing.T) {
 				for range 100 {
 					ctx, cancel := context.WithCancel(t.Context())
 					stop := time.AfterFunc(time.Duration(rnd.IntN(200))*time.Millisecond, cancel)
-					if l.TryWait(ctx, 1+rnd.IntN(3), time.Duration(rnd.IntN(300))*time.Millisecond) == nil {
+					n, most := 1+rnd.IntN(3), time.Duration(rnd.IntN(300))*time.Millisecond
+					within, cancelWithin := context.WithTimeout(ctx, most)
+					if most == 0 && l.Allow(n) || l.Wait(within, n) == nil {
 						mu.Lock()
 						went = append(went, time.Now())
 						mu.Unlock()
 					}
 					stop.Stop()
+					cancelWithin()
 					cancel()
 					time.Sleep(time.Duration(rnd.IntN(50)) * time.Millisecond)
 					if rnd.IntN(10) == 0 {
@@ -407,8 +430,50 @@ func TestLimiterStress(t *testing.T) {
 	})
 }
 
+// TestLimiterAllow: what may not go at once is not granted, costs nothing, and does
+// not overtake.
+func TestLimiterAllow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g := &Limiter{Ramp: Ramp{Rate: 1, MaxBurst: -1}}, &gone{start: time.Now()}
+		allow := func(n int, want bool) {
+			t.Helper()
+			if got := l.Allow(n); got != want {
+				t.Errorf("Allow(%d) at %v = %v, want %v", n, time.Since(g.start), got, want)
+			}
+		}
+		allow(3, true)
+		for range 100 {
+			allow(1, false)
+		}
+		time.Sleep(3*time.Second - 1)
+		allow(1, false)
+		time.Sleep(time.Nanosecond)
+		allow(0, true) // counts as one
+		time.Sleep(time.Second - 1)
+		allow(0, false)
+		time.Sleep(time.Nanosecond)
+		allow(1, true)
+		g.wait(t.Context(), l, "A", 1)
+		time.Sleep(time.Second) // A goes, or is about to
+		allow(1, false)
+		g.check(t, "A 5s")
+		time.Sleep(time.Hour)
+		allow(math.MaxInt, true)
+		allow(1, false)
+	})
+	defer func() {
+		if recover() == nil {
+			t.Error("Allow(-1) did not panic")
+		}
+	}()
+	new(Limiter).Allow(-1)
+}
+
 func TestLimiterInvalid(t *testing.T) {
 	l := &Limiter{}
+	if l.Allow(1) {
+		t.Error("Allow without a Rate")
+	}
 	if err := l.Wait(t.Context(), 1); err == nil || err.Error() != "warmup: Rate is 0, want a positive number of tokens per second" {
 		t.Errorf("Wait without a Rate: %v", err)
 	}
@@ -441,8 +506,10 @@ func TestLimiterHuge(t *testing.T) {
 			go l.Wait(ctx, 1)
 		}
 		time.Sleep(1000 * time.Hour)
-		if err := l.TryWait(ctx, 1, forever/2); !errors.Is(err, ErrMaxWait) {
-			t.Errorf("TryWait behind a debt of centuries = %v", err)
+		late, cancelLate := context.WithTimeout(ctx, forever/2)
+		defer cancelLate()
+		if err := l.Wait(late, 1); !errors.Is(err, context.DeadlineExceeded) || l.Allow(1) {
+			t.Errorf("Wait behind a debt of centuries = %v", err)
 		}
 		cancel()
 		synctest.Wait()
@@ -474,7 +541,7 @@ func BenchmarkLimiterWait(b *testing.B) {
 		l := &Limiter{Ramp: Ramp{Rate: 1e-3}}
 		l.Wait(b.Context(), 1)
 		for b.Loop() {
-			l.TryWait(b.Context(), 1, 0)
+			l.Allow(1)
 		}
 	})
 }

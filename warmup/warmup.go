@@ -4,38 +4,14 @@
 // spends it as a burst.
 //
 //	l := warmup.Limiter{Ramp: warmup.Ramp{Rate: 100, WarmUp: 10 * time.Second}}
-//	err := l.Wait(ctx, 1)
+//	err := l.Wait(ctx, 1) // until one token is granted
+//	ok := l.Allow(1)      // now, or not at all
 //
 // A [Limiter] makes callers wait. It has a lock, reads the clock and starts
 // timers. A [Ramp] is the arithmetic alone: an instant and a number of tokens
 // come in, and the instant at which a caller may go comes out. The package uses
-// the standard library alone. It knows nothing of quotas, of HTTP and of servers.
-//
-// # The model
-//
-// While nothing is asked for, tokens are stored, up to a maximum. A token costs
-// time. In SmoothBursty a stored token costs nothing. In SmoothWarmingUp the
-// stored tokens measure how cold the limiter is: the more are stored, the more
-// the next one costs. With s = 1/Rate, W = WarmUp and C = ColdFactor, it costs
-//
-//	C·s  if max tokens are stored, where max = threshold + 2·W/(s + C·s)
-//	  s  if threshold tokens are stored, where threshold = W/(2·s)
-//	  s  if fewer are stored, or none
-//
-// and between threshold and max the cost is a straight line. Under load it takes
-// W until a cold limiter is at the threshold, and then W/2 until nothing is
-// stored. Idling, it takes W until an empty store is full.
-//
-// The cost of n tokens is the integral of that line over the tokens that the
-// store has, and s for each token that it lacks. So it does not matter how n
-// tokens are split into requests.
-//
-// A request goes when the requests before it are paid. Its own cost is paid by
-// the next request. So the first request goes at once, whatever its size, and
-// when a request may go does not depend on how much it asks for.
-//
-// See the comments in Guava's SmoothRateLimiter.java for the derivation:
-// https://github.com/google/guava/blob/v31.1/guava/src/com/google/common/util/concurrent/SmoothRateLimiter.java
+// the standard library alone. It knows nothing of quotas, of HTTP and of servers;
+// a limiter of package throttle warms up if its quota has a WarmUp.
 //
 // # What is different from Guava
 //
@@ -50,6 +26,8 @@
 //   - A Limiter charges a caller when it goes, not when it comes. So a caller
 //     that stops waiting costs nothing, and callers that wait notice a change of
 //     the rate. Guava has neither.
+//   - What is tryAcquire with a timeout in Guava is Wait with the deadline of a
+//     context, and what is tryAcquire without one is Allow.
 package warmup
 
 import (
@@ -62,31 +40,52 @@ import (
 // has nothing stored. The first call of Reserve, SetRate or Chill starts its
 // clock.
 //
+// While nothing is asked for, tokens are stored, up to a maximum. A token costs
+// time. In SmoothBursty a stored token costs nothing. In SmoothWarmingUp the
+// stored tokens measure how cold the limiter is: the more are stored, the more
+// the next one costs. With s = 1/Rate, W = WarmUp and C = ColdFactor, it costs
+//
+//	C·s  if max tokens are stored, where max = threshold + 2·W/(s + C·s)
+//	  s  if threshold tokens are stored, where threshold = W/(2·s)
+//	  s  if fewer are stored, or none
+//
+// and between threshold and max the cost is a straight line. Under load it takes
+// W until a cold limiter is at the threshold, and then W/2 until nothing is
+// stored. Idling, it takes W until an empty store is full. The cost of n tokens is
+// the integral of that line over the tokens that the store has, and s for each
+// token that it lacks. So it does not matter how n tokens are split into requests.
+//
+// A request goes when the requests before it are paid. Its own cost is paid by
+// the next request. So the first request goes at once, whatever its size, and
+// when a request may go does not depend on how much it asks for. The comments in
+// Guava's SmoothRateLimiter.java derive the formulas:
+// https://github.com/google/guava/blob/v31.1/guava/src/com/google/common/util/concurrent/SmoothRateLimiter.java
+//
 // The exported fields configure the Ramp and must not be changed after its first
 // use; SetRate changes the rate. A copy of a Ramp has its own state from then on.
 // A Ramp must not be used by several goroutines at once. Instants may go back: an
 // instant before an earlier one is taken as it is, and no idle time counts twice.
 type Ramp struct {
-	// Rate is how many tokens go in a second when the limiter is warm. If Rate is
-	// not positive, or NaN, nothing is granted: every answer is 292 years ahead,
-	// and nothing is charged. If it is 1e18 or more, or +Inf, there is no limit.
+	// Rate is how many tokens go in a second when the limiter is warm. If zero,
+	// negative or NaN, nothing is granted: every answer is 292 years ahead, and
+	// nothing is charged. If it is 1e18 or more, or +Inf, there is no limit.
 	Rate float64
 
 	// WarmUp is how long it takes from cold to Rate under load, and from warm to
-	// cold while idling. Zero or negative means that there is no warm-up.
+	// cold while idling. If zero or negative, there is no warm-up.
 	WarmUp time.Duration
 
 	// ColdFactor is how many times longer than 1/Rate the interval of a cold
-	// limiter is. Zero means 3, the value that is fixed in Guava's public API.
-	// Any other value below 1, or NaN, counts as 1, since a cold limiter is never
-	// the faster one; a value above a million counts as a million. Without WarmUp
-	// it is ignored.
+	// limiter is. If zero, 3, the value that is fixed in Guava's public API. Any
+	// other value below 1, negative ones included, and NaN count as 1, since a cold
+	// limiter is never the faster one; a value above a million counts as a million.
+	// Without WarmUp it is ignored.
 	ColdFactor float64
 
 	// MaxBurst is the longest idle time that is stored. Rate·MaxBurst tokens may
 	// then go at once, and one more request of any size, whose cost the next one
-	// pays. Zero means one second, as in RateLimiter.create; negative means that
-	// nothing is stored. With WarmUp it is ignored.
+	// pays. If zero, one second, as in RateLimiter.create. If negative, nothing is
+	// stored. With WarmUp it is ignored.
 	MaxBurst time.Duration
 
 	account
@@ -141,8 +140,7 @@ func (r *Ramp) after(now time.Time, n float64) time.Time {
 }
 
 // Return gives back n tokens that were reserved and not used, as if they had
-// never been reserved. Negative n panics. Like the other methods, Return is told
-// the instant, but the arithmetic does not need it.
+// never been reserved. Zero n gives back nothing; negative n panics.
 //
 // Return exactly undoes the latest Reserve, in whole or in part, however much
 // later. Of an earlier Reserve it exactly undoes the cost, in any order, until
@@ -154,7 +152,7 @@ func (r *Ramp) after(now time.Time, n float64) time.Time {
 //
 // If SetRate or Chill was called in between, tokens that were reserved before it
 // are given back at their average price. After Chill the store stays as it is.
-func (r *Ramp) Return(_ time.Time, n int) {
+func (r *Ramp) Return(n int) {
 	mustNotBeNegative(n)
 	r.giveBack(float64(n))
 }
@@ -201,14 +199,6 @@ func (r *Ramp) Busy(from, now time.Time) {
 	}
 }
 
-// Stored returns how many tokens are stored at now: how cold the limiter is, or
-// how many tokens may go at once. It is zero if there is no limit.
-func (r *Ramp) Stored(now time.Time) float64 {
-	a, c := r.account, r.curve()
-	a.advance(now, &c)
-	return a.left(&c) * c.max
-}
-
 // Idle reports whether the state may be forgotten: there is no debt, and the
 // store is as full as it gets. A new Ramp with a WarmUp is then the same. A new
 // Ramp without one has less to grant, since it has nothing stored.
@@ -222,8 +212,8 @@ func (r *Ramp) Idle(now time.Time) bool {
 }
 
 // Validate returns an error if the value of a field is probably a mistake,
-// although every value has a meaning. It says which field, its value, and what
-// was expected.
+// although every value has a meaning: a Rate that grants nothing, or a ColdFactor
+// that counts as another one.
 func (r *Ramp) Validate() error {
 	if !(r.Rate > 0) {
 		return fmt.Errorf("warmup: Rate is %v, want a positive number of tokens per second", r.Rate)

@@ -33,7 +33,7 @@ func reserve(t *testing.T, r *Ramp, steps []step) {
 		if got := r.Reserve(after(s.now), s.n); !got.Equal(after(s.want)) {
 			t.Errorf("step %d: Reserve(%v, %d) = %v, want %v", i, s.now, s.n, seconds(got), s.want)
 		}
-		if got := r.Stored(after(s.now)); math.Abs(got-s.stored) > 1e-9 {
+		if got := r.stored(after(s.now)); math.Abs(got-s.stored) > 1e-9 {
 			t.Errorf("step %d: Stored(%v) = %v, want %v", i, s.now, got, s.stored)
 		}
 	}
@@ -166,14 +166,14 @@ func TestRampElapsed(t *testing.T) {
 				n := int(math.Ceil(c.max))
 				r.Reserve(epoch, n)
 				warm := r.Next(epoch)
-				if got := r.Stored(warm); got != 0 {
+				if got := r.stored(warm); got != 0 {
 					t.Errorf("%+v: %v stored when warm", r, got)
 				}
 				almost := warm.Add(warmUp - 2)
 				if r.Idle(almost) || !r.Idle(warm.Add(warmUp)) {
 					t.Errorf("%+v: not cold again exactly %v after it was warm", r, warmUp)
 				}
-				if got := r.Stored(warm.Add(warmUp / 2)); math.Abs(got-c.max/2) > 1e-5*c.max {
+				if got := r.stored(warm.Add(warmUp / 2)); math.Abs(got-c.max/2) > 1e-5*c.max {
 					t.Errorf("%+v: %v of %v stored half way to cold", r, got, c.max)
 				}
 			}
@@ -230,15 +230,15 @@ func TestRampReturn(t *testing.T) {
 					is := was
 					is.Reserve(now, n)
 					then := now.Add(time.Duration(passed * 1e9))
-					is.Return(then, n)
+					is.Return(n)
 					same(t, &is, &was, then)
 
 					// In parts, and with another call that is not returned.
 					is, was = r, r
 					is.Reserve(epoch, 2)
 					is.Reserve(epoch, n)
-					is.Return(then, n/2)
-					is.Return(then, n-n/2)
+					is.Return(n / 2)
+					is.Return(n - n/2)
 					was.Reserve(epoch, 2)
 					if n < math.MaxInt { // beside so many, float64 cannot tell the other 2
 						same(t, &is, &was, then)
@@ -247,6 +247,14 @@ func TestRampReturn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stored returns how many tokens are stored at now: how cold the limiter is, or
+// how many tokens may go at once. It is zero if there is no limit.
+func (r *Ramp) stored(now time.Time) float64 {
+	a, c := r.account, r.curve()
+	a.advance(now, &c)
+	return a.left(&c) * c.max
 }
 
 // same checks that two Ramps are the same from now on.
@@ -258,7 +266,7 @@ func same(t *testing.T, got, want *Ramp, now time.Time) {
 		if !g.Equal(w) {
 			t.Errorf("%v later: Next = %v, want %v", d, g.Sub(now), w.Sub(now))
 		}
-		if g, w := got.Stored(at), want.Stored(at); math.Abs(g-w) > 1e-9*(1+w) {
+		if g, w := got.stored(at), want.stored(at); math.Abs(g-w) > 1e-9*(1+w) {
 			t.Errorf("%v later: Stored = %v, want %v", d, g, w)
 		}
 	}
@@ -284,7 +292,7 @@ func TestRampReturnAnyOrder(t *testing.T) {
 		}
 		rnd.Shuffle(len(returns), func(i, j int) { returns[i], returns[j] = returns[j], returns[i] })
 		for _, n := range returns {
-			is.Return(epoch, n)
+			is.Return(n)
 		}
 		if diff := cmp.Diff(was, is, cmp.AllowUnexported(Ramp{}, account{}, debt{})); diff != "" {
 			t.Fatalf("not as if it had not been reserved (-want +got):\n%s", diff)
@@ -299,12 +307,12 @@ func TestRampReturnMintsNothing(t *testing.T) {
 	for i := range 10 {
 		r.Reserve(after(float64(10*i)), 5)
 	}
-	r.Return(after(90), 1000) // undoes the last five tokens only
-	r.Return(after(90), 1000)
+	r.Return(1000) // undoes the last five tokens only
+	r.Return(1000)
 	reserve(t, &r, []step{{90, 1, 90, 0}, {90, 1, 91, 0}})
 
 	unused := Ramp{Rate: 1}
-	unused.Return(epoch, 5)
+	unused.Return(5)
 	if unused != (Ramp{Rate: 1}) {
 		t.Errorf("Return changed a new Ramp to %+v", unused)
 	}
@@ -322,15 +330,15 @@ func TestRampReturnAfterSetRate(t *testing.T) {
 		}
 		half := is
 		is.Reserve(now, 3)
-		is.Return(now, 3+12)
+		is.Return(3 + 12)
 		same(t, &is, &was, now)
 
 		debt := half.Next(now).Sub(now)
-		half.Return(now, 6)
+		half.Return(6)
 		if got, want := half.Next(now).Sub(now), debt/2; (got - want).Abs() > 1 {
 			t.Errorf("%+v: half of the debt of %v given back left %v", r, debt, got)
 		}
-		half.Return(now, 6)
+		half.Return(6)
 		same(t, &half, &was, now)
 	}
 }
@@ -369,7 +377,7 @@ func TestRampGrantsNothing(t *testing.T) {
 		reserve(t, &r, []step{{1, 1, 1, 1}}) // cold, with 2 stored
 		r.SetRate(after(1), rate)
 		r.Chill(after(1))
-		if got := r.Stored(after(1)); got != 0 {
+		if got := r.stored(after(1)); got != 0 {
 			t.Errorf("rate %v: Stored = %v", rate, got)
 		}
 	}
@@ -387,7 +395,7 @@ func TestRampChill(t *testing.T) {
 	r = Ramp{Rate: 2, WarmUp: 4 * time.Second}
 	reserve(t, &r, []step{{0, 8, 0, 0}})
 	r.Chill(after(0))
-	r.Return(after(0), 4)
+	r.Return(4)
 	reserve(t, &r, []step{{0, 1, 3, 7}})
 
 	// Without a warm-up a push-back must not be answered with a burst.
@@ -498,7 +506,7 @@ func TestRampNegative(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Reserve": func() { r.Reserve(epoch, -1) },
 		"After":   func() { r.After(epoch, -1) },
-		"Return":  func() { r.Return(epoch, -1) },
+		"Return":  func() { r.Return(-1) },
 	} {
 		func() {
 			defer func() {

@@ -26,7 +26,7 @@ func (w *warm) When(t monotime.Time, ahead, _ int) (monotime.Time, bool) {
 func (w *warm) Take(due, _ monotime.Time, n int) { w.ramp.Reserve(due.Std(), n) }
 
 // Give implements Limit.
-func (w *warm) Give(now, _ monotime.Time, n int) { w.ramp.Return(now.Std(), n) }
+func (w *warm) Give(_, _ monotime.Time, n int) { w.ramp.Return(n) }
 
 // Idle implements Limit.
 func (w *warm) Idle(now monotime.Time) bool { return w.ramp.Idle(now.Std()) }
