@@ -26,9 +26,9 @@ import (
 //	}
 type Table map[string]quota.Quotas
 
-// ErrPointless marks the errors of Table.Validate for limits that never bind. A table with such a limit
+// ErrRedundant marks the errors of Table.Validate for limits that never bind. A table with such a limit
 // works, but probably not as its author thought.
-var ErrPointless = errors.New("pointless limit")
+var ErrRedundant = errors.New("redundant limit")
 
 // Validate reports all that is wrong with the table, joined by errors.Join in the order of the patterns:
 //
@@ -38,7 +38,7 @@ var ErrPointless = errors.New("pointless limit")
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean;
 //     or because every request that matches has a more specific pattern,
 //   - limits that never bind, because another limit under the same pattern or under the pattern of the host
-//     is stricter (see [quota.Quotas.Pointless]). The errors of such limits wrap ErrPointless, and a
+//     is stricter (see [quota.Quotas.Redundant]). The errors of such limits wrap ErrRedundant, and a
 //     Transport tolerates the limits.
 func (t Table) Validate() error {
 	_, err := t.validate(true)
@@ -46,9 +46,9 @@ func (t Table) Validate() error {
 }
 
 // validate returns the quotas in the form in which requests look them up, and an error that names
-// everything that a Transport cannot work with. If pointless is set, the error also names limits that never
+// everything that a Transport cannot work with. If redundant is set, the error also names limits that never
 // bind.
-func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
+func (t Table) validate(redundant bool) (*pattern.Set[quota.Quotas], error) {
 	quotas, mistakes := pattern.New(t)
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(t)) {
@@ -62,8 +62,8 @@ func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 		if mistake != nil {
 			bad(mistake)
 		}
-		if pointless {
-			t.reportPointless(p, bad)
+		if redundant {
+			t.reportRedundant(p, bad)
 		}
 		if mistake == nil && !quotas.Reachable(p) {
 			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
@@ -72,15 +72,18 @@ func (t Table) validate(pointless bool) (*pattern.Set[quota.Quotas], error) {
 	return quotas, errors.Join(all...)
 }
 
-// reportPointless calls tell for each limit under pattern p that never binds.
-func (t Table) reportPointless(p string, tell func(error)) {
+// reportRedundant calls tell for each limit under pattern p that never binds.
+func (t Table) reportRedundant(p string, tell func(error)) {
 	host, above := t.hostQuotas(p)
-	for _, limit := range t[p].Pointless(above...) {
-		never, by := quota.Quotas{limit.Quota}, quota.Quotas{limit.By}.String()
-		if limit.Above {
-			by += fmt.Sprintf(" of %q", host)
+	alone := t[p].Redundant()
+	for i, why := range t[p].Redundant(above...) {
+		switch {
+		case why == "":
+		case alone != nil && alone[i] == why:
+			tell(fmt.Errorf("%w: %s", ErrRedundant, why))
+		default:
+			tell(fmt.Errorf("%w beside those of %q: %s", ErrRedundant, host, why))
 		}
-		tell(fmt.Errorf("%w: %v never binds: %s %s", ErrPointless, never, by, limit.Why))
 	}
 }
 

@@ -52,7 +52,7 @@ func ExampleTable() {
 	// } <nil>
 }
 
-// All that is wrong is reported at once. What is only pointless would do no harm.
+// All that is wrong is reported at once. What is only redundant would do no harm.
 func ExampleTable_Validate() {
 	table := pacer.Table{
 		"https://api.example.com/":    {{N: 5}},
@@ -62,11 +62,11 @@ func ExampleTable_Validate() {
 	}
 	err := table.Validate()
 	fmt.Println(err)
-	fmt.Println(errors.Is(err, pacer.ErrPointless))
+	fmt.Println(errors.Is(err, pacer.ErrRedundant))
 	// Output:
-	// pacer: Quotas["api.example.com/"]: pointless limit: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
+	// pacer: Quotas["api.example.com/"]: redundant limit: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
 	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)
-	// pacer: Quotas["api.example.com/upload"]: pointless limit: 8/s burst 10 never binds: 5/s burst 10 of "api.example.com/" admits at most 10 at once, and no more than 5/s from then on
+	// pacer: Quotas["api.example.com/upload"]: redundant limit beside those of "api.example.com/": 8/s burst 10 never binds: 5/s burst 10 above admits at most 10 at once, and no more than 5/s from then on
 	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
 	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, as "api.example.com/"
 	// true

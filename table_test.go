@@ -39,7 +39,7 @@ func TestTableValidate(t *testing.T) {
 	for _, test := range []struct {
 		table     Table
 		want      []string // of check
-		pointless []string // what Validate says besides
+		redundant []string // what Validate says besides
 	}{
 		{table: nil},
 		{table: Table{}},
@@ -74,38 +74,38 @@ func TestTableValidate(t *testing.T) {
 				"h/": q("5/s burst 10 as calls"), "GET h/x": q("100000/h window, 20000/h window"), "/x": q("100000/h window"), "g/x": q("9/s"),
 				"/": q("7/s"), "POST h/y": q("5/s, 9/s burst 10"),
 			},
-			pointless: []string{
-				p + `["GET h/x"]: pointless limit: 100000/h window never binds: 5/s burst 10 as calls of "h/" admits at most 18010 in 1h0m0s`,
-				p + `["GET h/x"]: pointless limit: 20000/h window never binds: 5/s burst 10 as calls of "h/" admits at most 18010 in 1h0m0s`,
-				p + `["POST h/y"]: pointless limit: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
-				p + `["g/x"]: pointless limit: 9/s never binds: 7/s of "/" admits at most 1 at once, and no more than 7/s from then on`,
+			redundant: []string{
+				p + `["GET h/x"]: redundant limit beside those of "h/": 100000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
+				p + `["GET h/x"]: redundant limit beside those of "h/": 20000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
+				p + `["POST h/y"]: redundant limit: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
+				p + `["g/x"]: redundant limit beside those of "/": 9/s never binds: 7/s above admits at most 1 at once, and no more than 7/s from then on`,
 			},
 		},
 		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
 			want:      []string{p + `["https://h/"]: want a pattern without a scheme, as "api.example.com/"`},
-			pointless: []string{p + `["h/"]: pointless limit: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
+			redundant: []string{p + `["h/"]: redundant limit: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
 		},
 	} {
 		if diff := cmp.Diff(strings.Join(test.want, "\n"), lines(test.table.check())); diff != "" {
 			t.Errorf("check of %v (-want +got):\n%s", test.table, diff)
 		}
-		want := append(append([]string{}, test.pointless...), test.want...)
+		want := append(append([]string{}, test.redundant...), test.want...)
 		err := test.table.Validate()
 		if diff := cmp.Diff(strings.Join(want, "\n"), lines(err)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", test.table, diff)
 		}
-		if got := errors.Is(err, ErrPointless); got != (len(test.pointless) > 0) {
-			t.Errorf("%v: is ErrPointless: %v", err, got)
+		if got := errors.Is(err, ErrRedundant); got != (len(test.redundant) > 0) {
+			t.Errorf("%v: is ErrRedundant: %v", err, got)
 		}
-		if errors.Is(test.table.check(), ErrPointless) {
-			t.Errorf("%v: a Transport would refuse what is only pointless", test.table)
+		if errors.Is(test.table.check(), ErrRedundant) {
+			t.Errorf("%v: a Transport would refuse what is only redundant", test.table)
 		}
 	}
 }
 
-// TestTablePointlessIsTolerated, by a Transport.
-func TestTablePointlessIsTolerated(t *testing.T) {
+// TestTableRedundantIsTolerated, by a Transport.
+func TestTableRedundantIsTolerated(t *testing.T) {
 	tr := &Transport{Quotas: Table{"a.example/": {{N: 5}, {N: 10}}}}
 	if err := tr.Validate(); err != nil {
 		t.Error(err)

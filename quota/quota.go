@@ -8,7 +8,7 @@
 //
 // Quotas come in as text ([Parse]) or as Go values. The package writes them as text
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]), says what is wrong with
-// them ([Quotas.Validate]), and finds those that never delay anything ([Quotas.Pointless]). It
+// them ([Quotas.Validate]), and finds those that never delay anything ([Quotas.Redundant]). It
 // uses the standard library alone. It has no clock, no lock and no state. It knows nothing of
 // HTTP, of callers that wait, and of servers; [Statement] is only the form in which other packages
 // hand on what a server said about a limit of its own.

@@ -1,13 +1,14 @@
 package quota
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPointless(t *testing.T) {
+func TestRedundant(t *testing.T) {
 	for _, test := range []struct{ quotas, above, want string }{
 		{quotas: ""},
 		{quotas: "5/s"},
@@ -75,34 +76,50 @@ func TestPointless(t *testing.T) {
 		{quotas: "1kB/s burst 1kB, 4MB/h log", want: "4MB/h log never binds: 1kB/s burst 1kB admits at most 3601002B in 1h0m0s"},
 
 		// A bucket above sees more requests.
-		{quotas: "10/s", above: "5/s", want: "10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "10/s", above: "5/s", want: "10/s never binds: 5/s above admits at most 1 at once, and no more than 5/s from then on"},
 		{quotas: "5/s", above: "10/s"},
-		{quotas: "5/s", above: "5/s", want: "5/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on"},
+		{quotas: "5/s", above: "5/s", want: "5/s never binds: 5/s above admits at most 1 at once, and no more than 5/s from then on"},
 		{quotas: "9/s window", above: "5/s window"},
-		{quotas: "10/s window", above: "5/s window", want: "10/s window never binds: 5/s window admits at most 10 in 1s"},
+		{quotas: "10/s window", above: "5/s window", want: "10/s window never binds: 5/s window above admits at most 10 in 1s"},
 		{quotas: "5/s sliding", above: "5/s sliding"},
-		{quotas: "5/s log", above: "5/s log", want: "5/s log never binds: 5/s log admits at most 5 in 1s"},
-		{quotas: "5/s estimate, 5/s window grid", above: "5/s estimate", want: "5/s estimate never binds: 5/s estimate admits at most 5 in each window of 1s\n" +
+		{quotas: "5/s log", above: "5/s log", want: "5/s log never binds: 5/s log above admits at most 5 in 1s"},
+		{quotas: "5/s estimate, 5/s window grid", above: "5/s estimate", want: "5/s estimate never binds: 5/s estimate above admits at most 5 in each window of 1s\n" +
 			"5/s window grid never binds: 5/s estimate admits at most 5 in each window of 1s"},
 		{quotas: "5/s warm-up 1s", above: "5/s warm-up 1s"},
-		{quotas: "9 in flight, 9 points in flight", above: "9 in flight", want: "9 in flight never binds: 9 in flight admits at most 9 at a time"},
+		{quotas: "9 in flight, 9 points in flight", above: "9 in flight", want: "9 in flight never binds: 9 in flight above admits at most 9 at a time"},
 	} {
 		qs, above := parsed(t, test.quotas), parsed(t, test.above)
 		var got []string
-		for _, p := range qs.Pointless(above...) {
-			got = append(got, p.String())
-			if p.Quota != qs[p.Index] {
-				t.Errorf("%q: %v has index %d", test.quotas, p.Quota, p.Index)
+		why := qs.Redundant(above...)
+		if why != nil && len(why) != len(qs) {
+			t.Fatalf("%q: %d elements for %d quotas", test.quotas, len(why), len(qs))
+		}
+		for i, sentence := range why {
+			if sentence == "" {
+				continue
 			}
-			if from := map[bool]Quotas{false: qs, true: above}[p.Above]; !strings.Contains(from.String(), p.By.String()) {
-				t.Errorf("%q: %v is not among %v", test.quotas, p.By, from)
+			got = append(got, sentence)
+			never, reason, _ := strings.Cut(sentence, " never binds: ")
+			if never != qs[i:i+1].String() {
+				t.Errorf("%q: element %d is of %q, want %q", test.quotas, i, never, qs[i:i+1])
 			}
+			by, _, _ := strings.Cut(reason, " admits ")
+			from := qs
+			if text, ok := strings.CutSuffix(by, " above"); ok {
+				by, from = text, above
+			}
+			if !slices.ContainsFunc(from, func(q Quota) bool { return by == Quotas{q}.String() }) {
+				t.Errorf("%q: %s is not among %v", test.quotas, by, from)
+			}
+		}
+		if got == nil && why != nil {
+			t.Errorf("%q: got %q, want nil", test.quotas, why)
 		}
 		if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
 			t.Errorf("%q above %q (-want +got):\n%s", test.above, test.quotas, diff)
 		}
 	}
-	if found := (Quotas{{N: 5}, {N: 10, Per: -1}, {N: -1}}).Pointless(Quota{N: -3}); found != nil {
+	if found := (Quotas{{N: 5}, {N: 10, Per: -1}, {N: -1}}).Redundant(Quota{N: -3}); found != nil {
 		t.Errorf("found %v, want nothing that is invalid", found)
 	}
 }

@@ -6,57 +6,59 @@ import (
 	"time"
 )
 
-// Pointless says that a quota never binds, and why.
-type Pointless struct {
-	Index int    // of the quota that never binds, in the Quotas whose method was called
-	Quota Quota  // the quota that never binds
-	By    Quota  // the quota that is at least as strict at every moment
-	Above bool   // whether By is one of the quotas of the buckets above
-	Why   string // what By admits: "admits at most 18010 in 1h0m0s"
-}
-
-// String returns a sentence: "100000/h window never binds: 5/s burst 10 admits at most 18010 in
-// 1h0m0s".
-func (p Pointless) String() string {
-	return fmt.Sprintf("%s never binds: %s %s", Quotas{p.Quota}, Quotas{p.By}, p.Why)
-}
-
-// Pointless returns the quotas of qs that never bind: they never delay or refuse what the other
+// Redundant finds the quotas of qs that never bind: they never delay or refuse what the other
 // quotas grant, because one other quota of the same unit is at least as strict at every moment.
-// Above are the quotas of the buckets above (see throttle.Limiter.Parent), which every request that
-// takes tokens of qs takes tokens of, too. Of two equal quotas, the later one is pointless. If all
-// quotas that are returned are removed, the rest admits exactly the same requests.
+// Above are the quotas of the buckets above (see throttle.Limiter.Parent), on which every request
+// draws too that draws on qs.
 //
-// Pointless proves this from what the Kind of a quota admits at most. It does not search: every
-// quota that it returns is pointless, but it does not find every pointless quota. The proof holds
+// Redundant returns nil if it finds none. Else why has one element for each quota of qs: empty if
+// the quota may bind, else a sentence that says which other quota is as strict, and what that one
+// admits. "5/s above" is a quota of above.
+//
+//	100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
+//
+// Of two equal quotas, the later one is redundant. If all redundant quotas are removed, the rest
+// admits exactly the same requests.
+//
+// Redundant proves this from what the Kind of a quota admits at most. It does not search: every
+// quota that it finds is redundant, but it does not find every redundant quota. The proof holds
 // for quotas that are in force from the start, without a throttle.Limiter.Reserve, and for grants
-// that stay as they are: where a grant is canceled, or settled for another cost, a pointless quota
+// that stay as they are: where a grant is canceled, or settled for another cost, a redundant quota
 // may bind for once.
 //
 // Quotas that are invalid or no limit are passed over.
-func (qs Quotas) Pointless(above ...Quota) (found []Pointless) {
-	pointless, explicit, explicitAbove := make([]bool, len(qs)), qs.Explicit(), Quotas(above).Explicit()
-	// Only a quota that is not pointless itself can make others pointless, so that one always stays.
-	for i := len(qs) - 1; i >= 0; i-- {
-		p := Pointless{Index: i, Quota: qs[i]}
-		for j := 0; j < len(qs) && p.Why == ""; j++ {
-			if j != i && !pointless[j] {
-				p.By, p.Why = qs[j], covers(explicit[j], explicit[i], false)
+func (qs Quotas) Redundant(above ...Quota) (why []string) {
+	explicit, explicitAbove := qs.Explicit(), Quotas(above).Explicit()
+	reason := func(i int) string {
+		for j := range qs {
+			// Only a quota that is not redundant itself makes others redundant, so that one always stays.
+			if j == i || why != nil && why[j] != "" {
+				continue
+			}
+			if admits := covers(explicit[j], explicit[i], false); admits != "" {
+				return qs[j:j+1].String() + " " + admits
 			}
 		}
-		for j := 0; j < len(above) && p.Why == ""; j++ {
-			p.By, p.Above, p.Why = above[j], true, covers(explicitAbove[j], explicit[i], true)
+		for j := range above {
+			if admits := covers(explicitAbove[j], explicit[i], true); admits != "" {
+				return Quotas(above[j:j+1]).String() + " above " + admits
+			}
 		}
-		if p.Why != "" {
-			pointless[i] = true
-			found = append([]Pointless{p}, found...)
+		return ""
+	}
+	for i := len(qs) - 1; i >= 0; i-- {
+		if by := reason(i); by != "" {
+			if why == nil {
+				why = make([]string, len(qs))
+			}
+			why[i] = qs[i:i+1].String() + " never binds: " + by
 		}
 	}
-	return found
+	return why
 }
 
-// covers returns why y never binds where x is enforced, or an empty string if y may bind. Both are
-// explicit. If x is above y, x sees requests that y does not see.
+// covers returns what x admits, if y never binds where x is enforced, or an empty string if y may
+// bind. Both are explicit. If x is above y, x sees requests that y does not see.
 func covers(x, y Quota, above bool) string {
 	switch {
 	case !x.binds() || !y.binds() || x.Unit != y.Unit:

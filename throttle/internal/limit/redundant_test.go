@@ -43,9 +43,9 @@ func near(r *rand.Rand, q quota.Quota) quota.Quota {
 	return q
 }
 
-// TestPointlessNeverBinds sends through pairs of quotas of which one is said to be
-// pointless, in bursts, evenly, at random, late: it never delays what the other grants.
-func TestPointlessNeverBinds(t *testing.T) {
+// TestRedundantNeverBinds sends through pairs of quotas of which one is said to be
+// redundant, in bursts, evenly, at random, late: it never delays what the other grants.
+func TestRedundantNeverBinds(t *testing.T) {
 	needs64(t)
 	r := rand.New(rand.NewPCG(0, 8))
 	pairs := map[string]int{}
@@ -56,13 +56,13 @@ func TestPointlessNeverBinds(t *testing.T) {
 			y = near(r, x)
 		}
 		above := r.IntN(2) == 0
-		if pointless(x, y, above) == "" {
+		if redundant(x, y, above) == "" {
 			continue
 		}
 		pairs[fmt.Sprint(x.Kind, ", ", y.Kind)]++
 		for range 4 {
 			if err := bothGrant(r, x, y, above); err != "" {
-				t.Fatalf("%v beside %v, above: %v, %s:\n%s", y, x, above, pointless(x, y, above), err)
+				t.Fatalf("%v beside %v, above: %v, %s:\n%s", y, x, above, redundant(x, y, above), err)
 			}
 		}
 	}
@@ -128,9 +128,9 @@ func bothGrant(r *rand.Rand, x, y quota.Quota, above bool) string {
 	return ""
 }
 
-// TestPointlessIsTight: where a quota that is just under the bound is not called
-// pointless, it does bind at some time.
-func TestPointlessIsTight(t *testing.T) {
+// TestRedundantIsTight: where a quota that is just under the bound is not called
+// redundant, it does bind at some time.
+func TestRedundantIsTight(t *testing.T) {
 	needs64(t)
 	for _, texts := range [][2]string{
 		{"5/100ms burst 10", "14/100ms log"},
@@ -147,8 +147,8 @@ func TestPointlessIsTight(t *testing.T) {
 		{"5/100ms estimate", "9/100ms window"},
 	} {
 		x, y := quotas(t, texts[0])[0], quotas(t, texts[1])[0]
-		if why := pointless(x, y, false); why != "" {
-			t.Errorf("%v makes %v pointless: %s", x, y, why)
+		if why := redundant(x, y, false); why != "" {
+			t.Errorf("%v makes %v redundant: %s", x, y, why)
 		}
 		r, binds := rand.New(rand.NewPCG(0, 9)), false
 		for range 2000 {
@@ -160,15 +160,15 @@ func TestPointlessIsTight(t *testing.T) {
 	}
 }
 
-// TestPointlessInFlight has requests begin, be answered and be read at random: what is
-// pointless among limits of what is under way always grants.
-func TestPointlessInFlight(t *testing.T) {
+// TestRedundantInFlight has requests begin, be answered and be read at random: what is
+// redundant among limits of what is under way always grants.
+func TestRedundantInFlight(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 10))
 	found := 0
 	for range 500 {
 		x := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: 1 + r.IntN(6)}
 		y := quota.Quota{Kind: quota.InFlight + quota.Kind(r.IntN(2)), N: 1 + r.IntN(6)}
-		if pointless(x, y, r.IntN(2) == 0) == "" {
+		if redundant(x, y, r.IntN(2) == 0) == "" {
 			continue
 		}
 		found++
@@ -206,18 +206,15 @@ func TestPointlessInFlight(t *testing.T) {
 	}
 }
 
-// pointless returns why y never binds where x is enforced too: empty if it may.
-func pointless(x, y quota.Quota, above bool) string {
+// redundant returns why y never binds where x is enforced too: empty if it may.
+func redundant(x, y quota.Quota, above bool) string {
+	qs, others := quota.Quotas{explicit(x), explicit(y)}, quota.Quotas(nil)
 	if above {
-		for _, p := range (quota.Quotas{explicit(y)}).Pointless(explicit(x)) {
-			return p.Why
-		}
+		qs, others = qs[1:], qs[:1]
+	}
+	why := qs.Redundant(others...)
+	if why == nil {
 		return ""
 	}
-	for _, p := range (quota.Quotas{explicit(x), explicit(y)}).Pointless() {
-		if p.Index == 1 {
-			return p.Why
-		}
-	}
-	return ""
+	return why[len(qs)-1]
 }
