@@ -49,7 +49,6 @@ package quota
 
 import (
 	"cmp"
-	"math"
 	"time"
 )
 
@@ -134,19 +133,6 @@ type Quotas []Quota
 // MaxN is the largest N of a Kind other than TokenBucket. A larger cost counts as MaxN, so that
 // no sum of costs overflows.
 const MaxN = 1 << 50
-
-// Most returns the largest cost that q ever grants at once: N, or of a TokenBucket its Burst, or
-// with Debt math.MaxInt. The result has no meaning if q has a WarmUp or is no limit: these grant
-// any cost.
-func (q *Quota) Most() int {
-	switch {
-	case q.Kind != TokenBucket:
-		return q.N
-	case q.Debt:
-		return math.MaxInt
-	}
-	return q.burst()
-}
 
 // What zero stands for.
 const (

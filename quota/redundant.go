@@ -146,9 +146,9 @@ func coversWindow(x, y Quota, above bool) string {
 	return "admits at most " + x.tokens(n) + in + span.String()
 }
 
-// late is how much longer than computed a span may be: a request goes up to Lag after it was due,
-// and instants are rounded to nanoseconds.
-const late = Lag + time.Nanosecond
+// late is how much longer than computed a span may be: a request goes up to 2 ms after it was due
+// (limit.Lag of package throttle), and instants are rounded to nanoseconds.
+const late = 2*time.Millisecond + time.Nanosecond
 
 // noise is how much of a token is taken for a rounding error; of a large number n of tokens, it is
 // n·noise².
@@ -184,9 +184,3 @@ func (q *Quota) tokens(n float64) string {
 	}
 	return s
 }
-
-// Lag is how far back a late grant may count. Timers fire about half a millisecond late. A waiter
-// that is released late is charged at the instant at which it was due, at most Lag ago, so that
-// lateness loses no quota. The price is a burst of up to as many tokens as the quota grants in Lag.
-// With 2 ms, pacing is exact at any rate (measured at 10 000/s and 50 000/s).
-const Lag = 2 * time.Millisecond

@@ -15,6 +15,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -90,7 +91,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	var wait sync.WaitGroup
 	largest := make([]int, len(quotas))
 	for i := range quotas {
-		largest[i] = min(quotas[i].Most(), 3)
+		largest[i] = min(slot.Most(&quotas[i]), 3)
 	}
 	for range 20 + r.IntN(200) {
 		by := r.IntN(members)

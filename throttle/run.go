@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -119,12 +118,12 @@ func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limite
 	return at, nil, d
 }
 
-// earliest is the earliest instant from which the release of w may count: at most quota.Lag ago, and not
+// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not
 // before w joined, before the latest change, or before the latest grant of the tree, which limits of other
 // buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
-	return max(now.Add(-quota.Lag), w.joined, root.lastChange, root.lastCharged)
+	return max(now.Add(-limit.Lag), w.joined, root.lastChange, root.lastCharged)
 }
 
 // markBusy tells the limits that warm up that they did not idle while w waited for something else.

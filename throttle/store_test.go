@@ -72,7 +72,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		for range 1 + r.IntN(3) {
 			cost := make([]int, len(stored))
 			for i := range cost {
-				cost[i] = r.IntN(min(stored[i].Most(), 4) + 1)
+				cost[i] = r.IntN(min(slot.Most(&stored[i]), 4) + 1)
 			}
 			if !slot.Empty(cost) {
 				q.Asks = append(q.Asks, store.Ask{Cost: cost, Count: 1 + r.IntN(4), Within: time.Duration(r.IntN(2000)-500) * time.Millisecond})

@@ -29,7 +29,7 @@
 // wait forever.
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at
-// which it was due, up to [quota.Lag] back: so late timers cost no quota.
+// which it was due, up to 2 ms back: so late timers cost no quota.
 //
 // # Costs
 //

@@ -71,7 +71,7 @@ func (l *Ledger) fits(cost []int) bool {
 		return false
 	}
 	for i, n := range cost {
-		if q := &l.quotas[i]; n < 0 || n > q.Most() {
+		if q := &l.quotas[i]; n < 0 || n > slot.Most(q) {
 			return false
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -114,8 +114,8 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 	}
 	s.lastGrant = now
 	if s.rate > 0 {
-		// A timer that is late by up to quota.Lag does not lower the rate.
-		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-quota.Lag))
+		// A timer that is late by up to limit.Lag does not lower the rate.
+		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-limit.Lag))
 	}
 }
 

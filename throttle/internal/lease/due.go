@@ -18,7 +18,7 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		return from
 	}
 	for i := range n {
-		if n[i] > l.quotas[i].Most() {
+		if n[i] > slot.Most(&l.quotas[i]) {
 			return limit.Due{At: from.At, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[i], Cost: n[i], Never: true}
 		}
 	}
@@ -78,7 +78,7 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 		from = max(at, l.last.next)
 	}
 	for i := range missing {
-		atOnce := l.quotas[i].Most() // may be there, as far as is known
+		atOnce := slot.Most(&l.quotas[i]) // may be there, as far as is known
 		if from > at {
 			atOnce = n[i]
 		}

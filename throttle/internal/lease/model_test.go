@@ -13,6 +13,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -249,7 +250,7 @@ func newFleet(t *testing.T, seed uint64, text string, reserve float64, fails boo
 	}
 	largest := 3
 	for i := range f.quotas {
-		largest = min(largest, f.quotas[i].Most())
+		largest = min(largest, slot.Most(&f.quotas[i]))
 	}
 	for range 10 + f.r.IntN(90) {
 		m, at := f.members[f.r.IntN(len(f.members))], f.upTo(span)

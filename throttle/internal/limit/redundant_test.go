@@ -95,7 +95,7 @@ func bothGrant(r *rand.Rand, x, y quota.Quota, above bool) string {
 		asked := now
 		if late {
 			// It was in line, and those before it were due before it.
-			asked = max(last, asked.Add(-time.Duration(r.Int64N(int64(quota.Lag)+1))))
+			asked = max(last, asked.Add(-time.Duration(r.Int64N(int64(Lag)+1))))
 		}
 		due, ok := lx.When(asked, 0, n)
 		if !ok {
@@ -103,7 +103,7 @@ func bothGrant(r *rand.Rand, x, y quota.Quota, above bool) string {
 		}
 		now, last = max(now, due), due
 		if late && r.IntN(2) == 0 {
-			now = max(now, due.Add(time.Duration(r.Int64N(int64(quota.Lag)+1))))
+			now = max(now, due.Add(time.Duration(r.Int64N(int64(Lag)+1))))
 		}
 		if !above || r.IntN(3) > 0 {
 			granted = append(granted, grant{n, time.Duration(due), time.Duration(now)})
@@ -217,4 +217,16 @@ func redundant(x, y quota.Quota, above bool) string {
 		return ""
 	}
 	return why[len(qs)-1]
+}
+
+// TestRedundantReckonsWithLag: a bucket of 1000/s grants 1000 in a second, its Burst, and what is
+// granted late.
+func TestRedundantReckonsWithLag(t *testing.T) {
+	most := 1000 + 1 + int(1000*Lag.Seconds())
+	for _, n := range []int{most - 1, most} {
+		log := quota.Quota{N: n, Per: time.Second, Kind: quota.SlidingLog}
+		if why, want := redundant(quota.Quota{N: 1000, Per: time.Second}, log, false), n == most; (why != "") != want {
+			t.Errorf("%v beside 1000/s: redundant is %v (%q), want %v", log, why != "", why, want)
+		}
+	}
 }

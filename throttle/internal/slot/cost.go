@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -8,6 +9,18 @@ import (
 )
 
 // What a store reckons with is a cost: how much of each of the quotas.
+
+// Most returns the largest cost for which q ever has a slot: N, or of a TokenBucket its Burst, or
+// with Debt math.MaxInt.
+func Most(q *quota.Quota) int {
+	switch {
+	case q.Kind != quota.TokenBucket:
+		return q.N
+	case q.Debt:
+		return math.MaxInt
+	}
+	return max(q.Burst, 1)
+}
 
 // Add adds o to c, sign times.
 func Add(c, o []int, sign int) {

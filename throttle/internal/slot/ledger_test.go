@@ -34,7 +34,7 @@ func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (s
 	now := monotime.Time(1)
 	for range 150 {
 		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4 + 1)))
-		n := 1 + r.IntN(min(q.Most(), 1+r.IntN(min(q.Most(), 40))))
+		n := 1 + r.IntN(min(Most(&q), 1+r.IntN(min(Most(&q), 40))))
 		switch i := len(slots) - 1 - r.IntN(len(slots)+1); {
 		case i >= 0 && r.IntN(4) == 0 && (slots[i].at < now || slots[i].at.Sub(now) > 2*horizon):
 			l.Give(now, slots[i].at, slots[i].n)
@@ -139,12 +139,12 @@ func TestLedgersAssumeUsed(t *testing.T) {
 		l := New(q, late, horizon, 1e18)
 		now := monotime.Time(1).Add(time.Hour + 600*time.Millisecond)
 		l.AssumeUsed(now)
-		if at := l.When(now, q.Most()); at <= now {
+		if at := l.When(now, Most(&q)); at <= now {
 			t.Errorf("%v: all may go at once", q)
 		}
 		full := now.Add(2*q.Per + time.Duration(q.Burst)*q.Per/time.Duration(q.N))
 		fresh := New(q, late, horizon, 1e18)
-		if at, want := l.When(full, q.Most()), fresh.When(full, q.Most()); at != want {
+		if at, want := l.When(full, Most(&q)), fresh.When(full, Most(&q)); at != want {
 			t.Errorf("%v: all may go at %d, want at %d", q, at, want)
 		}
 	}
@@ -155,7 +155,7 @@ func TestLedgersOverdraw(t *testing.T) {
 	for _, q := range kinds(t) {
 		l := New(q, late, horizon, 1e18)
 		now := monotime.Time(1)
-		l.Overdraw(now, 2*q.Most()&(1<<20-1))
+		l.Overdraw(now, 2*Most(&q)&(1<<20-1))
 		if at := l.When(now, 1); at.Sub(now) < q.Per/time.Duration(2*q.N) {
 			t.Errorf("%v: one more may go in %v", q, at.Sub(now))
 		}
