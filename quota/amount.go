@@ -118,14 +118,19 @@ func number(s string) (int, bool) {
 
 // scaled reads a decimal number and returns it times unit, if that is a positive int.
 func scaled(s string, unit int64) (int, bool) {
-	whole, decimals, point := strings.Cut(s, ".")
-	if whole == "" || point && decimals == "" || strings.Trim(whole+decimals, "0123456789") != "" {
-		return 0, false
-	}
-	r, ok := new(big.Rat).SetString(s)
+	r, ok := decimal(s)
 	if !ok || !r.Mul(r, new(big.Rat).SetInt64(unit)).IsInt() || !r.Num().IsInt64() {
 		return 0, false
 	}
 	n := r.Num().Int64()
 	return int(n), n > 0 && int64(int(n)) == n
+}
+
+// decimal reads digits, with a point among them at most.
+func decimal(s string) (*big.Rat, bool) {
+	whole, decimals, point := strings.Cut(s, ".")
+	if whole == "" || point && decimals == "" || strings.Trim(whole+decimals, "0123456789") != "" {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
 }

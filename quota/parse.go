@@ -65,9 +65,9 @@ func operand[T any](p *parser, read func(string) (T, bool), want string) (T, err
 // unexpected returns the error that word, which begins at column, stands where want was expected.
 func unexpected(column int, word, want string) error {
 	if word == "" {
-		return fmt.Errorf("quota: column %d: nothing, want %s", column, want)
+		return fmt.Errorf(prefix+"column %d: nothing, want %s", column, want)
 	}
-	return fmt.Errorf("quota: column %d: %q, want %s", column, word, want)
+	return fmt.Errorf(prefix+"column %d: %q, want %s", column, word, want)
 }
 
 // quota reads one quota and stops at the comma after it, or at the end.
@@ -84,16 +84,13 @@ func (p *parser) quota() (Quota, error) {
 		}
 	}
 	if err := q.check(); err != nil {
-		return q, fmt.Errorf("quota: column %d: %w", column, err)
+		return q, fmt.Errorf(prefix+"column %d: %w", column, err)
 	}
 	if q.Burst == 1 {
 		q.Burst = 0 // means the same, and String writes no burst for it
 	}
 	return q, nil
 }
-
-// afterNumber is what may follow a number without a slash.
-const afterNumber = `a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 
 // start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit".
 func (p *parser) start(q *Quota) error {
@@ -107,15 +104,16 @@ func (p *parser) start(q *Quota) error {
 		if !slash && (word == "" || word[0] < '0' || word[0] > '9') {
 			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
 		}
-		return unexpected(column, before, "a whole number from 1, or bytes such as 500kB or 1MiB")
+		return unexpected(column, before, wantedNumber(before))
 	}
+	number := before
 	p.next()
 	if !slash && q.Unit == "" && p.word != "in" && p.word != Unanswered.String() {
 		column, word = p.column, p.word
 		before, per, slash = strings.Cut(word, "/")
 		unit := plural(before)
 		if !isUnit(unit) {
-			return unexpected(column, word, afterNumber)
+			return unexpected(column, word, wantedUnit(number, before, word[len(before):]))
 		}
 		q.Unit = canonical(unit)
 		p.next()
@@ -124,7 +122,7 @@ func (p *parser) start(q *Quota) error {
 		return p.concurrent(q)
 	}
 	if q.Per, ok = period(per); !ok {
-		return unexpected(column+len(before)+1, per, "ms, s, m, h, d, or a duration such as 1m30s")
+		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s"))
 	}
 	return nil
 }
@@ -142,27 +140,22 @@ func (p *parser) concurrent(q *Quota) error {
 // clause reads one of the clauses that may follow the beginning of a quota. Seen has the clauses
 // that were read before, and "kind" for any Kind.
 func (p *parser) clause(q *Quota, seen map[string]bool) error {
-	amount := func(s string) (int, bool) {
-		n, unit, ok := parseAmount(s)
-		return n, ok && (unit == "" || unit == q.Unit)
-	}
-	const anAmount = "a whole number from 1, or bytes if the quota is of bytes"
 	column, word := p.column, p.word
 	p.next()
 	clause := word
 	var err error
 	switch word {
 	case "burst":
-		q.Burst, err = operand(p, amount, anAmount)
+		q.Burst, err = p.amount(q.Unit)
 	case "queue":
-		q.Queue, err = operand(p, amount, anAmount)
+		q.Queue, err = p.amount(q.Unit)
 	case "debt":
 		q.Debt = true
 	case "window", "sliding", "log", "estimate":
 		clause = "kind"
-		p.kind(q, word)
+		err = p.kind(q, word)
 	case "warm-up":
-		q.WarmUp, err = operand(p, duration, "a duration such as 10s")
+		q.WarmUp, err = operand(p, duration, wantedSpan(p.word, "a duration such as 10s"))
 	case "cold":
 		q.ColdFactor, err = operand(p, factor, "a number from 1")
 	case "as":
@@ -177,8 +170,21 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	return err
 }
 
+// amount reads an amount of the unit of a quota.
+func (p *parser) amount(unit string) (int, error) {
+	read := func(s string) (int, bool) {
+		n, of, ok := parseAmount(s)
+		return n, ok && (of == "" || of == unit)
+	}
+	want := "a whole number from 1, or bytes if the quota is of bytes"
+	if _, suffix := cutNumber(p.word); suffix == "" || unit == Bytes {
+		want = wantedAmount(p.word, want)
+	}
+	return operand(p, read, want)
+}
+
 // kind reads the rest of a Kind whose text begins with word.
-func (p *parser) kind(q *Quota, word string) {
+func (p *parser) kind(q *Quota, word string) (err error) {
 	switch word {
 	case "window":
 		q.Kind = FixedWindow
@@ -187,15 +193,15 @@ func (p *parser) kind(q *Quota, word string) {
 		}
 	case "sliding":
 		q.Kind = SlidingWindow
-		if cells, ok := number(p.word); ok {
-			q.Cells = cells
-			p.next()
+		if digits, _ := cutNumber(p.word); digits != "" {
+			q.Cells, err = operand(p, number, wantedAmount(p.word, "a number of cells from 1"))
 		}
 	case "log":
 		q.Kind = SlidingLog
 	case "estimate":
 		q.Kind = EstimatedWindow
 	}
+	return err
 }
 
 // period reads PER. A letter alone means one: "h" is one hour.
@@ -214,12 +220,14 @@ func duration(s string) (time.Duration, bool) {
 	}
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, ok := number(days)
-		const day = 24 * time.Hour
-		return time.Duration(n) * day, ok && int64(n) <= int64(math.MaxInt64/day)
+		return time.Duration(n) * 24 * time.Hour, ok && n <= maxDays
 	}
 	d, err := time.ParseDuration(s)
 	return d, err == nil && d > 0
 }
+
+// maxDays is the longest time.Duration in whole days.
+const maxDays = int(math.MaxInt64 / (24 * time.Hour))
 
 // factor reads a number of at least 1.
 func factor(s string) (float64, bool) {

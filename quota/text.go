@@ -1,5 +1,10 @@
 package quota
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Parse reads quotas as a person writes them, separated by commas:
 //
 //	5/s burst 10, 10000/h
@@ -55,6 +60,20 @@ func Parse(s string) (Quotas, error) {
 		}
 		p.next() // the comma
 	}
+}
+
+// MustParse is Parse for texts that are part of a program. It panics if the text cannot be read,
+// with the text and with the error of Parse:
+//
+//	limiter := throttle.Limiter{Quotas: quota.MustParse("5000/h, 10 in flight")}
+//
+// Texts that a user writes, or that come from a file, are for Parse, which returns the error.
+func MustParse(s string) Quotas {
+	qs, err := Parse(s)
+	if err != nil {
+		panic("quota: MustParse(" + strconv.Quote(s) + "): " + strings.TrimPrefix(err.Error(), prefix))
+	}
+	return qs
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler with Parse. So quotas can be strings in JSON

@@ -3,7 +3,9 @@ package quota
 import (
 	"encoding/json"
 	"flag"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,8 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const start = "want a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight"
 	const number = "want a whole number from 1, or bytes such as 500kB or 1MiB"
+	zeros := strings.Repeat("0", 30)
+	atMost := "want at most " + strconv.Itoa(math.MaxInt)
 	const after = `want a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 	for text, want := range map[string]string{
 		"fast":                     `column 1: "fast", ` + start,
@@ -90,9 +94,9 @@ func TestParseErrors(t *testing.T) {
 		"5 tokens/":                `column 10: nothing, want ms`,
 		"5 tokens/minute":          `column 10: "minute", want ms`,
 		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
-		"5 MB/s":                   `column 3: "MB/s", ` + after,
-		"5 KB/s":                   `column 3: "KB/s", ` + after,
-		"5 Requests/s":             `column 3: "Requests/s", ` + after,
+		"5 MB/s":                   `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
+		"5 KB/s":                   `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
+		"5 Requests/s":             `column 3: "Requests/s", want requests/s`,
 		"5 in/s":                   `column 3: "in/s", ` + after,
 		"5 unanswered/s":           `column 3: "unanswered/s", ` + after,
 		"1MiB tokens/s":            `column 6: "tokens/s", ` + after,
@@ -114,30 +118,30 @@ func TestParseErrors(t *testing.T) {
 		"1kB/s queue 0":            `column 13: "0", want a whole number from 1, or bytes if`,
 		"no limit queue 5":         `"no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`,
 		"1.5/s":                    `column 1: "1.5", ` + number,
-		"1.0001kB/s":               `column 1: "1.0001kB", ` + number,
+		"1.0001kB/s":               `column 1: "1.0001kB", want a whole number of bytes`,
 		"1.B/s":                    `column 1: "1.B", ` + number,
 		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
 		"5 , 6/s":                  `column 3: ",", ` + after,
 		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
 		"5/":                       `column 3: nothing, want ms`,
-		"5/0s":                     `column 3: "0s", want ms`,
-		"5/-1s":                    `column 3: "-1s", want ms`,
+		"5/0s":                     `column 3: "0s", want more than zero`,
+		"5/-1s":                    `column 3: "-1s", want more than zero`,
 		"5/s/s":                    `column 3: "s/s", want ms`,
-		"5/0d":                     `column 3: "0d", want ms`,
-		"5/106752d":                `column 3: "106752d", want ms`,
+		"5/0d":                     `column 3: "0d", want more than zero`,
+		"5/106752d":                `column 3: "106752d", want at most 106751d`,
 		"5/1d12h":                  `column 3: "1d12h", want ms`,
 		"/s":                       `column 1: nothing, ` + number,
-		"0/s":                      `column 1: "0", ` + number,
+		"0/s":                      `column 1: "0", ` + number + `, or "no limit"`,
 		"-5/s":                     `column 1: "-5", ` + number,
 		"1_000/s":                  `column 1: "1_000", ` + number,
-		"10k/s":                    `column 1: "10k", ` + number,
-		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + number,
+		"10k/s":                    `column 1: "10k", want the number in digits, or of bytes 10kB or 10KiB`,
+		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + atMost,
 		"5/s burst":                `column 10: nothing, want a whole number from 1`,
 		"5/s burst many":           `column 11: "many", want a whole number from 1`,
 		"5/s  brust 10":            `column 6: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
 		"5/s burst 3 burst 3":      `column 13: "burst", want only one burst`,
 		"5/s window log":           `column 12: "log", want only one kind`,
-		"5/s sliding 0":            `column 13: "0", want a comma`,
+		"5/s sliding 0":            `column 13: "0", want a number of cells from 1`,
 		"1/s, 5/s burst 9 log":     `column 6: "5/s burst 9 log": Burst is 9, want 0 for a Kind other than TokenBucket`,
 		"5/s log warm-up 1s":       `column 1: "5/s log warm-up 1s": WarmUp is 1s, want 0`,
 		"5/s burst 1 warm-up 1s":   `column 1: "5/s warm-up 1s": Burst is 1, want 0 beside a WarmUp`,
@@ -153,6 +157,33 @@ func TestParseErrors(t *testing.T) {
 		`5/s as ""`:                `column 8: "\"\"", want a word`,
 		"no":                       `column 3: nothing, want "limit" after "no"`,
 		"no limit log":             `column 1: "no limit": N is 0, want a positive number for a Kind other than TokenBucket`,
+		"1mb/s":                    `column 1: "1mb", want 1MB or 1MiB, in bytes`,
+		"1.5KB/s":                  `column 1: "1.5KB", want 1.5kB or 1.5KiB, in bytes`,
+		"1kib in flight":           `column 1: "1kib", want 1KiB, in bytes`,
+		"5b/s":                     `column 1: "5b", want 5B, in bytes`,
+		"1kB/s burst 8KB":          `column 13: "8KB", want 8kB or 8KiB, in bytes`,
+		"5/s burst 8KB":            `column 11: "8KB", want a whole number from 1, or bytes if the quota is of bytes`,
+		"1kB/s queue 1.0001kB":     `column 13: "1.0001kB", want a whole number of bytes`,
+		"99999999TB/s":             `column 1: "99999999TB", ` + atMost + " bytes",
+		"10Mi/s":                   `column 1: "10Mi", want the number in digits, or of bytes 10MiB`,
+		"5 kb in flight":           `column 3: "kb", want bytes in one word with the number: 5kB or 5KiB`,
+		"5 Byte/m":                 `column 3: "Byte/m", want bytes/m`,
+		"100req/s":                 `column 1: "100req", want a blank after the number: 100 req`,
+		"10in flight":              `column 1: "10in", want a blank after the number: 10 in`,
+		"10unanswered":             `column 1: "10unanswered", want a blank after the number: 10 unanswered`,
+		"1e3/s":                    `column 1: "1e3", ` + number,
+		"5/s burst 0":              `column 11: "0", want a whole number from 1, or bytes if`,
+		"5/s queue 1" + zeros:      `column 11: "1` + zeros + `", ` + atMost,
+		"5/s sliding 1" + zeros:    `column 13: "1` + zeros + `", ` + atMost,
+		"5/s sliding 1.5":          `column 13: "1.5", want a number of cells from 1`,
+		"5/60":                     `column 3: "60", want a unit too, such as 60s`,
+		"5/0":                      `column 3: "0", want more than zero`,
+		"5/+1s":                    `column 3: "+1s", want ms`,
+		"5/99999999h":              `column 3: "99999999h", want at most 106751d`,
+		"5/1" + zeros + "d":        `column 3: "1` + zeros + `d", want at most 106751d`,
+		"5/s warm-up 0s":           `column 13: "0s", want more than zero`,
+		"5/s warm-up 10":           `column 13: "10", want a unit too, such as 10s`,
+		"5/s warm-up 99999999h":    `column 13: "99999999h", want at most 106751d`,
 		"5/500000h log":            `Per is 500000h0m0s, want at most 50 years`,
 	} {
 		qs, err := Parse(text)
@@ -160,6 +191,18 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %q", text, qs, err, want)
 		}
 	}
+}
+
+func TestMustParse(t *testing.T) {
+	if diff := cmp.Diff(Quotas{{N: 5000, Per: time.Hour}, {N: 10, Kind: InFlight}}, MustParse("5000/h, 10 in flight")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	defer func() {
+		if got, want := recover(), `quota: MustParse("5/s\tas \"a"): column 8: "\"a", want a word, or some in double quotes`; got != want {
+			t.Errorf("panics with %v, want %s", got, want)
+		}
+	}()
+	MustParse("5/s\tas \"a")
 }
 
 func TestQuotasText(t *testing.T) {

@@ -21,7 +21,7 @@ func (qs Quotas) Validate() error {
 // what is valid.
 func (q Quota) Validate() error {
 	if err := q.check(); err != nil {
-		return fmt.Errorf("quota: %w", err)
+		return fmt.Errorf(prefix+"%w", err)
 	}
 	return nil
 }

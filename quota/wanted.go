@@ -1,0 +1,127 @@
+package quota
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// This file is of the errors of Parse: what was expected in place of a word that cannot be read.
+
+// prefix begins all errors of the package.
+const prefix = "quota: "
+
+// afterNumber is what may follow a number without a slash.
+const afterNumber = `a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
+
+// wantedNumber says what was expected in place of s at the beginning of a quota.
+func wantedNumber(s string) string {
+	const want = "a whole number from 1, or bytes such as 500kB or 1MiB"
+	if s != "" && strings.Trim(s, "0") == "" {
+		return want + `, or "no limit"`
+	}
+	if better := wantedAmount(s, ""); better != "" {
+		return better
+	}
+	digits, word := cutNumber(s)
+	if _, ok := number(digits); !ok || strings.ContainsAny(word, "0123456789") {
+		return want
+	}
+	switch bytes := inBytes(digits, word+"B"); {
+	case bytes != "": // "10k"
+		return "the number in digits, or of bytes " + bytes
+	case isUnit(plural(word)), word == "in", word == Unanswered.String():
+		return "a blank after the number: " + digits + " " + word
+	}
+	return want
+}
+
+// wantedAmount says what was expected in place of s, where an amount should be: want, unless it is
+// plain what is wrong with s.
+func wantedAmount(s, want string) string {
+	digits, suffix := cutNumber(s)
+	n, ok := decimal(digits)
+	if _, _, fine := parseAmount(s); fine || !ok || n.Sign() == 0 {
+		return want
+	}
+	if suffix == "" {
+		if n.IsInt() {
+			return "at most " + strconv.Itoa(math.MaxInt)
+		}
+		return want
+	}
+	for _, known := range suffixes {
+		if suffix != known.name {
+			continue
+		}
+		if n.Mul(n, new(big.Rat).SetInt64(known.n)).IsInt() {
+			return "at most " + strconv.Itoa(math.MaxInt) + " bytes"
+		}
+		return "a whole number of bytes"
+	}
+	if bytes := inBytes(digits, suffix); bytes != "" {
+		return bytes + ", in bytes"
+	}
+	return want
+}
+
+// wantedUnit says what was expected in place of a unit between a number and the rest of its word.
+func wantedUnit(number, unit, rest string) string {
+	if bytes := inBytes(number, unit); bytes != "" {
+		return "bytes in one word with the number: " + bytes
+	}
+	if word := plural(strings.ToLower(unit)); word == Requests || word == Bytes {
+		return word + rest
+	}
+	return afterNumber
+}
+
+// wantedSpan says what was expected in place of s, where a span should be: want, unless it is plain
+// what is wrong with s.
+func wantedSpan(s, want string) string {
+	if _, ok := duration(s); ok || s == "" {
+		return want
+	}
+	unsigned := strings.TrimPrefix(s, "-")
+	shape := strings.Map(func(c rune) rune { // with 1 for each number
+		if '0' <= c && c <= '9' {
+			return '1'
+		}
+		return c
+	}, unsigned)
+	for strings.Contains(shape, "11") {
+		shape = strings.ReplaceAll(shape, "11", "1")
+	}
+	_, ok := duration(shape)
+	switch {
+	case (ok || shape == "1") && (unsigned != s || strings.Trim(s, ".0hmsudµn") == ""):
+		return "more than zero"
+	case shape == "1":
+		return "a unit too, such as " + s + "s"
+	case ok:
+		return "at most " + strconv.Itoa(maxDays) + "d"
+	}
+	return want
+}
+
+// cutNumber cuts s behind the digits and points with which it begins.
+func cutNumber(s string) (digits, rest string) {
+	rest = strings.TrimLeft(s, ".0123456789")
+	return s[:len(s)-len(rest)], rest
+}
+
+// inBytes returns how an amount of bytes is written whose suffix may be in the wrong case: "1kB or
+// 1KiB" for 1KB. It returns nothing if the suffix is none of bytes.
+func inBytes(digits, suffix string) string {
+	for i, known := range suffixes {
+		switch {
+		case !strings.EqualFold(suffix, known.name):
+		case i%2 == 1: // of SI: the one of IEC, which may be meant, is before it
+			return digits + known.name + " or " + digits + suffixes[i-1].name
+		default:
+			return digits + known.name
+		}
+	}
+	return ""
+}
