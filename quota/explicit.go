@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Explicit returns the quotas with all defaults filled in: Name, Per, the Burst of a TokenBucket,
-// Cells and ColdFactor. The Unit of requests becomes empty. A quota whose zero Burst means a
-// SlidingWindow (see Quota.Burst) becomes one. If there is nothing to fill in, Explicit returns qs
-// itself and not a copy. A quota that is invalid stays invalid.
+// Explicit returns the quotas with all defaults filled in, for those who enforce quotas: Name, Per,
+// the Burst of a TokenBucket, Cells and ColdFactor. The Unit of requests becomes empty. A quota whose
+// zero Burst means a SlidingWindow (see [Quota.Burst]) becomes one. If there is nothing to fill in,
+// Explicit returns qs itself and not a copy. A quota that is invalid stays invalid.
 func (qs Quotas) Explicit() Quotas {
 	explicit := qs
 	for i, q := range qs {

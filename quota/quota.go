@@ -2,16 +2,18 @@
 // tokens in a span of time, or so many at the same time. A quota is data. Package throttle
 // enforces quotas, and package pacer applies them to HTTP requests.
 //
-//	quotas, err := quota.Parse("5/s burst 10, 30000 tokens/m burst 30000, 10 in flight")
+//	quotas := quota.MustParse("5/s burst 10, 30000 tokens/m burst 30000, 10 in flight")
 //	limiter := throttle.Limiter{Quotas: quotas} // one bucket: every request must fit all three
-//	err = limiter.Wait(ctx, 1)
+//	err := limiter.Wait(ctx, 1)
 //
-// Quotas come in as text ([Parse]) or as Go values. The package writes them as text
-// ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]), says what is wrong with
-// them ([Quotas.Validate]), and finds those that never delay anything ([Quotas.Redundant]). It
-// uses the standard library alone. It has no clock, no lock and no state. It knows nothing of
-// HTTP, of callers that wait, and of servers; [Statement] is only the form in which other packages
-// hand on what a server said about a limit of its own.
+// Quotas come in as Go values, as text in a program ([MustParse]), or as text that a user wrote
+// ([Parse], and [Quotas.UnmarshalText] for JSON, YAML and flags). They go out as text
+// ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
+// is wrong with them, and [Quotas.Redundant] which of them never delay anything.
+//
+// The package uses the standard library alone. It has no clock, no lock and no state. It knows
+// nothing of HTTP, of callers that wait, and of servers; [Statement] is only the form in which other
+// packages hand on what a server said about a limit of its own.
 //
 // # What a quota means
 //
@@ -45,6 +47,16 @@
 //
 // SlidingLog, "log" in the text, suits every provider that does not say how it counts. [Kind] says
 // which services count in which way, and [Parse] has the grammar of the text.
+//
+// # Zero, negative, and errors
+//
+// Each field of a Quota says what its zero means: a second, a burst of 1, no bound. A negative
+// number or duration is an error: the package takes no bound for another one. Tokens are counted in
+// whole numbers, and spans in nanoseconds.
+//
+// Every error begins with "quota: ". An error of [Quota.Validate] names the quota, the field, its
+// value and what is valid; an error of [Parse] also says at which column which word stands. A
+// Limiter whose quotas are invalid refuses every request with the error.
 package quota
 
 import (
@@ -127,11 +139,11 @@ type Quota struct {
 }
 
 // Quotas are enforced together: a request is granted by all of them at the same instant, or
-// charged to none.
+// charged to none. No Quotas are no limit.
 type Quotas []Quota
 
-// MaxN is the largest N of a Kind other than TokenBucket. A larger cost counts as MaxN, so that
-// no sum of costs overflows.
+// MaxN is the largest N of a Kind other than TokenBucket, and the largest number that anybody
+// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows.
 const MaxN = 1 << 50
 
 // What zero stands for.

@@ -53,3 +53,65 @@ func ExampleQuota_leakyBucket() {
 	// it overflows: true
 	// pacer/throttle: not sent: queue is full (1): pace "1/h queue 1", could go in 2h0m0s
 }
+
+// A request takes tokens of several units.
+func ExampleCosts() {
+	l := throttle.Limiter{Quotas: quota.MustParse("500/m log, 30000 tokens/m log")}
+	claim := throttle.Claim{Costs: quota.Costs{"tokens": 20_000}}
+	g, err := l.Acquire(context.Background(), claim)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g.Done(throttle.Answer{Spent: quota.Costs{"tokens": 17_000}}) // as many as the answer says
+
+	fmt.Println("another 20000 tokens in", l.Forecast(claim).Wait.Round(time.Minute))
+	fmt.Println("another 10000 tokens in", l.Forecast(throttle.Claim{Costs: quota.Costs{"tokens": 10_000}}).Wait)
+	// Output:
+	// another 20000 tokens in 1m0s
+	// another 10000 tokens in 0s
+}
+
+// A server has said that nothing is left of an hourly limit. A Limiter without quotas of its own
+// learns from that.
+func ExampleStatement() {
+	var l throttle.Limiter
+	g, err := l.Acquire(context.Background(), throttle.Claim{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g.Done(throttle.Answer{Statements: []quota.Statement{
+		{Limit: 5000, Remaining: 0, Reset: 10 * time.Minute, ResetKnown: true, Resolution: time.Second, Window: time.Hour},
+	}})
+	fmt.Println("the next one in", l.Forecast(throttle.Claim{}).Wait.Round(time.Minute))
+	// Output: the next one in 10m0s
+}
+
+// Three of these quotas never bind: the first one is too slow for the second, the bucket above is
+// stricter than the fourth, and the fifth is the fourth again.
+func ExampleQuotas_Redundant() {
+	quotas := quota.MustParse("5/s burst 10, 100000/h window, 1000/h log, 10 in flight, 10 in flight as pool")
+	for i, why := range quotas.Redundant(quota.Quota{N: 8, Kind: quota.InFlight}) {
+		fmt.Printf("%d: %q\n", i, why)
+	}
+	fmt.Println(quota.MustParse("5/s, 300/m").Redundant() == nil)
+	// Output:
+	// 0: ""
+	// 1: "100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s"
+	// 2: ""
+	// 3: "10 in flight never binds: 8 in flight above admits at most 8 at a time"
+	// 4: "10 in flight as pool never binds: 10 in flight admits the same"
+	// true
+}
+
+// Explicit fills in what the text leaves out.
+func ExampleQuotas_Explicit() {
+	for _, q := range quota.MustParse("5/s, 1000/h, 10/m log as mine").Explicit() {
+		fmt.Printf("%s: %v, N %d, Per %v, Burst %d, Cells %d\n", q.Name, q.Kind, q.N, q.Per, q.Burst, q.Cells)
+	}
+	// Output:
+	// 5/s: bucket, N 5, Per 1s, Burst 1, Cells 0
+	// 1000/h: sliding, N 1000, Per 1h0m0s, Burst 0, Cells 10
+	// mine: log, N 10, Per 1m0s, Burst 0, Cells 0
+}

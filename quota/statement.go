@@ -2,7 +2,10 @@ package quota
 
 import "time"
 
-// Statement is what a server said in one answer about one of its limits.
+// Statement is what a server said in one answer about one of its limits. Package headers reads what
+// servers write, and throttle.Answer hands Statements to a Limiter, which learns from them.
+//
+// The zero Statement says that nothing remains of a limit in requests, and not until when.
 type Statement struct {
 	// Name is what the server calls the limit: a policy, a resource, a bucket. Empty means that
 	// the server gave no name. Limits of different names have different windows.

@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
 )
 
 func ExampleParse() {
@@ -24,6 +26,19 @@ func ExampleParse() {
 	// 5 10
 	// 5/s burst 10, 100000/d window grid
 	// quota: column 11: "ten", want a whole number from 1, or bytes if the quota is of bytes
+}
+
+// Quotas in the literal of a program. A text that cannot be read is a mistake of the program, and
+// panics.
+func ExampleMustParse() {
+	limiter := throttle.Limiter{Quotas: quota.MustParse("5000/h, 10 in flight")}
+	fmt.Println(limiter.Quotas, limiter.Wait(context.Background(), 1))
+
+	defer func() { fmt.Println(recover()) }()
+	quota.MustParse("5000/hour")
+	// Output:
+	// 5000/h, 10 in flight <nil>
+	// quota: MustParse("5000/hour"): column 6: "hour", want ms, s, m, h, d, or a duration such as 1m30s
 }
 
 // Quotas of different units, as a provider of a language model grants them.
