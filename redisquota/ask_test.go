@@ -21,7 +21,7 @@ type member struct {
 func (m *member) request(cost, count int) *store.Request {
 	m.serial++
 	r := &store.Request{
-		Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Version: 1, Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: m.name, Serial: m.serial, Hand: make([]int, len(m.quotas)),
 	}
 	if count > 0 {

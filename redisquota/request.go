@@ -3,6 +3,7 @@ package redisquota
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,21 +12,32 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// most is the largest number that the script counts to.
-const most = 1 << 50
+// version is that of the protocol which the script speaks. It is not store.Version: that is of the pacer in
+// use, which may be a later one.
+const version = 1
 
-// check reports what the script could not do exactly.
+// check reports what the script could not do, or not exactly.
 func check(r *store.Request) error {
+	bad := func(field string, value any, want string) error {
+		return fmt.Errorf("redisquota: %s: %s is %v, want %s", r.Bucket, field, value, want)
+	}
+	const span = "from 0 to 50 years"
+	switch {
+	case r.Version != version:
+		return bad("Version", r.Version, strconv.Itoa(version))
+	case r.Late < 0 || r.Late > longest:
+		return bad("Late", r.Late, span)
+	case r.Horizon < 0 || r.Horizon > longest:
+		return bad("Horizon", r.Horizon, span)
+	}
 	for i := range r.Quotas {
-		q := &r.Quotas[i]
-		clock := q.Kind == quota.ClockWindow || q.Kind == quota.EstimatedWindow
-		switch {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind > quota.EstimatedWindow:
-			return fmt.Errorf("redisquota: %s: quota %q cannot live in a Store", r.Bucket, q)
-		case clock && q.Per%time.Microsecond != 0:
-			return fmt.Errorf("redisquota: %s: quota %q: Per is %v, want whole microseconds for a window of the clock", r.Bucket, q, q.Per)
-		case clock && r.Late >= q.Per:
-			return fmt.Errorf("redisquota: %s: quota %q: Late is %v, want less than Per", r.Bucket, q, r.Late)
+		switch q := &r.Quotas[i]; {
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind.Concurrent() || q.Validate() != nil:
+			return bad("a quota", q, "one that can live in a store")
+		case q.Kind.OnClock() && q.Per%time.Microsecond != 0:
+			return bad("Per", q.Per, "whole microseconds for a window of the clock")
+		case q.Kind.OnClock() && r.Late >= q.Per:
+			return bad("Late", r.Late, "less than the Per of "+q.String())
 		}
 	}
 	return nil
@@ -36,7 +48,7 @@ type arguments []string
 
 func (a *arguments) text(s string) { *a = append(*a, s) }
 
-func (a *arguments) number(n int64) { *a = append(*a, strconv.FormatInt(min(n, most), 10)) }
+func (a *arguments) number(n int64) { *a = append(*a, strconv.FormatInt(min(n, quota.MaxN), 10)) }
 
 func (a *arguments) flag(b bool) { *a = append(*a, map[bool]string{true: "1", false: "0"}[b]) }
 
@@ -44,6 +56,20 @@ func (a *arguments) flag(b bool) { *a = append(*a, map[bool]string{true: "1", fa
 func (a *arguments) up(d time.Duration) {
 	*a = append(*a, strconv.FormatInt(int64((d+time.Microsecond-1)/time.Microsecond), 10))
 }
+
+// ask is the cost of an ask of n quotas. What is no cost of theirs is written such that no quota grants it.
+func (a *arguments) ask(c []int, n int) {
+	if isCost(c, n) {
+		a.costs(c, n)
+		return
+	}
+	for range n {
+		a.text(strconv.FormatInt(quota.MaxN+1, 10))
+	}
+}
+
+// isCost reports whether c is a cost of n quotas.
+func isCost(c []int, n int) bool { return len(c) == n && (n == 0 || slices.Min(c) >= 0) }
 
 // costs are those of n quotas; those of other quotas are none.
 func (a *arguments) costs(c []int, n int) {
@@ -56,7 +82,7 @@ func (a *arguments) costs(c []int, n int) {
 	}
 }
 
-// encode writes a request as 02_request.lua reads it.
+// encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
 func encode(r *store.Request, prefix, channel, nonce string) (keys, args []string) {
 	tag := "{" + prefix + ":" + r.Bucket + "}"
 	keys = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
@@ -94,7 +120,7 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 		if ask.Within < 0 {
 			a[len(a)-1] = "-1"
 		}
-		a.costs(ask.Cost, n)
+		a.ask(ask.Cost, n)
 	}
 	a.statements(r.Statements)
 	return keys, a
@@ -133,7 +159,7 @@ func (a *arguments) back(parts []store.Part, n int) {
 	a.text("")
 	k := int64(0)
 	for _, p := range parts {
-		if len(p.Cost) == n {
+		if isCost(p.Cost, n) {
 			a.text(strconv.FormatInt(p.Slot, 10))
 			a.costs(p.Cost, n)
 			k++

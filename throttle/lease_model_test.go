@@ -281,7 +281,7 @@ func (p *probe) first(n int, within time.Duration) (in, late time.Duration) {
 
 func (p *probe) exchange(r *store.Request) *store.Reply {
 	p.t.Helper()
-	r.Bucket, r.Quotas, r.Horizon, r.Member = "api", p.quotas, horizon, fmt.Sprint("probe ", p.asked)
+	r.Version, r.Bucket, r.Quotas, r.Horizon, r.Member = 1, "api", p.quotas, horizon, fmt.Sprint("probe ", p.asked)
 	reply, err := p.store.Exchange(context.Background(), r)
 	if err != nil {
 		p.t.Fatal(err)

@@ -58,7 +58,7 @@ func againstDefinition(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		by := r.IntN(len(serial))
 		serial[by]++
 		q := &store.Request{
-			Bucket: "b", Quotas: stored, Late: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
+			Version: 1, Bucket: "b", Quotas: stored, Late: h.late, Horizon: horizon, Member: fmt.Sprint(by), Serial: serial[by],
 			Hand: make([]int, len(stored)),
 		}
 		now := time.Since(h.start)

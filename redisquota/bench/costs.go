@@ -108,7 +108,7 @@ func (f *asker) ask(count int) {
 		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.Late
 	}
 	_, f.err = goredis.New(f.c).Exchange(f.ctx, &store.Request{
-		Bucket: "api", Quotas: f.quotas, Late: late, Horizon: 1000 * time.Hour, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
+		Version: 1, Bucket: "api", Quotas: f.quotas, Late: late, Horizon: 1000 * time.Hour, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
 		Asks: []store.Ask{{Cost: cost, Count: count, Within: -1}},
 	})
 }

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,17 +23,27 @@ func used(tb testing.TB) *Ledger {
 	r := request(qs.Explicit(), 1)
 	r.Statements = []quota.Statement{{Name: "core", Remaining: 3, Reset: time.Minute, ResetKnown: true}}
 	r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
-	reply, _ := l.Exchange(0, r)
+	reply := exchange(tb, l, 0, r)
 	r = request(r.Quotas, 2)
 	for _, s := range reply.Slots {
 		r.Back = append(r.Back, Part{s.ID, []int{1, 0, 1, 0, 1}})
 	}
-	l.Exchange(time.Millisecond, r)
+	exchange(tb, l, time.Millisecond, r)
 	return l
 }
 
+// exchange is Exchange of a request that is not refused.
+func exchange(tb testing.TB, l *Ledger, now time.Duration, r *Request) *Reply {
+	tb.Helper()
+	reply, _, err := l.Exchange(now, r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return reply
+}
+
 func request(qs quota.Quotas, serial int64) *Request {
-	return &Request{Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "m", Serial: serial}
+	return &Request{Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "m", Serial: serial}
 }
 
 // FuzzLedger reads what nobody has written: it may be an error, and is never a panic. A Ledger that
@@ -56,7 +68,7 @@ func FuzzLedger(f *testing.F) {
 		}
 		r := request(l.quotas, 3)
 		r.Asks = []Ask{{Cost: cost, Count: 3, Within: time.Hour}}
-		l.Exchange(time.Second, r)
+		l.Exchange(time.Second, r) // an error, if Late is too long for the quotas
 	})
 }
 
@@ -125,7 +137,7 @@ func FuzzExchange(f *testing.F) {
 			for range below(3) {
 				r.Statements = append(r.Statements, quota.Statement{Remaining: int(number()), Reset: time.Duration(number()), ResetKnown: below(2) == 0})
 			}
-			reply, _ := l.Exchange(now, r)
+			reply := exchange(t, l, now, r)
 			for _, s := range reply.Slots {
 				if s.In < 0 {
 					t.Fatalf("a slot in %v", s.In)
@@ -140,6 +152,51 @@ func FuzzExchange(f *testing.F) {
 	})
 }
 
+// TestRefused: a request which a store cannot do is an error that says why, and changes nothing.
+func TestRefused(t *testing.T) {
+	plain := quota.Quota{N: 5, Per: time.Second, Burst: 1}
+	for want, change := range map[string]func(r *Request){
+		"Version is 0, want 1":                         func(r *Request) { r.Version = 0 },
+		"Version is -1, want 1":                        func(r *Request) { r.Version = -1 },
+		"Version is 2, want 1":                         func(r *Request) { r.Version = 2 },
+		"Late is -1ns, want from 0 to 50 years":        func(r *Request) { r.Late = -1 },
+		"Late is 2562047h47m16.854775807s, want from":  func(r *Request) { r.Late = math.MaxInt64 },
+		"Horizon is -1ns, want from 0 to 50 years":     func(r *Request) { r.Horizon = -1 },
+		"a quota is no limit, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{plain, {}} },
+		"a quota is -1/s, want one that can live":      func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second}} },
+		"a quota is 5/s, want one that can live":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Burst: 1}} },
+		"a quota is 5 in flight, want one that can":    func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
+		"a quota is 5 kind 9, want one that can":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"a quota is 5/s warm-up 1s, want one that can": func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
+		"Late is 1s, want less than the Per of 9/s window grid": func(r *Request) {
+			r.Late, r.Quotas = time.Second, quota.Quotas{{N: 9, Per: time.Second, Kind: quota.ClockWindow}}
+		},
+		"Late is 1s, want less than the Per of 9/s estimate": func(r *Request) {
+			r.Late, r.Quotas = time.Second, quota.Quotas{plain, {N: 9, Per: time.Second, Kind: quota.EstimatedWindow}}
+		},
+	} {
+		var m Memory
+		l := used(t)
+		before, _ := l.MarshalBinary()
+		r := request(l.quotas, 3)
+		r.Bucket, r.Hold = "b", time.Second
+		change(r)
+		reply, news, err := l.Exchange(time.Second, r)
+		if want := `store: bucket "b": ` + want; err == nil || !strings.HasPrefix(err.Error(), want) || reply != nil || news != (News{}) {
+			t.Errorf("got %+v, %+v, %v, want %s", reply, news, err, want)
+		}
+		if after, _ := l.MarshalBinary(); !bytes.Equal(after, before) {
+			t.Errorf("%s: the ledger has changed", want)
+		}
+		if reply, fromMemory := m.Exchange(t.Context(), r); reply != nil || fromMemory == nil || err == nil || fromMemory.Error() != err.Error() {
+			t.Errorf("Memory: got %+v, %v, want the error of the Ledger: %v", reply, fromMemory, err)
+		}
+		if len(m.buckets) > 0 {
+			t.Errorf("%s: Memory has a bucket", want)
+		}
+	}
+}
+
 // TestLedgerWithoutEpoch: a Ledger whose Epoch was never set can be written and read, and goes on as
 // it was.
 func TestLedgerWithoutEpoch(t *testing.T) {
@@ -150,12 +207,12 @@ func TestLedgerWithoutEpoch(t *testing.T) {
 	var l Ledger
 	r := request(qs.Explicit(), 1)
 	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 3, Within: -1}}
-	l.Exchange(0, r)
+	exchange(t, &l, 0, r)
 	read := again(t, &l)
 	r = request(r.Quotas, 2)
 	r.Asks = []Ask{{Cost: []int{1, 1}, Count: 9, Within: -1}}
-	want, _ := l.Exchange(time.Millisecond, r)
-	if got, _ := read.Exchange(time.Millisecond, r); !reflect.DeepEqual(got, want) {
+	want := exchange(t, &l, time.Millisecond, r)
+	if got := exchange(t, read, time.Millisecond, r); !reflect.DeepEqual(got, want) {
 		t.Errorf("slots %+v, want %+v", got.Slots, want.Slots)
 	}
 	again(t, new(Ledger))
@@ -173,13 +230,13 @@ func TestLedgerNoCosts(t *testing.T) {
 		var l Ledger
 		r := request(qs.Explicit(), 1)
 		r.Asks = []Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 10}, Count: 1, Within: -1}}
-		reply, _ := l.Exchange(0, r)
+		reply := exchange(t, &l, 0, r)
 		if len(reply.Slots) != 1 || reply.Slots[0].Ask != 1 {
 			t.Errorf("%s: slots %+v", name, reply.Slots)
 		}
 		r = request(r.Quotas, 2)
 		r.Back = []Part{{reply.Slots[0].ID, cost}, {reply.Slots[0].ID + int64(time.Second), cost}}
-		l.Exchange(time.Millisecond, r)
+		exchange(t, &l, time.Millisecond, r)
 		b, _ := l.MarshalBinary()
 		if err := new(Ledger).UnmarshalBinary(b); err != nil {
 			t.Errorf("%s: %v", name, err)

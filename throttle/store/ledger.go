@@ -2,8 +2,10 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -12,11 +14,12 @@ import (
 )
 
 // Ledger is one bucket of a store: all that [Store.Exchange] does, at instants that it is told.
-// The zero Ledger is a bucket that nobody has drawn on yet. A Ledger must not be used by
-// several goroutines at once.
+// The zero Ledger is a bucket that nobody has drawn on yet; where a bucket may have been lost, begin
+// with [Ledger.Lose]. A Ledger must not be used by several goroutines at once.
 type Ledger struct {
 	// Epoch is what the wall clock was when the clock of the instants was at zero. Windows of
-	// the clock are counted by it. It must not be changed once the Ledger is in use.
+	// the clock are counted by it. It must not be changed once the
+	// Ledger is in use.
 	Epoch time.Time
 
 	known      bool // the bucket has been used
@@ -68,8 +71,20 @@ func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 
 // Exchange does what a request says, now: how long after Epoch by a clock that does not jump.
 // Now must not go back from call to call, and must not be negative. It returns the reply, and
-// what there is to tell those who listen, which may be nothing.
-func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News) {
+// what there is to tell those who listen: the zero News if nothing.
+//
+// If the Ledger does not know the Version of the request, or if its Quotas, Late or Horizon are none
+// that a Limiter sends, Exchange returns an error that says so, and changes nothing.
+func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
+	if err := check(r); err != nil {
+		return nil, News{}, err
+	}
+	reply, news := l.serve(now, r)
+	return reply, news, nil
+}
+
+// serve is Exchange for a request that was checked.
+func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
 	lost := l.open(r, t)
@@ -85,7 +100,33 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News) {
 	return reply, news
 }
 
-// Idle reports whether forgetting the Ledger loses nothing.
+// check returns why a Ledger cannot do what a request says.
+func check(r *Request) error {
+	bad := func(field string, value any, want string) error {
+		return fmt.Errorf("store: bucket %q: %s is %v, want %s", r.Bucket, field, value, want)
+	}
+	const span = "from 0 to 50 years"
+	switch {
+	case r.Version != Version:
+		return bad("Version", r.Version, strconv.Itoa(Version))
+	case r.Late < 0 || r.Late > monotime.Longest:
+		return bad("Late", r.Late, span)
+	case r.Horizon < 0 || r.Horizon > monotime.Longest:
+		return bad("Horizon", r.Horizon, span)
+	}
+	for i := range r.Quotas {
+		switch q := &r.Quotas[i]; {
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind.Concurrent() || q.Validate() != nil:
+			return bad("a quota", q, "one that can live in a store")
+		case q.Kind.OnClock() && r.Late >= q.Per:
+			return bad("Late", r.Late, "less than the Per of "+q.String())
+		}
+	}
+	return nil
+}
+
+// Idle reports whether forgetting the Ledger loses nothing: all that it knows is about the past. Now
+// is that of Exchange.
 func (l *Ledger) Idle(now time.Duration) bool {
 	t := instant(now)
 	for _, m := range l.members {

@@ -11,7 +11,9 @@ import (
 
 // Memory is a Store within one process: for Limiters of one program that share quotas and
 // cannot be one Limiter, and for tests of programs that use another Store. The zero
-// Memory knows no bucket. It is safe for concurrent use.
+// Memory knows no bucket. It is safe for concurrent use, and must not be copied after its first use.
+//
+// It forgets buckets that are idle (see [Ledger.Idle]) and that nobody listens to.
 type Memory struct {
 	mu      sync.Mutex // protects all below
 	clock   monotime.Clock
@@ -26,10 +28,14 @@ type bucket struct {
 	listeners map[*func(News)]struct{}
 }
 
-// Exchange implements Store.
+// Exchange implements [Store]. It does not wait. It returns an error if ctx has ended, and those of
+// [Ledger.Exchange].
 func (m *Memory) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if err := check(r); err != nil {
+		return nil, err
 	}
 	reply, news, tell := m.exchange(r)
 	for _, hear := range tell {
@@ -38,13 +44,13 @@ func (m *Memory) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 	return reply, nil
 }
 
-// exchange does what a request says, and returns the listeners that are to be told the news.
+// exchange does what a request that was checked says, and returns the listeners that are to be told the news.
 func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
 	b := m.bucket(r.Bucket, now)
-	reply, news = b.Exchange(now, r)
+	reply, news = b.serve(now, r)
 	if news != (News{}) {
 		for hear := range b.listeners {
 			tell = append(tell, *hear)
@@ -53,7 +59,8 @@ func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News
 	return reply, news, tell
 }
 
-// Listen implements Store.
+// Listen implements [Store]. The news are told before the Exchange returns that has them. The error
+// is always nil.
 func (m *Memory) Listen(name string, hear func(News)) (stop func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

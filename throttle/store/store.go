@@ -1,18 +1,45 @@
-// Package store is for those who write a [Store]: the place where the quotas of a bucket live
-// when several processes share the bucket. It has the protocol between a Limiter and a store; a
+// Package store is for those who write a [Store]: the place where the quotas of a bucket live when
+// several processes share the bucket. Whoever uses a store sets a field, and needs nothing of this
+// package but, in tests, [Memory]:
+//
+//	shared := new(store.Memory) // or a store that several processes reach: see package redisquota
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: shared}
+//	defer limiter.Close()
+//
+// The package has the protocol between a Limiter and a store ([Store], [Request], [Reply]); a
 // [Ledger], which is all that a store does with one bucket, without a clock and without a network;
-// and [Memory], a store within one process.
+// and Memory, a store within one process.
 //
-// To use a store, set the field Store of a throttle.Limiter or a pacer.Transport. That needs
-// nothing of this package but, in tests, Memory.
+// # How to write a store
 //
-// Into a Ledger come requests and the instant of each; out come replies and news. A Ledger can be
-// written to bytes and read again, so that a store may keep it wherever only one process at a time
-// changes it. A store that cannot run Go where its data is, such as Redis, does the same in a
-// script of its own, as the doc of Store defines it.
+// Where Go runs beside the data, a Ledger does the work. Into a Ledger come requests and the instant
+// of each; out come replies and news. A Ledger can be written to bytes and read again, so that a
+// store may keep it wherever one process at a time changes it: a file with a lock, a row in a
+// transaction. The example of the package is such a store. Where no Go runs beside the data, as with
+// Redis, a script does the same, as the doc of Store defines it.
 //
-// The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims,
-// of lines and timers, and of what a server's statements mean.
+// # What may change
+//
+// The package is experimental until there are three stores by different people: until then anything
+// may change, and the changelog says what. From then on this holds:
+//
+//   - Structs may grow. The zero of a new field means what was meant before there was the field. So
+//     write their literals with the names of fields, and do not compare them by ==.
+//   - Interfaces do not grow. What a store may be able to do besides becomes an interface of its own,
+//     which a Limiter looks for in its Store by a type assertion, when it is first used. This list has
+//     them all: there are none. A Store that wraps another one hides them, unless it has them too.
+//   - [Request.Version] rises if a store that does not know what is new would break a promise. Such a
+//     store has to return an error.
+//
+// # Units and errors
+//
+// Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots
+// up. Each field says what zero and negative numbers mean; what no Limiter sends is an error.
+// Errors of the package begin with "store: ". To a Limiter any error is a store that is away: what
+// goes meanwhile is the matter of its Outage.
+//
+// The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims, of
+// lines and timers, and of what a server's statements mean.
 package store
 
 import (
@@ -130,9 +157,22 @@ type Store interface {
 	Listen(bucket string, hear func(News)) (stop func(), err error)
 }
 
+// Version is the version of the protocol that this package describes, and that the Limiters of this
+// module speak: see [Request.Version].
+const Version = 1
+
 // Request is what a Limiter tells a Store and asks of it.
 type Request struct {
-	// Bucket is the name of the bucket; see Limiter.Name.
+	// Version is the version of the protocol by which the request is meant. It rises when a store
+	// that does not know what is new would break what it promises, and not with every new field.
+	//
+	// A store serves all versions from 1 to the one that it knows, in one schedule. For any other
+	// version, also for zero, it returns an error that says which version came and which it knows,
+	// and does nothing. It compares with a number of its own, and not with the constant Version,
+	// which a newer module may have raised. So stores are renewed before Limiters are.
+	Version int
+
+	// Bucket is the name of the bucket: the Name or StoreName of a Limiter, which is not empty.
 	Bucket string
 
 	// Quotas are those of the bucket, valid and in their canonical form: units of requests are
@@ -147,12 +187,14 @@ type Request struct {
 	// are on the clock, its Per, its ledger is lost.
 	Quotas quota.Quotas
 
-	// Late is E, how long after its instant a slot may be used, as the member needs it. What counts is
-	// the longest Late of any request since the bucket is remembered; of those of other requests,
-	// no more than half of the Per of a window of the clock. See Reply.Late.
+	// Late is E, how long after its instant a slot may be used, as the member needs it: not negative,
+	// and less than the Per of any window of the clock. What counts is the longest Late of any request
+	// since the bucket is remembered; of those of other requests, no more than half of the Per of a
+	// window of the clock. See Reply.Late.
 	Late time.Duration
 
 	// Horizon is how far ahead slots are handed out that may not be needed, to all members together.
+	// It is not negative.
 	Horizon time.Duration
 
 	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
@@ -172,7 +214,8 @@ type Request struct {
 	// Leave ends the membership. Nothing is asked for then.
 	Leave bool
 
-	// Back is what was not used, or cost less than was asked for.
+	// Back is what was not used, or cost less than was asked for. A Part whose Cost is of other quotas,
+	// or has a negative number, is passed over.
 	Back []Part
 
 	// More is what was sent without a slot, or cost more than was asked for, of each quota. It is
@@ -180,8 +223,8 @@ type Request struct {
 	// more than its N. Nil if nothing was.
 	More []int
 
-	// Hold is for how long from now nothing is to be sent, since a server said so; zero if it
-	// did not. A bucket's hold is only ever extended. No slot is handed out before its end, and
+	// Hold is for how long from now nothing is to be sent, since a server said so; zero or negative
+	// if it did not. A bucket's hold is only ever extended. No slot is handed out before its end, and
 	// the members hear of it as news; slots that they have are their own matter.
 	Hold time.Duration
 
@@ -191,7 +234,7 @@ type Request struct {
 	// is forgotten at its reset, or if there is none after Horizon.
 	Statements []quota.Statement
 
-	// Hand is what the member has of slots that it got before and has not used.
+	// Hand is what the member has of slots that it got before and has not used. Nil if it has none.
 	Hand []int
 
 	// Asks are what the member asks for, the first claim in line first.
@@ -201,10 +244,11 @@ type Request struct {
 // Part is a part of a slot.
 type Part struct {
 	Slot int64 // ID of the slot
-	Cost []int
+	Cost []int // how much of it, of each quota
 }
 
-// Ask asks for slots.
+// Ask asks for slots. An ask whose Cost is of other quotas, negative, or above what a quota grants at
+// once, gets none.
 //
 // How many are handed out is a matter of fairness among members. The work of a cost
 // is the time that it takes to come back: the largest of cost·Per/N of the quotas. A slot is handed
@@ -214,8 +258,8 @@ type Part struct {
 // nothing gets something, and members that always want more get the same, by Little's law. The
 // reply ends at the first ask that this keeps from a slot.
 type Ask struct {
-	Cost   []int         // of each quota; none is above what it grants at once (Burst, or N)
-	Count  int           // how many slots of that cost
+	Cost   []int         // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
+	Count  int           // how many slots of that cost; zero or negative: none
 	Within time.Duration // a later slot is of no use: it is not handed out, and the next ask follows; negative if there is no bound
 }
 

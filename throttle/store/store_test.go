@@ -22,7 +22,7 @@ type script struct {
 
 func (s *script) exchange(r Request) *Reply {
 	s.t.Helper()
-	r.Bucket, r.Quotas, r.Late, r.Horizon = "b", s.qs, 10*time.Millisecond, horizon
+	r.Version, r.Bucket, r.Quotas, r.Late, r.Horizon = 1, "b", s.qs, 10*time.Millisecond, horizon
 	reply, err := s.store.Exchange(context.Background(), &r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -247,7 +247,7 @@ func TestStoreMoreQuotas(t *testing.T) {
 		ask := func(serial int64, back []Part, cost ...int) *Reply {
 			qs := quota.Quotas{{N: 10, Per: time.Second, Burst: 1}, {N: 100, Per: time.Minute, Burst: 1}}
 			reply, err := store.Exchange(t.Context(), &Request{
-				Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
+				Version: 1, Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
 				Back: back, Asks: []Ask{{Cost: cost, Count: 3, Within: -1}},
 			})
 			if err != nil {
@@ -302,7 +302,7 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 		}
 		ledger := Ledger{Epoch: time.Unix(1000, 0)}
 		for i, now := range c.asked {
-			reply, _ := ledger.Exchange(now, &Request{Quotas: qs.Explicit(), Late: 100 * ms, Horizon: horizon, Member: "a", Serial: int64(i + 1), Asks: one(1)})
+			reply := exchange(t, &ledger, now, &Request{Version: 1, Quotas: qs.Explicit(), Late: 100 * ms, Horizon: horizon, Member: "a", Serial: int64(i + 1), Asks: one(1)})
 			if len(reply.Slots) != 1 {
 				t.Fatalf("%s: at %v %d slots, want 1", quotas, now, len(reply.Slots))
 			}

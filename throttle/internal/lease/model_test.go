@@ -200,7 +200,10 @@ func (m *member) send(c *Call, asked []*claim) {
 
 // exchange is the store, and the news to all.
 func (f *fleet) exchange(r *store.Request) *store.Reply {
-	reply, news := f.ledger.Exchange(f.now, r)
+	reply, news, err := f.ledger.Exchange(f.now, r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	if news == (store.News{}) {
 		return reply
 	}
@@ -283,7 +286,9 @@ func (f *fleet) leave() {
 			if r == nil {
 				break
 			}
-			f.ledger.Exchange(f.now, r)
+			if _, _, err := f.ledger.Exchange(f.now, r); err != nil {
+				f.t.Fatal(err)
+			}
 			if m.Acknowledged(); r.Leave {
 				break
 			}
@@ -397,9 +402,9 @@ func TestFleetLosesNothing(t *testing.T) {
 				ledger, cost := f.copied(), make([]int, len(f.quotas))
 				cost[0] = n
 				ask := []store.Ask{{Cost: cost, Count: 1, Within: -1}}
-				reply, _ := ledger.Exchange(f.now, &store.Request{Quotas: f.members[0].Lease.quotas, Late: f.late, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
-				if len(reply.Slots) != 1 || min(reply.Slots[0].In, 1) != at {
-					t.Fatalf("%s, seed %d: %d sent; a slot for %d: %+v", text, seed, sent, n, reply)
+				reply, _, err := ledger.Exchange(f.now, &store.Request{Version: 1, Quotas: f.members[0].Lease.quotas, Late: f.late, Horizon: Horizon, Member: "last", Serial: 1, Asks: ask})
+				if err != nil || len(reply.Slots) != 1 || min(reply.Slots[0].In, 1) != at {
+					t.Fatalf("%s, seed %d: %d sent; a slot for %d: %+v, %v", text, seed, sent, n, reply, err)
 				}
 			}
 		}

@@ -75,7 +75,7 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 	}
 	l.serialUsed = true
 	r := &store.Request{
-		Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial,
+		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial,
 		Back: l.sent.back, More: l.sent.more, Statements: l.statements.send(now),
 	}
 	if held > max(now, l.holdKnown) {

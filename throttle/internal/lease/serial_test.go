@@ -25,11 +25,17 @@ func TestSerialAfterLostReply(t *testing.T) {
 		for _, arrived := range []bool{false, true} {
 			var ledger store.Ledger
 			now := time.Duration(0)
+			tell := func(r *store.Request) *store.Reply {
+				reply, _, err := ledger.Exchange(now, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return reply
+			}
 			exchange := func(l *Lease) *Call {
 				c := l.Next(at(now), 0, queue())
 				if c != nil {
-					reply, _ := ledger.Exchange(now, c.Request)
-					l.Step(at(now), at(now), c, reply, nil)
+					l.Step(at(now), at(now), c, tell(c.Request), nil)
 				}
 				return c
 			}
@@ -40,7 +46,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 			l.mustCall = true
 			lost := l.Next(at(0), 0, queue())
 			if arrived {
-				ledger.Exchange(0, lost.Request)
+				tell(lost.Request)
 			}
 			l.Step(at(0), at(0), lost, nil, errDown)
 			if c.set {
@@ -55,11 +61,10 @@ func TestSerialAfterLostReply(t *testing.T) {
 				l.Tick(at(now), 0)
 				exchange(l)
 			}
-			other := &store.Request{Quotas: parse(t, "100/h log"), Late: 100 * ms, Horizon: Horizon, Member: "other", Serial: 1}
+			other := &store.Request{Version: 1, Quotas: parse(t, "100/h log"), Late: 100 * ms, Horizon: Horizon, Member: "other", Serial: 1}
 			other.Asks = []store.Ask{{Cost: []int{1}, Count: 100, Within: 0}}
-			reply, _ := ledger.Exchange(now, other)
 			got := 0
-			for _, o := range reply.Slots {
+			for _, o := range tell(other).Slots {
 				got += o.Count
 			}
 			want := c.left

@@ -1,0 +1,82 @@
+package redisquota_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// untouched fails a test that reaches it.
+type untouched struct{ t *testing.T }
+
+func (c untouched) Run(context.Context, string, []string, []string) ([]string, error) {
+	c.t.Error("the server was asked")
+	return nil, errors.ErrUnsupported
+}
+
+func (untouched) Subscribe(context.Context, string, func(string)) error { return errors.ErrUnsupported }
+
+// What no Limiter of today sends is an error, and does not reach the server.
+func TestStoreRequestRefused(t *testing.T) {
+	for want, change := range map[string]func(r *store.Request){
+		"Version is 0, want 1":                        func(r *store.Request) { r.Version = 0 },
+		"Version is 2, want 1":                        func(r *store.Request) { r.Version = 2 },
+		"Late is -1ns, want from 0 to 50 years":       func(r *store.Request) { r.Late = -1 },
+		"Horizon is 2562047h47m16.854775807s, want":   func(r *store.Request) { r.Horizon = math.MaxInt64 },
+		"a quota is no limit, want one that can live": func(r *store.Request) { r.Quotas = quota.Quotas{{}} },
+		"a quota is 5 in flight, want one that":       func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
+		"a quota is 5/s warm-up 1s, want one that":    func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
+		"a quota is 5 kind 9, want one that":          func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"Late is 20ms, want less than the Per of 9/20ms window grid": func(r *store.Request) {
+			r.Quotas = quota.Quotas{{N: 9, Per: 20 * time.Millisecond, Kind: quota.ClockWindow}}
+		},
+		"Per is 1.0000005s, want whole microseconds": func(r *store.Request) {
+			r.Quotas = quota.Quotas{{N: 9, Per: time.Second + 500, Kind: quota.EstimatedWindow}}
+		},
+	} {
+		s := &redisquota.Store{Client: untouched{t}}
+		m := &member{t: t, store: s, quotas: parse(t, "5/s"), name: "a"}
+		r := m.request(1, 1)
+		change(r)
+		reply, err := s.Exchange(t.Context(), r)
+		if want := "redisquota: api: " + want; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %+v, %v, want %s", reply, err, want)
+		}
+	}
+}
+
+// What is no cost of the quotas gets no slot, and gives nothing back.
+func TestStoreNoCosts(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			for name, cost := range map[string][]int{
+				"negative": {1, -1}, "of fewer quotas": {1}, "of more quotas": {1, 1, 1},
+			} {
+				flushAll(t, c)
+				a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s burst 5, 10/m log"), name: "a"}
+				a.ask(1, 0)
+				r := a.request(1, 1)
+				r.Asks = []store.Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 3}, Count: 1, Within: -1}}
+				reply := a.send(r)
+				if len(reply.Slots) != 1 || reply.Slots[0].Ask != 1 {
+					t.Fatalf("%s: slots %+v", name, reply.Slots)
+				}
+				r = a.request(1, 0)
+				r.Back = []store.Part{{Slot: reply.Slots[0].ID, Cost: cost}}
+				a.send(r)
+				if n, err := c.ZCard(t.Context(), "{pacer:api}:holes").Result(); n != 0 || err != nil {
+					t.Errorf("%s: %d holes, %v, want 0", name, n, err)
+				}
+			}
+		})
+	}
+}
