@@ -1,51 +1,55 @@
-// Package redisquota keeps the quotas of pacer on Redis or Valkey, so that any number of
-// processes share them: a [store.Store].
+// Package redisquota keeps the quotas of pacer on Redis or Valkey, so that any number of processes share
+// them: a [store.Store].
 //
-//	store := goredis.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}))
-//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: store}
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client)}
+//	err := limiter.Wait(ctx, 1)
 //
-// All processes whose Limiters have the same Name (and whose Stores have the same Prefix) draw on the
-// same quotas. What an API grants holds for them together, whoever sends; what a server says
-// to one of them reaches all.
+// All processes whose Limiters have the same Name, and whose Stores have the same Prefix, draw on the same
+// quotas. What an API grants holds for all of them together, and what a server says to one of them reaches
+// all. A pacer.Transport takes the same Store.
 //
 // # How
 //
-// A [throttle.Limiter] asks for slots, instants of one schedule, for all who wait in it at
-// once, and each of them sleeps until its own. One script does that, with what came back and what
-// the server said, in one atomic step: see [store.Store] for the arithmetic. Nobody polls. Time
-// is that of the server (TIME) and never runs back in a bucket: if the clock is set back, by up
-// to a minute, time stands still for as long, and beyond that the bucket counts as lost. If it is
-// set forward, so much comes back at once, but no more than a Burst or an N. Only durations
-// are sent and received, so that the clocks of the processes do not matter.
+// A Limiter asks for slots, instants of one schedule, for all who wait in it at once, and each of
+// them sleeps until its own. One [Script] does that in one atomic step, with what came back and what the
+// server said; [store.Store] has the arithmetic. Nobody polls.
+//
+// Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the
+// processes do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's
+// clock is set back by up to a minute, time stands still in a bucket until the clock has caught up; if it is
+// set back further, the bucket counts as lost. If the clock is set forward, so much comes back at once, but
+// no more than a Burst or an N.
 //
 // # Keys
 //
-// A bucket has five keys, and one for each quota that is a log or a window of the past. They begin with
-// "{prefix:name}", so that they are on one node of a cluster, and all are declared.
-// News, of servers that pushed back, are on the channel "prefix:news". Keys expire a
-// day, or twice the longest Per, after their last use.
+// A bucket has five keys, and one more for each quota that is a log or a window of the past. They begin with
+// "{prefix:name}", so that they are on one node of a cluster, and all are declared. News of servers that
+// pushed back are on the channel "prefix:news". Keys expire a day, or twice the longest Per, after their last
+// use.
 //
 // # What each kind of quota costs
 //
-// A bucket of one quota takes 650 bytes, and 190 for each further member. That is all for a TokenBucket; a ClockWindow
-// and an EstimatedWindow take 150 more, whatever their N. A SlidingWindow has as many cells as it is divided into
-// and two more, 500 bytes for 10. A SlidingLog and a FixedWindow have one cell for each [store.Request.Late] in Per, and no more than
-// slots: 36 bytes each up to 128 of them, 110 each of more, which is 4 kB for 100 a second, 400 kB for 10000 an hour
-// and 6 MB for 100000 a day. A call reads and writes only the cells which it changes: it takes 25 to 60 times as long as a
-// script that does nothing, and one to five times more for each slot. README.md has the table, and
-// the command that made it.
+// A bucket of one quota takes 650 bytes, and 190 for each further member. A TokenBucket needs no more; a
+// ClockWindow and an EstimatedWindow take 150 more, whatever their N; a SlidingWindow takes 500 for its 10
+// cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for
+// 100000 a day: a cell for each [store.Request.Late] in Per, but no more cells than slots. README.md has the
+// tables, the time that a call takes, and the command that made them.
 //
 // Prefer a TokenBucket, unless the server is known to count otherwise; a SlidingWindow for "N in any Per"; a
 // SlidingLog if the cells of that waste too much, and Per is minutes at the most.
 //
 // # Failures
 //
-// A call that fails, for whatever reason, is an error of Exchange; what a Limiter does then is its Outage. Nothing
-// is half done: what the server may refuse (it is read-only, out of memory, or a permission is
-// missing) is refused before anything is written. A bucket that is lost, evicted, or
-// flushed is a drained one, never a full one; so is a quota whose own key is. A flushed script cache is loaded
-// again. Calls may be repeated by the client library: one that was done gets the slots that it got
-// then. A replica that takes over without the last moments hands out the slots of these again.
+// A call that fails, for whatever reason, is an error of [Store.Exchange]; what a Limiter does then is its
+// Outage. Errors of this package begin with "redisquota: " and the bucket, and wrap what the client library
+// returned. Nothing is half done: what the server may refuse (it is read-only, out of memory, or a
+// permission is missing) is refused before anything is written.
+//
+// A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
+// is. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
+// done gets the slots that it got then. A replica that takes over without the last moments hands out the
+// slots of these again.
 package redisquota
 
 import (
@@ -60,27 +64,29 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Client runs a script on Redis or Valkey. Package goredis has one for go-redis; for other
-// libraries it takes a few lines: see README.md.
+// Client runs [Script] on Redis or Valkey. Package goredis has one for go-redis; for other libraries it
+// takes a few lines: see README.md. It is used by several goroutines at once. The interface does not grow.
 type Client interface {
-	// Run runs the script, which is always [Script], by EVALSHA, and by EVAL if the server
-	// does not have it (NOSCRIPT). All keys are in one slot of a cluster. The reply is an array of
-	// strings. Run returns when ctx ends.
-	Run(ctx context.Context, script string, keys, args []string) ([]string, error)
+	// Run runs [Script], by EVALSHA, and by EVAL if the server does not have it (NOSCRIPT). All
+	// keys are in one slot of a cluster. The reply is an array of strings. Run returns when ctx
+	// ends. It may run the script more than once: what was done is not done again.
+	Run(ctx context.Context, keys, args []string) ([]string, error)
 
-	// Subscribe calls hear with each message of a channel, until ctx ends or the
-	// subscription fails, and returns then. A Client that cannot returns
-	// errors.ErrUnsupported at once; then news wait for the next exchange.
+	// Subscribe calls hear with each message of a channel, until ctx ends or the subscription
+	// fails, and returns then. A Client that cannot subscribe returns errors.ErrUnsupported at
+	// once; then news wait for the next exchange. After any other return, Subscribe is called
+	// again a second later, unless ctx has ended.
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 
 // Store is a [store.Store] on Redis or Valkey. It is safe for concurrent use, by any number of Limiters. It must not be
 // copied after its first use.
 type Store struct {
-	// Client is how the server is reached. Required.
+	// Client is how the server is reached. Without one, every Exchange is an error.
 	Client Client
 
-	// Prefix begins all keys and channels. Empty means "pacer".
+	// Prefix begins all keys and channels. Empty means "pacer". It must not change while the Store
+	// is in use.
 	Prefix string
 
 	calls atomic.Uint64
@@ -110,7 +116,8 @@ func (s *Store) nonce() string {
 	return strconv.FormatUint(s.run.Load(), 36) + "." + strconv.FormatUint(s.calls.Add(1), 36)
 }
 
-// Exchange implements [store.Store].
+// Exchange implements [store.Store], of version 1 (see [store.Request.Version]). It hands out 512 slots at the
+// most. A request of another version, or one that no Limiter sends, is an error and does not reach the server.
 func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -122,7 +129,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		return nil, err
 	}
 	keys, args := encode(r, s.prefix(), s.channel(), s.nonce())
-	flat, err := s.Client.Run(ctx, Script, keys, args)
+	flat, err := s.Client.Run(ctx, keys, args)
 	if err != nil {
 		return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
 	}

@@ -8,11 +8,12 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// Script is the Lua script which a [Client] runs. It is always the same, so that a Client may
-// prepare it once.
-var Script = script()
+var script = readScript()
 
-func script() string {
+// Script returns the Lua script that a [Client] runs: always the same, so that a Client prepares it once.
+func Script() string { return script }
+
+func readScript() string {
 	entries, err := sources.ReadDir("lua")
 	if err != nil {
 		panic(err)

@@ -17,7 +17,7 @@ import (
 // untouched fails a test that reaches it.
 type untouched struct{ t *testing.T }
 
-func (c untouched) Run(context.Context, string, []string, []string) ([]string, error) {
+func (c untouched) Run(context.Context, []string, []string) ([]string, error) {
 	c.t.Error("the server was asked")
 	return nil, errors.ErrUnsupported
 }

@@ -12,9 +12,9 @@ import (
 // rueidisClient is a redisquota.Client; README.md shows it.
 type rueidisClient struct{ rueidis.Client }
 
-var rueidisScript = rueidis.NewLuaScript(redisquota.Script)
+var rueidisScript = rueidis.NewLuaScript(redisquota.Script())
 
-func (c rueidisClient) Run(ctx context.Context, _ string, keys, args []string) ([]string, error) {
+func (c rueidisClient) Run(ctx context.Context, keys, args []string) ([]string, error) {
 	return rueidisScript.Exec(ctx, c.Client, keys, args).AsStrSlice()
 }
 
@@ -25,9 +25,9 @@ func (c rueidisClient) Subscribe(ctx context.Context, channel string, hear func(
 // valkeyClient is a redisquota.Client; README.md shows it.
 type valkeyClient struct{ valkey.Client }
 
-var valkeyScript = valkey.NewLuaScript(redisquota.Script)
+var valkeyScript = valkey.NewLuaScript(redisquota.Script())
 
-func (c valkeyClient) Run(ctx context.Context, _ string, keys, args []string) ([]string, error) {
+func (c valkeyClient) Run(ctx context.Context, keys, args []string) ([]string, error) {
 	return valkeyScript.Exec(ctx, c.Client, keys, args).AsStrSlice()
 }
 

@@ -1,12 +1,13 @@
-// Package goredis has package redisquota use go-redis, version 9: one node, Sentinel, or
-// a Cluster.
+// Package goredis has package redisquota use go-redis, version 9: one node, Sentinel, or a Cluster.
 //
-//	store := goredis.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}))
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: goredis.New(client)}
+//	defer client.Close()
 //
-// By default go-redis repeats a call of which it saw no reply, and goes on reading after the end
-// of a context. Both do no harm here: a call that was done before is not done again, and New's Store
-// returns when the context ends. MaxRetries: -1 and ContextTimeoutEnabled: true spare the
-// server the repetitions, and the program the goroutines that still read.
+// By default go-redis repeats a call of which it saw no reply, and goes on reading after the end of a
+// context. Both do no harm here: a call that was done before is not done again, and the Store returns when
+// the context ends. MaxRetries: -1 and ContextTimeoutEnabled: true spare the server the repetitions, and the
+// program the goroutines that still read.
 package goredis
 
 import (
@@ -17,16 +18,16 @@ import (
 	"github.com/gopacer/pacer/redisquota"
 )
 
-// New returns a Store on the server of c, which remains the caller's to close, after the
-// Limiters.
+// New returns a Store on the server of c. The caller closes c, after the Limiters. The Store's Prefix may be
+// set, and its Client wrapped, before the Store is used.
 func New(c redis.UniversalClient) *redisquota.Store {
-	return &redisquota.Store{Client: Client{c}}
+	return &redisquota.Store{Client: client{c}}
 }
 
-// Client is a [redisquota.Client].
-type Client struct{ Redis redis.UniversalClient }
+// client is a redisquota.Client.
+type client struct{ redis redis.UniversalClient }
 
-var script = redis.NewScript(redisquota.Script)
+var script = redis.NewScript(redisquota.Script())
 
 // reply is that of one call.
 type reply struct {
@@ -34,15 +35,15 @@ type reply struct {
 	err  error
 }
 
-// Run implements [redisquota.Client].
-func (c Client) Run(ctx context.Context, _ string, keys, args []string) ([]string, error) {
+// Run implements redisquota.Client.
+func (c client) Run(ctx context.Context, keys, args []string) ([]string, error) {
 	values := make([]any, len(args))
 	for i, a := range args {
 		values[i] = a
 	}
 	done := make(chan reply, 1)
 	go func() {
-		flat, err := script.Run(ctx, c.Redis, keys, values...).StringSlice()
+		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
 		done <- reply{flat, err}
 	}()
 	select {
@@ -53,9 +54,9 @@ func (c Client) Run(ctx context.Context, _ string, keys, args []string) ([]strin
 	}
 }
 
-// Subscribe implements [redisquota.Client]. go-redis renews the subscription by itself.
-func (c Client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
-	s := c.Redis.Subscribe(ctx, channel)
+// Subscribe implements redisquota.Client. go-redis renews the subscription by itself.
+func (c client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
+	s := c.redis.Subscribe(ctx, channel)
 	defer s.Close()
 	messages := s.Channel()
 	for {
