@@ -16,7 +16,7 @@ func (r *room) knows() [][]bool {
 		knows[i] = make([]bool, len(r.files))
 		ast.Inspect(f.tree, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
-				if used := r.info.Uses[id]; used != nil && used.Pkg() != nil {
+				if used := r.uses[id]; used != nil && used.Pkg() != nil {
 					if j := at(int(used.Pos())); j >= 0 && j != i {
 						knows[i][j] = true
 					}

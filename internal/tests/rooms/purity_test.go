@@ -75,7 +75,7 @@ func (r *room) acts(f *file) (found []string) {
 				add(n, "uses a channel")
 			}
 		case *ast.Ident:
-			o := r.info.Uses[n]
+			o := r.uses[n]
 			if o == nil || o.Pkg() == nil || o.Pkg().Path() == r.importPath {
 				return true
 			}
@@ -128,10 +128,12 @@ func f(ctx context.Context, c *monotime.Clock, d time.Duration, t time.Time) {
 	fmt.Println() // 13
 }
 `
-	_, fixture, err := loadWith("../../..", text)
+	m := module(t)
+	checked, err := m.CheckText(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixture := newRoom(m, checked)
 	found := fixture.acts(fixture.files[0])
 	if want := strings.Count(text, " // ") - 2; len(found) != want {
 		t.Errorf("found %d of %d:\n%s", len(found), want, strings.Join(found, "\n"))
@@ -140,7 +142,7 @@ func f(ctx context.Context, c *monotime.Clock, d time.Duration, t time.Time) {
 
 func TestPurity(t *testing.T) {
 	left := len(pure)
-	for _, r := range module(t) {
+	for _, r := range roomsOf(module(t)) {
 		acting, ok := pure[r.path]
 		if !ok {
 			continue

@@ -5,7 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/gopacer/pacer/internal/tests/load"
 )
 
 // mostInCircle bounds how many files of one package may know each other: who changes one
@@ -13,7 +16,7 @@ import (
 const mostInCircle = 8
 
 func TestCircles(t *testing.T) {
-	for _, r := range module(t) {
+	for _, r := range roomsOf(module(t)) {
 		circle := r.circle()
 		t.Logf("%-27s %2d files, %4d lines; the largest circle has %d files; %2d pairs know each other",
 			r.path, len(r.files), r.lines(), len(circle), r.pairs())
@@ -25,7 +28,7 @@ func TestCircles(t *testing.T) {
 
 // The rooms where everything comes together would grow without a bound.
 func TestSizes(t *testing.T) {
-	for _, r := range module(t) {
+	for _, r := range roomsOf(module(t)) {
 		var files, tests, lines int // at most
 		switch r.path {
 		case ".":
@@ -56,15 +59,19 @@ func (r *room) lines() (n int) {
 	return n
 }
 
-// module returns the packages of this module.
-func module(t *testing.T) []*room {
+// module returns this module.
+func module(t *testing.T) *load.Module {
 	t.Helper()
-	rooms, err := load("../../..")
+	m, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rooms
+	return m
 }
+
+var loaded = sync.OnceValues(func() (*load.Module, error) {
+	return load.NewLoader().Load("../../..", load.Target{})
+})
 
 // ARCHITECTURE.md names every room that is not an example or a test, and every file that it names is there.
 func TestArchitecture(t *testing.T) {
@@ -85,7 +92,7 @@ func TestArchitecture(t *testing.T) {
 		}
 	}
 	files := map[string]bool{}
-	for _, r := range module(t) {
+	for _, r := range roomsOf(module(t)) {
 		for _, f := range r.files {
 			files[f.name] = true
 		}
