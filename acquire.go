@@ -36,7 +36,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if c != nil {
 		p.next, paidFor.above = c.payment, c.above
 	}
-	if err = t.acquire(ctx, req, &tm, &p.grant, nil); err != nil {
+	if p.grant, err = t.acquire(ctx, req, &tm, nil); err != nil {
 		t.Trace.refused(Refused{Request: req, Bucket: tm.limiter.Name, Err: err})
 		return nil, nil, err
 	}
@@ -45,43 +45,56 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	return req.WithContext(context.WithValue(req.Context(), infoKey{}, paidFor)), p.cancel, nil
 }
 
-// acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that
-// the mode says. It calls waits, unless that is nil, before it waits. Terms and grant are pointers because
-// copies would be much of the cost of a request.
-func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, g *throttle.Grant, waits func()) error {
+// acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
+// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated.
+func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
+	line := turn{t: t, req: req, also: also}
+	defer line.over(tm)
 	if tm.mode == Observe {
-		t.observe(req, tm, g)
-		return nil
+		g, f := line.find().Observe(tm.claim)
+		line.observed(f)
+		return g, nil
 	}
-	var waiting time.Time
-	granted, err := t.buckets.Acquire(ctx, tm.claim, func() *throttle.Limiter {
-		tm.limiter = t.limiter(req)
-		return tm.limiter
-	}, func(f throttle.Forecast) {
-		t.Trace.queued(queued(req, f))
-		if waits != nil {
-			waits()
-		}
-		if waiting.IsZero() {
-			waiting = time.Now()
-		}
-	})
-	if !waiting.IsZero() {
-		tm.call.addWait(time.Since(waiting))
-	}
-	if err != nil {
-		return err
-	}
-	*g = *granted
-	return nil
+	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits)
 }
 
-// observe lets the request go at once, and tells Trace how long it should have waited.
-func (t *Transport) observe(req *http.Request, tm *terms, g *throttle.Grant) {
-	tm.limiter = t.limiter(req)
-	granted, f := tm.limiter.Observe(tm.claim)
-	if *g = *granted; f.Wait > 0 {
-		t.Trace.queued(queued(req, f))
+// turn is a request that waits for its turn.
+type turn struct {
+	t       *Transport
+	req     *http.Request
+	also    func()            // called before the request waits; may be nil
+	limiter *throttle.Limiter // where the request was granted, or waits
+	since   time.Time         // when it began to wait; zero if it has not
+}
+
+// find returns the Limiter of the request.
+func (w *turn) find() *throttle.Limiter {
+	w.limiter = w.t.limiter(w.req)
+	return w.limiter
+}
+
+// waits notes that the request waits as f says.
+func (w *turn) waits(f throttle.Forecast) {
+	w.t.Trace.queued(queued(w.req, f))
+	if w.also != nil {
+		w.also()
+	}
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+}
+
+// observed tells Trace if the request should have waited.
+func (w *turn) observed(f throttle.Forecast) {
+	if f.Wait > 0 {
+		w.t.Trace.queued(queued(w.req, f))
+	}
+}
+
+// over notes in the terms that the request waits no longer.
+func (w *turn) over(tm *terms) {
+	if tm.limiter = w.limiter; !w.since.IsZero() {
+		tm.call.addWait(time.Since(w.since))
 	}
 }
 
@@ -90,7 +103,7 @@ type payment struct {
 	t       *Transport
 	limiter *throttle.Limiter // of the most specific bucket
 	stop    func() bool       // stops waiting for the end of the request's context
-	grant   throttle.Grant
+	grant   *throttle.Grant
 	used    atomic.Bool
 	next    *payment // made by another Transport for the same request; nil if there is none
 }
@@ -108,26 +121,28 @@ func (p *payment) giveBack() {
 	}
 }
 
-// redeem reports whether t's Acquire was called for the request, and if so copies the grant to g. If the
-// request belongs to another bucket now, because it was changed after Acquire, redeem gives the grant back
-// and returns false.
-func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms, g *throttle.Grant) bool {
+// redeem returns the grant that t's Acquire got for the request, nil if there is none. If the request belongs
+// to another bucket now, because it was changed after Acquire, redeem gives the grant back and returns nil.
+func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms) *throttle.Grant {
+	if c == nil || c.payment == nil {
+		return nil
+	}
 	p := c.payment
 	for p != nil && p.t != t {
 		p = p.next
 	}
 	if p == nil {
-		return false
+		return nil
 	}
 	l := t.limiter(req)
 	p.stop()
 	if p.used.Swap(true) {
-		return false
+		return nil
 	}
 	if l != p.limiter {
 		p.grant.Cancel()
-		return false
+		return nil
 	}
-	*g, tm.sentAt = p.grant, time.Now()
-	return true
+	tm.sentAt = time.Now()
+	return p.grant
 }

@@ -19,10 +19,10 @@ import (
 // exchange is a request whose first attempt was refused or failed, on its way through further attempts.
 type exchange struct {
 	t         *Transport
-	req       *http.Request  // as the caller gave it, or as alter made it
-	terms     terms          // of the next attempt
-	lastGrant throttle.Grant // of the latest attempt
-	firstSent time.Time      // when the request was sent for the first time
+	req       *http.Request   // as the caller gave it, or as alter made it
+	terms     terms           // of the next attempt
+	last      *throttle.Grant // grant of the latest attempt
+	firstSent time.Time       // when the request was sent for the first time
 
 	resp *http.Response // of the latest attempt, kept until the next attempt is sent; nil if there was no answer
 	err  error
@@ -53,15 +53,17 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 			return x.giveUp(ctx, err)
 		}
 		body.Discard(x.resp)
-		x.lastGrant = g
-		x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, &g)
+		if x.last = g; x.terms.call != nil {
+			x.terms.call.addSend(x.t, g)
+		}
+		x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, g)
 	}
 	return x.resp, x.err
 }
 
 // prepare does all that comes before another attempt, and returns its grant and its request. If there is to
 // be no other attempt, the error says why.
-func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g throttle.Grant, next *http.Request, err error) {
+func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g *throttle.Grant, next *http.Request, err error) {
 	budget := x.budget()
 	if v.Kind == verdict.Refused {
 		err = x.onRefusal()
@@ -69,17 +71,17 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g throttle.G
 		err = x.onFailure(ctx, v.After)
 	}
 	if err != nil {
-		return g, nil, err
+		return nil, nil, err
 	}
 	if g, err = x.acquire(ctx); err == nil {
-		if next, err = x.nextRequest(ctx, &g); err == nil {
+		if next, err = x.nextRequest(ctx, g); err == nil {
 			return g, next, nil
 		}
 	}
 	if v.Kind == verdict.Failed {
 		budget.Refund()
 	}
-	return g, nil, err
+	return nil, nil, err
 }
 
 // onRefusal counts a refusal, and asks for the request's old place in line.
@@ -88,7 +90,7 @@ func (x *exchange) onRefusal() error {
 	if x.refusals > x.t.maxRefusals() {
 		return ErrRefusals
 	}
-	x.terms.claim.After = &x.lastGrant
+	x.terms.claim.After = x.last
 	x.traceRetry(true, 0)
 	return nil
 }
@@ -180,7 +182,7 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
-func (x *exchange) acquire(ctx context.Context) (g throttle.Grant, err error) {
+func (x *exchange) acquire(ctx context.Context) (g *throttle.Grant, err error) {
 	x.terms.sentAt = time.Time{}
 	within := ctx
 	if most := x.t.MaxElapsed; most > 0 {
@@ -188,17 +190,17 @@ func (x *exchange) acquire(ctx context.Context) (g throttle.Grant, err error) {
 		within, cancel = context.WithDeadlineCause(ctx, x.firstSent.Add(most), ErrElapsed)
 		defer cancel()
 	}
-	if err = x.t.acquire(within, x.req, &x.terms, &g, x.readAhead); err == nil {
+	if g, err = x.t.acquire(within, x.req, &x.terms, x.readAhead); err == nil {
 		return g, nil
 	}
 	if end, ok := ctx.Deadline(); errors.Is(err, context.DeadlineExceeded) && within != ctx && (!ok || end.After(x.firstSent.Add(x.t.MaxElapsed))) {
 		err = fmt.Errorf("%w: %w", ErrElapsed, err)
 	}
-	return g, err
+	return nil, err
 }
 
 // budget returns the retry budget of the bucket that granted the latest attempt.
-func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.lastGrant.Limiter()).budget }
+func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter()).budget }
 
 // nextRequest returns the request for the next attempt. It is always a copy: the goroutine that writes the
 // body of the previous attempt may still read the previous request. If GetBody or PrepareRetry returns an
@@ -242,7 +244,7 @@ func (x *exchange) readAhead() {
 // traceRetry tells Trace that the request will be sent again.
 func (x *exchange) traceRetry(refusal bool, delay time.Duration) {
 	x.t.Trace.retrying(Retrying{
-		Request: x.req, Bucket: x.lastGrant.Limiter().Name, Attempt: x.failures + x.refusals + 1,
+		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals + 1,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
 }
@@ -259,7 +261,7 @@ func (x *exchange) status() int {
 // has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why error) (*http.Response, error) {
 	x.t.Trace.gaveUp(GaveUp{
-		Request: x.req, Bucket: x.lastGrant.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
+		Request: x.req, Bucket: x.last.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
 		Status: x.status(), Err: x.err, Why: why,
 	})
 	gone := ctx.Err() != nil || errors.Is(why, throttle.ErrCanceled)

@@ -23,7 +23,7 @@ type Call struct {
 	// Transport.Modes, else Transport.Mode, else Wait.
 	Mode Mode
 
-	// Priority is how urgent the request is. Zero, which is throttle.Normal, means not set: what
+	// Priority is how urgent the request is. Zero means not set: what
 	// Transport.Priority returns.
 	Priority throttle.Priority
 
@@ -81,22 +81,18 @@ func (c *Call) Settle(spent quota.Costs) {
 	}
 }
 
-// addSend notes that t sends a request, and returns the Call's copy of the grant. The caller goes on with
-// that copy, so that Settle and the caller act on the same grant.
-func (c *Call) addSend(t *Transport, g *throttle.Grant) *throttle.Grant {
-	kept := new(throttle.Grant)
-	*kept = *g
+// addSend notes that t sends a request with the grant g.
+func (c *Call) addSend(t *Transport, g *throttle.Grant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.sends {
 		if s := &c.sends[i]; s.by == t {
-			s.grant = kept
+			s.grant = g
 			s.attempts++
-			return kept
+			return
 		}
 	}
-	c.sends = append(c.sends, sends{t, kept, 1})
-	return kept
+	c.sends = append(c.sends, sends{t, g, 1})
 }
 
 // addWait adds d to the time that requests of the call waited. If c is nil, it does nothing.
@@ -161,7 +157,7 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 		tm.mode = Wait
 	}
 	tm.claim.NoWait = tm.mode != Wait
-	tm.claim.Class = throttle.Class{Verb: req.Method, Path: req.URL.Path}
+	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
 }
 
 // modeByPattern returns the Mode of the request: that of the most specific matching pattern of Modes, else
@@ -183,7 +179,7 @@ func (tm *terms) applyCall(call *Call) {
 	if call.Mode != 0 {
 		tm.mode = call.Mode
 	}
-	if call.Priority != throttle.Normal {
+	if call.Priority != 0 {
 		tm.claim.Priority = call.Priority
 	}
 	if len(call.Costs) > 0 {

@@ -159,12 +159,12 @@ func (t *Transport) costOf(req *http.Request, tm *terms, resp *http.Response, se
 // watch returns the body of resp, wrapped so that its end ends g: until then, the answer holds a slot of a
 // quota in flight, or its bytes are counted.
 func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
-	kept := *g
+	kept := g.Keep()
 	return body.Watch(req.Context(), resp.Body, t.maxUnread(), func(read int64) {
-		g := kept // a copy, since methods take the address of g: kept itself would be allocated on the heap
+		var spent quota.Costs
 		if counts {
-			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)})
+			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)}
 		}
-		g.Close()
+		kept.Done(throttle.Answer{Spent: spent})
 	})
 }

@@ -39,17 +39,28 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // answer is not final, the request is sent again.
 func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms) (*http.Response, error) {
 	ctx := req.Context()
-	var g throttle.Grant
-	if called == nil || !t.redeem(req, called, tm, &g) {
-		if err := t.acquire(ctx, req, tm, &g, nil); err != nil {
+	g := t.redeem(req, called, tm)
+	if g == nil {
+		var err error
+		var f throttle.Forecast
+		line := turn{t: t, req: req}
+		if tm.mode == Observe {
+			g, f = line.find().Observe(tm.claim)
+			line.observed(f)
+		} else if g, err = t.buckets.Acquire(ctx, tm.claim, line.find, line.waits); err != nil {
+			line.over(tm)
 			return t.notSent(req, tm, err)
 		}
+		line.over(tm)
 	}
-	resp, v, err := t.attempt(req, req, tm, &g)
+	if tm.call != nil {
+		tm.call.addSend(t, g.Keep())
+	}
+	resp, v, err := t.attempt(req, req, tm, g)
 	if v.Kind == verdict.Final {
 		return resp, err
 	}
-	x := exchange{t: t, req: req, terms: *tm, lastGrant: g, firstSent: tm.firstSent(&g), resp: resp, err: err}
+	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), resp: resp, err: err}
 	if tm.nested {
 		return x.giveUp(ctx, ErrNested)
 	}
@@ -59,9 +70,6 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 // attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
 // learns from the outcome.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (*http.Response, verdict.Verdict, error) {
-	if tm.call != nil {
-		g = tm.call.addSend(t, g)
-	}
 	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
 	if t.marksRequests || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
@@ -99,10 +107,11 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	}
 	switch {
 	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
+		var spent quota.Costs
 		if a.Unsettled {
-			g.Settle(quota.Costs{quota.Bytes: int(body.Sent(req, sent))})
+			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent))}
 		}
-		g.Close()
+		g.Done(throttle.Answer{Spent: spent})
 	case o.Open:
 		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
 	}

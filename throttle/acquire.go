@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -24,9 +23,11 @@ type Claim struct {
 	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
-	// Class says what kind of request the claim is for. By it, a Group tells apart requests that a server
-	// counts on their own. The zero Class is a class like any other.
-	Class Class
+	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts
+	// separated by slashes. For an HTTP request they are the method and the path. Where a server counts some
+	// requests of a bucket on their own, a Group takes requests of the same Verb and a similar Path to be
+	// counted together. Empty ones are like any other.
+	Verb, Path string
 
 	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made
 	// again. The claim takes the place in line of the first one, and so goes before all that were made later.
@@ -55,7 +56,23 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Acquire blocks like Wait and returns a Grant, which must be ended by exactly one call of Done or Cancel.
+// Allow reports whether n tokens are granted now, and charges them if so. It never blocks: with a Store, it
+// grants from what is in hand, and has more fetched for the next call. It returns false, too, if a quota is
+// invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
+func (l *Limiter) Allow(n int) bool {
+	c := Claim{N: n, NoWait: true}
+	var g Grant
+	if ctx := context.Background(); !l.grantFast(ctx, &c, &g) {
+		w, err := l.join(ctx, &c, place{}, &g, nil)
+		if err != nil || w != nil && !w.abandon(&g) {
+			return false
+		}
+	}
+	g.endUnreported()
+	return true
+}
+
+// Acquire blocks like Wait and returns a Grant, which must be ended by Done or Cancel.
 func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
@@ -96,7 +113,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 		return false
 	}
 	l.lastGrant.Store(int64(now))
-	g.l, g.ticket, g.place, g.class, g.plain = l, adaptive.Ticket{Sent: now, N: n}, place{since: now}, c.Class, true
+	g.l, g.ticket.Sent, g.ticket.N, g.place.since, g.class, g.plain = l, now, n, now, c.class(), true
 	return true
 }
 
@@ -111,7 +128,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.Class)
+		l, root = l.redirect(root, c.class())
 	}
 	defer l.unlock(root)
 	if found.stale() {
@@ -134,7 +151,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		p = place{now, root.claimCount}
 	}
 	if b == nil {
-		l.charge(g, now, now, &need, p, c.Class)
+		l.charge(&g.right, now, now, &need, p, c.class())
 		l.restock(now)
 		return nil, nil
 	}
@@ -143,6 +160,9 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	return l.enqueue(ctx, now, c, p, need, hasPlace)
 }
+
+// class is what kind of request the claim is for.
+func (c *Claim) class() class { return class{c.Verb, c.Path} }
 
 // need returns what the claim needs of each bucket. It panics if N is negative.
 func (c *Claim) need() need {
@@ -175,7 +195,7 @@ func (n *need) addCosts(c *Claim) {
 // requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
 	w := &waiter{
-		l: l, need: need, place: p, class: c.Class, rank: l.rank(p.since, need.priority),
+		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
 		joined: now, cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if l.MaxWait > 0 {
@@ -300,7 +320,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.Class)
+		l, root = l.redirect(root, c.class())
 	}
 	defer l.unlock(root)
 	now := root.now()
@@ -310,16 +330,20 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
 // had to wait, and for what. So limits can be tried on a live system without delaying it.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
-	g, need := new(Grant), c.need()
+	return l.observe(&c, new(Grant)) // inlined, so that the Grant need not be allocated
+}
+
+func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
+	need := c.need()
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.Class)
+		l, root = l.redirect(root, c.class())
 	}
 	defer l.unlock(root)
 	now := root.now()
 	l.restartIfIdle(now)
 	d := l.project(now, need)
-	l.charge(g, now, now, &need, place{}, c.Class)
+	l.charge(&g.right, now, now, &need, place{}, c.class())
 	l.restock(now)
 	return g, d.forecast(now)
 }

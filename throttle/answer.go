@@ -24,11 +24,11 @@ type Answer struct {
 	Lost bool
 
 	// Reading says that the answer has begun and is still being read. Then quotas of the kind quota.InFlight
-	// are held until Grant.Close; Outcome.Open reports whether there are any.
+	// are held until Done is called once more; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that Grant.Settle and then Grant.Close will be called, once the cost in units other than
-	// requests is known.
+	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once
+	// more, with the cost in Spent.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil
@@ -52,11 +52,19 @@ type Answer struct {
 type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero or negative if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
-	Open    bool          // Grant.Close must be called, because of Answer.Reading or Answer.Unsettled
+	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 }
 
-// Done ends the grant, and the bucket learns from the answer.
+// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once
+// more when the answer has been read; then only Answer.Spent counts. Further calls do nothing.
 func (g *Grant) Done(a Answer) Outcome {
+	switch {
+	case g.kept != nil:
+		return g.kept.Done(a)
+	case !g.state.CompareAndSwap(underWay, answered):
+		g.finish(a.Spent)
+		return Outcome{}
+	}
 	l := g.l
 	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && l.endFast(g.ticket.N) {
 		return Outcome{}
@@ -64,7 +72,7 @@ func (g *Grant) Done(a Answer) Outcome {
 	return g.done(&a)
 }
 
-func (g *Grant) done(a *Answer) (o Outcome) {
+func (g *right) done(a *Answer) (o Outcome) {
 	l := g.l
 	if a.Bucket != "" && l.entry.group != nil {
 		var local bool
@@ -94,6 +102,24 @@ func (g *Grant) done(a *Answer) (o Outcome) {
 	return o
 }
 
+// finish ends what is left of the grant after the first Done.
+func (g *Grant) finish(spent quota.Costs) {
+	root := g.l.lock()
+	defer g.l.unlock(root)
+	if g.extra == nil || !g.extra.awaitsEnd {
+		return
+	}
+	g.extra.awaitsEnd = false
+	g.l.unclosed--
+	now := root.now()
+	g.l.change(now, func() {
+		if spent != nil {
+			g.settle(now, spent)
+		}
+		g.freeSlots(quota.InFlight)
+	})
+}
+
 // informative reports whether there is anything to learn from the answer.
 func (a *Answer) informative() bool {
 	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
@@ -101,7 +127,7 @@ func (a *Answer) informative() bool {
 
 // forward passes an answer that names what the request drew on to the bucket for that, unless it is the one
 // that granted the request. Local reports whether it is: then that bucket is still to learn from the answer.
-func (g *Grant) forward(a *Answer) (o Outcome, local bool) {
+func (g *right) forward(a *Answer) (o Outcome, local bool) {
 	l := g.l
 	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
 	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.named {
@@ -127,7 +153,7 @@ func (a *Answer) exhausted() bool {
 // for the name that the server gives to what the request drew on; or the one above those, while the server
 // counts all requests together. If this is the first time that requests of a name must be told apart, the
 // buckets are made. Exhausted says that nothing remains of a limit.
-func (g *Group) learnerFor(l *Limiter, c Class, name string, exhausted bool) *Limiter {
+func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	whole := l
@@ -141,7 +167,7 @@ func (g *Group) learnerFor(l *Limiter, c Class, name string, exhausted bool) *Li
 	if e.classes == nil {
 		e.classes = adaptive.NewNames(name)
 	}
-	kept, separate := e.classes.Note(c.Verb, c.Path, name, exhausted)
+	kept, separate := e.classes.Note(c.verb, c.path, name, exhausted)
 	switch {
 	case !separate && !whole.isSplit:
 		return whole
@@ -152,7 +178,7 @@ func (g *Group) learnerFor(l *Limiter, c Class, name string, exhausted bool) *Li
 }
 
 // splitByClass makes two buckets below whole: one for the claims that draw on name, one for the rest. Each
-// claim that waits in whole joins the line of the one where its Class belongs.
+// claim that waits in whole joins the line of the one where its Verb and Path belong.
 func (g *Group) splitByClass(whole *Limiter, name string) {
 	root := whole.lock()
 	whole.freeze()
@@ -168,7 +194,7 @@ func (g *Group) splitByClass(whole *Limiter, name string) {
 }
 
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
-func (l *Limiter) learnFromOther(g *Grant, a *Answer) (o Outcome) {
+func (l *Limiter) learnFromOther(g *right, a *Answer) (o Outcome) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
@@ -202,15 +228,15 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	return refused
 }
 
-// freeAnswered gives back the slots that the answer frees, and reports whether Close must be called.
-func (g *Grant) freeAnswered(a *Answer) (awaitsClose bool) {
+// freeAnswered gives back the slots that the answer frees, and reports whether Done must be called once more.
+func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	g.freeSlots(quota.Unanswered)
 	if !a.Reading {
 		g.freeSlots(quota.InFlight)
 	}
-	if awaitsClose = a.Unsettled || g.holdsSlot(quota.InFlight); awaitsClose {
-		g.extra.awaitsClose = true
+	if awaitsEnd = a.Unsettled || g.holdsSlot(quota.InFlight); awaitsEnd {
+		g.extra.awaitsEnd = true
 		g.l.unclosed++
 	}
-	return awaitsClose
+	return awaitsEnd
 }

@@ -186,8 +186,8 @@ func TestPauseAboveLetsTheNextOfAChildMoveUp(t *testing.T) {
 	})
 }
 
-// TestReadingWithoutASlotNeedsNoClose: only who holds a slot has to close.
-func TestReadingWithoutASlotNeedsNoClose(t *testing.T) {
+// TestReadingWithoutASlotNeedsNoSecondDone: only who holds a slot has to close.
+func TestReadingWithoutASlotNeedsNoSecondDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
 		g := grant(t, l, tokens(1))
@@ -197,26 +197,26 @@ func TestReadingWithoutASlotNeedsNoClose(t *testing.T) {
 		g.Done(Answer{Reading: true})
 		time.Sleep(time.Hour)
 		if !l.Idle() {
-			t.Error("not idle: it holds no slot, so nobody has to Close it")
+			t.Error("not idle: it holds no slot, so no second Done is needed")
 		}
 		h := grant(t, l, Claim{})
 		h.Done(Answer{Reading: true, Spent: quota.Costs{"tokens": 1}})
-		h.Close()
-		g.Close()
+		h.Done(Answer{})
+		g.Done(Answer{})
 		time.Sleep(time.Hour)
 		if !l.Idle() {
-			t.Error("not idle after Close")
+			t.Error("not idle after the second Done")
 		}
 		u := grant(t, l, tokens(1))
 		if !u.Done(Answer{Reading: true, Unsettled: true}).Open {
-			t.Error("does not wait for Close")
+			t.Error("does not wait for a second Done")
 		}
 		time.Sleep(time.Hour)
 		if l.Idle() {
 			t.Error("idle, while a cost is still to be told")
 		}
 		u.Settle(quota.Costs{"tokens": 5})
-		u.Close()
+		u.Done(Answer{})
 		time.Sleep(time.Hour)
 		if !l.Idle() {
 			t.Error("not idle when the cost was told")

@@ -96,8 +96,8 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, dire
 }
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
-func (l *Limiter) charge(g *Grant, at, now monotime.Time, need *need, p place, c Class) {
-	*g = Grant{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}
+func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c class) {
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}
 	if need.Costs != nil {
 		g.extra = &extra{demand: need.Demand}
 	}

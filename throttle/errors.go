@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,8 +66,10 @@ func (e *Error) Error() string {
 	if e.Bucket != "" {
 		b.WriteString(e.Bucket + ": ")
 	}
-	b.WriteString("not sent: ")
-	b.WriteString(e.Err.Error())
+	b.WriteString("not sent")
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
 	switch {
 	case errors.Is(e.Err, ErrMaxWait):
 		fmt.Fprintf(&b, " (%v)", round(e.bound))
@@ -94,10 +97,7 @@ func (e *Error) Error() string {
 
 // Unwrap returns the sentinel and, if there is one, the context's error.
 func (e *Error) Unwrap() []error {
-	if e.ctxErr == nil {
-		return []error{e.Err}
-	}
-	return []error{e.Err, e.ctxErr}
+	return slices.DeleteFunc([]error{e.Err, e.ctxErr}, func(err error) bool { return err == nil })
 }
 
 // Timeout reports whether a deadline is the reason, as net.Error and url.Error do.

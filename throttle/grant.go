@@ -3,6 +3,7 @@ package throttle
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -12,29 +13,46 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. It is ended by exactly one call: of Done, when the server has
-// answered, or of Cancel, if nothing was sent. If the answer is still being read at Done, Close ends that.
+// Grant is the right to send one request now. It is ended by Done, when the server has answered, or by Cancel,
+// if nothing was sent; of several calls, the first one counts. So a deferred Cancel does no harm. If the
+// answer is still being read at Done, or its cost is not known yet, Done is called once more: see
+// [Outcome].Open.
 //
-// A Grant may be moved to another variable; then only the new one may be used. Its methods may be called
-// concurrently.
+// A Grant must not be copied. Its methods may be called concurrently.
 type Grant struct {
-	l        *Limiter
-	ticket   adaptive.Ticket
-	place    place
-	class    Class
-	urgent   bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
-	plain    bool   // extra was nil when granted; may be read without the lock
-	canceled bool   // Cancel was called: nothing is left to settle
-	extra    *extra // nil if the grant costs requests only, holds no slots, and was not settled
+	right
+	state atomic.Uint32 // how the grant has ended
+	kept  *Grant        // stands for this grant since Keep was called; else nil
 }
+
+// The states of a Grant.
+const (
+	underWay uint32 = iota
+	answered        // Done was called
+	canceled        // Cancel was called: nothing is left to settle
+)
+
+// right is what was granted, and what it was charged.
+type right struct {
+	l      *Limiter
+	ticket adaptive.Ticket
+	place  place
+	class  class
+	urgent bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
+	plain  bool   // extra was nil when granted; may be read without the lock
+	extra  *extra // nil if the grant costs requests only, holds no slots, and was not settled
+}
+
+// class is what kind of request a claim is for: Claim.Verb and Claim.Path.
+type class struct{ verb, path string }
 
 // extra is what only some grants have. It is protected by the lock of the tree.
 type extra struct {
-	demand      limit.Demand // what was claimed
-	parts       limit.Parts  // what was charged; nil if that is the demand
-	slots       []limit.Slot // of quotas of what is under way
-	uses        []lease.Use  // of slots of a Store
-	awaitsClose bool         // Close must still be called
+	demand    limit.Demand // what was claimed
+	parts     limit.Parts  // what was charged; nil if that is the demand
+	slots     []limit.Slot // of quotas of what is under way
+	uses      []lease.Use  // of slots of a Store
+	awaitsEnd bool         // Done must be called once more
 }
 
 // Limiter returns the bucket that granted the request.
@@ -44,9 +62,27 @@ func (g *Grant) Limiter() *Limiter { return g.l }
 // monotonic time since then.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It is for
+// callers to whom an allocation for each request matters. Where they keep what Keep returns, and only if they
+// must, g itself need not leave the stack. Keep must not be called while another method of g runs.
+func (g *Grant) Keep() *Grant {
+	if g.kept == nil {
+		g.kept = &Grant{right: g.right}
+		g.kept.state.Store(g.state.Load())
+	}
+	return g.kept
+}
+
 // Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line
-// moves up.
+// moves up. After Done, Cancel does nothing.
 func (g *Grant) Cancel() {
+	if g.kept != nil {
+		g.kept.Cancel()
+		return
+	}
+	if !g.state.CompareAndSwap(underWay, canceled) {
+		return
+	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	now := root.now()
@@ -54,9 +90,8 @@ func (g *Grant) Cancel() {
 }
 
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
-func (g *Grant) giveBack(now monotime.Time) {
+func (g *right) giveBack(now monotime.Time) {
 	parts := g.parts()
-	g.canceled = true
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, nil, parts, g.urgent)
@@ -71,23 +106,11 @@ func (g *Grant) giveBack(now monotime.Time) {
 }
 
 // end ends what is under way; what was charged stays charged. It requires that mu is held.
-func (g *Grant) end() {
+func (g *right) end() {
 	g.freeSlots(quota.InFlight)
 	g.freeSlots(quota.Unanswered)
 	g.l.server.End(&g.ticket, g.demandOrNil())
 	g.l.server.ProbeOver(&g.ticket)
-}
-
-// Close ends the reading of an answer for which Done was called with Answer.Reading or Answer.Unsettled.
-// Later calls do nothing.
-func (g *Grant) Close() {
-	root := g.l.lock()
-	defer g.l.unlock(root)
-	if g.extra != nil && g.extra.awaitsClose {
-		g.extra.awaitsClose = false
-		g.l.unclosed--
-		g.l.change(root.now(), func() { g.freeSlots(quota.InFlight) })
-	}
 }
 
 // Settle corrects the cost of the request to what it really was, in the units of spent; in other units it
@@ -96,17 +119,20 @@ func (g *Grant) Close() {
 // The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A
 // negative cost counts as zero; an empty unit means quota.Requests. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
+	if g.kept != nil {
+		g.kept.Settle(spent)
+		return
+	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	now := root.now()
-	g.l.change(now, func() { g.settle(now, spent) })
+	if g.state.Load() != canceled {
+		now := root.now()
+		g.l.change(now, func() { g.settle(now, spent) })
+	}
 }
 
 // settle is Settle. It requires that mu is held, in a change of g.l.
-func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
-	if g.canceled {
-		return
-	}
+func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	x := g.ensureExtra()
 	x.parts = g.parts()
 	var more quota.Costs
@@ -122,7 +148,7 @@ func (g *Grant) settle(now monotime.Time, spent quota.Costs) {
 }
 
 // endUnreported ends the grant of Wait, whose caller will not report what became of the request.
-func (g *Grant) endUnreported() {
+func (g *right) endUnreported() {
 	if g.plain && g.l.endFast(g.ticket.N) {
 		return
 	}
@@ -151,7 +177,7 @@ func (l *Limiter) endFast(n int) bool {
 }
 
 // demandOrNil is what was claimed; nil if only requests were.
-func (g *Grant) demandOrNil() *limit.Demand {
+func (g *right) demandOrNil() *limit.Demand {
 	if g.extra == nil {
 		return nil
 	}
@@ -160,7 +186,7 @@ func (g *Grant) demandOrNil() *limit.Demand {
 
 // costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only
 // requests.
-func (g *Grant) costOrNil() *limit.Demand {
+func (g *right) costOrNil() *limit.Demand {
 	if g.extra == nil {
 		return nil
 	}
@@ -169,7 +195,7 @@ func (g *Grant) costOrNil() *limit.Demand {
 }
 
 // demand is what was claimed.
-func (g *Grant) demand() limit.Demand {
+func (g *right) demand() limit.Demand {
 	if g.extra != nil {
 		return g.extra.demand
 	}
@@ -178,7 +204,7 @@ func (g *Grant) demand() limit.Demand {
 
 // recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It
 // requires that mu is held.
-func (g *Grant) recordSlots(s limit.Stack, d *limit.Demand) {
+func (g *right) recordSlots(s limit.Stack, d *limit.Demand) {
 	var slots []limit.Slot
 	if g.extra != nil {
 		slots = g.extra.slots
@@ -189,7 +215,7 @@ func (g *Grant) recordSlots(s limit.Stack, d *limit.Demand) {
 }
 
 // holdsSlot reports whether the grant holds a slot of a kind. It requires that mu is held.
-func (g *Grant) holdsSlot(kind quota.Kind) bool {
+func (g *right) holdsSlot(kind quota.Kind) bool {
 	if g.extra == nil {
 		return false
 	}
@@ -197,7 +223,7 @@ func (g *Grant) holdsSlot(kind quota.Kind) bool {
 }
 
 // freeSlots gives back the slots of a kind. It requires that mu is held.
-func (g *Grant) freeSlots(kind quota.Kind) {
+func (g *right) freeSlots(kind quota.Kind) {
 	if g.extra == nil {
 		return
 	}
@@ -214,7 +240,7 @@ func (g *Grant) freeSlots(kind quota.Kind) {
 
 // ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other
 // goroutine has g.
-func (g *Grant) ensureExtra() *extra {
+func (g *right) ensureExtra() *extra {
 	if g.extra == nil {
 		g.extra = &extra{demand: g.demand()}
 	}
@@ -222,7 +248,7 @@ func (g *Grant) ensureExtra() *extra {
 }
 
 // parts returns what was charged, and when.
-func (g *Grant) parts() limit.Parts {
+func (g *right) parts() limit.Parts {
 	if g.extra != nil && g.extra.parts != nil {
 		return g.extra.parts
 	}
@@ -236,7 +262,7 @@ func (g *Grant) parts() limit.Parts {
 }
 
 // cost is what the grant has cost, as far as it is known.
-func (g *Grant) cost() limit.Demand {
+func (g *right) cost() limit.Demand {
 	d := g.demand()
 	if g.extra == nil || g.extra.parts == nil {
 		return d

@@ -26,7 +26,7 @@ import (
 //
 // The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests
 // of a bucket on their own, and says so (Answer.Bucket), these requests get a bucket of their own below it;
-// their Class tells which claims belong there.
+// their Verb and Path tell which claims belong there.
 //
 // The zero Group has buckets without quotas, each of which learns what its server allows. A Group must not be
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
@@ -54,7 +54,7 @@ type entry struct {
 	named            bool   // the bucket is for what a server counts on its own, and key is the server's name for that
 	children         map[string]*Limiter
 	names            map[string]*Limiter // children that are named, by name
-	classes          *adaptive.Names     // which Classes belong to which name; nil if the server names nothing
+	classes          *adaptive.Names     // which claims belong to which name; nil if the server names nothing
 	lastGrantAtSweep int64               // lastGrant at the last sweep; -1 if the bucket is newer, or in use
 }
 
@@ -367,13 +367,13 @@ func (l *Limiter) remember(m adaptive.Memory) {
 }
 
 // classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.
-func (g *Group) classBucket(l *Limiter, c Class) *Limiter {
+func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if l.forgotten.Load() {
 		return l
 	}
-	return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
+	return g.namedBucket(l, l.entry.classes.Of(c.verb, c.path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over

@@ -178,7 +178,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 		var search *Limiter
 		for i := range 4 {
 			name := [...]string{"core", "search"}[i%2]
-			grant, err := g.Limiter("a").Acquire(t.Context(), Claim{Class: Class{"GET", "/" + name}})
+			grant, err := g.Limiter("a").Acquire(t.Context(), Claim{Verb: "GET", Path: "/" + name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			g, _ := l.Acquire(t.Context(), Claim{})
 			g.Done(Answer{Reading: true})
 			time.Sleep(time.Minute)
-			return g.Close
+			return func() { g.Done(Answer{}) }
 		},
 		"charged": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -256,19 +256,19 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
 			if !g.Done(Answer{Unsettled: true, Spent: quota.Costs{"bytes": 5}}).Open {
-				t.Error("Close is not waited for")
+				t.Error("another Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Close() }
+			return func() { g.Settle(quota.Costs{"bytes": 7}); g.Done(Answer{}) }
 		},
 		"unsettled, of requests alone": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
 			g, _ := l.Acquire(t.Context(), Claim{})
 			if !g.Done(Answer{Unsettled: true}).Open {
-				t.Error("Close is not waited for")
+				t.Error("another Done is not waited for")
 			}
 			time.Sleep(time.Minute)
-			return g.Close
+			return func() { g.Done(Answer{}) }
 		},
 		"below it": func(t *testing.T, l *Limiter) func() {
 			t.Helper()
@@ -777,7 +777,7 @@ func TestGroupSplitsByWhatServersName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], SlowStart: true, Rand: noJitter} }}
 		l := g.Limiter("a")
-		search, core := Claim{Class: Class{"GET", "/search/x"}}, Claim{Class: Class{"GET", "/users/x"}}
+		search, core := Claim{Verb: "GET", Path: "/search/x"}, Claim{Verb: "GET", Path: "/users/x"}
 		ask := func(c Claim, a Answer) *Limiter {
 			t.Helper()
 			grant, err := l.Acquire(t.Context(), c)
@@ -815,12 +815,14 @@ func TestGroupSplitMovesWaiters(t *testing.T) {
 			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 1, Kind: quota.InFlight}}, Rand: noJitter}
 		}}
 		l := g.Limiter("a")
-		class := func(i int) Class { return Class{"GET", [...]string{"/users/", "/search/"}[i%2] + fmt.Sprint(i)} }
-		first, _ := l.Acquire(t.Context(), Claim{Class: class(0)})
+		claim := func(i int) Claim {
+			return Claim{Verb: "GET", Path: [...]string{"/users/", "/search/"}[i%2] + fmt.Sprint(i)}
+		}
+		first, _ := l.Acquire(t.Context(), claim(0))
 		first.Done(remaining("core", 50))
-		second, _ := l.Acquire(t.Context(), Claim{Class: class(1)})
+		second, _ := l.Acquire(t.Context(), claim(1))
 		order := follows(t, 4, func(i int) error {
-			grant, err := l.Acquire(t.Context(), Claim{Class: class(i)})
+			grant, err := l.Acquire(t.Context(), claim(i))
 			if err == nil {
 				time.Sleep(time.Second)
 				grant.Done(Answer{})
@@ -841,7 +843,7 @@ func TestGroupNamesAreBounded(t *testing.T) {
 		var g Group
 		l := g.Limiter("a")
 		for i := range 10_000 {
-			grant, f := l.Observe(Claim{Class: Class{"GET", fmt.Sprint("/", i)}})
+			grant, f := l.Observe(Claim{Verb: "GET", Path: fmt.Sprint("/", i)})
 			_ = f
 			grant.Done(remaining(fmt.Sprint("n", i), 1))
 		}
@@ -946,7 +948,7 @@ func TestGroupSavesEachPathByItself(t *testing.T) {
 		g := &Group{New: perSecond(100)}
 		l := g.Limiter("a")
 		for i, name := range []string{"x", "y"} { // both get a bucket below a
-			grant, _ := l.Observe(Claim{Class: Class{"GET", "/" + name}})
+			grant, _ := l.Observe(Claim{Verb: "GET", Path: "/" + name})
 			grant.Done(remaining(name, 1-i))
 		}
 		paths := [][]string{{"a"}, {"a", "b"}, {"a\x00b"}, {`a" "b`}, {"a", "x"}, {"a", "x true"}, {"a x"}, {""}, {"", ""}}
@@ -1012,7 +1014,7 @@ func TestGroupRace(t *testing.T) {
 						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
-					grant, err := g.Acquire(ctx, Claim{Class: Class{"GET", fmt.Sprint("/", k%3)}}, find, func(Forecast) {})
+					grant, err := g.Acquire(ctx, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {})
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 						switch random.IntN(4) {
@@ -1022,7 +1024,7 @@ func TestGroupRace(t *testing.T) {
 							grant.Done(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
 						case 2:
 							if grant.Done(Answer{Reading: true}).Open {
-								grant.Close()
+								grant.Done(Answer{})
 							}
 						default:
 							grant.Done(Answer{})
@@ -1152,7 +1154,7 @@ func TestCloseRefusesAllBelow(t *testing.T) {
 		}
 		start := time.Now()
 		order := follows(t, 6, func(i int) error {
-			_, err := [...]*Limiter{below, middle}[i%2].Acquire(t.Context(), Claim{Priority: Priority(i%3 - 1)})
+			_, err := [...]*Limiter{below, middle}[i%2].Acquire(t.Context(), Claim{Priority: byIndex[i%3]})
 			if !errors.Is(err, ErrClosed) {
 				t.Errorf("%d: got %v, want ErrClosed", i, err)
 			}

@@ -70,6 +70,9 @@ func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 	return g, nil
 }
 
+// Granted is the grant of a claim that was granted in line.
+func (w *waiter) Granted() *Grant { return &Grant{right: w.grant} }
+
 // Ready is closed when the wait has ended.
 func (w *waiter) Ready() <-chan struct{} { return w.done }
 
@@ -113,5 +116,5 @@ func placed(p place) *Grant {
 	if p == (place{}) {
 		return nil
 	}
-	return &Grant{place: p}
+	return &Grant{right: right{place: p}}
 }

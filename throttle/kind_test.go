@@ -89,7 +89,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		for _, c := range waiting {
 			select {
 			case <-c.waiter.done:
-				c.grant = &c.waiter.grant
+				c.grant = c.waiter.Granted()
 				check(c, true, now)
 			default:
 				check(c, false, now)
@@ -122,7 +122,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 				for _, c := range waiting {
 					select {
 					case <-c.waiter.done:
-						c.grant = &c.waiter.grant
+						c.grant = c.waiter.Granted()
 					default:
 					}
 					check(c, c.grant != nil, now)
@@ -149,7 +149,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 				for _, c := range waiting {
 					select {
 					case <-c.waiter.done:
-						c.grant = &c.waiter.grant
+						c.grant = c.waiter.Granted()
 					default:
 					}
 					check(c, c.grant != nil, now)

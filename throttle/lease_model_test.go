@@ -99,7 +99,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 		if r.IntN(3) == 0 {
 			at -= at % (span / 8) // many at once
 		}
-		claim := Claim{Costs: quota.Costs{}, Priority: Priority(r.IntN(3) - 1)}
+		claim := Claim{Costs: quota.Costs{}, Priority: byIndex[r.IntN(3)]}
 		for i, q := range quotas {
 			if n := r.IntN(largest[i] + 1); q.Unit != "" && n > 0 {
 				claim.Costs[q.Unit] = n

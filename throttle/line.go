@@ -187,8 +187,8 @@ func (ahead *predecessors) add(d *limit.Demand, p Priority) {
 // counts.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range l.line.byPriority {
-		p := Priority(i) + Background
-		lower := p < w.priority
+		p := byIndex[i]
+		lower := i < w.priority.index()
 		if lower {
 			// One that has aged goes before w, unless only the reserve delays it, which w may use.
 			e := l.line.byPriority[i].Back()

@@ -147,7 +147,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 			}
 			select {
 			case <-c.waiter.done:
-				c.grant, c.granted = &c.waiter.grant, true
+				c.grant, c.granted = c.waiter.Granted(), true
 				if c.waiter.err != nil {
 					t.Fatalf("claim %d: %v", c.id, c.waiter.err)
 				}

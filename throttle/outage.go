@@ -31,6 +31,9 @@ const CauseStore = Cause(limit.Store)
 
 // StoreEvent is something that happened to the link between a Limiter and its Store.
 type StoreEvent struct {
+	// Bucket is the Name of the Limiter.
+	Bucket string
+
 	// Err is why the store cannot be reached, or why its slots are of no use. It comes once for each outage.
 	// It is nil in other events.
 	Err error

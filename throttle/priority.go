@@ -10,17 +10,29 @@ import "fmt"
 // behind Urgent).
 type Priority int
 
-// The priorities. A value above Urgent counts as Urgent, a value below Background as Background.
+// The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a
+// negative one as Background.
 const (
-	Background Priority = iota - 1 // can wait: prefetching, batches
-	Normal                         // the default
-	Urgent                         // a person waits for it; may use what Limiter.Reserve keeps back
+	Background Priority = -1 // can wait: prefetching, batches
+	Normal     Priority = 1  // the default
+	Urgent     Priority = 2  // a person waits for it; may use what Limiter.Reserve keeps back
 )
 
-const priorities = int(Urgent-Background) + 1
+// byIndex has the priorities in their order. Their indexes are those of arrays with an element for each.
+var byIndex = [...]Priority{Background, Normal, Urgent}
 
-// index is the index of the priority in arrays with an element for each of them.
-func (p Priority) index() int { return int(min(max(p, Background), Urgent) - Background) }
+const priorities = len(byIndex)
+
+// index is the index of the priority in byIndex.
+func (p Priority) index() int {
+	switch {
+	case p < 0:
+		return 0
+	case p < Urgent:
+		return 1
+	}
+	return 2
+}
 
 // checkReserve returns an error if share is not a valid Limiter.Reserve.
 func checkReserve(share float64) error {

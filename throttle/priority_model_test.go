@@ -60,7 +60,7 @@ func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
 // the one below it.
 func (m *ranked) sorted(ws []*rankedWaiter) []*rankedWaiter {
 	ws = slices.Clone(ws)
-	rank := func(w *rankedWaiter) int { return w.since - int(w.priority)*m.ageing }
+	rank := func(w *rankedWaiter) int { return w.since - w.priority.index()*m.ageing }
 	slices.SortFunc(ws, func(a, b *rankedWaiter) int {
 		if d := rank(a) - rank(b); d != 0 {
 			return d
@@ -211,7 +211,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				return false
 			}
 			if c.waiter != nil {
-				if c.grant = &c.waiter.grant; c.waiter.err != nil {
+				if c.grant = c.waiter.Granted(); c.waiter.err != nil {
 					t.Fatal(c.waiter.err)
 				}
 			}
@@ -251,7 +251,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		for range r.IntN(1 + busy) {
 			switch k := r.IntN(20); {
 			case k < 10:
-				w := &rankedWaiter{n: 1 + r.IntN(h.heaviest), priority: Priority(r.IntN(3) - 1)}
+				w := &rankedWaiter{n: 1 + r.IntN(h.heaviest), priority: byIndex[r.IntN(3)]}
 				if h.tree {
 					w.in = r.IntN(3)
 				}
@@ -276,7 +276,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 					t.Fatal("it had gone")
 				}
 				check()
-				c.priority = Priority(r.IntN(3) - 1)
+				c.priority = byIndex[r.IntN(3)]
 				ask(c, c.waiter.place)
 			case k < 18 && len(granted) > 0:
 				i := len(granted) - 1 - r.IntN(min(len(granted), 5))

@@ -130,7 +130,7 @@ func TestPriorityHeavyIsNotStarved(t *testing.T) {
 		light := 0
 		var ws []*Waiter
 		for i := range 100 {
-			_, w := join(t, &l, Claim{Priority: Priority(i%2 - 1)})
+			_, w := join(t, &l, Claim{Priority: byIndex[i%2]})
 			ws = append(ws, w)
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()

@@ -84,6 +84,8 @@ func (l *Limiter) release(now monotime.Time) bool {
 		switch {
 		case d.Never:
 			w.end(w.refusal(now, delay{d, blocker}, ErrTooLarge))
+		case d.At <= now && w.abandoned:
+			w.end(errDismissed)
 		case d.At <= now:
 			w.markBusy(at)
 			w.l.charge(&w.grant, at, now, &w.need, w.place, w.class)
@@ -288,7 +290,9 @@ func (l *Limiter) thaw() {
 func (l *Limiter) dismiss() {
 	for w := range l.line.inOrder() {
 		if w.l == l {
-			l.freeze()
+			if !w.abandoned {
+				l.freeze()
+			}
 			w.end(errDismissed)
 		}
 	}

@@ -246,7 +246,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 			}
 			if went {
 				if c.waiter != nil {
-					c.grant = &c.waiter.grant
+					c.grant = c.waiter.Granted()
 				}
 				open = append(open, c)
 			}

@@ -51,14 +51,14 @@ func TestInFlightEnds(t *testing.T) {
 		"lost":                         {"1 in flight", func(g *Grant) { g.Done(Answer{Lost: true}) }, true},
 		"not sent":                     {"1 in flight", func(g *Grant) { g.Cancel() }, true},
 		"is read":                      {"1 in flight", func(g *Grant) { open(t, g, Answer{Reading: true}, true) }, false},
-		"was read":                     {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
-		"closed before":                {"1 in flight", func(g *Grant) { g.Close() }, false},
+		"was read":                     {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Done(Answer{}) }, true},
+		"canceled while it is read":    {"1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}); g.Cancel() }, false},
 		"settled":                      {"1 in flight", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered":                   {"1 unanswered", func(g *Grant) { g.Settle(quota.Costs{quota.Requests: 0}) }, false},
 		"unanswered, is read":          {"1 unanswered", func(g *Grant) { open(t, g, Answer{Reading: true}, false) }, true},
 		"unanswered, not sent":         {"1 unanswered", func(g *Grant) { g.Cancel() }, true},
 		"both, is read":                {"1 unanswered, 1 in flight", func(g *Grant) { g.Done(Answer{Reading: true}) }, false},
-		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}); g.Close() }, true},
+		"both, was read":               {"1 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}); g.Done(Answer{}) }, true},
 		"more in flight than answered": {"2 in flight, 1 unanswered", func(g *Grant) { g.Done(Answer{Reading: true}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,13 +84,13 @@ func TestInFlightEnds(t *testing.T) {
 	}
 }
 
-func TestInFlightClosedTwiceFreesOnce(t *testing.T) {
+func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "2 in flight")}
 		g, _ := grant(t, l, Claim{}), grant(t, l, Claim{})
 		g.Done(Answer{Reading: true})
 		for range 3 {
-			g.Close()
+			g.Done(Answer{})
 		}
 		grant(t, l, Claim{})
 		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); !errors.Is(err, ErrWait) {
@@ -126,7 +126,7 @@ func TestInFlightIdleAndState(t *testing.T) {
 		if s := l.State(); s.InFlight != 0 || l.Idle() || host.Idle() {
 			t.Errorf("%+v; idle %v, the host %v: one is read", s, l.Idle(), host.Idle())
 		}
-		g.Close()
+		g.Done(Answer{})
 		if !l.Idle() || !host.Idle() {
 			t.Error("not idle")
 		}
@@ -226,7 +226,7 @@ func TestInFlightSetQuotas(t *testing.T) {
 		want(1) // 2 are under way
 		grants[1].Done(Answer{})
 		want(1)
-		ws[0].grant.Done(Answer{})
+		ws[0].Granted().Done(Answer{})
 		want(2)
 		set("1 in flight, 100/s burst 100") // at the same place: it remembers
 		want(2)
@@ -235,7 +235,7 @@ func TestInFlightSetQuotas(t *testing.T) {
 		set("1 in flight") // starts anew
 		grant(t, l, Claim{})
 		for _, w := range ws[1:] {
-			w.grant.Done(Answer{}) // frees nothing of what is new
+			w.Granted().Done(Answer{}) // frees nothing of what is new
 		}
 		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); !errors.Is(err, ErrWait) {
 			t.Errorf("got %v, want ErrWait", err)
@@ -320,7 +320,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 				t.Fatalf("after %s, claim %d of %d in %d went: %v; in the model: %v", what, i, c.n, c.in, went, !went)
 			}
 			if went && c.waiter != nil && c.grant == nil {
-				c.grant = &c.waiter.grant
+				c.grant = c.waiter.Granted()
 			}
 		}
 	}
@@ -354,10 +354,10 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 		case 8, 9:
 			if c := pick(2); c != nil {
 				c.state = 3
-				c.grant.Close()
+				c.grant.Done(Answer{})
 				check("what was read")
-				c.grant.Close()
-				check("that it was closed twice")
+				c.grant.Done(Answer{})
+				check("that it was ended twice")
 			}
 		case 10:
 			if c := pick(1); c != nil {
@@ -392,12 +392,12 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 			c.grant.Done(Answer{})
 		case 2:
 			c.state = 3
-			c.grant.Close()
+			c.grant.Done(Answer{})
 		}
 		serve()
 		for _, c := range claims {
 			if c.state == 1 && c.grant == nil {
-				c.grant = &c.waiter.grant
+				c.grant = c.waiter.Granted()
 			}
 		}
 	}

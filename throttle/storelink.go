@@ -87,7 +87,7 @@ func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, waiters []*waiter) {
 	for _, ev := range e.Events {
-		s.events = append(s.events, StoreEvent(ev))
+		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Err: ev.Err, After: ev.After, Lost: ev.Lost})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
@@ -211,7 +211,7 @@ func (s *storeLink) tick() {
 }
 
 // take charges a claim to the lease.
-func (s *storeLink) take(g *Grant, due, now monotime.Time, need *need) {
+func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
 	var uses []lease.Use
 	if g.extra != nil {
 		uses = g.extra.uses
@@ -223,7 +223,7 @@ func (s *storeLink) take(g *Grant, due, now monotime.Time, need *need) {
 }
 
 // giveBack gives back to the lease all that g took of it.
-func (s *storeLink) giveBack(now monotime.Time, g *Grant) {
+func (s *storeLink) giveBack(now monotime.Time, g *right) {
 	if g.extra != nil {
 		s.lease.Return(now, g.extra.uses)
 		s.arm(now)
@@ -231,7 +231,7 @@ func (s *storeLink) giveBack(now monotime.Time, g *Grant) {
 }
 
 // settle charges more to the lease, and gives back less, of what g took of it.
-func (s *storeLink) settle(now monotime.Time, g *Grant, more quota.Costs, less []limit.Part) {
+func (s *storeLink) settle(now monotime.Time, g *right, more quota.Costs, less []limit.Part) {
 	s.lease.Settle(now, g.extra.uses, more, less, g.urgent)
 	s.arm(now)
 }
@@ -340,7 +340,7 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 	return func(yield func(*limit.Demand, bool) bool) {
 		line := &q.l.line
 		for i := range line.sum {
-			if !yield(&line.sum[i], Priority(i)+Background >= Urgent) {
+			if !yield(&line.sum[i], byIndex[i] == Urgent) {
 				return
 			}
 		}

@@ -204,8 +204,8 @@ type Limiter struct {
 	server      adaptive.Server // what is known of the server
 	line        line            // claims that wait
 	isParent    bool            // some Limiter has it for its Parent
-	unclosed    int             // grants whose Close must still come
-	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its Class
+	unclosed    int             // answered grants for which Done must be called once more
+	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its class
 	link        *storeLink      // to the Store; nil if there is none
 
 	// The fields below are used at the root, for the whole tree.
@@ -299,7 +299,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 
 // redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called
 // with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
-func (l *Limiter) redirect(root *Limiter, c Class) (at, atRoot *Limiter) {
+func (l *Limiter) redirect(root *Limiter, c class) (at, atRoot *Limiter) {
 	for {
 		switch {
 		case l.forgotten.Load() && l.entry.named:

@@ -17,17 +17,18 @@ type waiter struct {
 	l *Limiter // the bucket that was asked
 	need
 	place     place
-	class     Class
+	class     class
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
 	expires   monotime.Time   // place.since + MaxWait; zero if there is no bound
 	deadline  monotime.Time   // of the context; zero if there is none
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
+	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
 	entries []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
 	done    chan struct{}   // closed when w has left the line, with grant or err set
-	grant   Grant
+	grant   right
 	err     error
 }
 
@@ -42,7 +43,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	var why error
 	select {
 	case <-w.done:
-		*g = w.grant
+		g.right = w.grant
 		return w.err
 	case <-ctx.Done():
 		why = context.Cause(ctx)
@@ -54,6 +55,20 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	return &Error{
 		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled, ctxErr: why,
 	}
+}
+
+// abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
+// until the store has replied, but is not granted.
+func (w *waiter) abandon(g *Grant) (granted bool) {
+	root := w.l.lock()
+	w.abandoned = true
+	granted = w.entries == nil && w.err == nil
+	g.right = w.grant
+	w.l.unlock(root)
+	if errors.Is(w.err, errDismissed) {
+		w.l.thaw()
+	}
+	return granted
 }
 
 // drop takes w out of line. If w was granted already, the grant is given back; if w was dismissed, the tree

@@ -171,7 +171,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: Priority(r.IntN(3) - 1)}
+		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: byIndex[r.IntN(3)]}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {
@@ -218,7 +218,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 100 {
 				l := []*Limiter{host, a, b}[r.IntN(3)]
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
-				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: Priority(r.IntN(3) - 1), NoWait: r.IntN(4) == 0}
+				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], NoWait: r.IntN(4) == 0}
 				everything(ctx, r, l, c)
 				cancel()
 				switch r.IntN(20) {
@@ -306,6 +306,6 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	if r.IntN(2) == 0 {
 		g.Settle(spent)
 	}
-	g.Close()
-	g.Close()
+	g.Done(Answer{})
+	g.Done(Answer{})
 }

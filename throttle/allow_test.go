@@ -1,0 +1,122 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+func TestLimiterAllow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 3, 1 in flight")}
+		for _, step := range []struct {
+			after time.Duration
+			n     int
+			want  bool
+		}{
+			{0, 0, true},  // zero counts as one
+			{0, 2, true},  // the burst is used up; none of them is in flight
+			{0, 1, false}, // a token comes back after 100 ms
+			{99 * time.Millisecond, 1, false},
+			{time.Millisecond, 1, true},
+			{time.Hour, 4, false}, // above the burst: never
+			{0, 3, true},
+		} {
+			time.Sleep(step.after)
+			if got := l.Allow(step.n); got != step.want {
+				t.Errorf("%+v: got %v", step, got)
+			}
+		}
+		if s := l.State(); s.InFlight != 0 || s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestLimiterAllowNotBeforeWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s burst 2")}
+		if !l.Allow(1) {
+			t.Error("the first")
+		}
+		_, w := join(t, l, Claim{N: 2})
+		if l.Allow(1) {
+			t.Error("overtakes a claim that waits for two tokens")
+		}
+		w.Leave()
+		if !l.Allow(1) {
+			t.Error("the second token")
+		}
+	})
+}
+
+func TestLimiterAllowInvalid(t *testing.T) {
+	if l := (&Limiter{Quotas: quota.Quotas{{N: -1}}}); l.Allow(1) {
+		t.Error("allowed by an invalid quota")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a negative cost does not panic")
+		}
+	}()
+	new(Limiter).Allow(-1)
+}
+
+// With a Store, Allow grants from what is in hand, and a call that finds nothing has more fetched.
+func TestLimiterAllowFromTheHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStore{Store: new(store.Memory), there: 5 * time.Millisecond, back: 5 * time.Millisecond}
+		l := &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Store: s}
+		defer l.Close()
+		begin := time.Now()
+		if l.Allow(1) || time.Since(begin) != 0 {
+			t.Errorf("allowed with an empty hand, or blocked for %v", time.Since(begin))
+		}
+		if s := l.State(); s.Waiting != 1 {
+			t.Errorf("%+v: nothing is fetched", s)
+		}
+		time.Sleep(20 * time.Millisecond)
+		if s := l.State(); s.Waiting != 0 || s.Store.Hand != 1 {
+			t.Errorf("%+v %+v: want one in hand, and nobody in line", s, s.Store)
+		}
+		if !l.Allow(1) || time.Since(begin) != 20*time.Millisecond {
+			t.Errorf("not allowed with one in hand, or blocked")
+		}
+		if l.Allow(1) {
+			t.Error("allowed more than was in hand")
+		}
+	})
+}
+
+// A Group that is updated while an Allow has more fetched does not wait for it.
+func TestGroupUpdateDoesNotWaitForAllow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowStore{Store: new(store.Memory), there: 5 * time.Millisecond, back: 5 * time.Millisecond}
+		g := &Group{New: func([]string) *Limiter {
+			return &Limiter{Name: "a", Quotas: quotas(t, "10/s burst 5"), Store: s}
+		}}
+		if g.Limiter("a").Allow(1) {
+			t.Error("allowed with an empty hand")
+		}
+		if err := g.Update(func() bool { return true }); err != nil {
+			t.Error(err)
+		}
+		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLimiterAllowAllocatesNothing(t *testing.T) {
+	l := &Limiter{Quotas: quotas(t, "1000000/s burst 1000000")}
+	free := new(Limiter)
+	if n := testing.AllocsPerRun(100, func() { l.Allow(1); free.Allow(1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
