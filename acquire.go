@@ -22,7 +22,7 @@ import (
 //
 // The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given
 // back when cancel is called or when the context of req ends. After the request was sent, cancel does
-// nothing. In modes other than Wait, Acquire returns an error if the request cannot go now; it does not
+// nothing. In modes other than ModeWait, Acquire returns an error if the request cannot go now; it does not
 // call Fallback.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req); err != nil {
@@ -50,7 +50,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
 	line := turn{t: t, req: req, also: also}
 	defer line.over(tm)
-	if tm.mode == Observe {
+	if tm.mode == ModeObserve {
 		g, f := line.find().Observe(tm.claim)
 		line.observed(f)
 		return g, nil

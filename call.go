@@ -154,9 +154,9 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 		tm.costBytes(req)
 	}
 	if tm.mode == 0 {
-		tm.mode = Wait
+		tm.mode = ModeWait
 	}
-	tm.claim.NoWait = tm.mode != Wait
+	tm.claim.NoWait = tm.mode != ModeWait
 	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
 }
 

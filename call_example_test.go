@@ -25,7 +25,7 @@ func ExampleCall() {
 			{N: 500, Per: time.Minute, Burst: 500},
 			{N: 1000, Unit: "tokens", Per: time.Hour, Burst: 1000},
 		}},
-		Mode: pacer.Reject, // so that the example need not wait
+		Mode: pacer.ModeReject, // so that the example need not wait
 	}
 	client := &http.Client{Transport: transport}
 	ask := func(guess, truth int) {
@@ -128,7 +128,7 @@ func ExampleTransport_SetQuotas() {
 // What must be quick is refused rather than kept waiting; all else waits.
 func ExampleTransport_modes() {
 	transport := &pacer.Transport{
-		Modes: map[string]pacer.Mode{"GET api.example.com/suggest": pacer.Reject},
+		Modes: map[string]pacer.Mode{"GET api.example.com/suggest": pacer.ModeReject},
 		Quotas: pacer.Table{
 			"api.example.com/": {{N: 5, Burst: 10}},
 		},
@@ -150,7 +150,7 @@ func ExampleTransport_Save() {
 	defer server.Close()
 	var file bytes.Buffer
 
-	first := &pacer.Transport{Base: server.Transport(), Mode: pacer.Reject}
+	first := &pacer.Transport{Base: server.Transport(), Mode: pacer.ModeReject}
 	resp, err := (&http.Client{Transport: first}).Get("https://api.example.com/")
 	if err != nil {
 		fmt.Println(err)
@@ -159,7 +159,7 @@ func ExampleTransport_Save() {
 	resp.Body.Close()
 	fmt.Println(resp.StatusCode, first.Save(&file))
 
-	second := &pacer.Transport{Base: server.Transport(), Mode: pacer.Reject}
+	second := &pacer.Transport{Base: server.Transport(), Mode: pacer.ModeReject}
 	if err := second.Load(&file); err != nil {
 		fmt.Println(err)
 	}

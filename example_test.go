@@ -49,7 +49,7 @@ func ExampleTransport_quotas() {
 			"GET api.example.com/search/":  {{N: 2, Per: time.Minute, Burst: 2}},
 			"api.example.com/users/{user}": {{N: 1, Per: time.Minute}},
 		},
-		Mode: pacer.Reject, // so that the example need not wait
+		Mode: pacer.ModeReject, // so that the example need not wait
 	}}
 	for _, path := range []string{"/search/a", "/search/b", "/search/c", "/users/1", "/users/1", "/users/2", "/items"} {
 		resp, err := client.Get("https://api.example.com" + path)
@@ -100,7 +100,7 @@ func ExampleTransport_degrade() {
 	client := &http.Client{Transport: &pacer.Transport{
 		Base:     server.Transport(),
 		Quotas:   map[string]quota.Quotas{"api.example.com/": {{N: 1, Per: time.Minute}}},
-		Mode:     pacer.Degrade,
+		Mode:     pacer.ModeDegrade,
 		Fallback: stale{},
 	}}
 	for range 2 {

@@ -24,7 +24,7 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 	if hint.Known {
 		v.After = hint.After
 	}
-	if tm.mode == Observe {
+	if tm.mode == ModeObserve {
 		return v
 	}
 	switch {
@@ -43,7 +43,7 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
 	safe := verdict.Idempotent(req) || verdict.NeverSent(err)
 	switch {
-	case tm.mode == Observe || !safe || hopeless(err) || callerGone(req):
+	case tm.mode == ModeObserve || !safe || hopeless(err) || callerGone(req):
 	case t.CheckRetry == nil && verdict.Permanent(err), t.CheckRetry != nil && !t.askCheckRetry(req, nil, err), !body.Replayable(req):
 	default:
 		return verdict.Verdict{Kind: verdict.Failed}

@@ -11,16 +11,16 @@ import (
 type Mode int
 
 const (
-	// Wait lets the request wait in line.
-	Wait Mode = iota + 1
-	// Reject returns a *throttle.Error at once.
-	Reject
-	// Degrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
+	// ModeWait lets the request wait in line.
+	ModeWait Mode = iota + 1
+	// ModeReject returns a *throttle.Error at once.
+	ModeReject
+	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
 	// host.
-	Degrade
-	// Observe sends the request all the same, and tells Trace how long it should have waited. Nothing is
+	ModeDegrade
+	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
 	// delayed and nothing is retried. This mode is for trying pacer on a live system.
-	Observe
+	ModeObserve
 )
 
 var modes = [...]string{"default", "Wait", "Reject", "Degrade", "Observe"}

@@ -16,11 +16,11 @@ func TestModeText(t *testing.T) {
 	}{
 		{"", 0, "default"},
 		{"default", 0, "default"},
-		{"wait", Wait, "wait"},
-		{"Wait", Wait, "wait"},
-		{"REJECT", Reject, "reject"},
-		{"degrade", Degrade, "degrade"},
-		{"observe", Observe, "observe"},
+		{"wait", ModeWait, "wait"},
+		{"Wait", ModeWait, "wait"},
+		{"REJECT", ModeReject, "reject"},
+		{"degrade", ModeDegrade, "degrade"},
+		{"observe", ModeObserve, "observe"},
 	} {
 		var m Mode
 		if err := m.UnmarshalText([]byte(test.text)); err != nil || m != test.mode {
@@ -41,9 +41,9 @@ func TestModeText(t *testing.T) {
 			t.Errorf("%v is %s, %v", c, out, err)
 		}
 	}
-	m := Reject
+	m := ModeReject
 	for _, bad := range []string{"hold", "wait ", "1", "Mode(1)"} {
-		if err := m.UnmarshalText([]byte(bad)); err == nil || err.Error() != fmt.Sprintf("pacer: mode %q, want wait, reject, degrade or observe", bad) || m != Reject {
+		if err := m.UnmarshalText([]byte(bad)); err == nil || err.Error() != fmt.Sprintf("pacer: mode %q, want wait, reject, degrade or observe", bad) || m != ModeReject {
 			t.Errorf("%q is %v, %v", bad, m, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestModeText(t *testing.T) {
 		}
 	}
 	var modes map[string]Mode
-	if err := json.Unmarshal([]byte(`{"/": "wait", "GET a.example/": "observe"}`), &modes); err != nil || modes["/"] != Wait || modes["GET a.example/"] != Observe {
+	if err := json.Unmarshal([]byte(`{"/": "wait", "GET a.example/": "observe"}`), &modes); err != nil || modes["/"] != ModeWait || modes["GET a.example/"] != ModeObserve {
 		t.Errorf("got %v, %v", modes, err)
 	}
 }
@@ -64,14 +64,14 @@ func TestModeFlag(t *testing.T) {
 		want Mode
 		err  bool
 	}{
-		{nil, Reject, false},
-		{[]string{"-mode", "degrade"}, Degrade, false},
-		{[]string{"-mode", "never"}, Reject, true},
+		{nil, ModeReject, false},
+		{[]string{"-mode", "degrade"}, ModeDegrade, false},
+		{[]string{"-mode", "never"}, ModeReject, true},
 	} {
 		var m Mode
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
 		fs.SetOutput(io.Discard)
-		fs.TextVar(&m, "mode", Reject, "what happens")
+		fs.TextVar(&m, "mode", ModeReject, "what happens")
 		if err := fs.Parse(test.args); m != test.want || (err != nil) != test.err {
 			t.Errorf("%q: got %v, %v, want %v", test.args, m, err, test.want)
 		}

@@ -21,7 +21,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	called := infoOf(req.Context())
 	var tm terms
 	t.terms(req, called, &tm)
-	if !t.altersRequests() || tm.mode == Observe {
+	if !t.altersRequests() || tm.mode == ModeObserve {
 		return t.roundTrip(req, called, &tm)
 	}
 	out, made := t.alter(req)
@@ -44,7 +44,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 		var err error
 		var f throttle.Forecast
 		line := turn{t: t, req: req}
-		if tm.mode == Observe {
+		if tm.mode == ModeObserve {
 			g, f = line.find().Observe(tm.claim)
 			line.observed(f)
 		} else if g, err = t.buckets.Acquire(ctx, tm.claim, line.find, line.waits); err != nil {

@@ -64,7 +64,7 @@ var ErrBodyTooLong = errors.New("pacer: the body is longer than BufferBody")
 // Transport below may retry, the returned request says that t does. If bytes are counted and the length of
 // the body is unknown, the body adds to sent what is read of it.
 func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.Request, sent *atomic.Int64) {
-	if t.marksRequests && tm.mode != Observe {
+	if t.marksRequests && tm.mode != ModeObserve {
 		next = t.mark(next)
 	}
 	unknown := req.ContentLength <= 0 && next.Body != nil && next.Body != http.NoBody // 0 may mean unknown, too
@@ -100,7 +100,7 @@ func (t *Transport) send(req *http.Request, tm *terms, g *throttle.Grant) (*http
 	}()
 	var resp *http.Response
 	var err error
-	if t.AttemptTimeout > 0 && tm.mode != Observe {
+	if t.AttemptTimeout > 0 && tm.mode != ModeObserve {
 		resp, err = sendWithin(t.AttemptTimeout, t.base(), req)
 	} else {
 		resp, err = checkedRoundTrip(t.base(), req)
@@ -169,11 +169,11 @@ func (e attemptTimeoutError) Is(target error) bool { return target == ErrAttempt
 // Timeout makes the error a timeout for url.Error and net.Error.
 func (e attemptTimeoutError) Timeout() bool { return true }
 
-// notSent ends a request that got no grant: Fallback answers in mode Degrade, and otherwise err is
+// notSent ends a request that got no grant: Fallback answers in mode ModeDegrade, and otherwise err is
 // returned.
 func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Response, error) {
 	t.Trace.refused(Refused{Request: req, Bucket: tm.limiter.Name, Err: err})
-	if tm.mode == Degrade && !errors.Is(err, throttle.ErrCanceled) {
+	if tm.mode == ModeDegrade && !errors.Is(err, throttle.ErrCanceled) {
 		return t.fallback(req)
 	}
 	closeBody(req)
@@ -184,7 +184,7 @@ func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Resp
 func (t *Transport) fallback(req *http.Request) (*http.Response, error) {
 	if t.Fallback == nil { // init has checked the modes of t: it was the Call that asked for Degrade
 		closeBody(req)
-		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
+		return nil, errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode ModeDegrade")
 	}
 	return checkedRoundTrip(t.Fallback, req)
 }

@@ -13,7 +13,7 @@ import (
 // held, and delay the request while they run; hooks of different requests may run at the same time. A hook
 // must not modify the request.
 type Trace struct {
-	// Queued is called before a request waits in line. In mode Observe it is called, before the request is
+	// Queued is called before a request waits in line. In mode ModeObserve it is called, before the request is
 	// sent, for a request that should have waited.
 	Queued func(Queued)
 

@@ -96,7 +96,7 @@ type Transport struct {
 	// process for itself. See store.Store, and Close.
 	Store store.Store
 
-	// Outage says what to do while the Store cannot be reached. Zero is throttle.Share.
+	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare.
 	Outage throttle.Outage
 
 	// Late is how long after its instant in the Store's schedule a request may still go; see
@@ -119,14 +119,14 @@ type Transport struct {
 	// stand in the body. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
-	// Mode says what happens to a request that cannot go now. Zero is Wait.
+	// Mode says what happens to a request that cannot go now. Zero is ModeWait.
 	Mode Mode
 
 	// Modes are the modes of some requests, under patterns as in Quotas; the most specific pattern that
 	// matches counts. A zero Mode in the map means the Mode of the Transport.
 	Modes map[string]Mode
 
-	// Fallback answers requests in mode Degrade that pacer does not send. A refusal of the server is
+	// Fallback answers requests in mode ModeDegrade that pacer does not send. A refusal of the server is
 	// returned as it came, without Fallback. Fallback must be set if Mode or one of Modes is Degrade.
 	Fallback http.RoundTripper
 
@@ -157,7 +157,7 @@ type Transport struct {
 	MaxQueue int
 
 	// Spend says how fast the remainder of a limit that the server states is spent until its reset. Zero is
-	// throttle.Auto.
+	// throttle.SpendAuto.
 	Spend throttle.Spend
 
 	// MaxHold bounds how long a bucket is held because a server says so. After MaxHold, one request probes.
@@ -206,19 +206,19 @@ type Transport struct {
 	// wait for its turn. An attempt that takes longer has failed, and is retried like one whose connection
 	// broke; the error of the last attempt is an ErrAttemptTimeout. Only the context of the request bounds
 	// how long the body of the answer is read, since an answer that the caller has begun to read cannot be
-	// replaced. If zero or negative, there is no bound, and there is none in mode Observe.
+	// replaced. If zero or negative, there is no bound, and there is none in mode ModeObserve.
 	AttemptTimeout time.Duration
 
 	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it
 	// can be sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is
-	// kept in mode Observe.
+	// kept in mode ModeObserve.
 	BufferBody int64
 
 	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent
 	// and that has no such header. All attempts are sent with the same key, and the request is retried like
 	// one whose method is idempotent. It is for servers that know the header; for other requests it returns
 	// "", and they get no key. RandomKey makes keys. A redirect is a request of its own, and gets its own
-	// key. In mode Observe, IdempotencyKey is not called.
+	// key. In mode ModeObserve, IdempotencyKey is not called.
 	IdempotencyKey func(*http.Request) string
 
 	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt
@@ -265,9 +265,9 @@ func (t *Transport) Validate() error {
 
 // init checks the fields, and makes from them what requests look up.
 func (t *Transport) init() error {
-	degrade := t.Mode == Degrade
+	degrade := t.Mode == ModeDegrade
 	for p, mode := range t.Modes {
-		degrade = degrade || mode == Degrade
+		degrade = degrade || mode == ModeDegrade
 		if err := mode.check(); err != nil {
 			return fmt.Errorf("%w in Modes[%q]", err, p)
 		}
@@ -279,12 +279,12 @@ func (t *Transport) init() error {
 	case t.Mode.check() != nil:
 		return t.Mode.check()
 	case degrade && t.Fallback == nil:
-		return errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade")
-	case t.Spend < throttle.Auto || t.Spend > throttle.Even:
+		return errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode ModeDegrade")
+	case t.Spend < throttle.SpendAuto || t.Spend > throttle.SpendEven:
 		return fmt.Errorf("pacer: Spend is %d, want Auto, Eager, Balanced or Even", int(t.Spend))
 	case !(t.Reserve >= 0 && t.Reserve < 1):
 		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
-	case t.Outage < throttle.Share || t.Outage > throttle.Open:
+	case t.Outage < throttle.OutageShare || t.Outage > throttle.OutageOpen:
 		return fmt.Errorf("pacer: Outage is %d, want Share, Closed or Open", int(t.Outage))
 	case !validName(t.ResendHeader):
 		return fmt.Errorf("pacer: ResendHeader is %q, want the name of a header", t.ResendHeader)

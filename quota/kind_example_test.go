@@ -94,7 +94,7 @@ func ExampleKind_inFlight() {
 	fmt.Println(may())
 	last.Done(throttle.Answer{Reading: true}) // its headers have come
 	fmt.Println(may())
-	last.Close() // its body has been read
+	last.Done(throttle.Answer{}) // its body has been read
 	fmt.Println(may())
 	// Output:
 	// false

@@ -20,9 +20,9 @@ func TestLeaseOutage(t *testing.T) {
 		outage   Outage
 		min, max int // sent by both in the five seconds of an outage that begin when it is known
 	}{
-		{Share, 440, 452}, // nine tenths of 500
-		{Closed, 0, 0},
-		{Open, 20_000, 1 << 30},
+		{OutageShare, 440, 452}, // nine tenths of 500
+		{OutageClosed, 0, 0},
+		{OutageOpen, 20_000, 1 << 30},
 	} {
 		t.Run(fmt.Sprint(c.outage), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

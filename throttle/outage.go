@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/lease"
@@ -13,18 +14,26 @@ import (
 type Outage int
 
 const (
-	// Share goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly
+	// OutageShare goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly
 	// spaced. It begins Late after the last slot that any process may have in hand. A window that was used
 	// faster than evenly before the outage may be exceeded by that excess. If the store was never reached,
-	// the number of processes is not known, and Share is the same as Closed.
-	Share = Outage(lease.Share)
+	// the number of processes is not known, and OutageShare is the same as OutageClosed.
+	OutageShare = Outage(lease.Share)
 
-	// Closed lets nothing go. Claims wait until the store is back, or until their own bounds.
-	Closed = Outage(lease.Closed)
+	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.
+	OutageClosed = Outage(lease.Closed)
 
-	// Open lets every claim go that nothing else delays.
-	Open = Outage(lease.Open)
+	// OutageOpen lets every claim go that nothing else delays.
+	OutageOpen = Outage(lease.Open)
 )
+
+// String returns the name of the constant without the type: "Share".
+func (o Outage) String() string {
+	if names := [...]string{"Share", "Closed", "Open"}; o >= 0 && int(o) < len(names) {
+		return names[o]
+	}
+	return "Outage(" + strconv.Itoa(int(o)) + ")"
+}
 
 // CauseStore is the Cause of claims that wait for a Store that cannot be reached.
 const CauseStore = Cause(limit.Store)

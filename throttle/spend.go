@@ -12,22 +12,22 @@ import (
 type Spend int
 
 const (
-	// Auto is Eager if the reset is at most MaxWait away: then waiting for the reset is the fastest way.
-	// Otherwise Auto is Balanced: a limit of an hour must not be used up in its first minute.
-	Auto = Spend(adaptive.Auto)
+	// SpendAuto is SpendEager if the reset is at most MaxWait away: then waiting for the reset is the fastest way.
+	// Otherwise it is SpendBalanced: a limit of an hour must not be used up in its first minute.
+	SpendAuto = Spend(adaptive.Auto)
 
-	// Eager spends as fast as claims come. Then all wait for the reset.
-	Eager = Spend(adaptive.Eager)
+	// SpendEager spends as fast as claims come. Then all wait for the reset.
+	SpendEager = Spend(adaptive.Eager)
 
-	// Balanced spends as fast as claims come down to a fifth of the limit, so that programs that need less
+	// SpendBalanced spends as fast as claims come down to a fifth of the limit, so that programs that need less
 	// than four fifths are not slowed down. The rest is spread evenly over the time to the reset.
-	Balanced = Spend(adaptive.Balanced)
+	SpendBalanced = Spend(adaptive.Balanced)
 
-	// Even spreads all that remains evenly over the time to the reset.
-	Even = Spend(adaptive.Even)
+	// SpendEven spreads all that remains evenly over the time to the reset.
+	SpendEven = Spend(adaptive.Even)
 )
 
-// String returns the name of the constant.
+// String returns the name of the constant without the type: "Auto".
 func (s Spend) String() string {
 	if names := [...]string{"Auto", "Eager", "Balanced", "Even"}; s >= 0 && int(s) < len(names) {
 		return names[s]

@@ -17,14 +17,14 @@ func TestSpend(t *testing.T) {
 		maxWait time.Duration
 		want    [9]time.Duration
 	}{
-		{Auto, 0, [9]time.Duration{}},
-		{Auto, time.Minute, [9]time.Duration{}},
-		{Auto, 59 * s, [9]time.Duration{7: 0, 8: 30 * s}}, // of the last two, one goes now, and one in the middle of the minute
-		{Eager, 59 * s, [9]time.Duration{}},
-		{Balanced, 0, [9]time.Duration{8: 30 * s}},
-		{Balanced, 20 * s, [9]time.Duration{8: 20 * s}}, // nobody waits for longer for what is there
-		{Even, 0, [9]time.Duration{6 * s, 12 * s, 18 * s, 24 * s, 30 * s, 36 * s, 42 * s, 48 * s, 54 * s}},
-		{Even, 5 * s, [9]time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 30 * s, 35 * s, 40 * s, 45 * s}},
+		{SpendAuto, 0, [9]time.Duration{}},
+		{SpendAuto, time.Minute, [9]time.Duration{}},
+		{SpendAuto, 59 * s, [9]time.Duration{7: 0, 8: 30 * s}}, // of the last two, one goes now, and one in the middle of the minute
+		{SpendEager, 59 * s, [9]time.Duration{}},
+		{SpendBalanced, 0, [9]time.Duration{8: 30 * s}},
+		{SpendBalanced, 20 * s, [9]time.Duration{8: 20 * s}}, // nobody waits for longer for what is there
+		{SpendEven, 0, [9]time.Duration{6 * s, 12 * s, 18 * s, 24 * s, 30 * s, 36 * s, 42 * s, 48 * s, 54 * s}},
+		{SpendEven, 5 * s, [9]time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 30 * s, 35 * s, 40 * s, 45 * s}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := asker{t, &Limiter{Spend: test.spend, MaxWait: test.maxWait, Rand: noJitter}}

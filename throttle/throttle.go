@@ -127,7 +127,7 @@ type Limiter struct {
 	// an error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
-	// Spend says how what remains of a server's limit is spent until its reset. Zero means Auto.
+	// Spend says how what remains of a server's limit is spent until its reset. Zero is SpendAuto.
 	Spend Spend
 
 	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or
@@ -169,7 +169,7 @@ type Limiter struct {
 	// take longer. Of a window it is at most a quarter of Per.
 	Late time.Duration
 
-	// Outage is what to do while the Store cannot be reached. Zero means Share.
+	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.
 	Outage Outage
 
 	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached

@@ -148,9 +148,9 @@ func TestContractBodyClosedOnce(t *testing.T) {
 			c.tr.Base.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, lab.ErrDial }
 		}, 3},
 		"PrepareRetry fails": {replies(503, ""), func(c *call) { c.tr.PrepareRetry = func(*http.Request) error { return lab.ErrBroken } }, 2},
-		"rejected":           {nil, func(c *call) { c.tr.Mode, c.tr.Quotas = pacer.Reject, lab.All(never); c.tr.Cost = twice }, 1},
+		"rejected":           {nil, func(c *call) { c.tr.Mode, c.tr.Quotas = pacer.ModeReject, lab.All(never); c.tr.Cost = twice }, 1},
 		"rejected and copied": {nil, func(c *call) {
-			c.tr.Mode, c.tr.Quotas, c.tr.Fallback, c.tr.Cost = pacer.Degrade, lab.All(never), c.tr.Base, twice
+			c.tr.Mode, c.tr.Quotas, c.tr.Fallback, c.tr.Cost = pacer.ModeDegrade, lab.All(never), c.tr.Base, twice
 		}, 1},
 		"over MaxWait":       {nil, func(c *call) { c.tr.Quotas = lab.All(never); c.tr.Cost = twice }, 1},
 		"over MaxWait later": {replies(503, ""), func(c *call) { c.tr.Quotas = lab.All(never) }, 1},

@@ -100,7 +100,7 @@ func TestContractHTTPLocalRefusal(t *testing.T) {
 		t.Helper()
 		sent := 0
 		base := lab.Serve(t, two, func(http.ResponseWriter, *http.Request) { sent++ })
-		c := &http.Client{Transport: &pacer.Transport{Base: base, Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}}
+		c := &http.Client{Transport: &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}}
 		if _, err := c.Get("http://a.example/"); err != nil {
 			t.Fatal(err)
 		}

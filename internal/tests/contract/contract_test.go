@@ -102,7 +102,7 @@ func TestContractErrorMeansNoResponse(t *testing.T) {
 			t.Errorf("got %v, %v after %d attempts", resp, err, len(base.Got))
 		}
 
-		tr = &pacer.Transport{Base: base, Mode: pacer.Reject, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		tr = &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
 		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(200, "")}
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func TestContractBodyClosedOnEveryPath(t *testing.T) {
 		"nil URL":          {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.URL = nil; return r }},
 		"nil Header":       {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.Header = nil; return r }},
 		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1}}}}, nil},
-		"rejected":         {&pacer.Transport{Base: ok, Quotas: hourly, Mode: pacer.Reject}, nil},
+		"rejected":         {&pacer.Transport{Base: ok, Quotas: hourly, Mode: pacer.ModeReject}, nil},
 		"over MaxWait":     {&pacer.Transport{Base: ok, Quotas: hourly}, nil},
 		"queue full":       {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxQueue: -1}, nil},
 		"cost above burst": {&pacer.Transport{Base: ok, Quotas: hourly, Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: 2} }}, nil},

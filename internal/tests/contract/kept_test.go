@@ -195,7 +195,7 @@ func TestContractBadFallback(t *testing.T) {
 				return resp, lab.ErrBroken
 			},
 		} {
-			tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.Degrade, Quotas: lab.All(lab.Budget(1)), Fallback: bad}
+			tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(lab.Budget(1)), Fallback: bad}
 			hit(t, tr, 1, "http://a.example/")
 			if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); resp != nil || err == nil {
 				t.Errorf("%s: got %v, %v", name, resp, err)

@@ -64,7 +64,7 @@ var layers = map[string]func(base http.RoundTripper) http.RoundTripper{
 		return &pacer.Transport{Base: base, AttemptTimeout: 2 * time.Hour, ResendHeader: "X-Resent", MaxElapsed: time.Hour}
 	},
 	"Observe": func(base http.RoundTripper) http.RoundTripper {
-		return &pacer.Transport{Base: base, Mode: pacer.Observe}
+		return &pacer.Transport{Base: base, Mode: pacer.ModeObserve}
 	},
 	"nested": func(base http.RoundTripper) http.RoundTripper {
 		return &pacer.Transport{Base: &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(100))}}

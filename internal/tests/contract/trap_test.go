@@ -83,7 +83,7 @@ func TestTrapStackedQuotas(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
 		tr := &pacer.Transport{
-			Base: lab.Serve(t, two, echo), Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}, quota.Quota{N: 10, Per: time.Hour, Burst: 10}),
+			Base: lab.Serve(t, two, echo), Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}, quota.Quota{N: 10, Per: time.Hour, Burst: 10}),
 			Cost: func(r *http.Request) quota.Costs {
 				if r.URL.Path == "/dear" {
 					return quota.Costs{quota.Requests: 100}
@@ -282,7 +282,7 @@ func TestTrapStackedRetries(t *testing.T) {
 		if sent != 3 {
 			t.Errorf("sent %d times, want 3", sent)
 		}
-		stack = &pacer.Transport{Backoff: lab.Steady{}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.Reject, MaxAttempts: -1, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour})})}
+		stack = &pacer.Transport{Backoff: lab.Steady{}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.ModeReject, MaxAttempts: -1, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour})})}
 		hit(t, stack.Base, 1, "http://a.example/")
 		sent = 0
 		start := time.Now()

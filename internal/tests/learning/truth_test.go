@@ -87,7 +87,7 @@ type hearer struct {
 func newHearer(t *testing.T) *hearer {
 	t.Helper()
 	l := &hearer{t: t}
-	l.tr = &pacer.Transport{Mode: pacer.Observe, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+	l.tr = &pacer.Transport{Mode: pacer.ModeObserve, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		time.Sleep(l.latency)
 		resp := lab.Answer(r, l.status, "")
 		resp.Header = l.header

@@ -314,14 +314,14 @@ func TestAcquireErrors(t *testing.T) {
 		"nil URL":    {&pacer.Transport{}, func(r *http.Request) { r.URL = nil }, "pacer: nil Request.URL"},
 		"nil Header": {&pacer.Transport{}, func(r *http.Request) { r.Header = nil }, "pacer: nil Request.Header"},
 		"invalid":    {&pacer.Transport{Mode: 7}, nil, "pacer: Mode is 7, want Wait, Reject, Degrade or Observe"},
-		"Reject":     {&pacer.Transport{Mode: pacer.Reject}, nil, `pacer/throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`},
+		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `pacer/throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`},
 		"Degrade": {
-			&pacer.Transport{Mode: pacer.Degrade, Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) { panic("used") })},
+			&pacer.Transport{Mode: pacer.ModeDegrade, Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) { panic("used") })},
 			nil,
 			`pacer/throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`,
 		},
 		"MaxWait": {&pacer.Transport{MaxWait: time.Second}, nil, `pacer/throttle: a.example: not sent: wait over MaxWait (1s): pace "2/m", could go in 30s`},
-		"Observe": {&pacer.Transport{Mode: pacer.Observe}, nil, "<nil>"},
+		"Observe": {&pacer.Transport{Mode: pacer.ModeObserve}, nil, "<nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -286,7 +286,7 @@ func TestCallSettleBeforeTheAnswer(t *testing.T) {
 // What was refused here was not sent, and costs nothing that could be settled.
 func TestCallSettleWithoutSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.Reject, Quotas: lab.All(tokens(100))}
+		tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeReject, Quotas: lab.All(tokens(100))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		if _, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{"tokens": 90}})); err != nil {
 			t.Fatal(err)

@@ -329,7 +329,7 @@ func TestInFlightOfOneRetries(t *testing.T) {
 func TestInFlightDegrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, bodies := streaming()
-		tr := &pacer.Transport{Base: base, Mode: pacer.Degrade, Quotas: lab.All(lab.InFlight(1)), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(lab.InFlight(1)), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			return lab.Answer(r, 203, "a copy"), nil
 		})}
 		req := lab.Request(t, "GET", "http://a.example/", "")

@@ -21,7 +21,7 @@ func TestModeReject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused []pacer.Refused
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 2, Per: time.Minute, Burst: 2}), Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 2, Per: time.Minute, Burst: 2}), Trace: &pacer.Trace{
 			Refused: func(r pacer.Refused) { refused = append(refused, r) },
 			Queued:  func(q pacer.Queued) { t.Errorf("queued %+v", q) },
 		}}
@@ -52,7 +52,7 @@ func TestModeReject(t *testing.T) {
 func TestModeRejectReturnsARefusalAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(429, "why", "Retry-After", "5"), lab.Status(200, "")}}
-		tr := &pacer.Transport{Base: base, Mode: pacer.Reject, Rand: lab.Zero}
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeReject, Rand: lab.Zero}
 		start := time.Now()
 		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil || resp.StatusCode != http.StatusTooManyRequests || lab.Read(t, resp) != "why" || time.Since(start) != 0 {
@@ -69,7 +69,7 @@ func TestModeDegrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got *http.Request
-		tr := &pacer.Transport{Base: base, Mode: pacer.Degrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			got = r
 			return lab.Answer(r, http.StatusNonAuthoritativeInfo, "a copy"), nil
 		})}
@@ -107,7 +107,7 @@ func TestModeDegradeWithoutFallback(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{
-					Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: pacer.Degrade, MaxAttempts: -1,
+					Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: pacer.ModeDegrade, MaxAttempts: -1,
 					Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) {
 						t.Error("Fallback was used")
 						return nil, lab.ErrBroken
@@ -138,7 +138,7 @@ func TestModeObserveDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got []string
-		tr := &pacer.Transport{Base: base, Mode: pacer.Observe, Quotas: lab.All(quota.Quota{N: 2}), IdleAfter: -1, Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2}), IdleAfter: -1, Trace: &pacer.Trace{
 			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
 		}}
 		start := time.Now()
@@ -161,7 +161,7 @@ func TestModeObserveRetriesNothing(t *testing.T) {
 			lab.Status(503, ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "Retry-After", "20"), lab.Status(200, ""),
 		}}
 		var got []string
-		tr := &pacer.Transport{Base: base, Mode: pacer.Observe, Rand: lab.Zero, Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Rand: lab.Zero, Trace: &pacer.Trace{
 			Queued:   func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %v", q.Cause, q.Wait)) },
 			Retrying: func(r pacer.Retrying) { t.Errorf("retrying %+v", r) },
 		}}
@@ -191,7 +191,7 @@ func TestKeySplitsQuotasAndHolds(t *testing.T) {
 			return lab.Answer(r, 200, ""), nil
 		})
 		tr := &pacer.Transport{
-			Base: base, Rand: lab.Zero, Mode: pacer.Reject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Second}),
+			Base: base, Rand: lab.Zero, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Second}),
 			Key: func(r *http.Request) string { return r.Header.Get("Authorization") },
 		}
 		do := func(who, path string) error {

@@ -35,15 +35,15 @@ func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url s
 			resp, err := tr.RoundTrip(req)
 			switch {
 			case errors.Is(err, throttle.ErrWait):
-				used = pacer.Reject
+				used = pacer.ModeReject
 			case err != nil:
 				t.Fatal(err)
 			case resp.StatusCode == http.StatusNonAuthoritativeInfo:
-				used = pacer.Degrade
+				used = pacer.ModeDegrade
 			case time.Since(start) == time.Minute:
-				used = pacer.Wait
+				used = pacer.ModeWait
 			default:
-				used = pacer.Observe
+				used = pacer.ModeObserve
 			}
 		}
 	})
@@ -53,14 +53,14 @@ func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url s
 // What is more specific counts: a Call, then the pattern, then the Transport.
 func TestModesMostSpecificWins(t *testing.T) {
 	modes := map[string]pacer.Mode{
-		"/":                       pacer.Degrade,
-		"a.example/":              pacer.Reject,
-		"a.example/b/":            pacer.Wait,
-		"GET a.example/b/":        pacer.Observe,
-		"POST a.example/b/{id}/c": pacer.Degrade,
+		"/":                       pacer.ModeDegrade,
+		"a.example/":              pacer.ModeReject,
+		"a.example/b/":            pacer.ModeWait,
+		"GET a.example/b/":        pacer.ModeObserve,
+		"POST a.example/b/{id}/c": pacer.ModeDegrade,
 		"zero.example/":           0,
 		"zero.example/x":          0,
-		"POST other.example/":     pacer.Reject,
+		"POST other.example/":     pacer.ModeReject,
 	}
 	for _, test := range []struct {
 		tr          *pacer.Transport
@@ -68,26 +68,26 @@ func TestModesMostSpecificWins(t *testing.T) {
 		method, url string
 		want        pacer.Mode
 	}{
-		{&pacer.Transport{}, nil, "GET", "http://a.example/", pacer.Wait},
-		{&pacer.Transport{Mode: pacer.Reject}, nil, "GET", "http://a.example/", pacer.Reject},
-		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/", pacer.Reject},
-		{&pacer.Transport{Modes: modes}, nil, "GET", "http://A.Example:80/", pacer.Reject},
-		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/", pacer.Wait},
-		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/b/", pacer.Observe},
-		{&pacer.Transport{Modes: modes}, nil, "HEAD", "http://a.example/b/x", pacer.Observe},
-		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/7/c", pacer.Degrade},
-		{&pacer.Transport{Modes: modes}, nil, "GET", "http://other.example/", pacer.Degrade},
-		{&pacer.Transport{Modes: modes}, nil, "POST", "http://other.example/", pacer.Reject},
-		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, nil, "GET", "http://zero.example/", pacer.Observe}, // zero is the Transport's
-		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, nil, "GET", "http://zero.example/x", pacer.Observe},
-		{&pacer.Transport{Modes: modes}, nil, "GET", "http://zero.example/", pacer.Wait},
-		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, &pacer.Call{}, "GET", "http://a.example/", pacer.Reject},
-		{&pacer.Transport{Modes: modes, Mode: pacer.Observe}, &pacer.Call{Mode: pacer.Wait}, "GET", "http://a.example/", pacer.Wait},
-		{&pacer.Transport{Mode: pacer.Wait}, &pacer.Call{Mode: pacer.Degrade}, "GET", "http://a.example/", pacer.Degrade},
-		{&pacer.Transport{Mode: pacer.Reject}, &pacer.Call{Mode: pacer.Observe}, "GET", "http://a.example/", pacer.Observe},
+		{&pacer.Transport{}, nil, "GET", "http://a.example/", pacer.ModeWait},
+		{&pacer.Transport{Mode: pacer.ModeReject}, nil, "GET", "http://a.example/", pacer.ModeReject},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/", pacer.ModeReject},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://A.Example:80/", pacer.ModeReject},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/", pacer.ModeWait},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://a.example/b/", pacer.ModeObserve},
+		{&pacer.Transport{Modes: modes}, nil, "HEAD", "http://a.example/b/x", pacer.ModeObserve},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://a.example/b/7/c", pacer.ModeDegrade},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://other.example/", pacer.ModeDegrade},
+		{&pacer.Transport{Modes: modes}, nil, "POST", "http://other.example/", pacer.ModeReject},
+		{&pacer.Transport{Modes: modes, Mode: pacer.ModeObserve}, nil, "GET", "http://zero.example/", pacer.ModeObserve}, // zero is the Transport's
+		{&pacer.Transport{Modes: modes, Mode: pacer.ModeObserve}, nil, "GET", "http://zero.example/x", pacer.ModeObserve},
+		{&pacer.Transport{Modes: modes}, nil, "GET", "http://zero.example/", pacer.ModeWait},
+		{&pacer.Transport{Modes: modes, Mode: pacer.ModeObserve}, &pacer.Call{}, "GET", "http://a.example/", pacer.ModeReject},
+		{&pacer.Transport{Modes: modes, Mode: pacer.ModeObserve}, &pacer.Call{Mode: pacer.ModeWait}, "GET", "http://a.example/", pacer.ModeWait},
+		{&pacer.Transport{Mode: pacer.ModeWait}, &pacer.Call{Mode: pacer.ModeDegrade}, "GET", "http://a.example/", pacer.ModeDegrade},
+		{&pacer.Transport{Mode: pacer.ModeReject}, &pacer.Call{Mode: pacer.ModeObserve}, "GET", "http://a.example/", pacer.ModeObserve},
 		// Modes for some hosts only: others get the Transport's.
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"b.example/": pacer.Reject}}, nil, "GET", "http://a.example/", pacer.Wait},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"GET b.example/": pacer.Reject}}, nil, "GET", "http://a.example/", pacer.Wait},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"b.example/": pacer.ModeReject}}, nil, "GET", "http://a.example/", pacer.ModeWait},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"GET b.example/": pacer.ModeReject}}, nil, "GET", "http://a.example/", pacer.ModeWait},
 	} {
 		if got := modeUsed(t, test.tr, test.call, test.method, test.url); got != test.want {
 			t.Errorf("%s %s with Mode %v, %d Modes and Call %+v: got %v, want %v", test.method, test.url, test.tr.Mode, len(test.tr.Modes), test.call, got, test.want)
@@ -101,17 +101,17 @@ func TestModesValidate(t *testing.T) {
 		tr   *pacer.Transport
 		want string // in the error; empty if there is none
 	}{
-		{&pacer.Transport{Mode: pacer.Degrade}, "Fallback is nil"},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.Degrade}}, "Fallback is nil"},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.Degrade}, Fallback: fallback}, ""},
+		{&pacer.Transport{Mode: pacer.ModeDegrade}, "Fallback is nil"},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.ModeDegrade}}, "Fallback is nil"},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.ModeDegrade}, Fallback: fallback}, ""},
 		{&pacer.Transport{Fallback: fallback}, ""}, // a Call may ask for it
 		{&pacer.Transport{Mode: 5}, "Mode is 5, want Wait, Reject, Degrade or Observe"},
 		{&pacer.Transport{Mode: -1}, "Mode is -1"},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": 5}}, `Mode is 5, want Wait, Reject, Degrade or Observe in Modes["a.example/"]`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.Wait}}, `Modes["a.example"]`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.Wait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.Wait}}, `want the host in lower case: "a.example"`},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.Wait, "a.example/a/{y}": pacer.Wait}}, "Modes["},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.ModeWait}}, `Modes["a.example"]`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.ModeWait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.ModeWait}}, `want the host in lower case: "a.example"`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.ModeWait, "a.example/a/{y}": pacer.ModeWait}}, "Modes["},
 		{&pacer.Transport{Reserve: 1}, "Reserve is 1"},
 		{&pacer.Transport{Reserve: -.1}, "Reserve is -0.1"},
 	} {
@@ -131,7 +131,7 @@ func TestModesDegradeOfACallWithoutFallback(t *testing.T) {
 			b := lab.NewBody("data")
 			req := lab.Request(t, "PUT", "http://a.example/", "")
 			req.Body = b
-			_, err := tr.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: pacer.Degrade})))
+			_, err := tr.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: pacer.ModeDegrade})))
 			if fmt.Sprint(err) != want || !b.Closed() {
 				t.Errorf("got %v, want %s; body closed: %v", err, want, b.Closed())
 			}

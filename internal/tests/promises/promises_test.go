@@ -81,7 +81,7 @@ func (g *guest) may() (n int) {
 	g.t.Helper()
 	for range 100 {
 		req := lab.Request(g.t, "GET", "http://a.example/", "")
-		_, cancel, err := g.Acquire(g.t.Context(), req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: pacer.Reject})))
+		_, cancel, err := g.Acquire(g.t.Context(), req.WithContext(pacer.WithCall(req.Context(), &pacer.Call{Mode: pacer.ModeReject})))
 		if err != nil {
 			return n
 		}

@@ -106,9 +106,9 @@ func TestPromiseSpendForcesOneWay(t *testing.T) {
 		maxWait time.Duration
 		want    []time.Duration
 	}{
-		{throttle.Eager, 5 * min, []time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-		{throttle.Balanced, time.Hour, []time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * min}},
-		{throttle.Even, time.Hour, []time.Duration{0, min, 2 * min, 3 * min, 4 * min, 5 * min, 6 * min, 7 * min, 8 * min, 9 * min}},
+		{throttle.SpendEager, 5 * min, []time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+		{throttle.SpendBalanced, time.Hour, []time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * min}},
+		{throttle.SpendEven, time.Hour, []time.Duration{0, min, 2 * min, 3 * min, 4 * min, 5 * min, 6 * min, 7 * min, 8 * min, 9 * min}},
 	} {
 		visitWindow(t, 10, 10*min, func(g *guest) {
 			g.Spend, g.MaxWait, g.IdleAfter = test.spend, test.maxWait, -1
@@ -230,7 +230,7 @@ func TestPromiseServerLowersAndNeverRaises(t *testing.T) {
 		"says less": {2, 2},
 	} {
 		visit(t, always(200, trio(1_000_000, test.remaining, time.Minute)...), func(g *guest) {
-			g.Quotas, g.Spend = pacer.Table{"/": {{N: 1, Burst: 5}}}, throttle.Eager
+			g.Quotas, g.Spend = pacer.Table{"/": {{N: 1, Burst: 5}}}, throttle.SpendEager
 			g.get()
 			if n := g.may(); n != test.may {
 				t.Errorf("%s: %d may go, want %d", name, n, test.may)

@@ -183,7 +183,7 @@ func TestAttemptTimeoutUpgrade(t *testing.T) {
 // In mode Observe nothing is cut short.
 func TestAttemptTimeoutObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{AttemptTimeout: time.Second, Mode: pacer.Observe, Base: lab.RoundTripper(late(time.Minute))}
+		tr := &pacer.Transport{AttemptTimeout: time.Second, Mode: pacer.ModeObserve, Base: lab.RoundTripper(late(time.Minute))}
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Error(err)
 		}

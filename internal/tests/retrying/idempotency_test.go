@@ -57,14 +57,14 @@ func TestIdempotencyKeyOnlyWhereNeeded(t *testing.T) {
 		key            string
 		want           []string
 	}{
-		"POST":               {"POST", "", pacer.Wait, "key", []string{"key", "key", "key"}},
-		"PATCH":              {"PATCH", "", pacer.Wait, "key", []string{"key", "key", "key"}},
-		"GET":                {"GET", "", pacer.Wait, "key", []string{"", "", ""}},
-		"PUT":                {"PUT", "", pacer.Wait, "key", []string{"", "", ""}},
-		"the caller has one": {"POST", "Idempotency-Key", pacer.Wait, "key", []string{"mine", "mine", "mine"}},
-		"of another name":    {"POST", "X-Idempotency-Key", pacer.Wait, "key", []string{"", "", ""}},
-		"no key":             {"POST", "", pacer.Wait, "", []string{""}},
-		"Observe":            {"POST", "", pacer.Observe, "key", []string{""}},
+		"POST":               {"POST", "", pacer.ModeWait, "key", []string{"key", "key", "key"}},
+		"PATCH":              {"PATCH", "", pacer.ModeWait, "key", []string{"key", "key", "key"}},
+		"GET":                {"GET", "", pacer.ModeWait, "key", []string{"", "", ""}},
+		"PUT":                {"PUT", "", pacer.ModeWait, "key", []string{"", "", ""}},
+		"the caller has one": {"POST", "Idempotency-Key", pacer.ModeWait, "key", []string{"mine", "mine", "mine"}},
+		"of another name":    {"POST", "X-Idempotency-Key", pacer.ModeWait, "key", []string{"", "", ""}},
+		"no key":             {"POST", "", pacer.ModeWait, "", []string{""}},
+		"Observe":            {"POST", "", pacer.ModeObserve, "key", []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

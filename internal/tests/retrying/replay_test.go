@@ -107,9 +107,9 @@ func TestBufferBodyClosedOnEveryPath(t *testing.T) {
 		"answered":       {Base: lab.OK()},
 		"never sent":     {Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { r.Body.Close(); return nil, lab.ErrDial })},
 		"not read":       {Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { r.Body.Close(); return lab.Answer(r, 503, ""), nil })},
-		"no turn":        {Base: lab.OK(), Quotas: once, Mode: pacer.Reject},
+		"no turn":        {Base: lab.OK(), Quotas: once, Mode: pacer.ModeReject},
 		"no second turn": {Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Quotas: once},
-		"a fallback":     {Base: lab.OK(), Quotas: once, Mode: pacer.Degrade, Fallback: lab.OK()},
+		"a fallback":     {Base: lab.OK(), Quotas: once, Mode: pacer.ModeDegrade, Fallback: lab.OK()},
 		"PrepareRetry":   {Base: &lab.Script{Answers: list(lab.Status(503, ""))}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }},
 	} {
 		t.Run(name, func(t *testing.T) {

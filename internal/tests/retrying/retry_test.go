@@ -384,7 +384,7 @@ func TestRetryTrace(t *testing.T) {
 
 func TestAnEmptyTraceIsFine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Trace: &pacer.Trace{}, Mode: pacer.Wait, MaxRefusals: 1}
+		tr := &pacer.Transport{Trace: &pacer.Trace{}, Mode: pacer.ModeWait, MaxRefusals: 1}
 		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "X-RateLimit-Remaining", "0"), lab.Status(503, ""))
 	})
 }
