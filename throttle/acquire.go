@@ -142,7 +142,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l.restartIfIdle(now)
 	b := l
-	for b != nil && root.frozen == 0 && b.line.len() == 0 && b.open(now, &need, b == l) {
+	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, b == l) {
 		b = b.Parent
 	}
 	hasPlace := p != place{}
@@ -260,7 +260,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 		return d, nil
 	}
 	last := w.l.lastInLine()
-	if !w.before(last) {
+	if !w.Before(last) {
 		return d, ErrQueueFull
 	}
 	last.end(last.refusal(now, last.project(now, false), ErrQueueFull))

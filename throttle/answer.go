@@ -130,7 +130,7 @@ func (a *Answer) informative() bool {
 func (g *right) forward(a *Answer) (o Outcome, local bool) {
 	l := g.l
 	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
-	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.named {
+	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
@@ -157,7 +157,7 @@ func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Li
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	whole := l
-	if l.entry.named {
+	if l.entry.node.Named {
 		whole = l.Parent
 	}
 	if whole.forgotten.Load() {

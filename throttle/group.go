@@ -1,18 +1,16 @@
 package throttle
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/tree"
 )
 
 // A Group is many buckets, each under a path of keys: a host, say, and below it what is counted on its
@@ -40,26 +38,20 @@ type Group struct {
 	generation atomic.Uint64  // counts updates
 	clock      monotime.Clock // of all trees; started before the first bucket is made
 
-	mu       sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
-	limiters map[string]*Limiter
-	count    int                        // how many Limiters there are, at any depth
-	sweepAt  int                        // sweep when count is above it, and above sweepFrom
-	loaded   map[string]adaptive.Memory // by digest: what Load read for buckets that are not made yet
+	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
+	buckets tree.Tree[*Limiter]
+	loaded  map[string]adaptive.Memory // by digest: what Load read for buckets that are not made yet
 }
 
-// entry is what a Group knows of a Limiter.
+// entry is what a Group knows of a Limiter. Both are nil if it is in no Group.
 type entry struct {
-	group            *Group // nil if the Limiter is in no Group
-	key              string // last key of the path
-	named            bool   // the bucket is for what a server counts on its own, and key is the server's name for that
-	children         map[string]*Limiter
-	names            map[string]*Limiter // children that are named, by name
-	classes          *adaptive.Names     // which claims belong to which name; nil if the server names nothing
-	lastGrantAtSweep int64               // lastGrant at the last sweep; -1 if the bucket is newer, or in use
+	group *Group
+	node  *bucketNode // Named if the bucket is for what a server counts on its own; its key is the server's name for that
+
+	classes *adaptive.Names // which claims belong to which name; nil if the server names nothing
 }
 
-// sweepFrom is how many buckets are kept without checking whether they are still of use.
-const sweepFrom = 1024
+type bucketNode = tree.Node[*Limiter]
 
 // Limiter returns the bucket of a path. It panics if the path has no key. The Limiter stays good when the
 // Group forgets it: its methods then act on the bucket that is under the path now. See Limiter.Forgotten.
@@ -73,10 +65,10 @@ func (g *Group) Limiter(path ...string) *Limiter {
 func (g *Group) current(l *Limiter) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.entry.named {
-		return g.namedBucket(g.find(l.Parent.path()), l.entry.key)
+	if l.entry.node.Named {
+		return g.namedBucket(g.find(l.Parent.entry.node.Path()), l.entry.node.Key)
 	}
-	return g.find(l.path())
+	return g.find(l.entry.node.Path())
 }
 
 // Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
@@ -84,49 +76,23 @@ func (g *Group) current(l *Limiter) *Limiter {
 func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
-func (g *Group) find(path []string) (l *Limiter) {
+func (g *Group) find(path []string) *Limiter {
 	if len(path) == 0 {
 		panic("throttle: a path without a key")
 	}
-	children := g.limiters
-	for depth, key := range path {
-		next := children[key]
-		if next == nil {
-			next = g.add(l, path[:depth+1])
-		}
-		l, children = next, next.entry.children
+	n := g.buckets.Find(path, g.add)
+	if g.buckets.Full(math.MaxInt) {
+		g.sweep(n)
 	}
-	if g.count > max(g.sweepAt, sweepFrom) {
-		for b := l; b != nil; b = b.Parent {
-			b.entry.lastGrantAtSweep = -1 // b is about to be used
-		}
-		g.sweep()
-	}
-	return l
+	return n.Value
 }
 
-// add adds the bucket of a path below parent. It requires that g.mu is held.
-func (g *Group) add(parent *Limiter, path []string) *Limiter {
-	keys := make([]string, len(path)) // copied, since they are kept
-	for i, key := range path {
-		keys[i] = strings.Clone(key)
-	}
-	key := keys[len(keys)-1]
-	l := g.newLimiter(keys)
-	l.entry.key = key
-	g.enroll(parent, l)
-	switch {
-	case parent == nil && g.limiters == nil:
-		g.limiters = map[string]*Limiter{l.entry.key: l}
-	case parent == nil:
-		g.limiters[l.entry.key] = l
-	case parent.entry.children == nil:
-		parent.entry.children = map[string]*Limiter{l.entry.key: l}
-	default:
-		parent.entry.children[l.entry.key] = l
-	}
-	return l
-}
+// sweep forgets buckets that are of no use, but not that of n, which is about to be used. It requires that g.mu
+// is held.
+func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, math.MaxInt, sweeper{}) }
+
+// add makes the bucket of a node. It requires that g.mu is held.
+func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }
 
 // newLimiter returns a new Limiter for a path.
 func (g *Group) newLimiter(path []string) *Limiter {
@@ -136,71 +102,26 @@ func (g *Group) newLimiter(path []string) *Limiter {
 	return &Limiter{Name: path[len(path)-1], SlowStart: true}
 }
 
-// enroll makes l a bucket of the Group. It requires that g.mu is held.
-func (g *Group) enroll(parent, l *Limiter) {
-	l.Parent, l.entry.group, l.entry.lastGrantAtSweep = parent, g, -1
-	g.count++
+// enroll makes l the bucket of a node. It requires that g.mu is held.
+func (g *Group) enroll(n *bucketNode, l *Limiter) {
+	n.Value, l.entry.node, l.entry.group = l, n, g
+	if n.Parent != nil {
+		l.Parent = n.Parent.Value
+	}
 	if !g.clock.Started() {
 		g.clock.Start()
 	}
 	g.restore(l)
 }
 
-// path returns the keys of l; the last is the server's name if the bucket is named.
-func (l *Limiter) path() (path []string) {
-	for b := l; b != nil; b = b.Parent {
-		path = append(path, b.entry.key)
-	}
-	slices.Reverse(path)
-	return path
-}
+// sweeper forgets buckets for a tree.Tree.
+type sweeper struct{}
 
-// descend yields the buckets below l, and reports whether all were yielded.
-func (l *Limiter) descend(yield func(*Limiter) bool) bool {
-	for _, children := range [...]map[string]*Limiter{l.entry.children, l.entry.names} {
-		for _, c := range children {
-			if !yield(c) || !c.descend(yield) {
-				return false
-			}
-		}
-	}
-	return true
-}
+// Used implements tree.Keeper.
+func (sweeper) Used(l *Limiter) int64 { return l.lastGrant.Load() }
 
-// all yields all buckets. It requires that g.mu is held.
-func (g *Group) all(yield func(*Limiter) bool) {
-	for _, l := range g.limiters {
-		if !yield(l) || !l.descend(yield) {
-			return
-		}
-	}
-}
-
-// sweep forgets the buckets that were not used since the last sweep, if nothing is lost by that: nobody
-// waits, nothing is in flight, no hold or limit is in force. Then twice as many as remain are allowed, so
-// that a look-up takes a constant number of steps on average. It requires that g.mu is held.
-func (g *Group) sweep() {
-	g.forgetUnused(g.limiters)
-	g.sweepAt = 2 * g.count
-}
-
-// forgetUnused is sweep for some buckets and all below them.
-func (g *Group) forgetUnused(limiters map[string]*Limiter) {
-	for key, l := range limiters {
-		e := &l.entry
-		g.forgetUnused(e.children)
-		g.forgetUnused(e.names)
-		last := l.lastGrant.Load()
-		if len(e.children) > 0 || len(e.names) > 0 || e.lastGrantAtSweep != last {
-			e.lastGrantAtSweep = last
-			continue
-		}
-		if l.retire() {
-			delete(limiters, key)
-			g.count--
-		}
-	}
-}
+// Forget implements tree.Keeper.
+func (sweeper) Forget(l *Limiter, noRoom bool) bool { return l.retire() }
 
 // retire marks l as forgotten if nothing is lost by that, and reports whether it did. Those that still have l
 // go on with the new bucket of its path.
@@ -235,34 +156,34 @@ func (l *Limiter) leavePeers(root *Limiter) {
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, l := range g.limiters {
-		root := l.lock()
-		l.freeze()
-		l.unlock(root)
-		defer l.thaw()
+	for l := range g.buckets.All() {
+		if l.Parent == nil {
+			root := l.lock()
+			l.freeze()
+			l.unlock(root)
+			defer l.thaw()
+		}
 	}
 	moved := change()
 	g.generation.Add(1)
 	type renewal struct{ old, new *Limiter }
 	var renewals []renewal // of the buckets that are not named, Parents first
-	g.all(func(l *Limiter) bool {
-		if !l.entry.named {
-			renewals = append(renewals, renewal{l, g.newLimiter(l.path())})
+	for l := range g.buckets.All() {
+		if n := l.entry.node; !n.Named {
+			renewals = append(renewals, renewal{l, g.newLimiter(n.Path())})
 		}
-		return true
-	})
+	}
 	for _, r := range renewals {
 		if r.old.Store == nil && r.new.Store != nil {
 			g.abandon(r.old.root())
 		}
 	}
 	if moved {
-		g.all(func(l *Limiter) bool { // who waits in l finds its bucket again
+		for l := range g.buckets.All() { // who waits in l finds its bucket again
 			root := l.lock()
 			l.change(root.now(), func() { l.dismiss() })
 			l.unlock(root)
-			return true
-		})
+		}
 	}
 	var errs []error
 	for _, r := range renewals {
@@ -280,24 +201,22 @@ func (g *Group) abandon(root *Limiter) {
 		return
 	}
 	learned := map[string]adaptive.Memory{}
-	root.saveTo(learned)
-	root.descend(func(l *Limiter) bool { l.saveTo(learned); return true })
+	old := root.entry.node
+	for l := range old.All() {
+		l.saveTo(learned)
+	}
 	g.load(learned)
-	delete(g.limiters, root.entry.key)
-	successor := g.find([]string{root.entry.key})
-	retire := func(l *Limiter) bool {
+	g.buckets.Cut(old)
+	successor := g.find(old.Path())
+	for l := range old.All() {
 		l.lock()
-		defer l.unlock(root)
 		l.forgotten.Store(true)
 		l.change(root.now(), l.dismiss)
 		if l.link != nil {
 			go l.close()
 		}
-		g.count--
-		return true
+		l.unlock(root)
 	}
-	retire(root)
-	root.descend(retire)
 	root.lock()
 	defer root.unlock(root)
 	successor.lock() // only abandon locks two trees
@@ -305,13 +224,11 @@ func (g *Group) abandon(root *Limiter) {
 	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
 }
 
-// snapshot returns all buckets.
+// snapshot returns all buckets, each before those below it, in the order of their paths.
 func (g *Group) snapshot() (all []*Limiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	all = make([]*Limiter, 0, g.count)
-	g.all(func(l *Limiter) bool { all = append(all, l); return true })
-	return all
+	return slices.Collect(g.buckets.All())
 }
 
 // Close closes all buckets that have a Store, and returns their errors. Buckets that are made later are open.
@@ -321,49 +238,6 @@ func (g *Group) Close() error {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// digest stands for the path of l in what is saved. The digests of two buckets differ, whatever is in
-// their keys: %q writes a list of texts so that it can be read again.
-func (l *Limiter) digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", l.path(), l.entry.named))
-	return hex.EncodeToString(sum[:16])
-}
-
-// load keeps what buckets have learned until they are made. It requires that g.mu is held.
-func (g *Group) load(learned map[string]adaptive.Memory) {
-	if g.loaded == nil {
-		g.loaded = map[string]adaptive.Memory{}
-	}
-	maps.Copy(g.loaded, learned)
-}
-
-// restore passes to l what Load read for it. It requires that g.mu is held.
-func (g *Group) restore(l *Limiter) {
-	if len(g.loaded) == 0 {
-		return
-	}
-	d := l.digest()
-	if m, ok := g.loaded[d]; ok {
-		delete(g.loaded, d)
-		l.remember(m)
-	}
-}
-
-// remember makes l know what m says, unless l has learned something itself. What is out of date is left out.
-func (l *Limiter) remember(m adaptive.Memory) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	if !l.server.Fresh() {
-		return
-	}
-	l.change(now, func() {
-		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
-			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
-		}
-		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), now)
-	})
 }
 
 // classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.
@@ -379,23 +253,14 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
 // what whole knows of the limits of that name. It requires that g.mu is held.
 func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
-	e := &whole.entry
-	if l := e.names[name]; l != nil {
-		return l
-	}
-	l := &Limiter{
-		Name: whole.Name + " (" + name + ")", Value: whole.Value,
-		MaxWait: whole.MaxWait, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
-		SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
-	}
-	l.entry.key, l.entry.named = name, true
-	g.enroll(whole, l)
-	if e.names == nil {
-		e.names = map[string]*Limiter{}
-	}
-	e.names[name] = l
-	whole.splitOff(name, l)
-	return l
+	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
+		g.enroll(n, &Limiter{
+			Name: whole.Name + " (" + n.Key + ")", Value: whole.Value,
+			MaxWait: whole.MaxWait, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
+			SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
+		})
+		whole.splitOff(n.Key, n.Value)
+	}).Value
 }
 
 // splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the
@@ -438,10 +303,46 @@ func (l *Limiter) forgettable(now monotime.Time) bool {
 	return l.link == nil || l.link.lease.Idle(now)
 }
 
+// load keeps what buckets have learned until they are made. It requires that g.mu is held.
+func (g *Group) load(learned map[string]adaptive.Memory) {
+	if g.loaded == nil {
+		g.loaded = map[string]adaptive.Memory{}
+	}
+	maps.Copy(g.loaded, learned)
+}
+
+// restore passes to l what Load read for it. It requires that g.mu is held.
+func (g *Group) restore(l *Limiter) {
+	if len(g.loaded) == 0 {
+		return
+	}
+	d := l.entry.node.Digest()
+	if m, ok := g.loaded[d]; ok {
+		delete(g.loaded, d)
+		l.remember(m)
+	}
+}
+
+// remember makes l know what m says, unless l has learned something itself. What is out of date is left out.
+func (l *Limiter) remember(m adaptive.Memory) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	if !l.server.Fresh() {
+		return
+	}
+	l.change(now, func() {
+		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
+			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
+		}
+		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), now)
+	})
+}
+
 // saveTo adds what l has learned, if that is anything.
 func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
 	if m := l.memory(); len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() {
-		buckets[l.digest()] = m
+		buckets[l.entry.node.Digest()] = m
 	}
 }
 

@@ -11,10 +11,11 @@ import (
 
 // keepsAll is a Group that forgets no bucket.
 func keepsAll() *Group {
-	return &Group{
-		sweepAt: math.MaxInt,
-		New:     func(path []string) *Limiter { return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 5, Burst: 10}}} },
+	g := &Group{
+		New: func(path []string) *Limiter { return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 5, Burst: 10}}} },
 	}
+	g.buckets.SweepAt = math.MaxInt
+	return g
 }
 
 // What it costs to find a bucket among many, of one key and of two.

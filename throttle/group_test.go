@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/tree"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -33,8 +34,9 @@ func perSecond(burst int) func([]string) *Limiter {
 func (g *Group) sweepTwice() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.sweep()
-	g.sweep()
+	for range 2 {
+		g.sweep(nil)
+	}
 }
 
 // buckets returns the names of the buckets that there are, sorted.
@@ -303,12 +305,12 @@ func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		a := g.Limiter("a")
-		for i := range sweepFrom - 1 {
+		for i := range tree.SweepFrom - 1 {
 			g.Limiter(fmt.Sprint(i))
 		}
 		g.mu.Lock()
-		g.sweep() // all are looked at for the first time; the next sweep forgets them
-		g.sweepAt = 0
+		g.sweep(nil) // all are looked at for the first time; the next sweep forgets them
+		g.buckets.SweepAt = 0
 		g.mu.Unlock()
 		x := g.Limiter("a", "x")
 		if got := g.Limiter("a"); x.Parent != got || got != a || a.Forgotten() {
@@ -325,12 +327,12 @@ func TestGroupIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		most := 0
-		for i := range 100 * sweepFrom {
+		for i := range 100 * tree.SweepFrom {
 			g.Limiter(fmt.Sprint(i))
-			most = max(most, g.count)
+			most = max(most, g.buckets.Count())
 		}
-		if most > 4*sweepFrom {
-			t.Errorf("%d buckets at once, want %d at most", most, 4*sweepFrom)
+		if most > 4*tree.SweepFrom {
+			t.Errorf("%d buckets at once, want %d at most", most, 4*tree.SweepFrom)
 		}
 	})
 }
@@ -957,10 +959,10 @@ func TestGroupSavesEachPathByItself(t *testing.T) {
 			g.Limiter(path...)
 		}
 		for _, l := range g.snapshot() {
-			if other, ok := seen[l.digest()]; ok {
-				t.Errorf("%q and %s have one digest", l.path(), other)
+			if other, ok := seen[l.entry.node.Digest()]; ok {
+				t.Errorf("%q and %s have one digest", l.entry.node.Path(), other)
 			}
-			seen[l.digest()] = fmt.Sprintf("%q", l.path())
+			seen[l.entry.node.Digest()] = fmt.Sprintf("%q", l.entry.node.Path())
 		}
 		if want := len(paths) + 2; len(seen) != want {
 			t.Errorf("%d buckets, want %d", len(seen), want)

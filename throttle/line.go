@@ -1,12 +1,11 @@
 package throttle
 
 import (
-	"container/list"
-	"iter"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
 // line is the claims that wait in a bucket, by priority, and within a priority by place.
@@ -19,43 +18,19 @@ import (
 // No waiter overtakes one with a better rank that waits for what both need. There is one exception: if the
 // better one waits only because it must not use what is reserved, an urgent one may go first.
 type line struct {
-	byPriority [priorities]list.List    // of *waiter
-	sum        [priorities]limit.Demand // what the waiters need that asked this bucket itself
-	direct     int                      // how many waiters asked this bucket itself
-	waiting    int                      // how many wait in this bucket or one below it
-	timer      *time.Timer              // for the next waiter that may go; nil until one waits
-}
-
-// len is the number of waiters that stand in this line.
-func (q *line) len() (n int) {
-	for i := range q.byPriority {
-		n += q.byPriority[i].Len()
-	}
-	return n
-}
-
-// heads returns the first waiter of each priority, best rank first. It uses buf for the result.
-func (q *line) heads(buf *[priorities]*waiter) []*waiter {
-	heads := buf[:0]
-	for i := range q.byPriority {
-		e := q.byPriority[i].Front()
-		if e == nil {
-			continue
-		}
-		heads = append(heads, e.Value.(*waiter))
-		for j := len(heads) - 1; j > 0 && heads[j].before(heads[j-1]); j-- {
-			heads[j], heads[j-1] = heads[j-1], heads[j]
-		}
-	}
-	return heads
+	order.Queue[*waiter]
+	sum     [priorities]limit.Demand // what the waiters need that asked this bucket itself
+	direct  int                      // how many waiters asked this bucket itself
+	waiting int                      // how many wait in this bucket or one below it
+	timer   *time.Timer              // for the next waiter that may go; nil until one waits
 }
 
 // lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
 func (l *Limiter) lastInLine() (last *waiter) {
-	for i := range l.line.byPriority {
-		for e := l.line.byPriority[i].Back(); e != nil; e = e.Prev() {
-			if w := e.Value.(*waiter); w.l == l {
-				if last == nil || last.before(w) {
+	for i := range priorities {
+		for w := range l.line.Backward(i) {
+			if w.l == l {
+				if last == nil || last.Before(w) {
 					last = w
 				}
 				break
@@ -64,57 +39,6 @@ func (l *Limiter) lastInLine() (last *waiter) {
 	}
 	return last
 }
-
-// inOrder goes through the line, best rank first. A waiter that was yielded may leave the line.
-func (q *line) inOrder() iter.Seq[*waiter] {
-	return func(yield func(*waiter) bool) {
-		var at [priorities]*list.Element
-		for i := range q.byPriority {
-			at[i] = q.byPriority[i].Front()
-		}
-		for {
-			var next *waiter
-			for _, e := range at {
-				if e == nil {
-					continue
-				}
-				if w := e.Value.(*waiter); next == nil || w.before(next) {
-					next = w
-				}
-			}
-			if next == nil {
-				return
-			}
-			at[next.priority.index()] = at[next.priority.index()].Next()
-			if !yield(next) {
-				return
-			}
-		}
-	}
-}
-
-// insert puts w in its order among the waiters of its priority. It searches from the back, where new claims
-// belong, or else from the front.
-func (q *line) insert(w *waiter, fromFront bool) *list.Element {
-	waiters := &q.byPriority[w.priority.index()]
-	if fromFront {
-		for e := waiters.Front(); e != nil; e = e.Next() {
-			if w.before(e.Value.(*waiter)) {
-				return waiters.InsertBefore(w, e)
-			}
-		}
-		return waiters.PushBack(w)
-	}
-	for e := waiters.Back(); e != nil; e = e.Prev() {
-		if e.Value.(*waiter).before(w) {
-			return waiters.InsertAfter(w, e)
-		}
-	}
-	return waiters.PushFront(w)
-}
-
-// remove takes w, which stands at e, out of this line.
-func (q *line) remove(w *waiter, e *list.Element) { q.byPriority[w.priority.index()].Remove(e) }
 
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It
 // requires that mu is held.
@@ -126,7 +50,7 @@ func (w *waiter) enter(fromFront bool) {
 // leave takes w out of all lines. It requires that mu is held.
 func (w *waiter) leave() {
 	w.withdraw(w.l)
-	w.l.line.remove(w, w.entries[0])
+	w.l.line.Remove(w.Row(), w.entries[0])
 	w.entries = nil
 	w.addCounts(-1)
 }
@@ -134,7 +58,7 @@ func (w *waiter) leave() {
 // addCounts adds w to the counts of its lines if sign is 1, and subtracts it if sign is -1.
 func (w *waiter) addCounts(sign int) {
 	w.l.line.direct += sign
-	w.l.line.sum[w.priority.index()].Add(&w.Demand, sign)
+	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 	}
@@ -144,7 +68,7 @@ func (w *waiter) addCounts(sign int) {
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
 		last := len(w.entries) - 1
-		top.line.remove(w, w.entries[last])
+		top.line.Remove(w.Row(), w.entries[last])
 		w.entries = w.entries[:last]
 	}
 }
@@ -152,9 +76,9 @@ func (w *waiter) withdraw(b *Limiter) {
 // joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes above
 // b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
-	e := b.line.insert(w, fromFront)
-	if next := e.Next(); next != nil {
-		next.Value.(*waiter).withdraw(b)
+	e, behind, ok := b.line.Insert(w, fromFront)
+	if ok {
+		behind.withdraw(b)
 	}
 	w.entries = append(w.entries, e)
 }
@@ -186,22 +110,21 @@ func (ahead *predecessors) add(d *limit.Demand, p Priority) {
 // waiters count only if it has one in the line of l and would let all of them go at once; else only that one
 // counts.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
-	for i := range l.line.byPriority {
+	for i := range priorities {
 		p := byIndex[i]
-		lower := i < w.priority.index()
+		lower := i < w.Row()
 		if lower {
 			// One that has aged goes before w, unless only the reserve delays it, which w may use.
-			e := l.line.byPriority[i].Back()
-			if e == nil || l.Reserve > 0 && w.urgent() || !e.Value.(*waiter).before(w) {
+			last := l.line.Last(i)
+			if last == nil || l.Reserve > 0 && w.urgent() || !last.Before(w) {
 				continue
 			}
 		}
 		ahead.add(&l.line.sum[i], p)
-		if l.line.byPriority[i].Len() == l.line.sum[i].Claims {
+		if l.line.LenOf(i) == l.line.sum[i].Claims {
 			continue // no waiter comes from below
 		}
-		for e := l.line.byPriority[i].Front(); e != nil; e = e.Next() {
-			guest := e.Value.(*waiter)
+		for guest := range l.line.Row(i) {
 			if guest.l == l || w.sameBranch(guest, l) {
 				continue // counted already
 			}
@@ -209,7 +132,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			switch {
 			case !lower && guest.l.Parent == l && guest.l.opensForAll(now):
 				ahead.add(&guest.l.line.sum[i], p)
-			case guest.l.line.heads(&buf)[0] == guest:
+			case guest.l.line.Heads(&buf)[0] == guest:
 				ahead.add(&guest.Demand, p) // the others of its bucket may not be able to follow it
 			}
 		}

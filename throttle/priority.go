@@ -1,6 +1,10 @@
 package throttle
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gopacer/pacer/throttle/internal/order"
+)
 
 // Priority is how urgent a claim is. Waiting claims go in the order of their ranks:
 //
@@ -21,7 +25,7 @@ const (
 // byIndex has the priorities in their order. Their indexes are those of arrays with an element for each.
 var byIndex = [...]Priority{Background, Normal, Urgent}
 
-const priorities = len(byIndex)
+const priorities = order.Rows
 
 // index is the index of the priority in byIndex.
 func (p Priority) index() int {

@@ -315,8 +315,8 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		c.waiter.Leave()
 	}
 	for i, l := range ls {
-		if l.line.waiting != 0 || l.line.len() != 0 || l.line.direct != 0 {
-			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.len(), l.line.direct)
+		if l.line.waiting != 0 || l.line.Len() != 0 || l.line.direct != 0 {
+			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.Len(), l.line.direct)
 		}
 		for _, sum := range l.line.sum {
 			if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {

@@ -36,7 +36,7 @@ func (l *Limiter) promote(now monotime.Time) {
 	}
 	var buf [priorities]*waiter
 	blocked, ordinaryWaits := false, false
-	for _, w := range l.line.heads(&buf) {
+	for _, w := range l.line.Heads(&buf) {
 		ok := !blocked && (!ordinaryWaits || w.urgent())
 		if ok {
 			d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l == l, false)
@@ -76,7 +76,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 	}
 	var buf [priorities]*waiter
 	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
-	for _, w := range l.line.heads(&buf) {
+	for _, w := range l.line.Heads(&buf) {
 		if ordinaryWaits && !w.urgent() {
 			continue
 		}
@@ -148,12 +148,12 @@ func (l *Limiter) arm(now monotime.Time) {
 		}
 	}
 	blocked, ordinaryWaits := l.root().frozen > 0, false
-	for i := range l.line.byPriority {
+	for i := range priorities {
 		if w := l.oldest(i); w != nil && w.expires != 0 {
 			sooner(w.expires)
 		}
 	}
-	for _, w := range l.line.heads(&buf) {
+	for _, w := range l.line.Heads(&buf) {
 		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
 			continue
 		}
@@ -183,8 +183,8 @@ func (l *Limiter) arm(now monotime.Time) {
 // oldest returns the first waiter of a priority, given as an index, among those that asked l itself; nil if
 // there is none.
 func (l *Limiter) oldest(priority int) *waiter {
-	for e := l.line.byPriority[priority].Front(); e != nil; e = e.Next() {
-		if w := e.Value.(*waiter); w.l == l {
+	for w := range l.line.Row(priority) {
+		if w.l == l {
 			return w
 		}
 	}
@@ -204,7 +204,7 @@ func (l *Limiter) tick() {
 
 // refuseExpired refuses one waiter that has waited for its MaxWait, and reports whether there was one.
 func (l *Limiter) refuseExpired(now monotime.Time) bool {
-	for i := range l.line.byPriority {
+	for i := range priorities {
 		if w := l.oldest(i); w != nil && w.expires != 0 && w.expires <= now {
 			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
 			return true
@@ -233,7 +233,7 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 // called when a hold begins or gets longer, and when quotas change.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
-	for w := range l.line.inOrder() {
+	for w := range l.line.InOrder() {
 		ahead := &before
 		if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
@@ -288,7 +288,7 @@ func (l *Limiter) thaw() {
 // frozen until each of them has joined there with its old place, or has given up: so all line up in the old
 // order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
-	for w := range l.line.inOrder() {
+	for w := range l.line.InOrder() {
 		if w.l == l {
 			if !w.abandoned {
 				l.freeze()

@@ -35,7 +35,7 @@ func (l *Limiter) State() State {
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
-		Bucket: l.Name, Waiting: l.line.len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
+		Bucket: l.Name, Waiting: l.line.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
 		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}).forecast(now),
 	}
 	for _, w := range l.server.Windows(now) {

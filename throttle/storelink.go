@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"runtime"
@@ -329,7 +328,7 @@ func (q *leaseLine) Waiting() int { return q.l.line.waiting }
 
 // First implements lease.Line.
 func (q *leaseLine) First(now monotime.Time) (first lease.Waiter, until monotime.Time, ok bool) {
-	for w := range q.l.line.inOrder() {
+	for w := range q.l.line.InOrder() {
 		return w.forLease(now), q.l.blockedUntil(now, w), true
 	}
 	return first, 0, false
@@ -344,10 +343,10 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 				return
 			}
 		}
-		if line.len() == line.direct {
+		if line.Len() == line.direct {
 			return
 		}
-		for w := range line.inOrder() {
+		for w := range line.InOrder() {
 			if w.l != q.l && !yield(&w.Demand, w.urgent()) {
 				return
 			}
@@ -362,7 +361,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 			q.visited = append(q.visited, w)
 			return yield(w.forLease(now))
 		}
-		for w := range q.l.line.inOrder() {
+		for w := range q.l.line.InOrder() {
 			if !next(w) {
 				return
 			}
@@ -370,7 +369,7 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 				continue
 			}
 			// If w goes, all others of its bucket can follow.
-			for o := range w.l.line.inOrder() {
+			for o := range w.l.line.InOrder() {
 				if o != w && o.l == w.l && !next(o) {
 					return
 				}
@@ -459,7 +458,7 @@ func (l *Limiter) close() error {
 	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
-		for w := range l.line.inOrder() {
+		for w := range l.line.InOrder() {
 			l.refuse(now, w, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
 		}
 	})
@@ -479,14 +478,6 @@ func (l *Limiter) storeName() string {
 	return l.Name
 }
 
-// effectiveLate is Late, or the default for qs.
-func (l *Limiter) effectiveLate(qs quota.Quotas) time.Duration {
-	if l.Late > 0 {
-		return l.Late
-	}
-	return lease.DefaultLate(qs)
-}
-
 // checkStore returns an error if the quotas cannot live in the Store. It requires that mu is held.
 func (l *Limiter) checkStore(qs quota.Quotas) error {
 	if l.Store == nil {
@@ -497,27 +488,11 @@ func (l *Limiter) checkStore(qs quota.Quotas) error {
 		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
 	}
 	for b := l.Parent; b != nil; b = b.Parent {
-		if b.Store == nil {
-			continue
-		}
-		above := b.quotas
-		// A slot of each of the two schedules must be valid at the same time.
-		late := max(l.effectiveLate(qs), b.effectiveLate(above))
-		for i := range above {
-			q := &above[i]
-			if q.N > 0 && q.Kind == quota.TokenBucket && monotime.Scale(q.Per, 1, int64(q.N)) > late {
-				return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v, at least",
-					q.Name, b.Name, l.Name, monotime.Scale(q.Per, 1, int64(q.N)), late)
+		if b.Store != nil {
+			if err := lease.CheckBelow(l.Name, qs, l.Late, b.Name, b.quotas, b.Late); err != nil {
+				return err
 			}
 		}
 	}
-	for i := range qs {
-		switch q := &qs[i]; {
-		case q.WarmUp > 0:
-			return fmt.Errorf("throttle: quota %q: WarmUp is %v, want 0 for what lives in a Store", q.Name, q.WarmUp)
-		case lease.Stored(q) && q.Kind != quota.TokenBucket && l.Late > q.Per/2:
-			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice Late, %v", q.Name, q.Per, l.Late)
-		}
-	}
-	return nil
+	return lease.Check(qs, l.Late)
 }

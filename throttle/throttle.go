@@ -302,7 +302,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 func (l *Limiter) redirect(root *Limiter, c class) (at, atRoot *Limiter) {
 	for {
 		switch {
-		case l.forgotten.Load() && l.entry.named:
+		case l.forgotten.Load() && l.entry.node.Named:
 			root.mu.Unlock()
 			l = l.Parent
 			root = l.lock()

@@ -1,13 +1,13 @@
 package throttle
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
 // waiter is a claim that stands in line.
@@ -26,16 +26,19 @@ type waiter struct {
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
-	entries []*list.Element // where w stands in the lines of l, its parent, …; nil if not in line
-	done    chan struct{}   // closed when w has left the line, with grant or err set
+	entries []order.Entry // where w stands in the lines of l, its parent, …; nil if not in line
+	done    chan struct{} // closed when w has left the line, with grant or err set
 	grant   right
 	err     error
 }
 
-// before reports whether w goes before o.
-func (w *waiter) before(o *waiter) bool {
+// Before reports whether w goes before o.
+func (w *waiter) Before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
 }
+
+// Row is the index of the waiter's priority.
+func (w *waiter) Row() int { return w.priority.index() }
 
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
 // channel ends.

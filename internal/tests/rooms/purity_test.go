@@ -15,7 +15,9 @@ var pure = map[string][]string{
 	"throttle/internal/adaptive":  nil,
 	"throttle/internal/lease":     nil,
 	"throttle/internal/limit":     nil,
+	"throttle/internal/order":     nil,
 	"throttle/internal/slot":      nil,
+	"throttle/internal/tree":      nil,
 	"throttle/internal/varint":    nil,
 	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
 	"internal/pattern":            nil,

@@ -126,9 +126,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 		l.add(limit.Unreserved(qs, reserve))
 	}
 	l.version++
-	if l.lateness = l.config.Late; l.lateness <= 0 {
-		l.lateness = DefaultLate(l.quotas)
-	}
+	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	l.slots.reset(len(l.quotas))
 	l.demand.unit = nil
 	l.unsent, l.sent = slotReport{}, slotReport{}

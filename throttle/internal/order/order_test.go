@@ -1,0 +1,106 @@
+package order
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+type guest struct{ rank, number, row int }
+
+func (g *guest) Before(o *guest) bool { return compare(g, o) < 0 }
+func (g *guest) Row() int             { return g.row }
+
+func compare(a, b *guest) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number))
+}
+
+// TestAgainstASortedList inserts and removes at random, and compares all looks at a Queue with a sorted list.
+func TestAgainstASortedList(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var q Queue[*guest]
+		var all []*guest
+		at := map[*guest]Entry{}
+		for number := range 200 {
+			if len(all) > 0 && r.IntN(3) == 0 {
+				i := r.IntN(len(all))
+				q.Remove(all[i].row, at[all[i]])
+				all = slices.Delete(all, i, i+1)
+			} else {
+				g := &guest{r.IntN(50), number, r.IntN(Rows)}
+				all = append(all, g)
+				slices.SortFunc(all, compare)
+				e, behind, ok := q.Insert(g, r.IntN(2) == 0)
+				at[g] = e
+				row := of(all, g.row)
+				i := slices.Index(row, g)
+				if ok != (i+1 < len(row)) || ok && behind != row[i+1] {
+					t.Fatalf("behind %v is %v, %v; the row is %v", g, behind, ok, row)
+				}
+			}
+			compareLooks(t, &q, all)
+		}
+	}
+}
+
+func compareLooks(t *testing.T, q *Queue[*guest], all []*guest) {
+	t.Helper()
+	if got := slices.Collect(q.InOrder()); !slices.Equal(got, all) || q.Len() != len(all) {
+		t.Fatalf("in order: %v, want %v", got, all)
+	}
+	var heads []*guest
+	for i := range Rows {
+		row := of(all, i)
+		back := slices.Collect(q.Backward(i))
+		slices.Reverse(back)
+		if got := slices.Collect(q.Row(i)); !slices.Equal(got, row) || !slices.Equal(back, row) || q.LenOf(i) != len(row) {
+			t.Fatalf("row %d: %v, and backward %v, want %v", i, got, back, row)
+		}
+		if len(row) == 0 {
+			if q.Last(i) != nil {
+				t.Fatalf("the last of an empty row is %v", q.Last(i))
+			}
+			continue
+		}
+		heads = append(heads, row[0])
+		if got := q.Last(i); got != row[len(row)-1] {
+			t.Fatalf("the last is %v", got)
+		}
+	}
+	slices.SortFunc(heads, compare)
+	var buf [Rows]*guest
+	if got := q.Heads(&buf); !slices.Equal(got, heads) {
+		t.Fatalf("heads: %v, want %v", got, heads)
+	}
+}
+
+func of(all []*guest, row int) (in []*guest) {
+	for _, g := range all {
+		if g.row == row {
+			in = append(in, g)
+		}
+	}
+	return in
+}
+
+func TestInOrderWhileWaitersLeave(t *testing.T) {
+	var q Queue[*guest]
+	at := map[*guest]Entry{}
+	for i := range 9 {
+		g := &guest{i, i, i % Rows}
+		at[g], _, _ = q.Insert(g, false)
+	}
+	next := 0
+	for g := range q.InOrder() {
+		if g.rank != next {
+			t.Errorf("got %d, want %d", g.rank, next)
+		}
+		next++
+		q.Remove(g.row, at[g])
+	}
+	if next != 9 || q.Len() != 0 {
+		t.Errorf("%d left, %d went", q.Len(), next)
+	}
+}

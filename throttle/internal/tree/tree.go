@@ -1,0 +1,224 @@
+// Package tree keeps things under paths of keys, such as the buckets of a Group, and says which of them to
+// forget when there are many.
+//
+// In come paths, how a thing is made, when it was used, and whether it may be forgotten; out come the things
+// and their order. The package knows nothing of buckets, and of time: instants are numbers.
+package tree
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Tree is things under paths. The zero Tree is empty.
+type Tree[V any] struct {
+	// Sweep is due when Count is above SweepAt, which Sweep sets, and above SweepFrom.
+	SweepAt int
+
+	top   map[string]*Node[V]
+	count int
+}
+
+// Node is a place in a Tree.
+type Node[V any] struct {
+	Value  V
+	Parent *Node[V]
+	Key    string // last key of the path
+	Named  bool   // it is a name below its Parent, which differs from a key of the same text
+
+	children, names map[string]*Node[V]
+	usedAtSweep     int64 // when it was used last, as of the last Sweep
+	isNew           bool  // since the last Sweep, or about to be used
+}
+
+// SweepFrom is how many nodes are kept without checking whether they are still of use.
+const SweepFrom = 1024
+
+// Count is how many nodes there are, at any depth.
+func (t *Tree[V]) Count() int { return t.count }
+
+// Find returns the node of a path, which has at least one key. It calls fill for each node that it makes, to
+// set the Value.
+func (t *Tree[V]) Find(path []string, fill func(*Node[V])) (n *Node[V]) {
+	children := t.top
+	for _, key := range path {
+		next := children[key]
+		if next == nil {
+			next = t.add(n, key, false, fill)
+		}
+		n, children = next, next.children
+	}
+	return n
+}
+
+// FindName returns the node of a name below n, and makes it as Find does.
+func (t *Tree[V]) FindName(n *Node[V], name string, fill func(*Node[V])) *Node[V] {
+	if named := n.names[name]; named != nil {
+		return named
+	}
+	return t.add(n, name, true, fill)
+}
+
+func (t *Tree[V]) add(parent *Node[V], key string, named bool, fill func(*Node[V])) *Node[V] {
+	n := &Node[V]{Parent: parent, Key: strings.Clone(key), Named: named, isNew: true}
+	fill(n)
+	siblings := t.siblings(n)
+	if *siblings == nil {
+		*siblings = map[string]*Node[V]{}
+	}
+	(*siblings)[n.Key] = n
+	t.count++
+	return n
+}
+
+// siblings is where n is kept.
+func (t *Tree[V]) siblings(n *Node[V]) *map[string]*Node[V] {
+	switch {
+	case n.Parent == nil:
+		return &t.top
+	case n.Named:
+		return &n.Parent.names
+	}
+	return &n.Parent.children
+}
+
+// Cut takes out n and all below it.
+func (t *Tree[V]) Cut(n *Node[V]) {
+	for range n.All() {
+		t.count--
+	}
+	delete(*t.siblings(n), n.Key)
+}
+
+// Path is the keys of n; the last is a name if n is Named.
+func (n *Node[V]) Path() (path []string) {
+	for ; n != nil; n = n.Parent {
+		path = append(path, n.Key)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// Digest stands for the path of n in what is saved. The digests of two nodes differ, whatever is in their
+// keys: %q writes a list of texts so that it can be read again.
+func (n *Node[V]) Digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", n.Path(), n.Named))
+	return hex.EncodeToString(sum[:16])
+}
+
+// All goes through the values of all nodes: each before those below it, names before keys, in the order of
+// their texts. Nodes must not be added meanwhile.
+func (t *Tree[V]) All() iter.Seq[V] {
+	return func(yield func(V) bool) { each(t.top, yield) }
+}
+
+// All goes through the values of n and of all nodes below it, in the order of Tree.All.
+func (n *Node[V]) All() iter.Seq[V] {
+	return func(yield func(V) bool) { n.each(yield) }
+}
+
+func (n *Node[V]) each(yield func(V) bool) bool {
+	return yield(n.Value) && each(n.names, yield) && each(n.children, yield)
+}
+
+func each[V any](nodes map[string]*Node[V], yield func(V) bool) bool {
+	for _, key := range slices.Sorted(maps.Keys(nodes)) {
+		if !nodes[key].each(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// A Keeper says what Sweep must know of values.
+type Keeper[V any] interface {
+	// Used is when a value was used last; zero if never.
+	Used(V) int64
+
+	// Forget forgets a value if nothing is lost by that; or, if there is no room for it, whatever is lost,
+	// unless it is in use. It reports whether it did.
+	Forget(v V, noRoom bool) bool
+}
+
+// Full reports whether Sweep is due, if the tree has room for so many nodes.
+func (t *Tree[V]) Full(room int) bool { return t.count > max(t.SweepAt, min(SweepFrom, room)) }
+
+// Sweep forgets the nodes that were not used since the last Sweep, if nothing is lost by that; but never one
+// with nodes below it, nor used or those above it. Then twice as many as remain are allowed, so that Find takes
+// a constant number of steps on average. If more remain than there is room for, an eighth of the room is made
+// free: of nodes that are not in use, those go that were used the longest ago. If so many are in use that this
+// does not suffice, an eighth more are allowed.
+func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
+	for n := used; n != nil; n = n.Parent {
+		n.isNew = true
+	}
+	t.forgetIdle(t.top, k)
+	if t.count > room {
+		t.makeRoom(used, room-room/8, k)
+	}
+	if t.SweepAt = min(2*t.count, room); t.count > room {
+		t.SweepAt = t.count + t.count/8
+	}
+}
+
+// forgetIdle forgets those of some nodes, and of all below them, that were not used since the last Sweep.
+func (t *Tree[V]) forgetIdle(nodes map[string]*Node[V], k Keeper[V]) {
+	for _, n := range nodes {
+		t.forgetIdle(n.children, k)
+		t.forgetIdle(n.names, k)
+		last := k.Used(n.Value)
+		if n.isLeaf() && !n.isNew && n.usedAtSweep == last && k.Forget(n.Value, false) {
+			t.remove(n)
+		}
+		n.usedAtSweep, n.isNew = last, false
+	}
+}
+
+func (n *Node[V]) isLeaf() bool { return len(n.children) == 0 && len(n.names) == 0 }
+
+func (t *Tree[V]) remove(n *Node[V]) {
+	delete(*t.siblings(n), n.Key)
+	t.count--
+}
+
+// makeRoom forgets nodes until so many are left, but for used and those above it. A node is used when one
+// below it is, so that it comes after these, and may be forgotten with them.
+func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
+	keep := map[*Node[V]]bool{}
+	for n := used; n != nil; n = n.Parent {
+		keep[n] = true
+	}
+	type candidate struct {
+		n     *Node[V]
+		depth int
+	}
+	var all []candidate
+	var collect func(nodes map[string]*Node[V], depth int)
+	collect = func(nodes map[string]*Node[V], depth int) {
+		for _, n := range nodes {
+			if !keep[n] {
+				all = append(all, candidate{n, depth})
+			}
+			collect(n.children, depth+1)
+			collect(n.names, depth+1)
+		}
+	}
+	collect(t.top, 0)
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.n.usedAtSweep, b.n.usedAtSweep), cmp.Compare(b.depth, a.depth))
+	})
+	for _, c := range all {
+		if t.count <= left {
+			return
+		}
+		if c.n.isLeaf() && k.Forget(c.n.Value, true) {
+			t.remove(c.n)
+		}
+	}
+}

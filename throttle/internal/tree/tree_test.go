@@ -1,0 +1,169 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// thing is a value: what a Keeper is told of it.
+type thing struct {
+	path  string
+	used  int64
+	inUse bool
+	needs bool // something would be lost if it was forgotten
+}
+
+type keeper struct{ forgotten []*thing }
+
+func (k *keeper) Used(v *thing) int64 { return v.used }
+
+func (k *keeper) Forget(v *thing, noRoom bool) bool {
+	if v.inUse || v.needs && !noRoom {
+		return false
+	}
+	k.forgotten = append(k.forgotten, v)
+	return true
+}
+
+func fill(n *Node[*thing]) { n.Value = &thing{path: strings.Join(n.Path(), "/")} }
+
+func (t *Tree[V]) get(path string, fill func(*Node[V])) *Node[V] {
+	return t.Find(strings.Split(path, "/"), fill)
+}
+
+// names are the paths of all things, in their order.
+func names(t *Tree[*thing]) (all []string) {
+	for v := range t.All() {
+		all = append(all, v.path)
+	}
+	return all
+}
+
+func TestOrder(t *testing.T) {
+	var tr Tree[*thing]
+	tr.get("b/z", fill)
+	tr.get("b/a", fill)
+	tr.FindName(tr.get("b", fill), "n", fill)
+	tr.FindName(tr.get("b", fill), "a", fill)
+	tr.get("a b", fill)
+	tr.get("a/c", fill)
+	tr.get("a", fill)
+	want := []string{"a", "a/c", "a b", "b", "b/a", "b/n", "b/a", "b/z"} // names first
+	if got := names(&tr); !slices.Equal(got, want) || tr.Count() != len(want) {
+		t.Errorf("%d: %q, want %q", tr.Count(), got, want)
+	}
+	b := tr.get("b", fill)
+	if n := tr.FindName(b, "a", fill); !n.Named || n.Parent != b || n == tr.get("b/a", fill) || n.Digest() == tr.get("b/a", fill).Digest() {
+		t.Errorf("a name is taken for a key: %+v", n)
+	}
+	tr.Cut(b)
+	if got := names(&tr); !slices.Equal(got, want[:3]) || tr.Count() != 3 {
+		t.Errorf("%d: %q are left, want %q", tr.Count(), got, want[:3])
+	}
+	for v := range tr.All() {
+		if v.path != "a" {
+			t.Errorf("went on to %s", v.path)
+		}
+		break
+	}
+}
+
+func TestSweepForgetsWhatWasNotUsed(t *testing.T) {
+	var tr Tree[*thing]
+	k := &keeper{}
+	for _, path := range []string{"idle", "used", "held", "parent/held", "a/b/c", "new/x"} {
+		tr.get(path, fill)
+	}
+	tr.get("held", fill).Value.needs, tr.get("parent/held", fill).Value.needs = true, true
+	tr.Sweep(nil, math.MaxInt, k)
+	if len(k.forgotten) > 0 {
+		t.Errorf("%v are new, and forgotten", k.forgotten)
+	}
+	tr.get("used", fill).Value.used = 1
+	tr.Sweep(tr.get("new/x", fill), math.MaxInt, k)
+	if got, want := fmt.Sprint(names(&tr)), "[held new new/x parent parent/held used]"; got != want {
+		t.Errorf("%s are left, want %s", got, want)
+	}
+	tr.Sweep(nil, math.MaxInt, k)
+	tr.Sweep(nil, math.MaxInt, k)
+	if got, want := fmt.Sprint(names(&tr)), "[held parent parent/held]"; got != want {
+		t.Errorf("%s are left, want %s", got, want)
+	}
+}
+
+func TestSweepMakesRoom(t *testing.T) {
+	for _, test := range []struct {
+		room int
+		want string
+	}{
+		{100, "[a a/2 a/5 b b/1 b/6 c d]"},
+		{8, "[a a/2 a/5 b b/1 b/6 c d]"},
+		{7, "[a a/5 b b/1 b/6 c d]"},
+		{6, "[a a/5 b b/1 b/6 c]"},
+		{5, "[a b b/1 b/6 c]"},
+		{4, "[b b/1 b/6 c]"}, // a goes with the last one below it
+		{3, "[b b/1 c]"},
+		{0, "[b b/1 c]"}, // one is in use, the other is about to be
+	} {
+		var tr Tree[*thing]
+		for _, path := range []string{"a/2", "a/5", "b/1", "b/6", "c", "d"} {
+			tr.get(path, fill)
+		}
+		for v := range tr.All() {
+			v.needs = true
+			fmt.Sscanf(v.path[len(v.path)-1:], "%d", &v.used)
+		}
+		tr.get("a", fill).Value.used, tr.get("b", fill).Value.used = 5, 6
+		tr.get("c", fill).Value.used, tr.get("d", fill).Value.used = 4, 3
+		tr.get("b/1", fill).Value.inUse = true
+		if test.room < 5 {
+			tr.get("c", fill).Value.used = 7
+		}
+		tr.Sweep(tr.get("c", fill), test.room, &keeper{})
+		if got := fmt.Sprint(names(&tr)); got != test.want {
+			t.Errorf("room for %d: %s are left, want %s", test.room, got, test.want)
+		}
+	}
+}
+
+// TestFullIsRare adds things for ever, none of which may be forgotten but for want of room: there are never more
+// than there is room for, and on average each costs a constant number of looks. Where things are in use, an
+// eighth more of these are allowed before the next look.
+func TestFullIsRare(t *testing.T) {
+	for _, room := range []int{0, 1, 2, 10, 1000, 5000} {
+		for _, inUse := range []int{0, 3, 4_000} {
+			var tr Tree[*thing]
+			k := &counter{}
+			r := rand.New(rand.NewPCG(1, uint64(room)))
+			const all = 10_000
+			for i := range all {
+				n := tr.get(fmt.Sprintf("%d/%d", r.IntN(3), i), fill)
+				n.Value.needs, n.Value.used, n.Value.inUse = true, int64(i), i < inUse
+				n.Parent.Value.used = int64(i)
+				if tr.Full(room) {
+					tr.Sweep(n, room, k)
+				}
+				if most := max(room, min(inUse, i+1)*9/8) + 5; tr.Count() > most {
+					t.Fatalf("room for %d: %d after %d, %d of them in use", room, tr.Count(), i+1, min(inUse, i+1))
+				}
+			}
+			if perThing := float64(k.looks) / all; perThing > 40 {
+				t.Errorf("room for %d, %d in use: %.0f looks for each", room, inUse, perThing)
+			}
+		}
+	}
+}
+
+type counter struct {
+	keeper
+	looks int
+}
+
+func (c *counter) Used(v *thing) int64 {
+	c.looks++
+	return v.used
+}
