@@ -109,7 +109,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
 		Name: b.Label(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
-		MaxWait: t.maxWait(), MaxQueue: t.MaxQueue, MaxHold: t.MaxHold, IdleAfter: t.IdleAfter,
+		MaxWait: t.maxWait(), MaxStandstill: t.maxWait(), MaxQueue: t.MaxQueue, MaxHold: t.MaxHold, IdleAfter: t.IdleAfter,
 		Ageing: t.Ageing, Reserve: t.Reserve, Spend: t.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.BudgetRatio}},
 	}

@@ -117,7 +117,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	return true
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (MaxWait, deadline, MaxQueue) against
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against
 // the wait as it looks now, and puts the claim in line and returns the waiter, or returns an error. P is the
 // place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in
 // another bucket now.
@@ -151,8 +151,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		p = place{now, root.claimCount}
 	}
 	if b == nil {
-		l.charge(&g.right, now, now, &need, p, c.class())
-		l.restock(now)
+		l.chargeNow(&g.right, now, &need, p, c.class())
 		return nil, nil
 	}
 	if need.Costs != nil {
@@ -198,8 +197,8 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
 		joined: now, cancel: c.Cancel, done: make(chan struct{}),
 	}
-	if l.MaxWait > 0 {
-		w.expires = p.since.Add(l.MaxWait)
+	if d := bound(l.MaxWait); d > 0 && d != unbounded {
+		w.expires = p.since.Add(d)
 	}
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
@@ -217,6 +216,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 	}
 	why := w.missedBound(d.At)
+	if s, beyond := w.standstill(now); why == nil && beyond {
+		d, why = s, ErrStandstill
+	}
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
 	}
@@ -343,8 +345,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	now := root.now()
 	l.restartIfIdle(now)
 	d := l.project(now, need)
-	l.charge(&g.right, now, now, &need, place{}, c.class())
-	l.restock(now)
+	l.chargeNow(&g.right, now, &need, place{}, c.class())
 	return g, d.forecast(now)
 }
 

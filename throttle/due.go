@@ -95,6 +95,20 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, dire
 	return d
 }
 
+// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
+// it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts
+// for how long that has lasted. See due for direct.
+func (l *Limiter) oneToken(now monotime.Time, one *need, direct bool, bound time.Duration) (d limit.Due, beyond bool) {
+	d = l.due(now, now, predecessors{}, one, direct, true)
+	if l.link == nil {
+		return d, d.At.Sub(now) > bound
+	}
+	if since := l.link.lease.DownSince(); since != 0 && (d.Cause == limit.Store || d.At.Sub(now) <= bound) && !l.link.lease.InHand(now, &one.Demand, one.urgent()) {
+		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
+	}
+	return d, min(d.At.Sub(now), l.link.lease.LongestGap(d.Quota)) > bound
+}
+
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c class) {
 	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}

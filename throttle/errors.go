@@ -17,6 +17,8 @@ var (
 	ErrWait = errors.New("would have to wait")
 	// ErrMaxWait: the wait would be longer than MaxWait.
 	ErrMaxWait = errors.New("wait over MaxWait")
+	// ErrStandstill: not one token comes within MaxStandstill, even with nobody ahead.
+	ErrStandstill = errors.New("nothing can go within MaxStandstill")
 	// ErrDeadline: the wait would not end before the context's deadline.
 	ErrDeadline = errors.New("wait past the context's deadline")
 	// ErrQueueFull: MaxQueue claims wait already, or the line costs as much as a Quota's Queue.
@@ -71,7 +73,7 @@ func (e *Error) Error() string {
 		b.WriteString(": " + e.Err.Error())
 	}
 	switch {
-	case errors.Is(e.Err, ErrMaxWait):
+	case errors.Is(e.Err, ErrMaxWait), errors.Is(e.Err, ErrStandstill):
 		fmt.Fprintf(&b, " (%v)", round(e.bound))
 	case errors.Is(e.Err, ErrDeadline):
 		fmt.Fprintf(&b, " (in %v)", round(e.bound))

@@ -256,7 +256,7 @@ func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
 		g.enroll(n, &Limiter{
 			Name: whole.Name + " (" + n.Key + ")", Value: whole.Value,
-			MaxWait: whole.MaxWait, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
+			MaxWait: whole.MaxWait, MaxStandstill: whole.MaxStandstill, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
 			SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
 		})
 		whole.splitOff(n.Key, n.Value)

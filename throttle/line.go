@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -19,10 +20,14 @@ import (
 // better one waits only because it must not use what is reserved, an urgent one may go first.
 type line struct {
 	order.Queue[*waiter]
-	sum     [priorities]limit.Demand // what the waiters need that asked this bucket itself
-	direct  int                      // how many waiters asked this bucket itself
-	waiting int                      // how many wait in this bucket or one below it
-	timer   *time.Timer              // for the next waiter that may go; nil until one waits
+	sum       [priorities]limit.Demand // what the waiters need that asked this bucket itself
+	direct    int                      // how many waiters asked this bucket itself
+	total     [priorities]limit.Demand // what all need that wait in this bucket or one below it
+	waiting   int                      // how many these are
+	below     list.List                // the buckets next below in which some wait, as *Limiter
+	inParent  *list.Element            // where this bucket is in the parent's below
+	unchecked bool                     // the bucket is in the root's unchecked
+	timer     *time.Timer              // for the next waiter that may go; nil until one waits
 }
 
 // lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
@@ -61,7 +66,28 @@ func (w *waiter) addCounts(sign int) {
 	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
+		b.line.total[w.Row()].Add(&w.Demand, sign)
+		switch {
+		case b.Parent == nil:
+		case b.line.waiting == 1 && sign > 0:
+			b.line.inParent = b.Parent.line.below.PushBack(b)
+		case b.line.waiting == 0:
+			b.Parent.line.below.Remove(b.line.inParent)
+		}
 	}
+}
+
+// everybody appends all that wait in l or in a bucket below it.
+func (l *Limiter) everybody(all []*waiter) []*waiter {
+	for w := range l.line.InOrder() {
+		if w.l == l {
+			all = append(all, w)
+		}
+	}
+	for e := l.line.below.Front(); e != nil; e = e.Next() {
+		all = e.Value.(*Limiter).everybody(all)
+	}
+	return all
 }
 
 // withdraw takes w out of the lines above b, where it would block others.

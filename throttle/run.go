@@ -23,9 +23,55 @@ func (l *Limiter) run(now monotime.Time) {
 	if len(root.peers) > 0 {
 		l.wakePeers(root, now)
 	}
-	for root.release(now) {
+	for again := true; again; again = root.endStandstills(now) {
+		for root.release(now) {
+		}
+		root.arm(now)
 	}
-	root.arm(now)
+}
+
+// chargeNow is charge for a claim that does not stand in line. For others it may have been the last token.
+func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place, c class) {
+	l.charge(g, now, now, need, p, c)
+	l.restock(now)
+	if root := l.root(); root.standstill != unbounded && root.line.waiting > 0 {
+		l.run(now)
+	}
+}
+
+// endStandstills refuses those who wait for longer than MaxStandstill even for one token, in the buckets of the
+// tree that have changed. It reports whether there were any. It is called for the root.
+func (l *Limiter) endStandstills(now monotime.Time) (ended bool) {
+	for len(l.unchecked) > 0 {
+		last := len(l.unchecked) - 1
+		b := l.unchecked[last]
+		l.unchecked, b.line.unchecked = l.unchecked[:last], false
+		if !b.mayStandStill(now) {
+			continue
+		}
+		for _, w := range b.everybody(nil) {
+			if d, beyond := w.standstill(now); beyond && w.entries != nil {
+				l.refuse(now, w, w.refusal(now, d, ErrStandstill))
+				ended = true
+			}
+		}
+	}
+	return ended
+}
+
+// mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
+// for. So those who wait need only be looked at if there is something to refuse.
+func (l *Limiter) mayStandStill(now monotime.Time) bool {
+	least := l.root().standstill
+	for i := range l.line.total {
+		if all := &l.line.total[i]; all.Claims > 0 {
+			one := need{all.One(), byIndex[i]}
+			if _, beyond := l.oneToken(now, &one, l.line.direct > 0, least); beyond {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // promote moves the first waiters of l into the line of the parent if l would let them go, withdraws the
@@ -147,7 +193,13 @@ func (l *Limiter) arm(now monotime.Time) {
 			at = t
 		}
 	}
-	blocked, ordinaryWaits := l.root().frozen > 0, false
+	root := l.root()
+	blocked, ordinaryWaits := root.frozen > 0, false
+	if l.link != nil && root.standstill != unbounded && l.line.waiting > 0 {
+		if since := l.link.lease.DownSince(); since != 0 && since.Add(root.standstill) > now {
+			sooner(since.Add(root.standstill))
+		}
+	}
 	for i := range priorities {
 		if w := l.oldest(i); w != nil && w.expires != 0 {
 			sooner(w.expires)
@@ -177,6 +229,9 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 	if l.link != nil {
 		l.link.ask(now)
+	}
+	if root.standstill != unbounded && l.line.waiting > 0 && !l.line.unchecked {
+		l.line.unchecked, root.unchecked = true, append(root.unchecked, l)
 	}
 }
 

@@ -76,6 +76,7 @@ package throttle
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -87,6 +88,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
+
+// NoLimit, as the value of a field that bounds a number or a duration, means that there is no bound.
+const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
@@ -107,9 +111,16 @@ type Limiter struct {
 	// from the Parent.
 	Parent *Limiter
 
-	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero means no bound. If
-	// negative, nobody waits: a claim that cannot go at once is refused.
+	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and NoLimit mean no bound.
+	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
+
+	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause:
+	// a hold, the reset of a server's limit, a quota, or a Store that cannot be reached, once that has lasted as
+	// long. It is looked at when a claim is made and whenever something is learned. A line that moves is waited
+	// for, however long it is; and so is what only an answer can end: requests in flight, and a slow start. Zero
+	// and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
+	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if
 	// its priority puts it before others, the last claim in line is refused instead. Zero means no bound. If
@@ -193,8 +204,9 @@ type Limiter struct {
 
 	mu sync.Mutex // of the root only: protects the fields below, of the root and of every Limiter below it
 
-	initialized bool  // init was called
-	invalid     error // if not nil, every claim gets this error
+	initialized bool          // init was called
+	standstill  time.Duration // effective MaxStandstill; at the root, the least of the tree
+	invalid     error         // if not nil, every claim gets this error
 	clock       monotime.Clock
 	stack       limit.Stack     // limits of the quotas that do not live in the Store
 	concurrent  bool            // some quota bounds what is under way
@@ -214,6 +226,7 @@ type Limiter struct {
 	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
 	claimCount uint64                   // numbers the claims that did not go through grantFast
 	site       adaptive.Site            // what the servers of the tree have in common
+	unchecked  []*Limiter               // buckets of which a standstill was not looked for since they changed
 	peers      map[adaptive.ID]*Limiter // buckets whose servers may share windows
 	lastChange monotime.Time            // instant of the latest change that may let somebody go
 }
@@ -391,14 +404,36 @@ func (l *Limiter) init() {
 	} else {
 		l.clock.Start()
 	}
-	l.server.Init(&l.root().site, adaptive.Config{
-		MaxHold: l.maxHold(), MaxWait: max(l.MaxWait, 0), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+	root := l.root()
+	l.server.Init(&root.site, adaptive.Config{
+		MaxHold: l.maxHold(), MaxStandstill: l.longestReset(), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
+	l.standstill = bound(l.MaxStandstill)
+	root.standstill = min(root.standstill, l.standstill)
 	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}
+}
+
+// unbounded is longer than any wait.
+const unbounded = time.Duration(math.MaxInt64)
+
+// bound returns the effective value of a field that bounds a duration, and of which zero means no bound.
+func bound(d time.Duration) time.Duration {
+	if d == 0 || d == NoLimit {
+		return unbounded
+	}
+	return min(max(d, 0), monotime.Longest)
+}
+
+// longestReset is how far away a reset is that may be waited for; zero if there is no bound, or if nobody waits.
+func (l *Limiter) longestReset() time.Duration {
+	if d := min(bound(l.MaxStandstill), bound(l.MaxWait)); d != unbounded {
+		return d
+	}
+	return 0
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older than one that was used before;

@@ -140,6 +140,20 @@ func (w *waiter) missedBound(at monotime.Time) error {
 	return nil
 }
 
+// standstill returns what one token waits for, with nobody ahead, and whether that is longer than MaxStandstill.
+func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
+	if w.l.standstill == unbounded || w.asksStore {
+		return d, false
+	}
+	one := need{w.One(), w.priority}
+	for b := w.l; b != nil; b = b.Parent {
+		if p, far := b.oneToken(now, &one, b == w.l, bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+			d, beyond = delay{p, b}, true
+		}
+	}
+	return d, beyond
+}
+
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	e := &Error{
@@ -152,6 +166,10 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	switch {
 	case errors.Is(why, ErrMaxWait):
 		e.bound = w.l.MaxWait
+	case errors.Is(why, ErrStandstill):
+		if e.bound = bound(w.l.MaxStandstill); d.At <= now {
+			e.At = time.Time{} // nobody knows
+		}
 	case errors.Is(why, ErrDeadline):
 		e.bound = w.deadline.Sub(now)
 		e.ctxErr = context.DeadlineExceeded

@@ -59,11 +59,11 @@ type sequence uint64
 // Config is what the user of a bucket says about learning. All values are effective ones, with
 // defaults filled in.
 type Config struct {
-	MaxHold   time.Duration  // bounds every hold that a server asks for
-	MaxWait   time.Duration  // how long callers wait; zero if there is no bound
-	Spend     Spend          // how what remains of a limit is spent
-	SlowStart bool           // after a refusal, and when the bucket is new or has idled
-	Random    func() float64 // numbers from [0, 1)
+	MaxHold       time.Duration  // bounds every hold that a server asks for
+	MaxStandstill time.Duration  // how far away a reset is that may be waited for; zero if there is no bound
+	Spend         Spend          // how what remains of a limit is spent
+	SlowStart     bool           // after a refusal, and when the bucket is new or has idled
+	Random        func() float64 // numbers from [0, 1)
 }
 
 const (

@@ -96,7 +96,7 @@ func newChaos(t *testing.T, bytes []byte) *chaos {
 	c := &chaos{t: t, bytes: bytes, now: 1}
 	c.clock.Start()
 	c.config = Config{
-		MaxHold: pick(c, []time.Duration{15 * time.Minute, 0, time.Second, monotime.Longest}), MaxWait: pick(c, []time.Duration{0, time.Second}),
+		MaxHold: pick(c, []time.Duration{15 * time.Minute, 0, time.Second, monotime.Longest}), MaxStandstill: pick(c, []time.Duration{0, time.Second}),
 		Spend: pick(c, []Spend{Auto, Eager, Balanced, Even}), SlowStart: c.next()%2 > 0, Random: func() float64 { return float64(c.next()) / 256 },
 	}
 	for i := range c.servers {
@@ -307,7 +307,7 @@ func (c *chaos) finish() {
 		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
 		// slower than that, a request waits longer.
 		bound := max(c.config.MaxHold, patience) + time.Second
-		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxWait > 0) {
+		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
 			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
 		}
 		s.Windows(c.now)

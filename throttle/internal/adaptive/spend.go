@@ -26,19 +26,19 @@ const scarceDivisor = 5
 // window.due.
 type spread struct {
 	below int           // the rest is spread while less than this remains; zero if never
-	gap   time.Duration // bounds the gap: nobody waits longer than MaxWait while something remains
+	gap   time.Duration // bounds the gap: nobody waits longer than MaxStandstill while something remains
 }
 
 // spreadFor returns how a limit of so many tokens is spread, if its reset is at most so far away.
 func (c *Config) spreadFor(limit int, in time.Duration) spread {
 	longest := monotime.Longest
-	if c.MaxWait > 0 {
-		longest = c.MaxWait
+	if c.MaxStandstill > 0 {
+		longest = c.MaxStandstill
 	}
 	switch {
 	case c.Spend == Even:
 		return spread{math.MaxInt, longest}
-	case c.Spend == Balanced, c.Spend == Auto && c.MaxWait > 0 && in > c.MaxWait:
+	case c.Spend == Balanced, c.Spend == Auto && c.MaxStandstill > 0 && in > c.MaxStandstill:
 		return spread{(limit + scarceDivisor - 1) / scarceDivisor, longest}
 	}
 	return spread{}

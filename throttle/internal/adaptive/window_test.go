@@ -267,7 +267,7 @@ func TestSpend(t *testing.T) {
 		{"even", Even, 0, 54, 2 * time.Second},
 		{"even, at most MaxWait", Even, time.Second, 54, time.Second},
 	} {
-		b := newBucket(t, Config{Spend: test.spend, MaxWait: test.maxWait})
+		b := newBucket(t, Config{Spend: test.spend, MaxStandstill: test.maxWait})
 		b.exchange(says(left(test.remaining, 100, reset)))
 		if got := b.dueAfter(0, 1); got != test.want {
 			t.Errorf("%s: due in %v, want %v", test.name, got, test.want)

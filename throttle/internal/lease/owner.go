@@ -1,9 +1,11 @@
 package lease
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
@@ -63,6 +65,34 @@ func (l *Lease) RoundTrip() time.Duration { return l.trips.last() }
 
 // reports reports whether there is anything to tell of slots.
 func (l *Lease) reports() bool { return !l.unsent.empty() || !l.sent.empty() }
+
+// DownSince returns since when the store cannot be reached, if only its return lets claims go for which the
+// slots in hand do not suffice; else zero.
+func (l *Lease) DownSince() monotime.Time {
+	if _, alone := l.aloneFrom(); alone {
+		return 0
+	}
+	return l.outage.since
+}
+
+// InHand reports whether the slots in hand suffice for a claim, now or later.
+func (l *Lease) InHand(now monotime.Time, d *limit.Demand, urgent bool) bool {
+	return l.ready(now, &Waiter{Demand: d, Urgent: urgent})
+}
+
+// LongestGap bounds the time between two slots of a quota, given by its name: whatever the distance of the next
+// slot, those of other processes go before. It is the longest span if the quota does not live in the store.
+func (l *Lease) LongestGap(name string) time.Duration {
+	i := slices.Index(l.names, name)
+	if i < 0 {
+		return monotime.Longest
+	}
+	q := &l.quotas[i]
+	if q.Kind == quota.TokenBucket {
+		return monotime.Scale(q.Per, 1, int64(q.N))
+	}
+	return q.Per
+}
 
 // Idle reports whether forgetting the Lease loses nothing.
 func (l *Lease) Idle(now monotime.Time) bool {

@@ -24,6 +24,18 @@ func (d *Demand) In(q *quota.Quota) int {
 	return d.N
 }
 
+// One returns the least that could be asked for in the same units: one token of each.
+func (d *Demand) One() Demand {
+	one := Demand{Claims: 1, N: 1}
+	if len(d.Costs) > 0 {
+		one.Costs = maps.Clone(d.Costs)
+		for unit, n := range one.Costs {
+			one.Costs[unit] = min(n, 1)
+		}
+	}
+	return one
+}
+
 // Add adds what others ask for, sign times.
 func (d *Demand) Add(o *Demand, sign int) {
 	d.Claims += sign * o.Claims

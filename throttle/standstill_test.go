@@ -1,0 +1,453 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/definition"
+)
+
+// standing is a bucket in which nothing goes for longer than two minutes, or not.
+type standing struct {
+	name    string
+	l       *Limiter
+	prepare func(l *Limiter) // before a claim waits
+	learn   func(l *Limiter) // after a claim began to wait
+	claim   Claim
+	want    *Error // nil if the claim waits
+}
+
+const standstill = 2 * time.Minute
+
+// standings have one row for each cause. Those with a learn wait for an answer to what is in flight until then.
+func standings(t *testing.T) []standing {
+	grantAll := func(n int) func(*Limiter) {
+		return func(l *Limiter) { l.Observe(Claim{N: n}) }
+	}
+	answer := func(a Answer) func(*Limiter) {
+		return func(l *Limiter) { grant(t, l, Claim{}).Done(a) }
+	}
+	settle := func(n int) func(*Limiter) {
+		return func(l *Limiter) { grant(t, l, Claim{}).Settle(quota.Costs{"": n}) }
+	}
+	pause := func(d time.Duration) func(*Limiter) { return func(l *Limiter) { l.Pause(d) } }
+	set := func(text string) func(*Limiter) {
+		return func(l *Limiter) {
+			if err := l.SetQuotas(quotas(t, text)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	window := "the server's limit of 10"
+	const long = 2*time.Minute + 1
+	return []standing{
+		{"hold", &Limiter{}, pause(long), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
+		{"hold within", &Limiter{}, pause(standstill), nil, Claim{}, nil},
+		{"hold of the parent", &Limiter{Parent: &Limiter{Name: "p"}}, func(l *Limiter) { l.Parent.Pause(long) }, nil, Claim{}, &Error{Bucket: "p", Cause: CauseHold, Wait: long}},
+		{"hold that the server asks for", &Limiter{}, answer(Answer{Refused: true, Hold: long, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
+		{"server's window", &Limiter{}, answer(says(0, long)), nil, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: long}},
+		{"server's window within", &Limiter{}, answer(says(0, standstill)), nil, Claim{}, nil},
+		{"something remains", &Limiter{}, answer(says(1, time.Hour)), nil, Claim{N: 5}, nil},
+		{"window", &Limiter{Quotas: quotas(t, "10/121s window")}, grantAll(10), nil, Claim{}, &Error{Cause: CausePace, Quota: "10/2m1s window", Wait: 121 * time.Second}},
+		{"window within", &Limiter{Quotas: quotas(t, "10/2m window")}, grantAll(10), nil, Claim{}, nil},
+		{"rate", &Limiter{Quotas: quotas(t, "1/121s burst 2")}, grantAll(2), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/2m1s burst 2", Wait: 121 * time.Second}},
+		{"rate within", &Limiter{Quotas: quotas(t, "1/120s burst 2")}, grantAll(2), nil, Claim{}, nil},
+		{"debt", &Limiter{Quotas: quotas(t, "1/s burst 2")}, settle(123), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/s burst 2", Wait: 122 * time.Second}},
+		{"debt within", &Limiter{Quotas: quotas(t, "1/s burst 2")}, settle(121), nil, Claim{}, nil},
+		{"heavy", &Limiter{Quotas: quotas(t, "1/s burst 500")}, grantAll(500), nil, Claim{N: 500}, nil},
+		{"another unit", &Limiter{Quotas: quotas(t, "10/s burst 10, 10 tokens/h window")}, func(l *Limiter) { l.Observe(tokens(10)); l.Observe(Claim{N: 9}) }, nil, Claim{N: 2}, nil},
+		{"a unit", &Limiter{Quotas: quotas(t, "1/s, 10 tokens/h window")}, func(l *Limiter) { l.Observe(tokens(10)) }, nil, tokens(5), &Error{Cause: CausePace, Quota: "10 tokens/h window", Wait: time.Hour}},
+		{"what is reserved", &Limiter{Quotas: quotas(t, "10/h window"), Reserve: 0.5}, grantAll(5), nil, Claim{}, &Error{Cause: CausePace, Quota: "10/h window", Wait: time.Hour}},
+		{"in flight", &Limiter{Quotas: quotas(t, "1 in flight")}, grantAll(1), nil, Claim{}, nil},
+		{"slow start", &Limiter{SlowStart: true}, grantAll(1), nil, Claim{}, nil},
+		{"a bound of zero", &Limiter{Quotas: quotas(t, "1/s"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/s", Wait: time.Second}},
+		{"a bound of zero, in flight", &Limiter{Quotas: quotas(t, "1 in flight"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, nil},
+		{"no bound", &Limiter{MaxStandstill: NoLimit}, pause(1000 * time.Hour), nil, Claim{}, nil},
+
+		{"hold begins", &Limiter{Quotas: quotas(t, "1 in flight")}, grantAll(1), pause(long), Claim{}, &Error{Cause: CauseHold, Wait: long}},
+		{
+			"hold of the parent begins", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p"}},
+			grantAll(1), func(l *Limiter) { l.Parent.Pause(long) },
+			Claim{},
+			&Error{Bucket: "p", Cause: CauseHold, Wait: long},
+		},
+		{"nothing remains", &Limiter{Quotas: quotas(t, "1/m burst 2")}, func(l *Limiter) {
+			grant(t, l, Claim{})
+			g := grant(t, l, Claim{})
+			time.AfterFunc(time.Second, func() { g.Done(says(0, time.Hour)) })
+		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: 15 * time.Minute}},
+		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
+		{"new quotas of the parent", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/m burst 1")}}, grantAll(1), func(l *Limiter) {
+			set("1/h burst 1")(l.Parent)
+		}, Claim{}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
+		{"debt is made", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), func(l *Limiter) {
+			g, _ := l.Observe(Claim{NoWait: true})
+			g.Settle(quota.Costs{quota.Requests: 2})
+		}, Claim{}, &Error{Cause: CausePace, Quota: "1/m", Wait: 3 * time.Minute}},
+		{"a window is used up by others in line", &Limiter{Quotas: quotas(t, "2/h window")}, func(l *Limiter) {
+			l.Pause(time.Minute)
+			join(t, l, Claim{})
+			join(t, l, Claim{})
+		}, func(*Limiter) { time.Sleep(time.Minute) }, Claim{}, &Error{Cause: CausePace, Quota: "2/h window", Wait: time.Hour}},
+		{"a window of the parent is used up by others", &Limiter{Quotas: quotas(t, "1/m burst 1"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "2/h window")}}, func(l *Limiter) {
+			grant(t, l, Claim{})
+			join(t, l, Claim{})
+		}, func(l *Limiter) {
+			time.Sleep(time.Second)
+			l.Parent.Observe(Claim{})
+		}, Claim{}, &Error{Bucket: "p", Cause: CausePace, Quota: "2/h window", Wait: time.Hour - time.Second}},
+	}
+}
+
+func TestStandstill(t *testing.T) {
+	for _, row := range standings(t) {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, s := range standings(t) { // made in the bubble
+					if s.name == row.name {
+						standsStill(t, s)
+					}
+				}
+			})
+		})
+	}
+}
+
+func standsStill(t *testing.T, s standing) {
+	t.Helper()
+	for b := s.l; b != nil; b = b.Parent {
+		b.Rand = noJitter
+		if b.MaxStandstill == 0 {
+			b.MaxStandstill = standstill
+		}
+	}
+	if s.prepare != nil {
+		s.prepare(s.l)
+	}
+	_, w, err := s.l.Join(t.Context(), s.claim)
+	if s.learn != nil {
+		if err != nil || w == nil {
+			t.Fatalf("does not wait: %v", err)
+		}
+		s.learn(s.l)
+		synctest.Wait()
+		if err = w.err; err != nil && !gone(w) {
+			t.Error("not told of its refusal")
+		}
+	}
+	if s.want == nil {
+		if err != nil || w == nil || gone(w) {
+			t.Errorf("got %v, want it to wait", err)
+		}
+		return
+	}
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, ErrStandstill) {
+		t.Fatalf("got %v, want ErrStandstill", err)
+	}
+	want := *s.want
+	want.Err, want.Cost, want.At, want.bound = ErrStandstill, e.Cost, time.Now().Add(want.Wait), bound(s.l.MaxStandstill)
+	if diff := cmp.Diff(want, *e, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) }), cmp.AllowUnexported(Error{})); diff != "" {
+		t.Error(diff)
+	}
+	if st := s.l.State(); st.Waiting != 0 {
+		t.Errorf("%d wait", st.Waiting)
+	}
+}
+
+// A line that moves is waited for, however long it is.
+func TestStandstillOfALineThatMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s burst 1"), MaxStandstill: time.Second}
+		start := time.Now()
+		for range 1000 {
+			if g, w := join(t, l, Claim{}); g == nil {
+				go w.Wait(t.Context())
+			}
+		}
+		if _, err := l.Acquire(t.Context(), Claim{}); err != nil || time.Since(start) != 1000*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestStandstillText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Name: "a", MaxStandstill: standstill}
+		l.Pause(time.Hour)
+		err := l.Wait(t.Context(), 1)
+		want := "pacer/throttle: a: not sent: nothing can go within MaxStandstill (2m0s): hold, could go in 1h0m0s"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	})
+}
+
+// A deadline and MaxWait that are missed are named first: they are the caller's own.
+func TestStandstillAfterOtherBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxStandstill: standstill, MaxWait: 10 * time.Minute}
+		l.Pause(11 * time.Minute)
+		if err := l.Wait(t.Context(), 1); !errors.Is(err, ErrMaxWait) {
+			t.Errorf("got %v, want ErrMaxWait", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.Wait(ctx, 1); !errors.Is(err, ErrDeadline) {
+			t.Errorf("got %v, want ErrDeadline", err)
+		}
+	})
+}
+
+// While the Store is away, and nobody knows for how long, claims wait until that has lasted MaxStandstill; those
+// that come later are refused at once. What goes without the Store is waited for.
+func TestStandstillOfAStore(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		outage  Outage
+		fails   func() bool
+		max     time.Duration
+		refused bool
+	}{
+		{"closed", OutageClosed, func() bool { return true }, standstill, true},
+		{"closed, zero", OutageClosed, func() bool { return true }, -1, true},
+		{"share, never reached", OutageShare, func() bool { return true }, standstill, true},
+		{"open", OutageOpen, func() bool { return true }, standstill, false},
+		{"reached", OutageClosed, func() bool { return false }, standstill, false},
+	} {
+		for _, below := range []bool{false, true} {
+			t.Run(fmt.Sprint(test.name, below), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					shared := nearStore()
+					shared.fail = func(int) error {
+						if test.fails() {
+							return errDown
+						}
+						return nil
+					}
+					start := time.Now()
+					down := start.Add(shared.there) // the first call ends
+					l := member(t, shared, "10/s burst 1")
+					l.Outage, l.MaxStandstill = test.outage, test.max
+					asked := l
+					if below {
+						asked = &Limiter{Parent: l, MaxStandstill: test.max}
+					}
+					err := asked.Wait(t.Context(), 1)
+					var e *Error
+					switch {
+					case !test.refused && err != nil:
+						t.Errorf("got %v", err)
+					case !test.refused:
+					case !errors.As(err, &e) || !errors.Is(err, ErrStandstill) || e.Cause != CauseStore || e.Wait != 0 || !e.At.IsZero() || e.Bucket != l.Name:
+						t.Errorf("got %#v, want ErrStandstill because of the store", err)
+					case time.Since(down) != max(test.max, 0):
+						t.Errorf("refused %v after the outage began, want %v", time.Since(down), test.max)
+					default:
+						if err := asked.Wait(t.Context(), 1); !errors.Is(err, ErrStandstill) || time.Since(down) != max(test.max, 0) {
+							t.Errorf("a later one: %v after %v", err, time.Since(down))
+						}
+					}
+					l.Close()
+				})
+			})
+		}
+	}
+}
+
+// A reply that says that nothing comes for long ends the wait. Slots that are far because those of others go
+// before are no standstill.
+func TestStandstillOfASharedQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := nearStore()
+		a, b := member(t, shared, "10/h window"), member(t, shared, "10/h window")
+		for range 10 {
+			if err := a.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.MaxStandstill = standstill
+		start := time.Now()
+		err := b.Wait(t.Context(), 1)
+		var e *Error
+		if !errors.As(err, &e) || !errors.Is(err, ErrStandstill) || e.Cause != CausePace || e.Quota != "10/h window" || e.Wait < 50*time.Minute {
+			t.Errorf("got %#v", err)
+		}
+		if took := time.Since(start); took > 5*time.Millisecond {
+			t.Errorf("after %v", took)
+		}
+		a.Close()
+		b.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		shared := nearStore()
+		a, b := member(t, shared, "1/s burst 1"), member(t, shared, "1/s burst 1")
+		for range 60 {
+			go a.Wait(t.Context(), 1)
+		}
+		time.Sleep(time.Second)
+		b.MaxStandstill = 2 * time.Second
+		for range 3 {
+			if err := b.Wait(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		a.Close()
+		b.Close()
+	})
+}
+
+// TestStandstillAgainstDefinition makes random histories in two buckets and their parent, of all kinds of windows,
+// with holds: after each millisecond and each step nobody waits for whom one token is further away than
+// MaxStandstill, by the definition of the quotas, and nobody was refused for whom it is within.
+func TestStandstillAgainstDefinition(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { standstillModel(t, rand.New(rand.NewPCG(seed, 77))) })
+		})
+	}
+}
+
+// defined is a bucket by definition.
+type defined struct {
+	l       *Limiter
+	parent  *defined
+	held    int
+	history []*definition.History
+}
+
+// due is in how many milliseconds, more than most at most, one token of each unit may go in d and above it.
+func (d *defined) due(now, most int, c Claim) int {
+	for in := 0; in <= most; in++ {
+		if d.open(now+in, c) {
+			return in
+		}
+	}
+	return most + 1
+}
+
+func (d *defined) open(at int, c Claim) bool {
+	if d == nil {
+		return true
+	}
+	for _, h := range d.history {
+		if n := c.need(); n.In(&h.Quota) > 0 && h.Used(at)+1 > h.Quota.N {
+			return false
+		}
+	}
+	return at >= d.held && d.parent.open(at, c)
+}
+
+func (d *defined) charge(now int, c Claim) {
+	for ; d != nil; d = d.parent {
+		for _, h := range d.history {
+			if need := c.need(); need.In(&h.Quota) > 0 {
+				h.Went = append(h.Went, definition.Charge{At: now, N: need.In(&h.Quota)})
+			}
+		}
+	}
+}
+
+func standstillModel(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	start := time.Now()
+	most := 5 + r.IntN(40)
+	bucket := func(parent *defined) *defined {
+		d := &defined{l: &Limiter{MaxStandstill: time.Duration(most) * time.Millisecond}, parent: parent}
+		if parent != nil {
+			d.l.Parent = parent.l
+		}
+		kinds := slices.DeleteFunc(definition.Windowed(r), func(q quota.Quota) bool { return q.Kind == quota.EstimatedWindow })
+		for range r.IntN(3) {
+			q := kinds[r.IntN(len(kinds))]
+			if r.IntN(3) == 0 {
+				q.Unit = "tokens"
+			}
+			h := &definition.History{Quota: q, Unit: time.Millisecond, Wall: int(start.UnixMilli() % int64(q.Per/time.Millisecond))}
+			d.l.Quotas, d.history = append(d.l.Quotas, q), append(d.history, h)
+		}
+		return d
+	}
+	root := bucket(nil)
+	all := []*defined{root, bucket(root), bucket(root)}
+	type claim struct {
+		Claim
+		of *defined
+		w  *Waiter
+	}
+	var waiting []*claim
+	now, refused := 0, 0
+	check := func() {
+		t.Helper()
+		synctest.Wait()
+		for _, c := range waiting {
+			if gone(c.w) && c.w.err == nil {
+				c.of.charge(now, c.Claim)
+			}
+		}
+		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
+			if gone(c.w) && c.w.err == nil {
+				return true
+			}
+			due := c.of.due(now, most, c.Claim)
+			switch {
+			case !gone(c.w) && due > most:
+				t.Fatalf("at %d: %+v waits, and nothing goes within %d", now, c.Claim, most)
+			case gone(c.w) && (due <= most || !errors.Is(c.w.err, ErrStandstill)):
+				t.Fatalf("at %d: %+v is refused (%v), and one token goes in %d, within %d", now, c.Claim, c.w.err, due, most)
+			case gone(c.w):
+				refused++
+			}
+			return gone(c.w)
+		})
+	}
+	for now = range 400 {
+		check()
+		for range r.IntN(3) {
+			d := all[r.IntN(len(all))]
+			switch k := r.IntN(12); {
+			case k < 9:
+				c := &claim{Claim: Claim{N: 1 + r.IntN(3)}, of: d}
+				if r.IntN(2) == 0 {
+					c.Costs = quota.Costs{"tokens": r.IntN(3)}
+				}
+				g, w, err := d.l.Join(t.Context(), c.Claim)
+				if c.w = w; g != nil {
+					d.charge(now, c.Claim)
+				} else if err != nil {
+					c.w = &waiter{done: make(chan struct{}), err: err}
+					close(c.w.done)
+				}
+				if g == nil {
+					waiting = append(waiting, c)
+				}
+			case k == 9:
+				in := r.IntN(2 * most)
+				d.l.Pause(time.Duration(in) * time.Millisecond)
+				d.held = max(d.held, now+in)
+			case k == 10:
+				d.l.Resume()
+				d.held = min(d.held, now)
+			default:
+				if len(waiting) > 0 {
+					i := r.IntN(len(waiting))
+					waiting[i].w.Leave()
+					waiting = slices.Delete(waiting, i, i+1)
+				}
+			}
+			check()
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Logf("%d refused", refused)
+}
