@@ -223,7 +223,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		}
 	}
 	if e.Hold > 0 {
-		l.holdUntil(now.Add(e.Hold), now)
+		l.holdUntil(now.Add(e.Hold), now.Add(e.Said), now)
 	}
 	return refused
 }

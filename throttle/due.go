@@ -38,7 +38,7 @@ type delay struct {
 // Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not
 // shorter.
 type Forecast struct {
-	Wait   time.Duration // zero if the claim would go at once, or at an answer that may come any moment
+	Wait   time.Duration // zero if the claim would go at once, or at an answer that may come any moment; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
@@ -46,7 +46,7 @@ type Forecast struct {
 }
 
 func (d delay) forecast(now monotime.Time) Forecast {
-	f := Forecast{Wait: d.At.Sub(now), Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
+	f := Forecast{Wait: d.Reported().Sub(now), Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
 	if d.bucket != nil {
 		f.Bucket = d.bucket.Name
 	}
@@ -60,7 +60,7 @@ func (d delay) forecast(now monotime.Time) Forecast {
 func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, direct, optimist bool) limit.Due {
 	from := limit.Due{At: t}
 	if l.hold > t {
-		from.At, from.Cause = l.hold, limit.Hold
+		from = from.Until(l.hold, l.said, limit.Hold, "")
 	}
 	d := from
 	if direct {
@@ -130,9 +130,13 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c
 	l.server.Take(now, max(p.since, 1), &need.Demand, l.reserveFor(need), &g.ticket)
 }
 
-// holdUntil holds the bucket until at, unless it is held for longer already. After the hold, the bucket
-// starts slowly. It is called in a change of l.
-func (l *Limiter) holdUntil(at, now monotime.Time) {
+// holdUntil holds the bucket until at, unless it is held for longer already. Said is until when a server said,
+// where MaxHold has cut that. After the hold, the bucket starts slowly. It is called in a change of l.
+func (l *Limiter) holdUntil(at, said, now monotime.Time) {
+	if l.hold <= now {
+		l.said = 0
+	}
+	l.said = max(l.said, said)
 	if at <= l.hold || at <= now {
 		return
 	}
@@ -178,7 +182,7 @@ func (l *Limiter) maxHold() time.Duration {
 	if l.MaxHold == 0 {
 		return 15 * time.Minute
 	}
-	return max(l.MaxHold, 0)
+	return min(bound(l.MaxHold), monotime.Longest)
 }
 
 func (l *Limiter) random() func() float64 {

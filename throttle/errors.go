@@ -47,13 +47,17 @@ const (
 
 // Error says that a Limiter, not the server, refused a claim, and why.
 //
+// Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The
+// server may be asked sooner, after MaxHold. Bounds (MaxWait, MaxStandstill, a deadline) are compared with the
+// earlier instant: a claim that may be the one that goes to ask is not refused.
+//
 // errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
 // also finds the context's error, and Timeout reports whether that was a deadline.
 type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
 	Cause  Cause         // what the claim had to wait for; empty if nothing
-	Wait   time.Duration // how long the wait would have been from then on; zero if not known
+	Wait   time.Duration // how long the wait would have been from then on; zero if not known; see above
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests, or in the quota's unit for ErrTooLarge
 	Err    error         // ErrWait, ErrMaxWait, …

@@ -335,7 +335,7 @@ func (l *Limiter) remember(m adaptive.Memory) {
 		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
-		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), now)
+		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), l.clock.At(m.Held), now)
 	})
 }
 

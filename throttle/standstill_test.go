@@ -53,6 +53,10 @@ func standings(t *testing.T) []standing {
 		{"hold", &Limiter{}, pause(long), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
 		{"hold within", &Limiter{}, pause(standstill), nil, Claim{}, nil},
 		{"hold of the parent", &Limiter{Parent: &Limiter{Name: "p"}}, func(l *Limiter) { l.Parent.Pause(long) }, nil, Claim{}, &Error{Bucket: "p", Cause: CauseHold, Wait: long}},
+		{"hold beyond MaxHold", &Limiter{}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: time.Hour}},
+		{"MaxHold within", &Limiter{MaxHold: standstill}, answer(Answer{Refused: true, Hold: time.Hour, HoldKnown: true}), nil, Claim{}, nil},
+		{"window beyond MaxHold", &Limiter{}, answer(says(0, time.Hour)), nil, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
+		{"window, and MaxHold within", &Limiter{MaxHold: standstill}, answer(says(0, time.Hour)), nil, Claim{}, nil},
 		{"hold that the server asks for", &Limiter{}, answer(Answer{Refused: true, Hold: long, HoldKnown: true}), nil, Claim{}, &Error{Cause: CauseHold, Wait: long}},
 		{"server's window", &Limiter{}, answer(says(0, long)), nil, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: long}},
 		{"server's window within", &Limiter{}, answer(says(0, standstill)), nil, Claim{}, nil},
@@ -84,7 +88,7 @@ func standings(t *testing.T) []standing {
 			grant(t, l, Claim{})
 			g := grant(t, l, Claim{})
 			time.AfterFunc(time.Second, func() { g.Done(says(0, time.Hour)) })
-		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: 15 * time.Minute}},
+		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
 		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
 		{"new quotas of the parent", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/m burst 1")}}, grantAll(1), func(l *Limiter) {
 			set("1/h burst 1")(l.Parent)

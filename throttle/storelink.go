@@ -122,7 +122,7 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 		s.l.hold = at
 		return
 	}
-	s.l.holdUntil(at, now)
+	s.l.holdUntil(at, 0, now)
 }
 
 // listen asks the store to send news at once.

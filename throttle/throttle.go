@@ -155,8 +155,8 @@ type Limiter struct {
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
-	// away. After it, one request goes to find out. Zero means 15 minutes. If negative, nothing that a server
-	// says holds the bucket.
+	// away. After it, one request goes to find out. Zero means 15 minutes, and NoLimit no bound. If negative, it
+	// is zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
@@ -213,6 +213,7 @@ type Limiter struct {
 	quotas      quota.Quotas    // as configured, with all defaults written out
 	lastCharged monotime.Time   // latest instant passed to the stack: no older one may follow
 	hold        monotime.Time   // nothing goes before this instant
+	said        monotime.Time   // until when a server said so; hold is earlier if MaxHold has cut that
 	server      adaptive.Server // what is known of the server
 	line        line            // claims that wait
 	isParent    bool            // some Limiter has it for its Parent
@@ -238,7 +239,7 @@ func (l *Limiter) Pause(d time.Duration) {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
 	now := root.now()
-	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), now) })
+	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), 0, now) })
 }
 
 // Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next

@@ -122,9 +122,11 @@ func (w *waiter) project(now monotime.Time, first bool) delay {
 		if p.Never {
 			return p
 		}
-		if p.At > d.At || d.Cause == "" {
+		at := max(p.At, d.At)
+		if p.Reported() > d.Reported() || d.Cause == "" {
 			d = p
 		}
+		d.At = at
 	}
 	return d
 }
@@ -158,7 +160,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N,
-		Wait: d.At.Sub(now), At: w.l.clock.Std(d.At), Err: why,
+		Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why,
 	}
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name

@@ -336,8 +336,8 @@ func TestBoundsOfALine(t *testing.T) {
 // is the server that set the limit.
 func TestErrorNamesTheServersLimit(t *testing.T) {
 	for name, want := range map[string]string{
-		"":     `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 15m0s`,
-		"core": `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 15m0s`,
+		"":     `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 1h0m0s`,
+		"core": `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 1h0m0s`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

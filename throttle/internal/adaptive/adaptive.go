@@ -121,6 +121,7 @@ type Effect struct {
 	Refused    bool          // the answer is a refusal, or is taken for one
 	PushedBack bool          // the server asks for less: quotas that warm up become cold
 	Hold       time.Duration // nothing is to go for so long; zero if requests may go
+	Said       time.Duration // how long the server said; more than Hold where MaxHold has cut that
 }
 
 // costIn returns what d costs of a limit that counts in a unit. If d does not say what it costs

@@ -25,7 +25,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
 	switch {
 	case a.Refused || a.HoldKnown:
 		e.PushedBack = s.refused(now, t, a)
-		e.Hold = s.hold(now, a)
+		e.Hold, e.Said = s.hold(now, a), min(a.Hold, monotime.Longest)
 	case !a.Lost:
 		s.refusals = 0
 	}

@@ -147,14 +147,18 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 	}
 	if s.served.rate > 0 {
 		if at := s.served.due(from.At, ahead.N, d.N); at > from.At {
-			from = limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: "what the server was seen to allow"}
+			from = from.Until(at, at, limit.Pace, "what the server was seen to allow")
 		}
 	}
 	for _, w := range s.windows {
 		n := costIn(d, w.unit)
 		at, open := w.due(from.At, costIn(ahead, w.unit), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
 		if at > from.At || !open && from.Cause == "" {
-			from = limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Window, Quota: w.text}
+			said := at
+			if at > from.At && !open && !w.refill.refills {
+				said = at.Add(w.cutBy)
+			}
+			from = from.Until(at, said, limit.Window, w.text)
 		}
 	}
 	return from

@@ -36,7 +36,7 @@ func (s *slowStart) due(from limit.Due, ahead int, optimist bool) limit.Due {
 		from.Cause = limit.SlowStart
 	}
 	if at := s.lastGrant.Add(patience); s.inFlight >= s.allowed && at > from.At && !optimist {
-		return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.SlowStart}
+		return from.Until(at, at, limit.SlowStart, "")
 	}
 	return from
 }

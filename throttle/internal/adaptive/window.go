@@ -47,6 +47,7 @@ type window struct {
 
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
 	probeAt      monotime.Time // while nothing remains, one request may go at this instant
+	cutBy        time.Duration // by how much MaxHold has probeAt be before the instant that the server says
 	guess        guess         // why probeAt is before the reset, if it is
 	probeSent    monotime.Time // when the latest probe went
 	wholeSteps   proof         // what became of guessWholeSteps
@@ -179,7 +180,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		// A hint, which also holds the bucket, says when one request may go; a reset says when
 		// the whole limit is back. Retry-After (RFC 9110 section 10.2.3) takes precedence over
 		// a reset, says draft-ietf-httpapi-ratelimit-headers.
-		w.probeAt = min(w.probeAt, now.Add(min(a.Hold, monotime.Longest)))
+		said := min(w.probeAt.Add(w.cutBy), now.Add(min(a.Hold, monotime.Longest)))
+		w.probeAt = min(w.probeAt, said)
+		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
 	}
 }
 
@@ -264,11 +267,14 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 		until = max(until, now.Add(doubled(firstHold, w.missedProbes)))
 	}
 	hold := max(until.Sub(now), 0)
+	w.cutBy = max(hold-c.MaxHold, 0)
 	if hold > c.MaxHold {
 		hold, w.guess = c.MaxHold, noGuess
 	}
 	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
-		hold += c.jitter(hold)
+		jitter := c.jitter(hold)
+		hold += jitter
+		w.cutBy = max(w.cutBy-jitter, 0)
 	}
 	w.probeAt = now.Add(hold)
 }

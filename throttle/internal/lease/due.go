@@ -48,13 +48,13 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	case at <= from.At:
 		return from
 	case l.outage.since != 0 && !ok:
-		return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Store}
+		return from.Until(at, at, limit.Store, "")
 	}
 	bound := l.last.bound
 	if bound < 0 || bound >= len(l.names) {
 		bound = 0 // the store did not say, or no quota binds: an error names a quota all the same
 	}
-	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[bound]}
+	return from.Until(at, at, limit.Pace, l.names[bound])
 }
 
 // Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.
@@ -114,5 +114,5 @@ func (l *Lease) dueAlone(from limit.Due, ahead *limit.Demand, n []int, urgent bo
 	if of < 0 {
 		return from
 	}
-	return limit.Due{At: at, Unreserved: from.Unreserved, Cause: limit.Store, Quota: l.names[of]}
+	return from.Until(at, at, limit.Store, l.names[of])
 }

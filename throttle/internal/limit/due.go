@@ -8,6 +8,7 @@ import (
 // Due is when a claim may go, and what it waits for until then.
 type Due struct {
 	At         monotime.Time
+	Said       monotime.Time // until when a server said that nothing goes, if that is later than At: then a request finds out before
 	Unreserved monotime.Time // when it could go but for what is reserved: until then it stands in the way of others
 	Cause      Cause
 	Quota      string // which quota or limit it waits for; empty if none in particular
@@ -40,7 +41,21 @@ func CauseOf(q *quota.Quota) Cause {
 	return Pace
 }
 
-// later returns d with the quota that holds a claim up until at.
-func (d Due) later(at monotime.Time, q *quota.Quota) Due {
-	return Due{At: at, Unreserved: d.Unreserved, Cause: CauseOf(q), Quota: q.Name}
+// Until returns d put off until at, because of a quota or limit; until said, if that is later, by what a server
+// says. If something else was said to last longer, that remains the cause.
+func (d Due) Until(at, said monotime.Time, cause Cause, quota string) Due {
+	switch {
+	case d.Said > max(said, at):
+		d.At = at
+		return d
+	case said <= at:
+		said = 0
+	}
+	return Due{At: at, Said: said, Unreserved: d.Unreserved, Cause: cause, Quota: quota}
 }
+
+// Reported is when the claim may go as far as is said: later than At if the server said so.
+func (d Due) Reported() monotime.Time { return max(d.At, d.Said) }
+
+// later returns d with the quota that holds a claim up until at.
+func (d Due) later(at monotime.Time, q *quota.Quota) Due { return d.Until(at, at, CauseOf(q), q.Name) }
