@@ -365,7 +365,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 				Limit: 60, Remaining: left, Reset: time.Second * time.Duration(i+1), ResetKnown: true,
 			}}})
 		}
-		if s := l.State(); s.Windows[0].Rate != 1 {
+		if s := l.State(); s.Limits[0].Rate != 1 {
 			t.Fatal(s)
 		}
 		// The server's bucket gains one a second, and others use it up.

@@ -221,7 +221,7 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 		l := &Limiter{Rand: noJitter}
 		available := func(want int) {
 			t.Helper()
-			if got := l.State().Windows[1]; got.Unit != "tokens" || got.Available != want {
+			if got := l.State().Limits[1]; got.Unit != "tokens" || got.Available != want {
 				t.Errorf("%+v, want %d tokens available", got, want)
 			}
 		}

@@ -903,7 +903,7 @@ func TestGroupLoadsTwice(t *testing.T) {
 			}
 		}
 		for i, key := range []string{"a", "b"} {
-			if ws := g.Limiter(key).State().Windows; len(ws) != 1 || ws[0].Available != 10+i {
+			if ws := g.Limiter(key).State().Limits; len(ws) != 2 || ws[1].Available != 10+i {
 				t.Errorf("%s knows %+v, want that %d are available", key, ws, 10+i)
 			}
 		}

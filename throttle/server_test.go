@@ -298,7 +298,7 @@ func TestWindowNamesAreBounded(t *testing.T) {
 		for i := range 1000 {
 			a.get().Done(Answer{Statements: []quota.Statement{{Name: string(rune('a' + i)), Limit: 10, Remaining: 9, Reset: time.Second, ResetKnown: true}}})
 		}
-		if n := len(a.l.State().Windows); n != maxWindows {
+		if n := len(a.l.State().Limits); n != maxWindows {
 			t.Errorf("%d windows, want %d", n, maxWindows)
 		}
 	})
@@ -411,7 +411,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 		if got := time.Since(start); got != time.Second {
 			t.Errorf("waited %v, want 1s: when a token is back, not when all are", got)
 		}
-		if s := a.l.State(); len(s.Windows) != 1 || s.Windows[0].Rate != 1 {
+		if s := a.l.State(); len(s.Limits) != 1 || s.Limits[0].Rate != 1 {
 			t.Errorf("state %+v, want a rate of 1/s", s)
 		}
 	})

@@ -3,30 +3,35 @@ package throttle
 import (
 	"time"
 
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// State is a snapshot of a bucket.
+// State is a snapshot of a bucket. As JSON, durations and errors are text, and what is empty is left out.
 type State struct {
-	Bucket    string        // name of the Limiter
+	Bucket    string        `json:"bucket"` // name of the Limiter
 	Waiting   int           // claims in line
 	InFlight  int           // cost, in requests, of the grants that have not ended
 	Held      time.Duration // how long the bucket is still held; zero if it is not
 	SlowStart int           // how many requests may be in flight in the slow start; zero if there is none now
 	Next      Forecast      // for a claim of 1 that is made now
-	Windows   []WindowState // the limits that the server states
+	Limits    []Level       // the Quotas in their order, then the limits that the server states
 	Store     *StoreState   // nil without a Store
 }
 
-// WindowState is what is known of one limit of a server.
-type WindowState struct {
-	Name      string
-	Bucket    string        // which of several limits of that name; empty if the server does not say
+// Level is how much is left of one limit: of a configured quota, or of what the server states.
+type Level struct {
+	Quota     string        // the quota by its name or as text; or the server's name for it, if any
+	Bucket    string        // which of several limits of that name, if the server says so
 	Unit      string        // empty for requests
-	Limit     int           // zero if the server does not say
-	Available int           // what may go now: the least Remaining − what is in flight
-	Reset     time.Duration // time to the reset, at the latest; zero if the reset is not known or has passed
-	Rate      float64       // tokens per second at which the server was seen to refill; zero if it was not
+	Limit     int           // tokens that are there when all are back; zero if the server does not say
+	Available int           `json:"available"` // tokens that may go now; of a shared quota those in hand, which may be for later
+	Reset     time.Duration // time until all are back, at the latest; zero if they are, or if that is not known
+	Rate      float64       // tokens that come back in a second, one by one; zero if they do so together
+	Stated    bool          // the server states the limit; it is not configured
 }
 
 // State returns a snapshot of the bucket.
@@ -37,9 +42,10 @@ func (l *Limiter) State() State {
 	s := State{
 		Bucket: l.Name, Waiting: l.line.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
 		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}).forecast(now),
+		Limits: l.levels(now),
 	}
 	for _, w := range l.server.Windows(now) {
-		s.Windows = append(s.Windows, WindowState(w))
+		s.Limits = append(s.Limits, Level{w.Name, w.Bucket, w.Unit, w.Limit, w.Available, w.Reset, w.Rate, true})
 	}
 	if l.link != nil {
 		st := StoreState(l.link.lease.State(now))
@@ -48,7 +54,32 @@ func (l *Limiter) State() State {
 	return s
 }
 
-// State returns snapshots of the buckets, in no particular order. Buckets that the Group has forgotten are
+// levels returns how much is left of each configured quota.
+func (l *Limiter) levels(now monotime.Time) (levels []Level) {
+	var inHand []int
+	if l.link != nil {
+		inHand = l.link.lease.Hand(now)
+	}
+	for i := range l.quotas {
+		q := &l.quotas[i]
+		level := Level{Quota: q.Name, Unit: q.Unit}
+		if q.Kind == quota.TokenBucket && q.N > 0 {
+			level.Rate = float64(q.N) / q.Per.Seconds()
+		}
+		if l.link != nil && lease.Stored(q) {
+			level.Limit, level.Available, inHand = limit.Most(q), inHand[0], inHand[1:]
+		} else if left, ok := l.stack.Level(now, i); ok {
+			level.Limit, level.Available, level.Reset = left.Most, left.Available, max(left.Full.Sub(now), 0)
+		} else {
+			continue // it is no limit
+		}
+		levels = append(levels, level)
+	}
+	return levels
+}
+
+// State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server
+// counts on its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are
 // missing.
 func (g *Group) State() (states []State) {
 	for _, l := range g.snapshot() {
@@ -56,3 +87,6 @@ func (g *Group) State() (states []State) {
 	}
 	return states
 }
+
+// MarshalJSON implements json.Marshaler.
+func (s State) MarshalJSON() ([]byte, error) { return readable.JSON(s) }

@@ -25,7 +25,7 @@ func hear(t *testing.T, l *Limiter, remaining int, reset time.Duration) int {
 	g.Done(Answer{Statements: []quota.Statement{{
 		Name: "n", Limit: 100, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second,
 	}}})
-	return l.State().Windows[0].Available
+	return l.State().Limits[0].Available
 }
 
 // TestTwinsShare has two buckets hear of one window: what one has in flight, and what it
@@ -43,15 +43,15 @@ func TestTwinsShare(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := a.State().Windows[0].Available; got != 40 {
+		if got := a.State().Limits[0].Available; got != 40 {
 			t.Errorf("with 8 of b in flight, a has %d, want 40", got)
 		}
 		hear(t, a, 0, time.Minute) // others used it up
 		if wait := b.Forecast(Claim{}).Wait; wait < 59*time.Second {
 			t.Errorf("b waits %v for what a heard to be used up, want a minute", wait)
 		}
-		if got := a.State().Windows[0]; got != b.State().Windows[0] {
-			t.Errorf("a knows %v, and b %v", got, b.State().Windows[0])
+		if got := a.State().Limits[0]; got != b.State().Limits[0] {
+			t.Errorf("a knows %v, and b %v", got, b.State().Limits[0])
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestTwinsApart(t *testing.T) {
 					hear(t, a, said[0], time.Minute)
 					hear(t, b, said[1], time.Minute)
 				}
-				got := [2]int{a.State().Windows[0].Available, b.State().Windows[0].Available}
+				got := [2]int{a.State().Limits[0].Available, b.State().Limits[0].Available}
 				if got != test.left {
 					t.Errorf("a and b have %v, want %v", got, test.left)
 				}
@@ -124,7 +124,7 @@ func TestTwinsRelease(t *testing.T) {
 			t.Errorf("a shares with %v, want b", got)
 		}
 		b.Release()
-		if got := a.server.Sharing(nil); len(got) != 0 || len(a.root().peers) != 1 || b.server.Overlaps() || len(b.State().Windows) != 0 {
+		if got := a.server.Sharing(nil); len(got) != 0 || len(a.root().peers) != 1 || b.server.Overlaps() || len(b.State().Limits) != 0 {
 			t.Errorf("a shares with %v, peers are %v, want none of b", got, a.root().peers)
 		}
 		if got := hear(t, a, 48, time.Minute); got != 48 {

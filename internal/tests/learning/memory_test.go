@@ -104,7 +104,7 @@ func TestMemoryIsOfItsBucketAndNamesNobody(t *testing.T) {
 		if saved.String() != before {
 			t.Errorf("saved again: %s, want what was loaded, also for hosts that were not asked: %s", saved.String(), before)
 		}
-		known := func(key, bucket string) []throttle.WindowState {
+		known := func(key, bucket string) []throttle.Level {
 			req := lab.Request(t, "GET", "http://a.example/", "")
 			req.Header.Set("Authorization", key)
 			_, cancel, err := tr.Acquire(t.Context(), req) // a bucket is made when it is asked for
@@ -112,7 +112,7 @@ func TestMemoryIsOfItsBucketAndNamesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			return lab.State(t, tr, bucket).Windows
+			return lab.State(t, tr, bucket).Limits
 		}
 		if got := known("", "a.example"); len(got) != 0 {
 			t.Errorf("without its key, %v is known", got)

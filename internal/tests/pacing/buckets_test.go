@@ -63,7 +63,7 @@ func TestStateOfBuckets(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := tr.State()
-		if len(s) != 1 || s[0].Bucket != "a.example" || len(s[0].Windows) != 1 || s[0].Windows[0].Available != 7 || s[0].Windows[0].Reset != time.Minute {
+		if len(s) != 1 || s[0].Bucket != "a.example" || len(s[0].Limits) != 1 || s[0].Limits[0].Available != 7 || s[0].Limits[0].Reset != time.Minute {
 			t.Errorf("state %+v", s)
 		}
 	})

@@ -158,11 +158,11 @@ func TestPromiseEachNameIsAWindow(t *testing.T) {
 	}, func(g *guest) {
 		g.get()
 		g.wantMay(3)
-		if s := g.State(); len(s) != 1 || len(s[0].Windows) != 2 || s[0].Windows[0].Name != "second" || s[0].Windows[1].Name != "day" {
+		if s := g.State(); len(s) != 1 || len(s[0].Limits) != 2 || s[0].Limits[0].Quota != "second" || s[0].Limits[1].Quota != "day" {
 			t.Errorf("state %+v, want windows of two names", s)
 		}
 		g.get() // says nothing of the day, which is remembered
-		if n := g.may(); n > 3 || len(g.State()[0].Windows) != 2 {
+		if n := g.may(); n > 3 || len(g.State()[0].Limits) != 2 {
 			t.Errorf("%d may go, want what is left of the day", n)
 		}
 	})

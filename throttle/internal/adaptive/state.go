@@ -6,7 +6,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// WindowState is what is known of one limit; see throttle.WindowState.
+// WindowState is what is known of one limit; see throttle.Level.
 type WindowState struct {
 	Name      string
 	Bucket    string

@@ -94,6 +94,12 @@ func (l *Lease) LongestGap(name string) time.Duration {
 	return q.Per
 }
 
+// Hand returns how much is in hand of each quota that lives in the store, in their order.
+func (l *Lease) Hand(now monotime.Time) []int {
+	l.expire(now)
+	return slices.Clone(l.slots.inHand[:l.forAll])
+}
+
 // Idle reports whether forgetting the Lease loses nothing.
 func (l *Lease) Idle(now monotime.Time) bool {
 	l.expire(now)

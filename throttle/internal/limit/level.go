@@ -1,0 +1,41 @@
+package limit
+
+import (
+	"sort"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Level is how much of a quota is left.
+type Level struct {
+	Most      int           // tokens that may go at once when all are back
+	Available int           // tokens that may go now
+	Full      monotime.Time // when all are back if none go before; zero if they are, or if nobody knows
+}
+
+// Level returns the level of the i-th quota. Ok is false if that is no limit.
+func (s Stack) Level(now monotime.Time, i int) (l Level, ok bool) {
+	e := &s[i]
+	if e.all == nil {
+		return l, false
+	}
+	l.Most = Most(e.quota)
+	l.Available = sort.Search(l.Most, func(n int) bool { return !opens(e.all, now, 0, n+1) })
+	if at, _ := e.all.When(now, 0, l.Most); at > now && !e.quota.Kind.Concurrent() {
+		l.Full = at
+	}
+	return l, true
+}
+
+// Most is how many tokens of q may go at once without a debt. A quota that warms up lets any cost go, and has the
+// next claim wait for it: so one token is there, or none.
+func Most(q *quota.Quota) int {
+	switch {
+	case q.WarmUp > 0:
+		return 1
+	case q.Kind == quota.TokenBucket:
+		return q.Burst
+	}
+	return q.N
+}

@@ -1,0 +1,89 @@
+// Package readable writes snapshots as JSON for people to read.
+package readable
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// JSON returns the JSON of v: structs in the order of their exported fields, whose names begin with a small
+// letter; durations and errors as text. Fields that are zero are left out, but for those with a tag "json", which
+// is their name.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := write(&b, reflect.ValueOf(v))
+	return b.Bytes(), err
+}
+
+func write(b *bytes.Buffer, v reflect.Value) error {
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return writeText(b, x.String())
+	case error:
+		return writeText(b, x.Error())
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return write(b, v.Elem())
+	case reflect.Struct:
+		return list(b, "{}", func(next func()) error { return writeFields(b, v, next) })
+	case reflect.Slice:
+		return list(b, "[]", func(next func()) error {
+			for i := range v.Len() {
+				next()
+				if err := write(b, v.Index(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	text, err := json.Marshal(v.Interface())
+	b.Write(text)
+	return err
+}
+
+func writeFields(b *bytes.Buffer, v reflect.Value, next func()) error {
+	for i := range v.NumField() {
+		f, value := v.Type().Field(i), v.Field(i)
+		name, always := f.Tag.Lookup("json")
+		if !f.IsExported() || !always && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0) {
+			continue
+		}
+		if !always {
+			first, size := utf8.DecodeRuneInString(f.Name)
+			name = string(unicode.ToLower(first)) + f.Name[size:]
+		}
+		next()
+		if err := writeText(b, name); err != nil {
+			return err
+		}
+		b.WriteByte(':')
+		if err := write(b, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list writes brackets around what elements writes, which calls next before each.
+func list(b *bytes.Buffer, brackets string, elements func(next func()) error) error {
+	b.WriteByte(brackets[0])
+	separator := ""
+	err := elements(func() {
+		b.WriteString(separator)
+		separator = ","
+	})
+	b.WriteByte(brackets[1])
+	return err
+}
+
+func writeText(b *bytes.Buffer, s string) error {
+	text, err := json.Marshal(s)
+	b.Write(text)
+	return err
+}

@@ -1,0 +1,50 @@
+package readable
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+	"time"
+)
+
+type inner struct {
+	Wait   time.Duration
+	Cause  kind
+	Left   int `json:"left"`
+	hidden int
+}
+
+type kind string
+
+func TestJSON(t *testing.T) {
+	type outer struct {
+		Name  string
+		Next  inner
+		All   []inner
+		Link  *inner
+		Err   error
+		Rate  float64
+		Never bool
+	}
+	for _, test := range []struct {
+		v    any
+		want string
+	}{
+		{outer{}, `{}`},
+		{outer{All: []inner{}}, `{}`},
+		{outer{Name: "a\"\xff<", Next: inner{Wait: 1500 * time.Millisecond, hidden: 1}, Never: true}, `{"name":"a\"\ufffd\u003c","next":{"wait":"1.5s","left":0},"never":true}`},
+		{outer{All: []inner{{}, {Cause: "pace", Left: 3}}, Link: &inner{Wait: time.Hour}, Rate: 0.5}, `{"all":[{"left":0},{"cause":"pace","left":3}],"link":{"wait":"1h0m0s","left":0},"rate":0.5}`},
+		{outer{Err: errors.New("no route to host")}, `{"err":"no route to host"}`},
+	} {
+		got, err := JSON(test.v)
+		if string(got) != test.want || err != nil || !json.Valid(got) {
+			t.Errorf("got %s, %v, want %s", got, err, test.want)
+		}
+	}
+	for _, v := range []any{outer{Rate: math.NaN()}, []outer{{Rate: math.Inf(1)}}} {
+		if got, err := JSON(v); err == nil {
+			t.Errorf("%s of what JSON cannot say", got)
+		}
+	}
+}
