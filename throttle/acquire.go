@@ -124,7 +124,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
-		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: context.Cause(ctx)}
+		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ctx.Err(), cause: context.Cause(ctx)}
 	}
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {

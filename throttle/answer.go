@@ -177,22 +177,6 @@ func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Li
 	return g.namedBucket(whole, kept)
 }
 
-// splitByClass makes two buckets below whole: one for the claims that draw on name, one for the rest. Each
-// claim that waits in whole joins the line of the one where its Verb and Path belong.
-func (g *Group) splitByClass(whole *Limiter, name string) {
-	root := whole.lock()
-	whole.freeze()
-	whole.unlock(root)
-	defer whole.thaw()
-	g.namedBucket(whole, name)
-	g.namedBucket(whole, whole.entry.classes.First())
-	whole.lock()
-	defer whole.unlock(root)
-	now := root.now()
-	whole.isSplit = true
-	whole.change(now, func() { whole.dismiss() })
-}
-
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
 func (l *Limiter) learnFromOther(g *right, a *Answer) (o Outcome) {
 	root := l.lock()

@@ -25,8 +25,8 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
-	// ErrCanceled: the caller's context or Cancel channel ended the wait.
-	ErrCanceled = errors.New("canceled while waiting")
+	// ErrCanceled: the caller's context or Cancel channel ended the wait, or had ended before it.
+	ErrCanceled = errors.New("canceled")
 )
 
 // errDismissed says that a claim belongs in another bucket now.
@@ -52,7 +52,7 @@ const (
 // earlier instant: a claim that may be the one that goes to ask is not refused.
 //
 // errors.Is finds the sentinel in Err. If the context ended the wait, or its deadline would have, errors.Is
-// also finds the context's error, and Timeout reports whether that was a deadline.
+// also finds the context's error and its cause, and Timeout reports whether that was a deadline.
 type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
@@ -61,7 +61,9 @@ type Error struct {
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests, or in the quota's unit for ErrTooLarge
 	Err    error         // ErrWait, ErrMaxWait, …
-	ctxErr error         // what ended, or would have ended, the context
+	ctxErr error         // of the context that ended, or would have ended, the wait
+	cause  error         // of ctxErr
+	waited bool          // for ErrCanceled: the claim stood in line
 	bound  time.Duration // the bound that was missed: a duration, or a count for ErrQueueFull
 }
 
@@ -81,6 +83,10 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (%v)", round(e.bound))
 	case errors.Is(e.Err, ErrDeadline):
 		fmt.Fprintf(&b, " (in %v)", round(e.bound))
+	case errors.Is(e.Err, ErrCanceled) && e.waited:
+		b.WriteString(" while waiting")
+	case errors.Is(e.Err, ErrCanceled) && e.ctxErr != nil:
+		b.WriteString(", since the context has already ended")
 	case errors.Is(e.Err, ErrQueueFull):
 		fmt.Fprintf(&b, " (%d)", int(e.bound))
 	}
@@ -95,19 +101,21 @@ func (e *Error) Error() string {
 	} else if e.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", round(e.Wait))
 	}
-	if e.ctxErr != nil && errors.Is(e.Err, ErrCanceled) {
-		b.WriteString(": " + e.ctxErr.Error())
+	if e.cause != nil {
+		b.WriteString(": " + e.cause.Error())
 	}
 	return b.String()
 }
 
-// Unwrap returns the sentinel and, if there is one, the context's error.
+// Unwrap returns the sentinel and, if there are any, the context's error and its cause.
 func (e *Error) Unwrap() []error {
-	return slices.DeleteFunc([]error{e.Err, e.ctxErr}, func(err error) bool { return err == nil })
+	return slices.DeleteFunc([]error{e.Err, e.ctxErr, e.cause}, func(err error) bool { return err == nil })
 }
 
 // Timeout reports whether a deadline is the reason, as net.Error and url.Error do.
-func (e *Error) Timeout() bool { return errors.Is(e.ctxErr, context.DeadlineExceeded) }
+func (e *Error) Timeout() bool {
+	return errors.Is(e.ctxErr, context.DeadlineExceeded) || errors.Is(e.cause, context.DeadlineExceeded)
+}
 
 // round keeps about three digits of a duration, enough for a person.
 func round(d time.Duration) time.Duration {

@@ -3,10 +3,10 @@ package throttle
 import (
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -14,8 +14,7 @@ import (
 )
 
 // A Group is many buckets, each under a path of keys: a host, say, and below it what is counted on its
-// own there. A bucket is made when it is first asked for. When there are many buckets, those that idle are
-// forgotten, if nothing is lost by that.
+// own there. A bucket is made when it is first asked for, and forgotten when there are many: see MaxBuckets.
 //
 //	g := throttle.Group{New: func(path []string) *throttle.Limiter {
 //		return &throttle.Limiter{Quotas: quotas[path[0]]}
@@ -34,6 +33,12 @@ type Group struct {
 	// have the last key of their path for a Name, and SlowStart. For buckets that there are, Update looks
 	// only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
+
+	// MaxBuckets bounds how many buckets there are. When there are many, those that idle are forgotten, if nothing
+	// is lost by that. Beyond MaxBuckets, those that are held or indebted are forgotten too, the one that was used
+	// the longest ago first; never one in which somebody waits, or whose requests are under way. Zero means
+	// 1,048,576, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
+	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
 	clock      monotime.Clock // of all trees; started before the first bucket is made
@@ -81,15 +86,23 @@ func (g *Group) find(path []string) *Limiter {
 		panic("throttle: a path without a key")
 	}
 	n := g.buckets.Find(path, g.add)
-	if g.buckets.Full(math.MaxInt) {
+	if g.buckets.Full(g.room()) {
 		g.sweep(n)
 	}
 	return n.Value
 }
 
+// room is the effective MaxBuckets.
+func (g *Group) room() int {
+	if g.MaxBuckets == 0 {
+		return 1 << 20
+	}
+	return max(g.MaxBuckets, 0)
+}
+
 // sweep forgets buckets that are of no use, but not that of n, which is about to be used. It requires that g.mu
 // is held.
-func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, math.MaxInt, sweeper{}) }
+func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, g.room(), sweeper{}) }
 
 // add makes the bucket of a node. It requires that g.mu is held.
 func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }
@@ -121,16 +134,16 @@ type sweeper struct{}
 func (sweeper) Used(l *Limiter) int64 { return l.lastGrant.Load() }
 
 // Forget implements tree.Keeper.
-func (sweeper) Forget(l *Limiter, noRoom bool) bool { return l.retire() }
+func (sweeper) Forget(l *Limiter, noRoom bool) bool { return l.retire(noRoom) }
 
-// retire marks l as forgotten if nothing is lost by that, and reports whether it did. Those that still have l
-// go on with the new bucket of its path.
-func (l *Limiter) retire() bool {
+// retire marks l as forgotten if nothing is lost by that, and reports whether it did; or whatever is lost, if it
+// is not in use and there is no room. Those that still have l go on with the new bucket of its path.
+func (l *Limiter) retire(noRoom bool) bool {
 	root := l.lock()
 	defer l.unlock(root)
 	storeIfChanged(&l.fastGrant, false)
 	l.countFast() // nothing is granted without the lock any more
-	if !l.forgettable(root.now()) {
+	if now := root.now(); l.inUse() || !noRoom && !l.forgettable(now) {
 		return false
 	}
 	l.forgotten.Store(true)
@@ -187,7 +200,9 @@ func (g *Group) Update(change func() (moved bool)) error {
 	}
 	var errs []error
 	for _, r := range renewals {
-		if !r.old.forgotten.Load() {
+		if r.old.forgotten.Load() {
+			errs = append(errs, g.find(r.old.entry.node.Path()).quotasError())
+		} else {
 			errs = append(errs, r.old.updateQuotas(r.new.Quotas))
 		}
 	}
@@ -216,6 +231,13 @@ func (g *Group) abandon(root *Limiter) {
 			go l.close()
 		}
 		l.unlock(root)
+	}
+	for l := range old.All() {
+		if l.isSplit { // what tells its claims apart goes on
+			whole := g.find(l.entry.node.Path())
+			whole.entry.classes = l.entry.classes
+			g.splitByClass(whole, l.entry.classes.First())
+		}
 	}
 	root.lock()
 	defer root.unlock(root)
@@ -263,6 +285,22 @@ func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	}).Value
 }
 
+// splitByClass makes two buckets below whole: one for the claims that draw on name, one for the rest. Each
+// claim that waits in whole joins the line of the one where its Verb and Path belong.
+func (g *Group) splitByClass(whole *Limiter, name string) {
+	root := whole.lock()
+	whole.freeze()
+	whole.unlock(root)
+	defer whole.thaw()
+	g.namedBucket(whole, name)
+	g.namedBucket(whole, whole.entry.classes.First())
+	whole.lock()
+	defer whole.unlock(root)
+	now := root.now()
+	whole.isSplit = true
+	whole.change(now, func() { whole.dismiss() })
+}
+
 // splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the
 // bucket below l for that name. Requests in flight in l are taken to draw on these limits too.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
@@ -289,10 +327,16 @@ func (l *Limiter) joinPeers() {
 	}
 }
 
-// forgettable reports whether forgetting l and starting anew would lose nothing: nobody waits, nothing is in
-// flight, l is not held, and what was charged has come back. It requires that mu is held.
+// inUse reports whether l cannot be forgotten: somebody waits, something is in flight, or claims that wait find
+// their bucket again. It requires that mu is held.
+func (l *Limiter) inUse() bool {
+	return l.line.waiting > 0 || l.unclosed > 0 || l.server.InFlight() > 0 || l.root().frozen > 0
+}
+
+// forgettable reports whether forgetting l and starting anew would lose nothing: it is not in use and not held,
+// and what was charged has come back. It requires that mu is held.
 func (l *Limiter) forgettable(now monotime.Time) bool {
-	if l.line.waiting > 0 || l.unclosed > 0 || l.hold > now || !l.server.Idle(now) {
+	if l.inUse() || l.hold > now || !l.server.Idle(now) {
 		return false
 	}
 	for lim := range l.stack.Limits() {
@@ -303,12 +347,15 @@ func (l *Limiter) forgettable(now monotime.Time) bool {
 	return l.link == nil || l.link.lease.Idle(now)
 }
 
-// load keeps what buckets have learned until they are made. It requires that g.mu is held.
+// load keeps what buckets have learned until they are made, but for what is out of date. It requires that g.mu is
+// held.
 func (g *Group) load(learned map[string]adaptive.Memory) {
 	if g.loaded == nil {
 		g.loaded = map[string]adaptive.Memory{}
 	}
 	maps.Copy(g.loaded, learned)
+	now := time.Now()
+	maps.DeleteFunc(g.loaded, func(_ string, m adaptive.Memory) bool { return m.OutOfDate(now) })
 }
 
 // restore passes to l what Load read for it. It requires that g.mu is held.

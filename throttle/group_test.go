@@ -730,9 +730,9 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Store: shared}
+			l := &Limiter{Name: strings.Join(path, "/")}
 			if len(path) == 1 {
-				l.Quotas = quota.Quotas{{N: 1, Per: 10 * time.Second}}
+				l.Quotas, l.Store = quota.Quotas{{N: 1, Per: 10 * time.Second}}, shared
 			}
 			return l
 		}}

@@ -14,6 +14,7 @@ import (
 func (g *Group) Save(w io.Writer) error {
 	learned := map[string]adaptive.Memory{}
 	g.mu.Lock()
+	g.load(nil) // drops what is out of date
 	maps.Copy(learned, g.loaded)
 	for l := range g.buckets.All() {
 		l.saveTo(learned)

@@ -193,18 +193,9 @@ func (l *Limiter) arm(now monotime.Time) {
 			at = t
 		}
 	}
+	l.expiries(now, sooner)
 	root := l.root()
 	blocked, ordinaryWaits := root.frozen > 0, false
-	if l.link != nil && root.standstill != unbounded && l.line.waiting > 0 {
-		if since := l.link.lease.DownSince(); since != 0 && since.Add(root.standstill) > now {
-			sooner(since.Add(root.standstill))
-		}
-	}
-	for i := range priorities {
-		if w := l.oldest(i); w != nil && w.expires != 0 {
-			sooner(w.expires)
-		}
-	}
 	for _, w := range l.line.Heads(&buf) {
 		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
 			continue
@@ -232,6 +223,20 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 	if root.standstill != unbounded && l.line.waiting > 0 && !l.line.unchecked {
 		l.line.unchecked, root.unchecked = true, append(root.unchecked, l)
+	}
+}
+
+// expiries yields the instants at which a waiter may have to be refused because of the time that has passed.
+func (l *Limiter) expiries(now monotime.Time, yield func(monotime.Time)) {
+	for i := range priorities {
+		if w := l.oldest(i); w != nil && w.expires != 0 {
+			yield(w.expires)
+		}
+	}
+	if bound := l.root().standstill; l.link != nil && bound != unbounded && l.line.waiting > 0 {
+		if since := l.link.lease.DownSince(); since != 0 && since.Add(bound) > now {
+			yield(since.Add(bound))
+		}
 	}
 }
 

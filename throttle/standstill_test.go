@@ -30,6 +30,7 @@ const standstill = 2 * time.Minute
 
 // standings have one row for each cause. Those with a learn wait for an answer to what is in flight until then.
 func standings(t *testing.T) []standing {
+	t.Helper()
 	grantAll := func(n int) func(*Limiter) {
 		return func(l *Limiter) { l.Observe(Claim{N: n}) }
 	}
@@ -160,7 +161,7 @@ func standsStill(t *testing.T, s standing) {
 	}
 	want := *s.want
 	want.Err, want.Cost, want.At, want.bound = ErrStandstill, e.Cost, time.Now().Add(want.Wait), bound(s.l.MaxStandstill)
-	if diff := cmp.Diff(want, *e, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) }), cmp.AllowUnexported(Error{})); diff != "" {
+	if diff := cmp.Diff(want, *e, cmp.Comparer(errors.Is), cmp.AllowUnexported(Error{})); diff != "" {
 		t.Error(diff)
 	}
 	if st := s.l.State(); st.Waiting != 0 {

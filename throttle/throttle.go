@@ -89,7 +89,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// NoLimit, as the value of a field that bounds a number or a duration, means that there is no bound.
+// NoLimit as the value of a field that bounds a number or a duration, means that there is no bound.
 const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
@@ -268,11 +268,19 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	root := l.lock()
 	same := l.invalid == nil && slices.Equal(l.quotas, qs.Explicit())
+	err := l.checkStore(qs) // the quotas of the Parent may be new
 	l.unlock(root)
 	if same {
-		return nil
+		return err
 	}
 	return l.SetQuotas(qs)
+}
+
+// quotasError returns what is wrong with the quotas of a new Limiter.
+func (l *Limiter) quotasError() error {
+	root := l.lock()
+	defer l.unlock(root)
+	return l.invalid
 }
 
 // replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of qs

@@ -43,20 +43,20 @@ func (w *waiter) Row() int { return w.priority.index() }
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
 // channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
-	var why error
+	ctxErr, why := context.Canceled, context.Canceled
 	select {
 	case <-w.done:
 		g.right = w.grant
 		return w.err
 	case <-ctx.Done():
-		why = context.Cause(ctx)
+		ctxErr, why = ctx.Err(), context.Cause(ctx)
 	case <-w.cancel:
-		why = context.Canceled
 	}
 	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.
 	w.drop()
 	return &Error{
-		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled, ctxErr: why,
+		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled,
+		ctxErr: ctxErr, cause: why, waited: true,
 	}
 }
 

@@ -100,7 +100,7 @@ func TestModeDegradeWithoutFallback(t *testing.T) {
 		answer func(*http.Request) (*http.Response, error)
 		want   string
 	}{
-		"canceled": {true, lab.Status(200, ""), "<nil> pacer/throttle: a.example: not sent: canceled while waiting: context canceled"},
+		"canceled": {true, lab.Status(200, ""), "<nil> pacer/throttle: a.example: not sent: canceled, since the context has already ended: context canceled"},
 		"failed":   {false, lab.Status(503, ""), "503 <nil>"},
 		"broken":   {false, lab.Fails(lab.ErrBroken), "<nil> connection broken"},
 	} {

@@ -48,6 +48,19 @@ type WindowMemory struct {
 	Refill float64 `json:"refill,omitzero"`
 }
 
+// rateKept is for how long a rate is kept for a bucket that nobody has asked for.
+const rateKept = 24 * time.Hour
+
+// OutOfDate reports whether nothing in m is of use any more.
+func (m *Memory) OutOfDate(now time.Time) bool {
+	for i := range m.Windows {
+		if m.Windows[i].Late.After(now) {
+			return false
+		}
+	}
+	return !m.Held.After(now) && (m.Rate == 0 || now.Sub(m.At) >= rateKept)
+}
+
 // Memory returns what s has learned. What is in flight counts as used.
 func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	for _, w := range s.windows {

@@ -1,0 +1,108 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// errors.Is finds the error of the context and its cause, and the text says whether the claim waited.
+func TestErrorsOfContexts(t *testing.T) {
+	why := errors.New("the user went away")
+	for _, test := range []struct {
+		name    string
+		ctx     func(parent context.Context) (context.Context, context.CancelFunc)
+		is      []error
+		timeout bool
+		early   bool // the context has ended before the claim is made
+		text    string
+	}{
+		{
+			"canceled", func(parent context.Context) (context.Context, context.CancelFunc) {
+				return later(context.WithCancel(parent))
+			},
+			[]error{ErrCanceled, context.Canceled},
+			false, false,
+			"pacer/throttle: a: not sent: canceled while waiting: hold: context canceled",
+		},
+		{
+			"canceled with a cause", func(parent context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancelCause(parent)
+				return later(ctx, func() { cancel(why) })
+			},
+			[]error{ErrCanceled, context.Canceled, why},
+			false, false,
+			"pacer/throttle: a: not sent: canceled while waiting: hold: the user went away",
+		},
+		{
+			"canceled already", func(parent context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancelCause(parent)
+				cancel(why)
+				return ctx, func() {}
+			},
+			[]error{ErrCanceled, context.Canceled, why},
+			false, true,
+			"pacer/throttle: a: not sent: canceled, since the context has already ended: the user went away",
+		},
+		{
+			"a deadline that has passed", func(parent context.Context) (context.Context, context.CancelFunc) {
+				return context.WithDeadlineCause(parent, time.Now(), why)
+			},
+			[]error{ErrCanceled, context.DeadlineExceeded, why},
+			true, true,
+			"pacer/throttle: a: not sent: canceled, since the context has already ended: the user went away",
+		},
+		{
+			"a deadline", func(parent context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(parent, time.Minute)
+			},
+			[]error{ErrDeadline, context.DeadlineExceeded},
+			true, true,
+			"pacer/throttle: a: not sent: wait past the context's deadline (in 1m0s): hold, could go in 1h0m0s",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Name: "a"}
+				l.Pause(time.Hour)
+				ctx, cancel := test.ctx(t.Context())
+				defer cancel()
+				start := time.Now()
+				err := l.Wait(ctx, 1)
+				for _, is := range test.is {
+					if !errors.Is(err, is) {
+						t.Errorf("%v is not %v", err, is)
+					}
+				}
+				var e *Error
+				if !errors.As(err, &e) || e.Timeout() != test.timeout || e.Error() != test.text {
+					t.Errorf("got %v\nwant %s", err, test.text)
+				}
+				if waited := time.Since(start) > 0; waited == test.early {
+					t.Errorf("waited: %v", waited)
+				}
+			})
+		})
+	}
+}
+
+// later has the context end after a second.
+func later(ctx context.Context, cancel context.CancelFunc) (context.Context, context.CancelFunc) {
+	time.AfterFunc(time.Second, cancel)
+	return ctx, cancel
+}
+
+func TestErrorOfACancelChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		l.Pause(time.Hour)
+		cancel := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(cancel) })
+		_, err := l.Acquire(t.Context(), Claim{Cancel: cancel})
+		if want := "pacer/throttle: not sent: canceled while waiting: hold: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}

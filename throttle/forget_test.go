@@ -1,0 +1,188 @@
+package throttle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/tree"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// Whatever keys are asked for, there are no more buckets than MaxBuckets, but for those in use: also if all are
+// held or indebted. Those that were used last are kept.
+func TestGroupMaxBuckets(t *testing.T) {
+	for _, room := range []int{-1, 1, 100, 3 * tree.SweepFrom} {
+		t.Run(fmt.Sprint(room), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &Group{MaxBuckets: room, New: func(path []string) *Limiter {
+					return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+				}}
+				flying, err := g.Limiter("flying").Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				waits := g.Limiter("waits", "below")
+				waits.Pause(10 * time.Hour)
+				_, w := join(t, waits, Claim{})
+				const inUse = 3 // flying, waits, waits/below
+				last := ""
+				for i := range 4 * tree.SweepFrom {
+					last = fmt.Sprint(i)
+					l := g.Limiter(last)
+					if i%3 == 0 {
+						l = g.Limiter(last, "below")
+					}
+					if i%2 == 0 {
+						l.Pause(time.Hour)
+					}
+					for range 2 {
+						grant, _ := l.Observe(Claim{})
+						grant.Done(Answer{}) // nothing is in flight
+					}
+					time.Sleep(time.Nanosecond)
+					most := inUse + 2 + max(room, 0) // and the one that was asked for
+					if n := g.buckets.Count(); n > most {
+						t.Fatalf("%d buckets after %d, want %d at most", n, i, most)
+					}
+				}
+				if flying.Limiter().Forgotten() || waits.Forgotten() || gone(w) {
+					t.Error("a bucket in use was forgotten")
+				}
+				if room > 2 && !strings.Contains(fmt.Sprint(buckets(g)), last) {
+					t.Errorf("%s was used last, and is forgotten", last)
+				}
+				flying.Done(Answer{})
+				w.Leave()
+			})
+		})
+	}
+}
+
+// A program that uses ever new buckets does not save them for ever: what is out of date is dropped.
+func TestGroupDropsWhatIsOutOfDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		saved := func(g *Group) (n int) {
+			var b bytes.Buffer
+			if err := g.Save(&b); err != nil {
+				t.Fatal(err)
+			}
+			var file struct{ Buckets map[string]any }
+			if err := json.Unmarshal(b.Bytes(), &file); err != nil {
+				t.Fatal(err)
+			}
+			return len(file.Buckets)
+		}
+		pass := func(from *Group) *Group {
+			var b bytes.Buffer
+			to := &Group{}
+			if err := errors.Join(from.Save(&b), to.Load(&b)); err != nil {
+				t.Fatal(err)
+			}
+			return to
+		}
+		g := &Group{}
+		grant(t, g.Limiter("window"), Claim{}).Done(says(3, time.Minute))
+		g.Limiter("held").Pause(2 * time.Minute)
+		for n, after := range []time.Duration{time.Minute, time.Minute} {
+			g = pass(g)
+			if got := saved(g); got != 2-n {
+				t.Errorf("%d buckets are saved, want %d", got, 2-n)
+			}
+			time.Sleep(after)
+			if got := saved(g); got != 1-n {
+				t.Errorf("%v later, %d buckets are saved, want %d", after, got, 1-n)
+			}
+		}
+	})
+}
+
+// While no claim goes because several buckets change, none of them is forgotten.
+func TestGroupForgetsNothingWhileItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{New: perSecond(1)}
+		l := g.Limiter("a", "x")
+		thaw := l.Freeze()
+		if l.Idle() {
+			t.Error("to be forgotten")
+		}
+		g.sweepTwice()
+		if l.Forgotten() {
+			t.Error("forgotten")
+		}
+		thaw()
+		if !l.Idle() {
+			t.Error("not to be forgotten")
+		}
+	})
+}
+
+// Where the quotas of a Parent change so that those below it cannot live in their Stores any more, Update says so;
+// and so it does for a tree that is made anew.
+func TestGroupUpdateChecksStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		per := time.Second
+		var shared store.Store = &store.Memory{}
+		g := &Group{New: func(path []string) *Limiter {
+			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 10, Burst: 1}}, Store: shared, Late: time.Second}
+			if len(path) == 1 {
+				l.Quotas[0].Per = per
+			}
+			return l
+		}}
+		g.Limiter("a", "x")
+		if err := g.Update(func() bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+		err := g.Update(func() bool { per = time.Hour; return false })
+		if err == nil || !strings.Contains(err.Error(), "above a/x with a Store too") {
+			t.Errorf("got %v, want an error about what is above a/x", err)
+		}
+		shared = nil
+		g.Limiter("b", "x")
+		err = g.Update(func() bool { shared = &store.Memory{}; return false })
+		if err == nil || !strings.Contains(err.Error(), "above b/x with a Store too") {
+			t.Errorf("got %v, want an error about what is above b/x", err)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A tree that is made anew still knows which claims the server counts on their own.
+func TestGroupUpdateWithAStoreKeepsNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		g := &Group{New: func(path []string) *Limiter {
+			return &Limiter{Name: strings.Join(path, "/"), Store: shared, Rand: noJitter}
+		}}
+		search, core := Claim{Verb: "GET", Path: "/search"}, Claim{Verb: "GET", Path: "/core"}
+		for i, c := range []Claim{core, search} {
+			grant, _ := g.Limiter("a").Observe(c)
+			grant.Done(remaining(c.Path[1:], 10*(1-i)))
+		}
+		if err := g.Update(func() bool { shared = &store.Memory{}; return false }); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(buckets(g)), "[a a (core)]"; got != want {
+			t.Errorf("buckets %s, want %s", got, want)
+		}
+		// Of searches nothing remains.
+		if f := g.Limiter("a").Forecast(search); f.Wait != time.Minute || f.Bucket != "a (search)" {
+			t.Errorf("a search: %+v", f)
+		}
+		if f := g.Limiter("a").Forecast(core); f.Wait != 0 {
+			t.Errorf("others: %+v", f)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
