@@ -124,7 +124,10 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
-		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ctx.Err(), cause: context.Cause(ctx)}
+		return nil, &Error{
+			Bucket: l.Name, Cost: need.N, Err: ErrCanceled,
+			ctxErr: ctx.Err(), cause: context.Cause(ctx), detail: ", since the context has already ended",
+		}
 	}
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
@@ -170,24 +173,9 @@ func (c *Claim) need() need {
 	}
 	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority}
 	if len(c.Costs) > 0 {
-		need.addCosts(c)
+		need.SetCosts(c.Costs, c.N == 0)
 	}
 	return need
-}
-
-// addCosts adds the Costs of the claim. It never changes the caller's map.
-func (n *need) addCosts(c *Claim) {
-	if c.N == 0 {
-		n.N = max(c.Costs[quota.Requests], 1)
-	}
-	n.Costs = c.Costs
-	for unit := range n.Costs {
-		if n.Costs[unit] < 0 {
-			n.Costs = maps.Clone(n.Costs)
-			maps.DeleteFunc(n.Costs, func(_ string, cost int) bool { return cost < 0 })
-			return
-		}
-	}
 }
 
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It

@@ -218,7 +218,7 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	if !a.Reading {
 		g.freeSlots(quota.InFlight)
 	}
-	if awaitsEnd = a.Unsettled || g.holdsSlot(quota.InFlight); awaitsEnd {
+	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight); awaitsEnd {
 		g.extra.awaitsEnd = true
 		g.l.unclosed++
 	}

@@ -113,7 +113,7 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, direct bool, bound time
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c class) {
 	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}
 	if need.Costs != nil {
-		g.extra = &extra{demand: need.Demand}
+		g.extra = &extra{Charged: limit.Charged{Demand: need.Demand}}
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.lastGrant.Store(int64(now))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // Why a claim was refused. Each [*Error] wraps one of these, or ErrClosed.
@@ -63,8 +64,7 @@ type Error struct {
 	Err    error         // ErrWait, ErrMaxWait, …
 	ctxErr error         // of the context that ended, or would have ended, the wait
 	cause  error         // of ctxErr
-	waited bool          // for ErrCanceled: the claim stood in line
-	bound  time.Duration // the bound that was missed: a duration, or a count for ErrQueueFull
+	detail string        // what the text says after that of Err
 }
 
 // Error implements error.
@@ -78,18 +78,7 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
-	switch {
-	case errors.Is(e.Err, ErrMaxWait), errors.Is(e.Err, ErrStandstill):
-		fmt.Fprintf(&b, " (%v)", round(e.bound))
-	case errors.Is(e.Err, ErrDeadline):
-		fmt.Fprintf(&b, " (in %v)", round(e.bound))
-	case errors.Is(e.Err, ErrCanceled) && e.waited:
-		b.WriteString(" while waiting")
-	case errors.Is(e.Err, ErrCanceled) && e.ctxErr != nil:
-		b.WriteString(", since the context has already ended")
-	case errors.Is(e.Err, ErrQueueFull):
-		fmt.Fprintf(&b, " (%d)", int(e.bound))
-	}
+	b.WriteString(e.detail)
 	if e.Cause != "" {
 		b.WriteString(": " + string(e.Cause))
 	}
@@ -99,7 +88,7 @@ func (e *Error) Error() string {
 	if errors.Is(e.Err, ErrTooLarge) {
 		fmt.Fprintf(&b, ", cost %d", e.Cost)
 	} else if e.Wait > 0 {
-		fmt.Fprintf(&b, ", could go in %v", round(e.Wait))
+		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
 	}
 	if e.cause != nil {
 		b.WriteString(": " + e.cause.Error())
@@ -115,17 +104,4 @@ func (e *Error) Unwrap() []error {
 // Timeout reports whether a deadline is the reason, as net.Error and url.Error do.
 func (e *Error) Timeout() bool {
 	return errors.Is(e.ctxErr, context.DeadlineExceeded) || errors.Is(e.cause, context.DeadlineExceeded)
-}
-
-// round keeps about three digits of a duration, enough for a person.
-func round(d time.Duration) time.Duration {
-	switch {
-	case d > time.Minute:
-		return d.Round(time.Second)
-	case d > time.Second:
-		return d.Round(10 * time.Millisecond)
-	case d > time.Millisecond:
-		return d.Round(10 * time.Microsecond)
-	}
-	return d
 }

@@ -1,8 +1,6 @@
 package throttle
 
 import (
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,11 +46,9 @@ type class struct{ verb, path string }
 
 // extra is what only some grants have. It is protected by the lock of the tree.
 type extra struct {
-	demand    limit.Demand // what was claimed
-	parts     limit.Parts  // what was charged; nil if that is the demand
-	slots     []limit.Slot // of quotas of what is under way
-	uses      []lease.Use  // of slots of a Store
-	awaitsEnd bool         // Done must be called once more
+	limit.Charged
+	uses      []lease.Use // of slots of a Store
+	awaitsEnd bool        // Done must be called once more
 }
 
 // Limiter returns the bucket that granted the request.
@@ -133,11 +129,7 @@ func (g *Grant) Settle(spent quota.Costs) {
 
 // settle is Settle. It requires that mu is held, in a change of g.l.
 func (g *right) settle(now monotime.Time, spent quota.Costs) {
-	x := g.ensureExtra()
-	x.parts = g.parts()
-	var more quota.Costs
-	var less limit.Parts
-	x.parts, more, less = x.parts.Correct(now, spent)
+	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, more, less, g.urgent)
@@ -154,7 +146,7 @@ func (g *right) endUnreported() {
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.extra != nil && len(g.extra.slots) > 0 {
+	if g.extra != nil && len(g.extra.Slots) > 0 {
 		g.l.change(root.now(), g.end)
 	} else {
 		g.end()
@@ -181,7 +173,7 @@ func (g *right) demandOrNil() *limit.Demand {
 	if g.extra == nil {
 		return nil
 	}
-	return &g.extra.demand
+	return &g.extra.Demand
 }
 
 // costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only
@@ -190,14 +182,14 @@ func (g *right) costOrNil() *limit.Demand {
 	if g.extra == nil {
 		return nil
 	}
-	d := g.cost()
+	d := g.extra.Cost()
 	return &d
 }
 
 // demand is what was claimed.
 func (g *right) demand() limit.Demand {
 	if g.extra != nil {
-		return g.extra.demand
+		return g.extra.Demand
 	}
 	return limit.Demand{Claims: 1, N: g.ticket.N}
 }
@@ -205,67 +197,33 @@ func (g *right) demand() limit.Demand {
 // recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It
 // requires that mu is held.
 func (g *right) recordSlots(s limit.Stack, d *limit.Demand) {
-	var slots []limit.Slot
-	if g.extra != nil {
-		slots = g.extra.slots
+	if slots := s.Slots(nil, d, g.urgent); len(slots) > 0 {
+		x := g.ensureExtra()
+		x.Slots = append(x.Slots, slots...)
 	}
-	if slots = s.Slots(slots, d, g.urgent); len(slots) > 0 {
-		g.ensureExtra().slots = slots
-	}
-}
-
-// holdsSlot reports whether the grant holds a slot of a kind. It requires that mu is held.
-func (g *right) holdsSlot(kind quota.Kind) bool {
-	if g.extra == nil {
-		return false
-	}
-	return slices.ContainsFunc(g.extra.slots, func(s limit.Slot) bool { return s.Kind == kind })
 }
 
 // freeSlots gives back the slots of a kind. It requires that mu is held.
 func (g *right) freeSlots(kind quota.Kind) {
-	if g.extra == nil {
-		return
+	if g.extra != nil {
+		g.extra.Free(kind)
 	}
-	kept := g.extra.slots[:0]
-	for _, s := range g.extra.slots {
-		if s.Kind == kind {
-			s.Free()
-		} else {
-			kept = append(kept, s)
-		}
-	}
-	g.extra.slots = kept
 }
 
 // ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other
 // goroutine has g.
 func (g *right) ensureExtra() *extra {
 	if g.extra == nil {
-		g.extra = &extra{demand: g.demand()}
+		g.extra = &extra{Charged: limit.Charged{Demand: g.demand()}}
 	}
 	return g.extra
 }
 
 // parts returns what was charged, and when.
 func (g *right) parts() limit.Parts {
-	if g.extra != nil && g.extra.parts != nil {
-		return g.extra.parts
+	if g.extra != nil {
+		return g.extra.Parts(g.ticket.Sent)
 	}
-	asked := g.demand()
-	cost := maps.Clone(asked.Costs)
-	if cost == nil {
-		cost = quota.Costs{}
-	}
-	cost[quota.Requests] = asked.N
-	return limit.Parts{{At: g.ticket.Sent, Cost: cost}}
-}
-
-// cost is what the grant has cost, as far as it is known.
-func (g *right) cost() limit.Demand {
-	d := g.demand()
-	if g.extra == nil || g.extra.parts == nil {
-		return d
-	}
-	return g.extra.parts.Demand(d)
+	c := limit.Charged{Demand: g.demand()}
+	return c.Parts(g.ticket.Sent)
 }

@@ -32,7 +32,7 @@ func quotas(t *testing.T, text string) quota.Quotas {
 func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }
 
 // Lasts reports whether the grant holds a slot until its answer was read.
-func (g *Grant) Lasts() bool { return g.holdsSlot(quota.InFlight) }
+func (g *Grant) Lasts() bool { return g.extra != nil && g.extra.Holds(quota.InFlight) }
 
 // sheds reports whether failures are taken for refusals.
 func sheds(l *Limiter) bool {

@@ -1,8 +1,6 @@
 package throttle
 
 import (
-	"fmt"
-
 	"github.com/gopacer/pacer/throttle/internal/order"
 )
 
@@ -36,12 +34,4 @@ func (p Priority) index() int {
 		return 1
 	}
 	return 2
-}
-
-// checkReserve returns an error if share is not a valid Limiter.Reserve.
-func checkReserve(share float64) error {
-	if !(share >= 0 && share < 1) {
-		return fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", share)
-	}
-	return nil
 }

@@ -160,7 +160,7 @@ func standsStill(t *testing.T, s standing) {
 		t.Fatalf("got %v, want ErrStandstill", err)
 	}
 	want := *s.want
-	want.Err, want.Cost, want.At, want.bound = ErrStandstill, e.Cost, time.Now().Add(want.Wait), bound(s.l.MaxStandstill)
+	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", bound(s.l.MaxStandstill))
 	if diff := cmp.Diff(want, *e, cmp.Comparer(errors.Is), cmp.AllowUnexported(Error{})); diff != "" {
 		t.Error(diff)
 	}

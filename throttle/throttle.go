@@ -301,7 +301,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 	l.quotas = qs
 	if !l.isClosed() {
-		l.invalid = checkReserve(l.Reserve)
+		l.invalid = limit.CheckReserve(l.Reserve)
 	}
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	local := qs
@@ -420,7 +420,7 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill = bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
-	l.invalid = errors.Join(l.Quotas.Validate(), checkReserve(l.Reserve), l.checkStore(l.Quotas))
+	l.invalid = errors.Join(l.Quotas.Validate(), limit.CheckReserve(l.Reserve), l.checkStore(l.Quotas))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}

@@ -1,13 +1,16 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // waiter is a claim that stands in line.
@@ -56,7 +59,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	w.drop()
 	return &Error{
 		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled,
-		ctxErr: ctxErr, cause: why, waited: true,
+		ctxErr: ctxErr, cause: why, detail: " while waiting",
 	}
 }
 
@@ -167,20 +170,21 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
-		e.bound = w.l.MaxWait
+		e.detail = within("", w.l.MaxWait)
 	case errors.Is(why, ErrStandstill):
-		if e.bound = bound(w.l.MaxStandstill); d.At <= now {
+		e.detail = within("", bound(w.l.MaxStandstill))
+		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.bound = w.deadline.Sub(now)
-		e.ctxErr = context.DeadlineExceeded
+		e.detail, e.ctxErr = within("in ", w.deadline.Sub(now)), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
-		if e.bound = time.Duration(w.l.MaxQueue); d.Cost > 0 {
-			e.bound = time.Duration(d.Cost)
-		}
+		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
 	}
 	return e
 }
+
+// within says which bound was missed.
+func within(in string, d time.Duration) string { return fmt.Sprintf(" (%s%v)", in, readable.Round(d)) }

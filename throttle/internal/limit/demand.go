@@ -24,6 +24,22 @@ func (d *Demand) In(q *quota.Quota) int {
 	return d.N
 }
 
+// SetCosts sets the costs of a claim, without those that are negative; and N if it is among them and unset. Costs are
+// never changed.
+func (d *Demand) SetCosts(costs quota.Costs, unset bool) {
+	if unset {
+		d.N = max(costs[quota.Requests], 1)
+	}
+	d.Costs = costs
+	for unit := range costs {
+		if costs[unit] < 0 {
+			d.Costs = maps.Clone(costs)
+			maps.DeleteFunc(d.Costs, func(_ string, cost int) bool { return cost < 0 })
+			return
+		}
+	}
+}
+
 // One returns the least that could be asked for in the same units: one token of each.
 func (d *Demand) One() Demand {
 	one := Demand{Claims: 1, N: 1}

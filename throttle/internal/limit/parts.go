@@ -2,6 +2,7 @@ package limit
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -74,4 +75,54 @@ func (ps Parts) Demand(d Demand) Demand {
 		}
 	}
 	return d
+}
+
+// Charged is what one grant was charged, and what it holds.
+type Charged struct {
+	Demand Demand // what was claimed
+	Slots  []Slot // of quotas of what is under way
+
+	parts Parts // what was charged; nil if that is the Demand
+}
+
+// Parts returns what was charged, and when: at the grant, if nothing was corrected.
+func (c *Charged) Parts(granted monotime.Time) Parts {
+	if c.parts != nil {
+		return c.parts
+	}
+	cost := maps.Clone(c.Demand.Costs)
+	if cost == nil {
+		cost = quota.Costs{}
+	}
+	cost[quota.Requests] = c.Demand.N
+	return Parts{{At: granted, Cost: cost}}
+}
+
+// Cost is what was claimed, at the cost that was charged.
+func (c *Charged) Cost() Demand {
+	if c.parts == nil {
+		return c.Demand
+	}
+	return c.parts.Demand(c.Demand)
+}
+
+// Correct is Parts.Correct.
+func (c *Charged) Correct(granted, now monotime.Time, spent quota.Costs) (more quota.Costs, less Parts) {
+	c.parts, more, less = c.Parts(granted).Correct(now, spent)
+	return more, less
+}
+
+// Holds reports whether the grant holds a slot of a kind.
+func (c *Charged) Holds(kind quota.Kind) bool {
+	return slices.ContainsFunc(c.Slots, func(s Slot) bool { return s.Kind == kind })
+}
+
+// Free gives back the slots of a kind.
+func (c *Charged) Free(kind quota.Kind) {
+	c.Slots = slices.DeleteFunc(c.Slots, func(s Slot) bool {
+		if s.Kind == kind {
+			s.Free()
+		}
+		return s.Kind == kind
+	})
 }

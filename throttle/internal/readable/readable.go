@@ -87,3 +87,16 @@ func writeText(b *bytes.Buffer, s string) error {
 	b.Write(text)
 	return err
 }
+
+// Round keeps about three digits of a duration, enough for a person.
+func Round(d time.Duration) time.Duration {
+	switch {
+	case d > time.Minute:
+		return d.Round(time.Second)
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d
+}
