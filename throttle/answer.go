@@ -199,7 +199,8 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		l.joinPeers()
 	}
 	if l.link != nil {
-		l.link.shareStatements(now, a.Statements)
+		l.link.lease.Said(now, a.Statements)
+		l.link.arm(now)
 	}
 	if e.PushedBack {
 		for lim := range l.stack.Limits() {

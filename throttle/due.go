@@ -142,7 +142,8 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	}
 	l.hold = at
 	if l.link != nil {
-		l.link.shareHold(now)
+		l.link.lease.TellHold(now)
+		l.link.arm(now)
 	}
 	l.server.Restart(false)
 	l.refuseOutOfBounds(now)

@@ -91,8 +91,9 @@ func (g *right) giveBack(now monotime.Time) {
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, nil, parts, g.urgent)
-		if b.link != nil {
-			b.link.giveBack(now, g)
+		if b.link != nil && g.extra != nil {
+			b.link.lease.Return(now, g.extra.uses)
+			b.link.arm(now)
 		}
 	}
 	if g.extra != nil {
@@ -134,7 +135,8 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		b.lastCharged = now
 		b.stack.Settle(now, more, less, g.urgent)
 		if b.link != nil {
-			b.link.settle(now, g, more, less)
+			b.link.lease.Settle(now, g.extra.uses, more, less, g.urgent)
+			b.link.arm(now)
 		}
 	}
 }

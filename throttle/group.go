@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -45,7 +44,7 @@ type Group struct {
 
 	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	buckets tree.Tree[*Limiter]
-	loaded  map[string]adaptive.Memory // by digest: what Load read for buckets that are not made yet
+	loaded  adaptive.Shelf // by digest: what Load read for buckets that are not made yet
 }
 
 // entry is what a Group knows of a Limiter. Both are nil if it is in no Group.
@@ -220,7 +219,7 @@ func (g *Group) abandon(root *Limiter) {
 	for l := range old.All() {
 		l.saveTo(learned)
 	}
-	g.load(learned)
+	g.loaded.Put(time.Now(), learned)
 	g.buckets.Cut(old)
 	successor := g.find(old.Path())
 	for l := range old.All() {
@@ -347,26 +346,12 @@ func (l *Limiter) forgettable(now monotime.Time) bool {
 	return l.link == nil || l.link.lease.Idle(now)
 }
 
-// load keeps what buckets have learned until they are made, but for what is out of date. It requires that g.mu is
-// held.
-func (g *Group) load(learned map[string]adaptive.Memory) {
-	if g.loaded == nil {
-		g.loaded = map[string]adaptive.Memory{}
-	}
-	maps.Copy(g.loaded, learned)
-	now := time.Now()
-	maps.DeleteFunc(g.loaded, func(_ string, m adaptive.Memory) bool { return m.OutOfDate(now) })
-}
-
 // restore passes to l what Load read for it. It requires that g.mu is held.
 func (g *Group) restore(l *Limiter) {
-	if len(g.loaded) == 0 {
-		return
-	}
-	d := l.entry.node.Digest()
-	if m, ok := g.loaded[d]; ok {
-		delete(g.loaded, d)
-		l.remember(m)
+	if len(g.loaded) > 0 {
+		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
+			l.remember(m)
+		}
 	}
 }
 

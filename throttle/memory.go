@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 )
@@ -14,7 +15,7 @@ import (
 func (g *Group) Save(w io.Writer) error {
 	learned := map[string]adaptive.Memory{}
 	g.mu.Lock()
-	g.load(nil) // drops what is out of date
+	g.loaded.Put(time.Now(), nil) // drops what is out of date
 	maps.Copy(learned, g.loaded)
 	for l := range g.buckets.All() {
 		l.saveTo(learned)
@@ -36,7 +37,7 @@ func (g *Group) Load(r io.Reader) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.load(learned)
+	g.loaded.Put(time.Now(), learned)
 	for l := range g.buckets.All() {
 		g.restore(l)
 	}

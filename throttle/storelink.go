@@ -221,32 +221,6 @@ func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
 	s.arm(now)
 }
 
-// giveBack gives back to the lease all that g took of it.
-func (s *storeLink) giveBack(now monotime.Time, g *right) {
-	if g.extra != nil {
-		s.lease.Return(now, g.extra.uses)
-		s.arm(now)
-	}
-}
-
-// settle charges more to the lease, and gives back less, of what g took of it.
-func (s *storeLink) settle(now monotime.Time, g *right, more quota.Costs, less []limit.Part) {
-	s.lease.Settle(now, g.extra.uses, more, less, g.urgent)
-	s.arm(now)
-}
-
-// shareStatements has other processes told what the server stated.
-func (s *storeLink) shareStatements(now monotime.Time, statements []quota.Statement) {
-	s.lease.Said(now, statements)
-	s.arm(now)
-}
-
-// shareHold has other processes told of a hold, unless they know.
-func (s *storeLink) shareHold(now monotime.Time) {
-	s.lease.TellHold(now)
-	s.arm(now)
-}
-
 // restock asks the stores of l and of its parents for what may be needed soon.
 func (l *Limiter) restock(now monotime.Time) {
 	for b := l; b != nil; b = b.Parent {
@@ -297,7 +271,9 @@ func (s *storeLink) sayFarewell() error {
 		if r == nil {
 			return nil
 		}
-		if err := s.sendFarewell(r); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		_, err := s.l.Store.Exchange(ctx, r)
+		if cancel(); err != nil {
 			return err
 		}
 		root = s.l.lock()
@@ -307,14 +283,6 @@ func (s *storeLink) sayFarewell() error {
 			return nil
 		}
 	}
-}
-
-// sendFarewell makes one of the last calls.
-func (s *storeLink) sendFarewell(r *store.Request) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	_, err := s.l.Store.Exchange(ctx, r)
-	return err
 }
 
 // leaseLine is the line of a bucket as its lease sees it.

@@ -1,77 +1,59 @@
 // Package throttle makes callers wait until their request may be sent: because of the quotas that are
-// configured, and because of what a server's answers say about its limits.
+// configured, and because of what a server's answers say about its limits. It does not know HTTP.
 //
-// In come claims and answers. A [Claim] says what a request costs and how urgent it is; an [Answer] says what
-// became of the request, and what the server stated about its limits. Out come a [Grant], the right to send
-// one request now, or an [Error] that says why there is none; and an [Outcome], what an answer means for the
-// requests that follow. A [Limiter] is one bucket; a [Group] is a tree of buckets, each under a path of keys.
-//
-// The package knows neither HTTP nor what the keys of a path mean. It has the lock, the clock, the line and
-// the timers. The arithmetic of quotas, what is learned of servers, and what a process holds of a shared
-// bucket are packages of their own under internal, which have none of these.
-//
-//	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}, {N: 100_000, Per: 24 * time.Hour, Burst: 100}}}
+//	l := throttle.Limiter{Quotas: quota.Quotas{{N: 5, Burst: 10}}} // 5 in a second, 10 at once
 //	if err := l.Wait(ctx, 1); err != nil {
-//		return err // the wait would be too long, or ctx ended
+//		return err // the wait would be too long, or ctx has ended
 //	}
+//
+// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a
+// request costs and how urgent it is, and an [Answer], what became of the request and what the server stated.
+// Out come a [Grant], the right to send one request now, or an [Error] that says why there is none; and an
+// [Outcome], what the answer means for the requests that follow.
 //
 // # Waiting
 //
-// A quota is a token bucket (on the ledger of golang.org/x/time/rate), a window of some [quota.Kind], or a
-// bound on the requests in flight. It counts requests, or any other unit. Each bucket has a line, and one
-// timer for the first waiter of the line. A claim is charged when it is granted, not before. So a caller that
-// gives up leaves nothing to clean up, and after any change (a quota, a hold, what a server allows, who is
-// first) the timers are simply set anew. A claim whose wait would end after its context's deadline, or take
-// longer than MaxWait, is refused at once, not after it has waited.
+// A quota is a token bucket (on the ledger of golang.org/x/time/rate), a window of some [quota.Kind], or a bound
+// on what is in flight, in requests or any other unit. Claims stand in line in the order in which they were made,
+// except for their [Priority]. A light claim never overtakes a heavy one, which might else wait for ever. A claim
+// is charged when it is granted, not before: who gives up leaves nothing to clean up. After any change (a quota,
+// a hold, what a server allows, who is first) the timers are set anew.
 //
-// Claims are granted in the order in which they were made, except for their [Priority]. A light claim never
-// overtakes a heavy one, even if there are enough tokens for the light one: otherwise the heavy one might
-// wait forever.
+// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after
+// it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within
+// MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] none.
 //
-// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at
-// which it was due, up to 2 ms back: so late timers cost no quota.
+// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it
+// was due, up to [quota.Lag] back: late timers cost no quota.
 //
-// # Costs
+// A claim may cost several units at once. Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later.
 //
-// A claim may cost several units at once: one request, so many bytes, so many tokens of a language model.
-// Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later, and the line is timed anew.
+// # Several buckets, several processes
 //
-// # Buckets in buckets
+// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the
+// first claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota do not
+// keep others from the wide bucket's.
 //
-// Where a Limiter has a Parent, its requests draw on both: both grant at the same instant, or neither is
-// charged. Only the first waiter of each bucket competes at the parent, so that claims which wait for a narrow
-// bucket's quota do not keep others from the wide bucket's quota.
-//
-// # Several processes
-//
-// With a [store.Store], processes share a bucket: the quotas live in the store, and each process has its own
-// line. One call asks for slots for all waiters; a slot is an instant in one schedule of all processes. Where
-// callers wait all the time, each process also gets slots ahead. Slots that are not used go back. When a server
-// tells one process to wait, all hold. [Outage] chooses what happens while the store cannot be reached.
+// With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in
+// one schedule of all processes; each process has its own line. When a server tells one process to wait, all hold.
+// [Outage] says what happens while the store cannot be reached.
 //
 // # Learning from answers
 //
-// A caller that reports what became of a request ([Grant.Done]) lets the bucket learn:
+// What servers say can lower what the quotas allow, never raise it. A caller that reports answers ([Grant.Done])
+// lets the bucket learn:
 //
-//   - Available = the least Remaining that was stated − what is in flight. The least is taken over the
-//     answers of the last two round trips: it never admits too much, in whatever order answers arrive, and
-//     follows other users of the limit, windows that roll over, and quota that trickles back. What others
-//     were seen to use beside each of our requests is left to them.
-//   - Buckets of one tree that hear of a limit of the same name, size and reset share it, until their numbers
-//     contradict this: what each of them has in flight counts for all.
-//   - When nothing remains, everybody waits until the reset, and then one request goes first. A stated reset
-//     is rounded: all statements are intersected. Where they leave much open, one request goes early.
-//   - How what remains is spent until the reset is for [Spend] to say.
-//   - A server that refills bit by bit shows it: the reset moves on while Remaining falls, or only a part is
-//     back after the reset. Then requests go at the rate at which tokens were seen to come back.
-//   - A server that asks to wait holds the whole bucket. A hold only gets longer, up to MaxHold. Refusals
-//     that do not say for how long hold the bucket for a time that doubles.
-//   - When a server refuses without stating limits, or for reasons that its statements do not explain,
-//     requests go at just under the rate that it served while it refused. The rate then rises slowly.
-//   - After a hold, after idling, and at first, one request goes, and then each answer lets two more go
-//     ([Limiter.SlowStart]), until the server has stated what it allows, or enough answers have come.
-//
-// What servers say can lower what the quotas allow, never raise it.
+//   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
+//     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
+//     the same limit share it, until their numbers contradict this.
+//   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
+//     all answers say of one is intersected. [Spend] says how what remains is spent until then.
+//   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
+//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals that do not say for how long
+//     hold it for a time that doubles.
+//   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
+//     refused, which then rises slowly.
+//   - At first, after a hold, and after idling, one request goes, and each answer lets two more go (SlowStart).
 package throttle
 
 import (
@@ -123,8 +105,8 @@ type Limiter struct {
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if
-	// its priority puts it before others, the last claim in line is refused instead. Zero means no bound. If
-	// negative, nobody waits.
+	// its priority puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no
+	// bound. If negative, nobody waits.
 	MaxQueue int
 
 	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as

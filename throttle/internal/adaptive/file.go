@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"time"
 )
 
 // file is what Write writes: what each bucket has learned, by a digest that stands for the bucket. Names of
@@ -40,4 +42,23 @@ func Read(r io.Reader) (map[string]Memory, error) {
 		return nil, fmt.Errorf("version is %d, want %d", read.Version, fileVersion)
 	}
 	return read.Buckets, nil
+}
+
+// Shelf is what was learned for buckets that are not made yet, by their digests.
+type Shelf map[string]Memory
+
+// Put adds what was learned, and drops what is out of date.
+func (s *Shelf) Put(now time.Time, learned map[string]Memory) {
+	if *s == nil {
+		*s = Shelf{}
+	}
+	maps.Copy(*s, learned)
+	maps.DeleteFunc(*s, func(_ string, m Memory) bool { return m.OutOfDate(now) })
+}
+
+// Take takes out what was learned for a bucket.
+func (s Shelf) Take(digest string) (m Memory, ok bool) {
+	m, ok = s[digest]
+	delete(s, digest)
+	return m, ok
 }
