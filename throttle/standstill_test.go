@@ -456,3 +456,22 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 	}
 	t.Logf("%d refused", refused)
 }
+
+// NoLimit is no bound, whatever it bounds, and so is the longest duration.
+func TestNoLimit(t *testing.T) {
+	for _, longest := range []time.Duration{NoLimit, 1<<63 - 1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "1/h burst 1"), MaxWait: longest, MaxStandstill: longest, MaxHold: longest, MaxQueue: NoLimit}
+			start := time.Now()
+			for i := range 3 {
+				if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != time.Duration(i)*time.Hour {
+					t.Errorf("%v after %v", err, time.Since(start))
+				}
+			}
+			l.Pause(longest)
+			if _, w := join(t, l, Claim{}); w == nil || gone(w) {
+				t.Error("does not wait")
+			}
+		})
+	}
+}
