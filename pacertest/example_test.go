@@ -28,7 +28,7 @@ func Example() {
 		fmt.Println(resp.StatusCode, resp.Header.Get("RateLimit"))
 	}
 	stats := server.Stats()
-	fmt.Println(stats.Accepted, "accepted,", stats.Refused, "refused")
+	fmt.Println(stats.Admitted, "accepted,", stats.Refused, "refused")
 	// Output:
 	// 200 limit=2, remaining=1, reset=3600
 	// 200 limit=2, remaining=0, reset=3600

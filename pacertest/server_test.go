@@ -87,8 +87,8 @@ func TestServerLeastIsReached(t *testing.T) {
 					time.Sleep(oracle.Take(time.Now(), 1).RetryAfter)
 				}
 				stats := server.Stats()
-				if stats.Accepted != n || stats.Refused != 0 {
-					t.Errorf("%d accepted and %d refused, want %d and 0", stats.Accepted, stats.Refused, n)
+				if stats.Admitted != n || stats.Refused != 0 {
+					t.Errorf("%d accepted and %d refused, want %d and 0", stats.Admitted, stats.Refused, n)
 				}
 				if got, want := stats.Last.Sub(start), pacertest.Least(m.algorithm, start, n); got != want {
 					t.Errorf("took %v, want %v", got, want)
@@ -162,8 +162,8 @@ func TestServerCostAndKey(t *testing.T) {
 		}
 	}
 	stats := server.Stats()
-	if stats.Accepted != 4 || stats.Refused != 1 {
-		t.Errorf("%d accepted and %d refused, want 4 and 1", stats.Accepted, stats.Refused)
+	if stats.Admitted != 4 || stats.Refused != 1 {
+		t.Errorf("%d accepted and %d refused, want 4 and 1", stats.Admitted, stats.Refused)
 	}
 	if e := stats.Events[2]; e.Key != "a" || e.Status != http.StatusTooManyRequests {
 		t.Errorf("third event = %+v", e)
@@ -246,7 +246,7 @@ func TestServerFaults(t *testing.T) {
 		}
 		now := start.Add(time.Second)
 		want := pacertest.Stats{
-			Accepted: 3, Faulted: 2, First: now, Last: now,
+			Admitted: 3, Faulted: 2, First: now, Last: now,
 			Events: []pacertest.Event{
 				{Time: start, Status: http.StatusBadGateway},
 				{Time: now, Dropped: true},
@@ -277,8 +277,8 @@ func TestServerDropRepeatedByTransport(t *testing.T) {
 		for range 2 {
 			get(t, tr, "http://api.example.com/")
 		}
-		if got := server.Stats(); got.Accepted != 2 || got.Faulted != 1 {
-			t.Errorf("%d accepted and %d faulted, want 2 and 1", got.Accepted, got.Faulted)
+		if got := server.Stats(); got.Admitted != 2 || got.Faulted != 1 {
+			t.Errorf("%d accepted and %d faulted, want 2 and 1", got.Admitted, got.Faulted)
 		}
 	})
 }
@@ -416,7 +416,7 @@ func TestServerLoopback(t *testing.T) {
 		}
 	}
 	server.Close() // with tr's connection idle
-	if got := server.Stats(); got.Accepted != 2 || got.Refused != 1 {
+	if got := server.Stats(); got.Admitted != 2 || got.Refused != 1 {
 		t.Errorf("Stats = %+v", got)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -439,8 +439,8 @@ func TestServerConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := server.Stats(); got.Accepted != 100 || got.Refused != 220 {
-		t.Errorf("%d accepted and %d refused, want 100 and 220", got.Accepted, got.Refused)
+	if got := server.Stats(); got.Admitted != 100 || got.Refused != 220 {
+		t.Errorf("%d accepted and %d refused, want 100 and 220", got.Admitted, got.Refused)
 	}
 }
 

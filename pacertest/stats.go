@@ -12,9 +12,9 @@ const maxEvents = 1 << 16
 // Stats is what a Server has seen. Requests are counted when the verdict is made, so
 // that the counts do not depend on what a client makes of the answers.
 type Stats struct {
-	// Accepted and Refused count the requests that a quota admitted and refused.
+	// Admitted and Refused count the requests that a quota admitted and refused.
 	// Faulted counts the requests that a Fault answered or dropped before.
-	Accepted, Refused, Faulted int
+	Admitted, Refused, Faulted int
 
 	// First and Last are the instants at which the first and the last request was
 	// admitted. They are zero if none was.
@@ -52,11 +52,11 @@ func (s *Stats) clone() Stats {
 // verdict counts a request on which a quota decided.
 func (s *Stats) verdict(e Event, accepted bool) {
 	if accepted {
-		if s.Accepted == 0 {
+		if s.Admitted == 0 {
 			s.First = e.Time
 		}
 		s.Last = e.Time
-		s.Accepted++
+		s.Admitted++
 	} else {
 		s.Refused++
 	}

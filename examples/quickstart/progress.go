@@ -14,11 +14,11 @@ func progress(results []result, elapsed time.Duration, now time.Time) []string {
 			lines = append(lines, r.kind.name+", "+r.kind.quota)
 		}
 		pace := fmt.Sprintf("%d/s", r.rate(now))
-		if r.stats.Accepted == r.wanted {
+		if r.stats.Admitted == r.wanted {
 			pace = fmt.Sprintf("in %.2f s", r.took().Seconds())
 		}
 		lines = append(lines, fmt.Sprintf("  %-14s %s %3d/%d %9s %4d refused",
-			r.client, bar(r.stats.Accepted, r.wanted, 28), r.stats.Accepted, r.wanted, pace, r.stats.Refused))
+			r.client, bar(r.stats.Admitted, r.wanted, 28), r.stats.Admitted, r.wanted, pace, r.stats.Refused))
 	}
 	return append(lines, fmt.Sprintf("%.1f s", elapsed.Seconds()))
 }
@@ -34,7 +34,7 @@ func bar(n, all, columns int) string {
 func sparse(results []result, elapsed time.Duration) string {
 	line := fmt.Sprintf("%4.1f s", elapsed.Seconds())
 	for _, r := range results {
-		line += fmt.Sprintf(" %*s", columns(r), fmt.Sprintf("%d (%d)", r.stats.Accepted, r.stats.Refused))
+		line += fmt.Sprintf(" %*s", columns(r), fmt.Sprintf("%d (%d)", r.stats.Admitted, r.stats.Refused))
 	}
 	return line
 }

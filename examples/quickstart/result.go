@@ -23,12 +23,12 @@ func (r *result) took() time.Duration { return r.stats.Last.Sub(r.stats.First) }
 // requests from the same instant on. (The instant matters for an estimated window, which counts in
 // windows of the clock.)
 func (r *result) least() time.Duration {
-	return pacertest.Least(r.kind.algorithm, r.stats.First, r.stats.Accepted)
+	return pacertest.Least(r.kind.algorithm, r.stats.First, r.stats.Admitted)
 }
 
 // refusedPer100 returns the number of refusals per hundred requests that were admitted.
 func (r *result) refusedPer100() float64 {
-	return 100 * float64(r.stats.Refused) / float64(max(r.stats.Accepted, 1))
+	return 100 * float64(r.stats.Refused) / float64(max(r.stats.Admitted, 1))
 }
 
 // rate returns how many requests were admitted in the second before now.

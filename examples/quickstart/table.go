@@ -20,8 +20,8 @@ func table(results []result) []string {
 		took, least := r.took(), r.least()
 		line := fmt.Sprintf(columns, name, r.client, seconds(took), seconds(least), ratio(took, least), fmt.Sprintf("%.1f", r.refusedPer100()))
 		lines = append(lines, line)
-		if r.stats.Accepted < r.wanted {
-			lines = append(lines, fmt.Sprintf("%-16s not finished: only %d of %d were admitted, in the time above", "", r.stats.Accepted, r.wanted))
+		if r.stats.Admitted < r.wanted {
+			lines = append(lines, fmt.Sprintf("%-16s not finished: only %d of %d were admitted, in the time above", "", r.stats.Admitted, r.wanted))
 		}
 	}
 	return lines

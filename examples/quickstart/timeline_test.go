@@ -33,7 +33,7 @@ func seen(client string, admitted, refused []int) result {
 		client: client, wanted: 6,
 	}
 	r.stats = pacertest.Stats{
-		Accepted: len(admitted), Refused: len(refused),
+		Admitted: len(admitted), Refused: len(refused),
 		Events: append(at(http.StatusOK, admitted...), at(http.StatusTooManyRequests, refused...)...),
 	}
 	if len(admitted) > 0 {
