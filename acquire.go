@@ -32,12 +32,12 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	var tm terms
 	t.terms(req, c, &tm)
 	p := &payment{t: t}
-	paidFor := &requestInfo{call: tm.call, payment: p}
+	paidFor := &requestInfo{calls: tm.calls, payment: p}
 	if c != nil {
 		p.next, paidFor.above = c.payment, c.above
 	}
 	if p.grant, err = t.acquire(ctx, req, &tm, nil); err != nil {
-		t.Trace.refused(Refused{Request: req, Bucket: tm.limiter.Name, Err: err})
+		t.Trace.notSent(NotSent{Request: req, Bucket: tm.limiter.Name, Err: err})
 		return nil, nil, err
 	}
 	p.limiter = tm.limiter
@@ -94,7 +94,7 @@ func (w *turn) observed(f throttle.Forecast) {
 // over notes in the terms that the request waits no longer.
 func (w *turn) over(tm *terms) {
 	if tm.limiter = w.limiter; !w.since.IsZero() {
-		tm.call.addWait(time.Since(w.since))
+		tm.calls.addWait(time.Since(w.since))
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	cenkalti "github.com/cenkalti/backoff/v4"
-
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/verdict"
@@ -27,68 +25,68 @@ type exchange struct {
 	resp *http.Response // of the latest attempt, kept until the next attempt is sent; nil if there was no answer
 	err  error
 
-	failures  int           // attempts that failed
-	refusals  int           // attempts that the server refused as too early
-	lastDelay time.Duration // of the latest backoff, which some policies start from
-	backOff   cenkalti.BackOff
+	failures int // attempts that failed
+	refusals int // attempts that the server refused as too early
+	delays   delays
 }
 
-// Why a request is not sent again; see Trace.GaveUp.
-var (
-	ErrAttempts = errors.New("pacer: sent MaxAttempts times")
-	ErrRefusals = errors.New("pacer: refused by the server MaxRefusals times")
-	ErrHint     = errors.New("pacer: the server asks for a wait over MaxWait")
-	ErrDeadline = errors.New("pacer: the next attempt would miss the context's deadline")
-	ErrElapsed  = errors.New("pacer: the next attempt would begin later than MaxElapsed")
-	ErrBudget   = errors.New("pacer: the local retry budget of the bucket is used up")
-	ErrStopped  = errors.New("pacer: the BackOff says to stop")
-)
+// stop is why a request is not sent again.
+type stop struct {
+	reason  Reason
+	because error // as in GaveUp
+}
+
+// errElapsed is the cause of a context that ends at MaxElapsed.
+var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
 // again sends the request until an attempt is final or a bound is reached, and returns the outcome of the
 // latest attempt.
 func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response, error) {
 	for v.Kind != verdict.Final {
-		g, next, err := x.prepare(ctx, v)
-		if err != nil {
-			return x.giveUp(ctx, err)
+		g, next, why := x.prepare(ctx, v)
+		if why != nil {
+			return x.giveUp(ctx, why)
 		}
 		body.Discard(x.resp)
-		if x.last = g; x.terms.call != nil {
-			x.terms.call.addSend(x.t, g)
-		}
+		x.last = g
+		x.terms.calls.addSend(x.t, g)
 		x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, g)
 	}
 	return x.resp, x.err
 }
 
-// prepare does all that comes before another attempt, and returns its grant and its request. If there is to
-// be no other attempt, the error says why.
-func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g *throttle.Grant, next *http.Request, err error) {
+// prepare does all that comes before another attempt, and returns its grant and its request; or why there is
+// to be no other attempt.
+func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g *throttle.Grant, next *http.Request, why *stop) {
 	budget := x.budget()
 	if v.Kind == verdict.Refused {
-		err = x.onRefusal()
+		why = x.onRefusal()
 	} else {
-		err = x.onFailure(ctx, v.After)
+		why = x.onFailure(ctx, v.After)
 	}
-	if err != nil {
-		return nil, nil, err
+	if why != nil {
+		return nil, nil, why
 	}
-	if g, err = x.acquire(ctx); err == nil {
-		if next, err = x.nextRequest(ctx, g); err == nil {
+	if g, why = x.acquire(ctx); why == nil {
+		if next, why = x.nextRequest(ctx, g); why == nil {
 			return g, next, nil
 		}
 	}
 	if v.Kind == verdict.Failed {
 		budget.Refund()
 	}
-	return nil, nil, err
+	return nil, nil, why
 }
 
 // onRefusal counts a refusal, and asks for the request's old place in line.
-func (x *exchange) onRefusal() error {
+func (x *exchange) onRefusal() *stop {
 	x.refusals++
-	if x.refusals > x.t.maxRefusals() {
-		return ErrRefusals
+	most, ok := x.t.Retry.maxElapsed()
+	switch {
+	case x.refusals > x.t.Retry.maxRefusals():
+		return &stop{reason: ReasonRefusals}
+	case ok && most == 0:
+		return &stop{reason: ReasonElapsed}
 	}
 	x.terms.claim.After = x.last
 	x.traceRetry(true, 0)
@@ -97,77 +95,47 @@ func (x *exchange) onRefusal() error {
 
 // onFailure counts a failure, and waits for the backoff, or returns why there is to be no other attempt. A
 // delay that the server asks for is never shortened: if it is too long, there is no other attempt.
-func (x *exchange) onFailure(ctx context.Context, after time.Duration) error {
+func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
 	x.failures++
+	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
 	switch {
-	case x.failures >= x.t.maxAttempts():
-		return ErrAttempts
-	case after > max(x.t.maxWait(), 0):
-		return ErrHint
+	case x.failures >= x.terms.maxAttempts:
+		return &stop{reason: ReasonAttempts}
+	case !mayWait(after):
+		return &stop{reason: ReasonHint}
 	}
-	delay, err := x.nextDelay()
-	if err != nil {
-		return err
+	delay, ok, asked := x.delays.next(&x.t.Retry, x.failures, x.resp, mayWait, x.t.Rand)
+	switch {
+	case asked:
+		return &stop{reason: ReasonHint}
+	case !ok:
+		return &stop{reason: ReasonBackoff}
 	}
-	x.lastDelay = delay // without what the server asks for, so that the next delay does not grow from that
 	if delay < after {
 		// Clients that were told the same delay do not come back at the same instant.
 		delay = after + min(delay, after/10)
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
-		return ErrDeadline
+		return &stop{reason: ReasonDeadline}
 	}
-	if most := x.t.MaxElapsed; most > 0 && most-time.Since(x.firstSent) <= delay {
-		return ErrElapsed
+	if most, ok := x.t.Retry.maxElapsed(); ok && most-time.Since(x.firstSent) < delay {
+		return &stop{reason: ReasonElapsed}
 	}
 	if !x.budget().Withdraw() {
-		return ErrBudget
+		return &stop{reason: ReasonBudget}
 	}
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
 	x.traceRetry(false, delay)
-	if err = x.sleep(ctx, delay); err != nil {
+	if why := x.sleep(ctx, delay); why != nil {
 		x.budget().Refund()
+		return why
 	}
-	return err
-}
-
-// nextDelay returns the delay of the backoff, or why there is to be no other attempt.
-func (x *exchange) nextDelay() (time.Duration, error) {
-	if x.t.NewBackOff != nil && x.backOff == nil {
-		if x.backOff = x.t.NewBackOff(); x.backOff != nil {
-			x.backOff.Reset() // as the loop of cenkalti/backoff does
-		}
-	}
-	if x.backOff != nil {
-		return unlessStopped(x.backOff.NextBackOff())
-	}
-	switch policy := x.t.Backoff.(type) {
-	case nil:
-		return backoff.Exponential{Rand: x.t.Rand}.Delay(x.failures, x.lastDelay), nil
-	case retryableBackoff:
-		d := policy.delayAfter(x.failures, x.resp)
-		// A longer delay comes from Retry-After: what their Backoff computes itself is bounded by its max.
-		if d > max(x.t.maxWait(), 0) {
-			return 0, ErrHint
-		}
-		return d, nil
-	default:
-		return unlessStopped(policy.Delay(x.failures, x.lastDelay))
-	}
-}
-
-// unlessStopped returns the delay, or ErrStopped if the delay is negative: cenkalti.Stop is, and so is a
-// delay that has overflowed.
-func unlessStopped(delay time.Duration) (time.Duration, error) {
-	if delay < 0 {
-		return 0, ErrStopped
-	}
-	return delay, nil
+	return nil
 }
 
 // sleep waits for d. The answer at hand is kept meanwhile.
-func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
+func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	x.readAhead()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -175,28 +143,45 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return &stop{ReasonCanceled, contextError(ctx)}
 	case <-x.terms.claim.Cancel:
-		return throttle.ErrCanceled
+		return &stop{ReasonCanceled, throttle.ErrCanceled}
 	}
 }
 
+// contextError returns the cause for which the context has ended. errors.Is finds the Err of the context in
+// it, too.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
 // acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
-func (x *exchange) acquire(ctx context.Context) (g *throttle.Grant, err error) {
+func (x *exchange) acquire(ctx context.Context) (*throttle.Grant, *stop) {
 	x.terms.sentAt = time.Time{}
 	within := ctx
-	if most := x.t.MaxElapsed; most > 0 {
+	most, bounded := x.t.Retry.maxElapsed()
+	if bounded {
 		var cancel context.CancelFunc
-		within, cancel = context.WithDeadlineCause(ctx, x.firstSent.Add(most), ErrElapsed)
+		within, cancel = context.WithDeadlineCause(ctx, x.firstSent.Add(most+1), errElapsed) // an attempt may begin at most
 		defer cancel()
 	}
-	if g, err = x.t.acquire(within, x.req, &x.terms, x.readAhead); err == nil {
+	g, err := x.t.acquire(within, x.req, &x.terms, x.readAhead)
+	end, ok := ctx.Deadline()
+	switch {
+	case err == nil:
 		return g, nil
+	case errors.Is(err, context.DeadlineExceeded) && bounded && (!ok || end.After(x.firstSent.Add(most))):
+		return nil, &stop{ReasonElapsed, err}
+	case errors.Is(err, throttle.ErrCanceled):
+		return nil, &stop{ReasonCanceled, err}
+	case errors.Is(err, throttle.ErrDeadline):
+		return nil, &stop{ReasonDeadline, err}
 	}
-	if end, ok := ctx.Deadline(); errors.Is(err, context.DeadlineExceeded) && within != ctx && (!ok || end.After(x.firstSent.Add(x.t.MaxElapsed))) {
-		err = fmt.Errorf("%w: %w", ErrElapsed, err)
-	}
-	return nil, err
+	return nil, &stop{ReasonWait, err}
 }
 
 // budget returns the retry budget of the bucket that granted the latest attempt.
@@ -205,7 +190,7 @@ func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter())
 // nextRequest returns the request for the next attempt. It is always a copy: the goroutine that writes the
 // body of the previous attempt may still read the previous request. If GetBody or PrepareRetry returns an
 // error or panics, the grant is given back.
-func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Request, error) {
+func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Request, *stop) {
 	prepared := false
 	defer func() {
 		if !prepared {
@@ -216,17 +201,20 @@ func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Re
 	if x.req.Body != nil && x.req.Body != http.NoBody {
 		body, err := x.req.GetBody()
 		if err != nil {
-			return nil, fmt.Errorf("pacer: GetBody for another attempt: %w", err)
+			if errors.Is(err, errBodyTooLong) {
+				return nil, &stop{reason: ReasonBody}
+			}
+			return nil, &stop{ReasonPrepare, fmt.Errorf("pacer: GetBody for another attempt: %w", err)}
 		}
 		next.Body = body
 	}
-	if x.t.ResendHeader != "" {
-		next.Header.Set(x.t.ResendHeader, strconv.Itoa(x.failures+x.refusals))
+	if x.t.Retry.ResendHeader != "" {
+		next.Header.Set(x.t.Retry.ResendHeader, strconv.Itoa(x.failures+x.refusals))
 	}
-	if x.t.PrepareRetry != nil {
-		if err := x.t.PrepareRetry(next); err != nil {
+	if x.t.Retry.PrepareRetry != nil {
+		if err := x.t.Retry.PrepareRetry(next); err != nil {
 			closeBody(next)
-			return nil, fmt.Errorf("pacer: PrepareRetry: %w", err)
+			return nil, &stop{ReasonPrepare, fmt.Errorf("pacer: PrepareRetry: %w", err)}
 		}
 	}
 	prepared = true
@@ -244,7 +232,7 @@ func (x *exchange) readAhead() {
 // traceRetry tells Trace that the request will be sent again.
 func (x *exchange) traceRetry(refusal bool, delay time.Duration) {
 	x.t.Trace.retrying(Retrying{
-		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals + 1,
+		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
 }
@@ -259,20 +247,24 @@ func (x *exchange) status() int {
 
 // giveUp returns the answer at hand, or the error of the latest attempt. It returns why only if the caller
 // has canceled the request.
-func (x *exchange) giveUp(ctx context.Context, why error) (*http.Response, error) {
+func (x *exchange) giveUp(ctx context.Context, why *stop) (*http.Response, error) {
 	x.t.Trace.gaveUp(GaveUp{
 		Request: x.req, Bucket: x.last.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
-		Status: x.status(), Err: x.err, Why: why,
+		Status: x.status(), Reason: why.reason, Err: x.err, Because: why.because,
 	})
-	gone := ctx.Err() != nil || errors.Is(why, throttle.ErrCanceled)
+	gone := why.because
 	switch {
-	case x.resp != nil && !gone:
-		return x.resp, nil
+	case why.reason == ReasonCanceled:
+	case ctx.Err() != nil:
+		gone = contextError(ctx)
 	case x.resp != nil:
-		x.resp.Body.Close()
-		return nil, why
-	case gone:
-		return nil, fmt.Errorf("%w; not sent again: %w", x.err, why)
+		return x.resp, nil
+	default:
+		return nil, x.err
 	}
-	return nil, x.err
+	if x.resp != nil {
+		x.resp.Body.Close()
+		return nil, gone
+	}
+	return nil, fmt.Errorf("%w; not sent again: %w", x.err, gone)
 }

@@ -1,6 +1,9 @@
 package pacer
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -15,16 +18,27 @@ import (
 // SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the
 // new quotas. If another pattern is the most specific one for it now, the request moves to the line of that
 // pattern, to the place that its priority and arrival give it. A pattern that is in both tables keeps what
-// was charged to it. If something is wrong with the table, SetQuotas returns an error and changes nothing.
+// was charged to it. A nil or empty table takes all Quotas away. If something is wrong with the table, SetQuotas returns an error and changes nothing.
 func (t *Transport) SetQuotas(quotas Table) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	rs, err := newRoutes(quotas)
+	rs, err := t.newRoutes(quotas)
 	if err != nil {
 		return err
 	}
 	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
+}
+
+// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing. The
+// error is that of Validate, or of a request that cannot be routed.
+func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
+	if err := t.check(req); err != nil {
+		return throttle.Forecast{}, err
+	}
+	var tm terms
+	t.terms(req, infoOf(req.Context()), &tm)
+	return t.limiter(req).Forecast(tm.claim), nil
 }
 
 // routes are the quotas of a Table, ready to be looked up.
@@ -35,7 +49,7 @@ type routes struct {
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on
 // changing its own.
-func newRoutes(quotas Table) (*routes, error) {
+func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	copied := make(Table, len(quotas))
 	rs := &routes{}
 	for p, qs := range quotas {
@@ -43,8 +57,30 @@ func newRoutes(quotas Table) (*routes, error) {
 		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes })
 	}
 	var err error
-	rs.Set, err = copied.validate(false)
+	rs.Set, err = copied.validate()
+	if err == nil && t.Shared.Store != nil {
+		err = t.checkShared(copied)
+	}
 	return rs, err
+}
+
+// checkShared reports which quotas cannot live in the Store.
+func (t *Transport) checkShared(quotas Table) error {
+	shared := func(name string) *throttle.Limiter {
+		return &throttle.Limiter{Name: name, Store: t.Shared.Store, Late: t.Shared.Late}
+	}
+	var all []error
+	for _, p := range slices.Sorted(maps.Keys(quotas)) {
+		l := shared(p)
+		if host, above := quotas.hostQuotas(p); len(above) > 0 {
+			l.Parent = shared(host)
+			l.Parent.Quotas = above
+		}
+		if err := l.SetQuotas(quotas[p]); err != nil {
+			all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // quotasOf returns the quotas of a bucket.
@@ -109,12 +145,12 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
 		Name: b.Label(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
-		MaxWait: t.maxWait(), MaxStandstill: t.maxWait(), MaxQueue: t.MaxQueue, MaxHold: t.MaxHold, IdleAfter: t.IdleAfter,
-		Ageing: t.Ageing, Reserve: t.Reserve, Spend: t.Spend,
-		Value: &bucket{budget: backoff.Budget{Ratio: t.BudgetRatio}},
+		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
+		Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
+		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
-	if t.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.Late = t.Store, b.Shared(), t.Outage, t.Late
+	if t.Shared.Store != nil && len(l.Quotas) > 0 {
+		l.Store, l.StoreName, l.Outage, l.Late, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.Shared.Event
 	}
 	return l
 }

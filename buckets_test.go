@@ -121,7 +121,7 @@ func TestRouteAllocatesNothing(t *testing.T) {
 
 func TestRouteForgottenBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &Transport{Backoff: lab.Steady{}}
+		tr := &Transport{Retry: Retry{Backoff: lab.Steady{}}}
 		var old *throttle.Limiter
 		tr.Base = &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
 			func(r *http.Request) (*http.Response, error) {

@@ -1,9 +1,13 @@
 package pacer
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,18 +22,36 @@ import (
 //
 //	call := &pacer.Call{Costs: quota.Costs{"tokens": 1200}, Priority: throttle.Urgent}
 //	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
+//
+// A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the
+// value of the Call that was added last counts, among those that set the field; of Costs, of each unit. All
+// of the Calls are told how the call went.
 type Call struct {
 	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
-	// Transport.Modes, else Transport.Mode, else Wait.
+	// Transport.Modes, else Transport.Mode, else ModeWait.
 	Mode Mode
 
-	// Priority is how urgent the request is. Zero means not set: what
-	// Transport.Priority returns.
+	// Priority is how urgent the request is. Zero means not set: what Line.Priority returns.
 	Priority throttle.Priority
 
 	// Costs is what the request is expected to cost, by unit. A unit that is not in Costs costs what
-	// Transport.Cost returns for it.
+	// Transport.Cost returns for it. A unit that no quota has is ignored, and a negative cost is zero.
 	Costs quota.Costs
+
+	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative,
+	// the request does not wait. MaxStandstill holds all the same.
+	MaxWait time.Duration
+
+	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means
+	// not set. If negative, 1.
+	MaxAttempts int
+
+	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by
+	// another attempt.
+	Once bool
+
+	// Idempotent says that the request may be repeated like one whose method is idempotent.
+	Idempotent bool
 
 	mu     sync.Mutex // protects the fields below
 	sends  []sends
@@ -44,13 +66,25 @@ type sends struct {
 	attempts int
 }
 
-// WithCall returns a context whose requests belong to c.
+// WithCall returns a context whose requests belong to c, and to the Calls of ctx. If c is nil, it returns ctx.
 func WithCall(ctx context.Context, c *Call) context.Context {
-	next := &requestInfo{call: c}
+	if c == nil {
+		return ctx
+	}
+	next := &requestInfo{calls: &calls{call: c}}
 	if last := infoOf(ctx); last != nil {
+		next.calls.older = last.calls.without(c)
 		next.payment, next.above = last.payment, last.above
 	}
 	return context.WithValue(ctx, infoKey{}, next)
+}
+
+// CallFrom returns the Call that was added last to a context, nil if there is none.
+func CallFrom(ctx context.Context) *Call {
+	if c := infoOf(ctx); c != nil && c.calls != nil {
+		return c.calls.call
+	}
+	return nil
 }
 
 // Attempts returns how often a request was sent for the call.
@@ -95,20 +129,73 @@ func (c *Call) addSend(t *Transport, g *throttle.Grant) {
 	c.sends = append(c.sends, sends{t, g, 1})
 }
 
-// addWait adds d to the time that requests of the call waited. If c is nil, it does nothing.
-func (c *Call) addWait(d time.Duration) {
-	if c != nil {
-		c.mu.Lock()
-		c.waited += d
-		c.mu.Unlock()
+// calls are the Calls of a request, the one that was added last first. Nil has none.
+type calls struct {
+	call  *Call
+	older *calls
+}
+
+// without returns the calls but c.
+func (l *calls) without(c *Call) *calls {
+	switch {
+	case l == nil:
+		return nil
+	case l.call == c:
+		return l.older.without(c)
 	}
+	return &calls{l.call, l.older.without(c)}
+}
+
+// asks returns what the Calls ask for together. Its Costs must not be changed.
+func (l *calls) asks() *Call {
+	switch {
+	case l == nil:
+		return &Call{}
+	case l.older == nil:
+		return l.call
+	}
+	c, o := l.call, l.older.asks()
+	return &Call{
+		Mode: cmp.Or(c.Mode, o.Mode), Priority: cmp.Or(c.Priority, o.Priority), Costs: withDefaults(c.Costs, o.Costs),
+		MaxWait: cmp.Or(c.MaxWait, o.MaxWait), MaxAttempts: cmp.Or(c.MaxAttempts, o.MaxAttempts),
+		Once: c.Once || o.Once, Idempotent: c.Idempotent || o.Idempotent,
+	}
+}
+
+// addSend notes in all Calls that t sends a request with the grant g.
+func (l *calls) addSend(t *Transport, g *throttle.Grant) {
+	for ; l != nil; l = l.older {
+		l.call.addSend(t, g)
+	}
+}
+
+// addWait adds d to the time that requests of all Calls waited.
+func (l *calls) addWait(d time.Duration) {
+	for ; l != nil; l = l.older {
+		l.call.mu.Lock()
+		l.call.waited += d
+		l.call.mu.Unlock()
+	}
+}
+
+// withDefaults returns costs, with those of defaults for the units that costs lacks. It changes neither.
+func withDefaults(costs, defaults quota.Costs) quota.Costs {
+	switch {
+	case len(costs) == 0:
+		return defaults
+	case len(defaults) == 0:
+		return costs
+	}
+	all := maps.Clone(defaults)
+	maps.Copy(all, costs)
+	return all
 }
 
 type infoKey struct{}
 
 // requestInfo is what pacer keeps in the context of a request.
 type requestInfo struct {
-	call    *Call      // nil if the request belongs to no Call
+	calls   *calls     // nil if the request belongs to no Call
 	payment *payment   // what Acquire was granted; nil if Acquire was not called
 	above   *Transport // a Transport above that retries the request; nil if there is none
 }
@@ -121,19 +208,22 @@ func infoOf(ctx context.Context) *requestInfo {
 
 // terms are the conditions under which a request is sent.
 type terms struct {
-	call        *Call
+	calls       *calls
 	mode        Mode
 	claim       throttle.Claim
+	maxWait     time.Duration
+	maxAttempts int
+	once        bool
 	countsBytes bool              // the sent and received bytes are counted, and charged at the end
 	nested      bool              // a Transport above this one retries the request
 	limiter     *throttle.Limiter // where the request was granted, or waits
 	sentAt      time.Time         // when it was sent after Acquire; else zero, and the grant has the time
 }
 
-// terms fills in tm for a request: what its Call says, and for what the Call leaves open, what the
+// terms fills in tm for a request: what its Calls say, and for what they leave open, what the
 // Transport says. tm is a pointer since copies of terms would be much of the cost of a request.
 func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
-	tm.mode = t.Mode
+	tm.mode, tm.maxWait, tm.maxAttempts = t.Mode, t.MaxWait, t.Retry.maxAttempts()
 	if t.modes != nil {
 		tm.mode = t.modeByPattern(req)
 	}
@@ -141,13 +231,13 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if t.Cost != nil {
 		tm.claim.Costs = t.Cost(req)
 	}
-	if t.Priority != nil {
-		tm.claim.Priority = t.Priority(req)
+	if t.Line.Priority != nil {
+		tm.claim.Priority = t.Line.Priority(req)
 	}
 	if c != nil {
 		tm.nested = c.above != nil
-		if c.call != nil {
-			tm.applyCall(c.call)
+		if c.calls != nil {
+			tm.apply(c.calls)
 		}
 	}
 	if t.routes.Load().hasBytes {
@@ -156,8 +246,24 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if tm.mode == 0 {
 		tm.mode = ModeWait
 	}
-	tm.claim.NoWait = tm.mode != ModeWait
+	if tm.mode != ModeWait {
+		tm.claim.MaxWait = -1
+	}
 	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
+}
+
+// apply overrides the terms by what the Calls set.
+func (tm *terms) apply(l *calls) {
+	c := l.asks()
+	tm.calls, tm.once = l, c.Once
+	tm.mode = cmp.Or(c.Mode, tm.mode)
+	tm.claim.Priority = cmp.Or(c.Priority, tm.claim.Priority)
+	tm.claim.Costs = withDefaults(c.Costs, tm.claim.Costs)
+	tm.claim.MaxWait = c.MaxWait
+	tm.maxWait = cmp.Or(c.MaxWait, tm.maxWait)
+	if c.MaxAttempts != 0 {
+		tm.maxAttempts = max(c.MaxAttempts, 1)
+	}
 }
 
 // modeByPattern returns the Mode of the request: that of the most specific matching pattern of Modes, else
@@ -171,26 +277,6 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 		return t.Mode
 	}
 	return mode
-}
-
-// applyCall overrides the terms by what the Call sets.
-func (tm *terms) applyCall(call *Call) {
-	tm.call = call
-	if call.Mode != 0 {
-		tm.mode = call.Mode
-	}
-	if call.Priority != 0 {
-		tm.claim.Priority = call.Priority
-	}
-	if len(call.Costs) > 0 {
-		costs := maps.Clone(call.Costs)
-		for unit, n := range tm.claim.Costs {
-			if _, ok := costs[unit]; !ok {
-				costs[unit] = n
-			}
-		}
-		tm.claim.Costs = costs
-	}
 }
 
 // costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes
@@ -214,4 +300,64 @@ func (tm *terms) firstSent(g *throttle.Grant) time.Time {
 		return g.Time()
 	}
 	return tm.sentAt
+}
+
+// Mode says what happens to a request that cannot go now. Zero means not set: the Call's Mode, else the
+// matching entry of Modes, else Transport.Mode, else ModeWait.
+type Mode int
+
+const (
+	// ModeWait lets the request wait in line.
+	ModeWait Mode = iota + 1
+	// ModeReject returns a *throttle.Error at once. Since a bucket starts slowly when it is new, when it has
+	// idled and after a hold, of many requests at the same time only one may go then.
+	ModeReject
+	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
+	// host.
+	ModeDegrade
+	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
+	// delayed and nothing is retried. This mode is for trying pacer on a live system.
+	ModeObserve
+)
+
+var modes = [...]string{"default", "wait", "reject", "degrade", "observe"}
+
+// String returns the name of the constant without "Mode", in lower case: "reject"; of zero, "default".
+func (m Mode) String() string {
+	if m >= 0 && int(m) < len(modes) {
+		return modes[m]
+	}
+	return "Mode(" + strconv.Itoa(int(m)) + ")"
+}
+
+// UnmarshalText reads what String returns, in upper or lower case, so that modes can be strings in JSON,
+// YAML and flags. The empty text is zero.
+func (m *Mode) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*m = 0
+		return nil
+	}
+	for i, name := range modes {
+		if strings.EqualFold(name, string(text)) {
+			*m = Mode(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
+}
+
+// MarshalText writes the name that UnmarshalText reads.
+func (m Mode) MarshalText() ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return []byte(m.String()), nil
+}
+
+// check returns an error if m is neither zero nor one of the constants.
+func (m Mode) check() error {
+	if m < 0 || int(m) >= len(modes) {
+		return fmt.Errorf("pacer: Mode is %d, want ModeWait, ModeReject, ModeDegrade or ModeObserve", int(m))
+	}
+	return nil
 }

@@ -98,7 +98,7 @@ func ExampleTransport_Acquire() {
 func ExampleTransport_SetQuotas() {
 	server := pacertest.NewServer(nil, pacertest.NoHeaders)
 	defer server.Close()
-	transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 1, Per: time.Hour}}}, MaxWait: 2 * time.Hour}
+	transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 1, Per: time.Hour}}}, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour}
 	client := &http.Client{Transport: transport}
 	done := make(chan string)
 	for range 2 {
@@ -132,12 +132,14 @@ func ExampleTransport_modes() {
 		Quotas: pacer.Table{
 			"api.example.com/": {{N: 5, Burst: 10}},
 		},
-		Reserve: 0.2, // of all quotas, for what is urgent
-		Priority: func(req *http.Request) throttle.Priority {
-			if req.Header.Get("X-Batch") != "" {
-				return throttle.Background
-			}
-			return throttle.Normal
+		Line: pacer.Line{
+			Reserve: 0.2, // of all quotas, for what is urgent
+			Priority: func(req *http.Request) throttle.Priority {
+				if req.Header.Get("X-Batch") != "" {
+					return throttle.Background
+				}
+				return throttle.Normal
+			},
 		},
 	}
 	fmt.Println(transport.Validate())

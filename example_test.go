@@ -75,17 +75,12 @@ func ExampleTransport_quotas() {
 }
 
 // stale answers with a copy.
-type stale struct{}
-
-func (stale) RoundTrip(req *http.Request) (*http.Response, error) {
+func stale(req *http.Request, why *throttle.Error) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	w.Header().Set("Age", "300")
 	io.WriteString(w, "the price as it was five minutes ago")
 	resp := w.Result()
 	resp.Request = req
-	if req.Body != nil {
-		req.Body.Close()
-	}
 	return resp, nil
 }
 
@@ -101,7 +96,7 @@ func ExampleTransport_degrade() {
 		Base:     server.Transport(),
 		Quotas:   map[string]quota.Quotas{"api.example.com/": {{N: 1, Per: time.Minute}}},
 		Mode:     pacer.ModeDegrade,
-		Fallback: stale{},
+		Fallback: stale,
 	}}
 	for range 2 {
 		resp, err := client.Get("https://api.example.com/price")
@@ -152,7 +147,7 @@ func ExampleTrace() {
 	fmt.Println(resp.Status)
 	// Output:
 	// api.example.com is held after a 429
-	// attempt 2 of /items
+	// attempt 1 of /items
 	// /items waits in line: hold
 	// 200 OK
 }

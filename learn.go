@@ -16,14 +16,14 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// ErrorBodies is a value for Transport.Bodies: it selects all answers that are errors.
+// ErrorBodies is a value for Learn.Bodies: it selects all answers that are errors.
 func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be
 // read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
-	return resp.StatusCode < 400 && t.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
-		!bucketOf(g.Limiter()).limitsTold.Load() && !t.Headers.Tells(resp.Header)
+	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
+		!bucketOf(g.Limiter()).limitsTold.Load() && !t.Learn.Headers.Tells(resp.Header)
 }
 
 // endUnanswered ends the grant of a request that got no answer.
@@ -39,17 +39,17 @@ func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 // whether and when the request may be sent again.
 func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
 	at := tm.firstSent(g)
-	limits, hint := t.Headers.Append(limits, resp.Header, at)
+	limits, hint := t.Learn.Headers.Append(limits, resp.Header, at)
 	b := bucketOf(g.Limiter())
 	if told := len(limits) > 0; b.limitsTold.Load() != told {
 		b.limitsTold.Store(told)
 	}
-	if t.Bodies == nil || !t.Bodies(resp) || !body.Has(req, resp) || !t.Headers.BodyTells(resp.Header) {
+	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
 		return limits, hint
 	}
 	begin, whole := body.Peek(resp.Body, headers.MaxBody)
 	resp.Body = whole
-	facts := t.Headers.ParseBody(resp.Header, begin, at)
+	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry
 }
 
@@ -155,6 +155,9 @@ func (t *Transport) costOf(req *http.Request, tm *terms, resp *http.Response, se
 	spent[quota.Bytes] = int(n)
 	return spent, unsettled
 }
+
+// countsReading reports whether answers count as in flight while they are read.
+func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 
 // watch returns the body of resp, wrapped so that its end ends g: until then, the answer holds a slot of a
 // quota in flight, or its bytes are counted.

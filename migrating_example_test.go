@@ -35,10 +35,10 @@ func ExampleTransport_fromRetryablehttp() {
 	server, url := failing(4, http.StatusServiceUnavailable)
 	defer server.Close()
 
-	client := &http.Client{Transport: &pacer.Transport{
+	client := &http.Client{Transport: &pacer.Transport{Retry: pacer.Retry{
 		MaxAttempts: 5, // the first included
 		Backoff:     backoff.Exponential{Initial: 10 * time.Millisecond, Max: time.Second},
-	}}
+	}}}
 	resp, err := client.Get(url)
 	if err != nil {
 		fmt.Println(err)
@@ -64,11 +64,11 @@ func ExampleTransport_retryablehttpFunctions() {
 		req.Header.Set("X-Signed", "again")
 		return nil
 	}
-	client := &http.Client{Transport: &pacer.Transport{
+	client := &http.Client{Transport: &pacer.Transport{Retry: pacer.Retry{
 		CheckRetry:   checkRetry,
 		Backoff:      pacer.RetryableBackoff(retryablehttp.LinearJitterBackoff, 10*time.Millisecond, 20*time.Millisecond),
 		PrepareRetry: sign,
-	}}
+	}}}
 	resp, err := client.Get(url)
 	if err != nil {
 		fmt.Println(err)
@@ -84,7 +84,7 @@ func ExampleTransport_ShouldRetry() {
 	server, url := failing(1, http.StatusTooEarly)
 	defer server.Close()
 
-	transport := &pacer.Transport{MaxAttempts: -1, MaxRefusals: -1} // it paces and learns
+	transport := &pacer.Transport{Retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}} // it paces and learns
 	c := retryablehttp.NewClient()
 	c.HTTPClient.Transport = transport
 	c.CheckRetry, c.Backoff = transport.ShouldRetry, transport.RetryDelay
@@ -105,12 +105,12 @@ func ExampleTransport_fromCenkalti() {
 	server, url := failing(3, http.StatusBadGateway)
 	defer server.Close()
 
-	client := &http.Client{Transport: &pacer.Transport{
+	client := &http.Client{Transport: &pacer.Transport{Retry: pacer.Retry{
 		MaxAttempts: 10,
 		NewBackOff: func() cenkalti.BackOff {
 			return cenkalti.NewExponentialBackOff(cenkalti.WithInitialInterval(10 * time.Millisecond))
 		},
-	}}
+	}}}
 	resp, err := client.Get(url)
 	if err != nil {
 		fmt.Println(err)
@@ -179,10 +179,9 @@ func ExampleTransport_fromFailsafe() {
 	defer server.Close()
 
 	client := &http.Client{Transport: &pacer.Transport{
-		MaxAttempts: 5,
-		Backoff:     backoff.Exponential{Initial: 10 * time.Millisecond, Max: time.Second},
-		Quotas:      pacer.Table{"/": {{N: 10}}}, // evenly spaced
-		MaxWait:     time.Minute,
+		Retry:   pacer.Retry{MaxAttempts: 5, Backoff: backoff.Exponential{Initial: 10 * time.Millisecond, Max: time.Second}},
+		Quotas:  pacer.Table{"/": {{N: 10}}}, // evenly spaced
+		MaxWait: time.Minute,
 	}}
 	resp, err := client.Get(url)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/gopacer/pacer/internal/below"
 	"github.com/gopacer/pacer/internal/tests/lab"
 )
 
@@ -37,7 +38,7 @@ func TestNests(t *testing.T) {
 		"a client":          {struct{ wrapper }{wrapper{"a", inner}}, true},
 		"a function":        {lab.RoundTripper(inner.RoundTrip), false},
 	} {
-		if got := hasTransportBelow(test.base); got != test.want {
+		if got := below.Has[*Transport](test.base, retryableType); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -48,10 +49,10 @@ func TestNestsBelowTheirRoundTripper(t *testing.T) {
 	inner := &Transport{}
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{Transport: inner}
-	if !hasTransportBelow(c.StandardClient().Transport) {
+	if !below.Has[*Transport](c.StandardClient().Transport, retryableType) {
 		t.Error("not found")
 	}
-	if hasTransportBelow(retryablehttp.NewClient().StandardClient().Transport) {
+	if below.Has[*Transport](retryablehttp.NewClient().StandardClient().Transport, retryableType) {
 		t.Error("found where there is none")
 	}
 }

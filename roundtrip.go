@@ -53,43 +53,54 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 		}
 		line.over(tm)
 	}
-	if tm.call != nil {
-		tm.call.addSend(t, g.Keep())
+	if tm.calls != nil {
+		tm.calls.addSend(t, g.Keep())
 	}
 	resp, v, err := t.attempt(req, req, tm, g)
-	if v.Kind == verdict.Final {
+	if v.Kind == verdict.Final && !v.Unrepeatable {
 		return resp, err
 	}
 	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), resp: resp, err: err}
-	if tm.nested {
-		return x.giveUp(ctx, ErrNested)
+	switch {
+	case v.Unrepeatable:
+		return x.giveUp(ctx, &stop{reason: ReasonBody})
+	case tm.nested:
+		return x.giveUp(ctx, &stop{reason: ReasonNested})
 	}
 	return x.again(ctx, v)
 }
 
 // attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
 // learns from the outcome.
-func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (*http.Response, verdict.Verdict, error) {
+func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (resp *http.Response, v verdict.Verdict, err error) {
+	ended := false
+	defer func() {
+		if !ended { // Base or a function of the caller has panicked: else its slot in flight would be lost for ever
+			g.Done(throttle.Answer{Lost: true})
+		}
+	}()
 	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
-	if t.marksRequests || tm.countsBytes {
+	if t.aboveTransport || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
-	resp, err := t.send(next, tm, g)
-	if err != nil {
+	if resp, err = t.send(next, tm); err != nil {
 		t.endUnanswered(g, err)
+		ended = true
 		return nil, t.judgeError(req, tm, err), err
 	}
 	if resp.Request != req {
 		resp.Request = req
 	}
-	if !t.saysNothing(tm, g, resp) {
-		return resp, t.learn(req, tm, g, resp, sent), nil
+	if t.saysNothing(tm, g, resp) {
+		if g.Done(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
+			resp.Body = t.watch(req, resp, g, false, sent)
+		}
+		bucketOf(g.Limiter()).budget.Deposit()
+	} else {
+		v = t.learn(req, tm, g, resp, sent)
 	}
-	if g.Done(throttle.Answer{Reading: body.Has(req, resp)}).Open {
-		resp.Body = t.watch(req, resp, g, false, sent)
-	}
-	bucketOf(g.Limiter()).budget.Deposit()
-	return resp, verdict.Verdict{}, nil
+	ended = true
+	return resp, v, nil
 }
 
 // learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
@@ -98,12 +109,12 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
 	limits, hint := t.read(req, tm, g, resp, few[:0])
-	a := throttle.Answer{Statements: statements(buf[:0], limits), Bucket: bucketName(limits), Reading: body.Has(req, resp)}
+	a := throttle.Answer{Statements: statements(buf[:0], limits), Bucket: bucketName(limits), Reading: t.countsReading() && body.Has(req, resp)}
 	noteRefusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	o := g.Done(a)
 	if resp.StatusCode >= 400 || a.Refused {
-		v = t.judge(req, tm, resp, a.Refused || o.Refused && verdict.Idempotent(req), hint)
+		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
 	}
 	switch {
 	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body

@@ -16,7 +16,12 @@ import (
 
 // Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/",
 // "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every
-// host that is not named; each such host has a bucket of its own. The nil Table has no quotas.
+// host that is not named; each such host has a bucket of its own, and nothing bounds all hosts together. The
+// nil Table has no quotas.
+//
+// As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
+// pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of
+// its own.
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //
@@ -26,29 +31,43 @@ import (
 //	}
 type Table map[string]quota.Quotas
 
-// ErrRedundant marks the errors of Table.Validate for limits that never bind. A table with such a limit
-// works, but probably not as its author thought.
-var ErrRedundant = errors.New("redundant limit")
-
-// Validate reports all that is wrong with the table, joined by errors.Join in the order of the patterns:
+// Validate reports all that a Transport cannot work with, joined by errors.Join in the order of the patterns:
 //
 //   - quotas that are invalid,
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean;
-//     or because every request that matches has a more specific pattern,
-//   - limits that never bind, because another limit under the same pattern or under the pattern of the host
-//     is stricter (see [quota.Quotas.Redundant]). The errors of such limits wrap ErrRedundant, and a
-//     Transport tolerates the limits.
+//     or because every request that matches has a more specific pattern.
+//
+// A Transport with a Store wants more of its Quotas: see Shared and [Transport.Validate].
 func (t Table) Validate() error {
-	_, err := t.validate(true)
+	_, err := t.validate()
 	return err
 }
 
+// Redundant returns a sentence for each limit that never binds, in the order of the patterns: because another
+// limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]). A table
+// with such limits works, but probably not as its author thought.
+func (t Table) Redundant() (why []string) {
+	for _, p := range slices.Sorted(maps.Keys(t)) {
+		host, above := t.hostQuotas(p)
+		alone := t[p].Redundant()
+		for i, sentence := range t[p].Redundant(above...) {
+			switch {
+			case sentence == "":
+			case alone != nil && alone[i] == sentence:
+				why = append(why, fmt.Sprintf("Quotas[%q]: %s", p, sentence))
+			default:
+				why = append(why, fmt.Sprintf("Quotas[%q] beside those of %q: %s", p, host, sentence))
+			}
+		}
+	}
+	return why
+}
+
 // validate returns the quotas in the form in which requests look them up, and an error that names
-// everything that a Transport cannot work with. If redundant is set, the error also names limits that never
-// bind.
-func (t Table) validate(redundant bool) (*pattern.Set[quota.Quotas], error) {
+// everything that a Transport cannot work with.
+func (t Table) validate() (*pattern.Set[quota.Quotas], error) {
 	quotas, mistakes := pattern.New(t)
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(t)) {
@@ -62,29 +81,11 @@ func (t Table) validate(redundant bool) (*pattern.Set[quota.Quotas], error) {
 		if mistake != nil {
 			bad(mistake)
 		}
-		if redundant {
-			t.reportRedundant(p, bad)
-		}
 		if mistake == nil && !quotas.Reachable(p) {
 			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
 		}
 	}
 	return quotas, errors.Join(all...)
-}
-
-// reportRedundant calls tell for each limit under pattern p that never binds.
-func (t Table) reportRedundant(p string, tell func(error)) {
-	host, above := t.hostQuotas(p)
-	alone := t[p].Redundant()
-	for i, why := range t[p].Redundant(above...) {
-		switch {
-		case why == "":
-		case alone != nil && alone[i] == why:
-			tell(fmt.Errorf("%w: %s", ErrRedundant, why))
-		default:
-			tell(fmt.Errorf("%w beside those of %q: %s", ErrRedundant, host, why))
-		}
-	}
 }
 
 // hostQuotas returns the pattern of a host, and its quotas, on which all requests that match p draw as

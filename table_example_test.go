@@ -2,7 +2,6 @@ package pacer_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -52,22 +51,30 @@ func ExampleTable() {
 	// } <nil>
 }
 
-// All that is wrong is reported at once. What is only redundant would do no harm.
+// All that is wrong is reported at once.
 func ExampleTable_Validate() {
 	table := pacer.Table{
 		"https://api.example.com/":    {{N: 5}},
-		"api.example.com/":            {{N: 5, Burst: 10}, {N: 100_000, Per: time.Hour, Kind: quota.FixedWindow}},
 		"get api.example.com/search/": {{N: 1}},
 		"api.example.com/upload":      {{N: 8, Burst: 10}, {N: 5, Burst: -1}},
 	}
-	err := table.Validate()
-	fmt.Println(err)
-	fmt.Println(errors.Is(err, pacer.ErrRedundant))
+	fmt.Println(table.Validate())
 	// Output:
-	// pacer: Quotas["api.example.com/"]: redundant limit: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
 	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)
-	// pacer: Quotas["api.example.com/upload"]: redundant limit beside those of "api.example.com/": 8/s burst 10 never binds: 5/s burst 10 above admits at most 10 at once, and no more than 5/s from then on
 	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
 	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, as "api.example.com/"
-	// true
+}
+
+// What is only redundant does no harm, but is probably a mistake.
+func ExampleTable_Redundant() {
+	table := pacer.Table{
+		"api.example.com/":       quota.MustParse("5/s burst 10, 100000/h window"),
+		"api.example.com/upload": quota.MustParse("8/s burst 10"),
+	}
+	for _, why := range table.Redundant() {
+		fmt.Println(why)
+	}
+	// Output:
+	// Quotas["api.example.com/"]: 100000/h window never binds: 5/s burst 10 admits at most 18010 in 1h0m0s
+	// Quotas["api.example.com/upload"] beside those of "api.example.com/": 8/s burst 10 never binds: 5/s burst 10 above admits at most 10 at once, and no more than 5/s from then on
 }

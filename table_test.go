@@ -21,12 +21,6 @@ func lines(err error) string {
 	return err.Error()
 }
 
-// check returns all with which a Transport cannot work.
-func (t Table) check() error {
-	_, err := newRoutes(t)
-	return err
-}
-
 func TestTableValidate(t *testing.T) {
 	q := func(text string) quota.Quotas {
 		qs, err := quota.Parse(text)
@@ -38,8 +32,8 @@ func TestTableValidate(t *testing.T) {
 	const p = "pacer: Quotas"
 	for _, test := range []struct {
 		table     Table
-		want      []string // of check
-		redundant []string // what Validate says besides
+		want      []string // of Validate
+		redundant []string
 	}{
 		{table: nil},
 		{table: Table{}},
@@ -75,31 +69,23 @@ func TestTableValidate(t *testing.T) {
 				"/": q("7/s"), "POST h/y": q("5/s, 9/s burst 10"),
 			},
 			redundant: []string{
-				p + `["GET h/x"]: redundant limit beside those of "h/": 100000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
-				p + `["GET h/x"]: redundant limit beside those of "h/": 20000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
-				p + `["POST h/y"]: redundant limit: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
-				p + `["g/x"]: redundant limit beside those of "/": 9/s never binds: 7/s above admits at most 1 at once, and no more than 7/s from then on`,
+				`Quotas["GET h/x"] beside those of "h/": 100000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
+				`Quotas["GET h/x"] beside those of "h/": 20000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
+				`Quotas["POST h/y"]: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
+				`Quotas["g/x"] beside those of "/": 9/s never binds: 7/s above admits at most 1 at once, and no more than 7/s from then on`,
 			},
 		},
 		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
 			want:      []string{p + `["https://h/"]: want a pattern without a scheme, as "api.example.com/"`},
-			redundant: []string{p + `["h/"]: redundant limit: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
+			redundant: []string{`Quotas["h/"]: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
 		},
 	} {
-		if diff := cmp.Diff(strings.Join(test.want, "\n"), lines(test.table.check())); diff != "" {
-			t.Errorf("check of %v (-want +got):\n%s", test.table, diff)
+		if diff := cmp.Diff(strings.Join(test.want, "\n"), lines(test.table.Validate())); diff != "" {
+			t.Errorf("Validate of %v (-want +got):\n%s", test.table, diff)
 		}
-		want := append(append([]string{}, test.redundant...), test.want...)
-		err := test.table.Validate()
-		if diff := cmp.Diff(strings.Join(want, "\n"), lines(err)); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", test.table, diff)
-		}
-		if got := errors.Is(err, ErrRedundant); got != (len(test.redundant) > 0) {
-			t.Errorf("%v: is ErrRedundant: %v", err, got)
-		}
-		if errors.Is(test.table.check(), ErrRedundant) {
-			t.Errorf("%v: a Transport would refuse what is only redundant", test.table)
+		if diff := cmp.Diff(test.redundant, test.table.Redundant()); diff != "" {
+			t.Errorf("Redundant of %v (-want +got):\n%s", test.table, diff)
 		}
 	}
 }
@@ -237,7 +223,7 @@ func FuzzTableJSON(f *testing.F) {
 		if diff := cmp.Diff(table, back); err != nil || diff != "" {
 			t.Errorf("%v was written as %s, %v (-want +got):\n%s", table, written, err, diff)
 		}
-		if table.check() != nil {
+		if table.Validate() != nil {
 			return
 		}
 		if err := (&Transport{Quotas: table, Base: http.DefaultTransport}).Validate(); err != nil {

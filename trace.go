@@ -3,6 +3,7 @@ package pacer
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -17,8 +18,8 @@ type Trace struct {
 	// sent, for a request that should have waited.
 	Queued func(Queued)
 
-	// Refused is called when pacer does not send a request.
-	Refused func(Refused)
+	// NotSent is called when pacer does not send a request.
+	NotSent func(NotSent)
 
 	// Learned is called when an answer said something about limits.
 	Learned func(Learned)
@@ -26,8 +27,8 @@ type Trace struct {
 	// Held is called when an answer is a refusal after which its bucket is held.
 	Held func(Held)
 
-	// Retrying is called before a request is sent again: for a failure before its delay, for a refusal
-	// before the request goes back in line.
+	// Retrying is called when a request is to be sent again: for a failure before its delay, for a refusal
+	// before the request goes back in line. If it cannot go in time then, GaveUp follows.
 	Retrying func(Retrying)
 
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
@@ -43,11 +44,11 @@ type Queued struct {
 	Wait    time.Duration  // how long the request will wait, as projected now
 }
 
-// Refused describes a request that pacer did not send.
-type Refused struct {
+// NotSent describes a request that pacer did not send.
+type NotSent struct {
 	Request *http.Request
 	Bucket  string
-	Err     error // a *throttle.Error
+	Err     error // a *throttle.Error, or what is wrong with the configuration
 }
 
 // Learned describes what an answer said about limits.
@@ -61,15 +62,15 @@ type Learned struct {
 type Held struct {
 	Request *http.Request
 	Bucket  string
-	Status  int
-	For     time.Duration
+	Status  int           // of the answer
+	For     time.Duration // how long the bucket is held from now on
 }
 
-// Retrying describes a request that is about to be sent again.
+// Retrying describes a request that is to be sent again.
 type Retrying struct {
 	Request *http.Request
 	Bucket  string
-	Attempt int           // the number of the attempt to come: 2 for the first retry
+	Attempt int           // the number of the attempt that has just ended, from 1
 	Refusal bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
@@ -80,13 +81,46 @@ type Retrying struct {
 type GaveUp struct {
 	Request  *http.Request
 	Bucket   string
-	Attempts int   // how often the request was sent
-	Status   int   // of the last answer, which the caller gets; zero if there was no answer
-	Err      error // of the last attempt; nil if there was an answer
+	Attempts int    // how often the request was sent
+	Status   int    // of the last answer, which the caller gets; zero if there was no answer
+	Reason   Reason // why the request is not sent again
+	Err      error  // of the last attempt; nil if there was an answer
 
-	// Why is ErrAttempts, ErrBudget or another error of this package, a *throttle.Error if the request
-	// would have to wait too long, or the cause with which the context has ended.
-	Why error
+	// Because is what lies behind the Reason: the *throttle.Error of a request that would have to wait for
+	// too long, the error of a context that has ended, or the error of GetBody or PrepareRetry. It is nil
+	// if the Reason says it all.
+	Because error
+}
+
+// Reason is why a request that was refused or failed is not sent again.
+type Reason int
+
+// The reasons. docs/retrying.md says what to change if a reason comes too often.
+const (
+	ReasonAttempts Reason = iota + 1 // it was sent MaxAttempts times
+	ReasonRefusals                   // the server has refused it more than MaxRefusals times
+	ReasonHint                       // a failure whose answer asks for a wait over MaxStandstill or MaxWait; for a refusal see ReasonWait
+	ReasonWait                       // its bucket does not grant it, mostly since the wait would be too long; Because says why
+	ReasonDeadline                   // the next attempt would miss the deadline of its context
+	ReasonElapsed                    // the next attempt would begin later than MaxElapsed
+	ReasonBudget                     // the retry budget of the bucket is used up
+	ReasonBackoff                    // the Backoff, or the BackOff of NewBackOff, says to stop
+	ReasonBody                       // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
+	ReasonNested                     // a Transport above sends it again
+	ReasonCanceled                   // its context has ended; Because says why
+	ReasonPrepare                    // GetBody or PrepareRetry has returned an error; Because is that error
+)
+
+var reasons = [...]string{
+	"", "attempts", "refusals", "hint", "wait", "deadline", "elapsed", "budget", "backoff", "body", "nested", "canceled", "prepare",
+}
+
+// String returns the name of the constant without the type, in lower case: "attempts".
+func (r Reason) String() string {
+	if r > 0 && int(r) < len(reasons) {
+		return reasons[r]
+	}
+	return "Reason(" + strconv.Itoa(int(r)) + ")"
 }
 
 // queued returns the event of a request that waits as f says.
@@ -100,9 +134,9 @@ func (t *Trace) queued(q Queued) {
 	}
 }
 
-func (t *Trace) refused(r Refused) {
-	if t != nil && t.Refused != nil {
-		t.Refused(r)
+func (t *Trace) notSent(n NotSent) {
+	if t != nil && t.NotSent != nil {
+		t.NotSent(n)
 	}
 }
 

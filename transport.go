@@ -16,10 +16,11 @@
 //
 // A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on
 // the bucket of the most specific one. The request goes when all its buckets grant it at the same instant:
-// as a request, as one more in flight, and in the units of its Cost. If it cannot go now, Mode says what
-// happens. By default it waits in line. More urgent requests go first; among equally urgent ones, the order
-// is that of arrival. A request never waits longer than MaxWait, and does not begin to wait for an instant
-// after the deadline of its context. Acquire does this part alone.
+// as a request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what
+// happens. By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones,
+// the order is that of arrival. A line that moves is waited for; but if nothing can go for longer than
+// MaxStandstill, or not before the deadline of its context, a request fails at once. [Transport.Acquire] does
+// this part alone, and [Transport.Forecast] says how long it would take.
 //
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //
@@ -31,7 +32,7 @@
 //
 // A refusal is a 429, or another status with which a server says "not yet": 403, 503 and some others with a
 // Retry-After. The server did nothing, so the request goes back to the front of its line, whatever its
-// method, until MaxWait has passed.
+// method, MaxRefusals times at most.
 //
 // A failure is a transport error, a 408, a 425, or a 5xx but 501. A request that failed is sent again,
 // after jittered exponential backoff, if its method is idempotent, if it carries an Idempotency-Key, or if
@@ -48,7 +49,7 @@
 // [*throttle.Error], that pacer did not send the request. errors.As finds the *throttle.Error, which says
 // why the request was not sent and when it could have gone.
 //
-// Nothing is logged, no goroutine is kept, and there is nothing to close unless Store is set.
+// Nothing is logged, no goroutine is kept, and there is nothing to close unless Shared.Store is set.
 package pacer
 
 import (
@@ -57,18 +58,14 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	cenkalti "github.com/cenkalti/backoff/v4"
-	"github.com/hashicorp/go-retryablehttp"
-
-	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/below"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -78,6 +75,8 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use.
 // Fields must not be changed after the first request. A Transport must not be copied. It is safe for
 // concurrent use.
+//
+// Of every bound, a negative one is a bound of zero, and [NoLimit] is none.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
@@ -90,20 +89,6 @@ type Transport struct {
 	// SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
-	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as
-	// one of package redisquota, share the quotas, and a hold that one process is told of holds all.
-	// Patterns and quotas must be the same in all processes. Buckets without Quotas are learned by each
-	// process for itself. See store.Store, and Close.
-	Store store.Store
-
-	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare.
-	Outage throttle.Outage
-
-	// Late is how long after its instant in the Store's schedule a request may still go; see
-	// throttle.Limiter.Late. Zero or negative means a value that suits the quotas and the round trip to the
-	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
-	Late time.Duration
-
 	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests
 	// to a host draw on the same buckets.
 	Key func(*http.Request) string
@@ -111,7 +96,8 @@ type Transport struct {
 	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If
 	// quota.Requests is not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is
 	// not among them and some quota is of bytes, the bodies of request and response are counted. If nil, a
-	// request costs nothing else. The map that Cost returns must not be changed later.
+	// request costs nothing else. A unit that no quota has is ignored. The map that Cost returns must not be
+	// changed later.
 	Cost func(*http.Request) quota.Costs
 
 	// Spent returns what a request has cost according to its answer. The difference from Cost is given
@@ -126,11 +112,63 @@ type Transport struct {
 	// matches counts. A zero Mode in the map means the Mode of the Transport.
 	Modes map[string]Mode
 
-	// Fallback answers requests in mode ModeDegrade that pacer does not send. A refusal of the server is
-	// returned as it came, without Fallback. Fallback must be set if Mode or one of Modes is Degrade.
-	Fallback http.RoundTripper
+	// Fallback answers requests in ModeDegrade that pacer does not send; the error says why. An answer of
+	// the server, a refusal too, is returned as it came, without Fallback. Fallback returns an answer or an error, such as the one that
+	// it is given. If it reads the body of the request, it has to close it. Fallback must be set if Mode or
+	// one of Modes is ModeDegrade.
+	Fallback func(*http.Request, *throttle.Error) (*http.Response, error)
 
-	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are Normal.
+	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
+	// refuses is sent again. Zero means no bound but MaxStandstill: a line that moves is waited for, until
+	// the context of the request ends. If negative, no request waits.
+	MaxWait time.Duration
+
+	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
+	// further away, because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits
+	// for it: requests fail at once with throttle.ErrStandstill, and a refusal that asks for a longer wait
+	// is returned. Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute,
+	// the most common ones.
+	MaxStandstill time.Duration
+
+	// Line says how requests wait in line.
+	Line Line
+
+	// Retry says which requests are sent again, and when.
+	Retry Retry
+
+	// Learn says what is learned from answers.
+	Learn Learn
+
+	// Shared says with which other processes the Quotas are shared.
+	Shared Shared
+
+	// Trace has hooks that are told what happens. If nil, no hook is called.
+	Trace *Trace
+
+	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
+	// exact results.
+	Rand func() float64
+
+	once           sync.Once
+	invalid        error
+	routes         atomic.Pointer[routes]
+	buckets        throttle.Group
+	lastHost       atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
+	modes          *pattern.Set[Mode]
+	aboveTransport bool // requests may pass through another Transport below t
+}
+
+// NoLimit is the value of a bound that is none: of a count, or of a duration.
+const NoLimit = throttle.NoLimit
+
+// Line says how requests wait in line. The zero Line is first come, first served, and as long as need be.
+type Line struct {
+	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request
+	// waits.
+	MaxQueue int
+
+	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are
+	// throttle.Normal.
 	Priority func(*http.Request) throttle.Priority
 
 	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request
@@ -143,18 +181,21 @@ type Transport struct {
 	Reserve float64
 
 	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas limit
-	// what is in flight. Zero means 5 minutes. If negative, such an answer counts until the context of its
-	// request ends.
+	// what is in flight. Zero means 5 minutes. If negative, an answer counts only until it is returned.
+	// Whatever the bound, it counts no longer than until the context of its request ends.
 	MaxUnread time.Duration
+}
 
-	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
-	// refuses is sent again. Zero means two minutes, so that requests wait for limits per minute, the most
-	// common ones. If negative, no request waits.
-	MaxWait time.Duration
+// Learn says what is learned from answers. With the zero Learn, pacer reads all headers that it knows.
+type Learn struct {
+	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no
+	// others.
+	Headers *headers.Reader
 
-	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request
-	// waits.
-	MaxQueue int
+	// Bodies selects the answers whose bodies are searched for limits, since some services state them
+	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
+	// gets the whole body as it came. ErrorBodies selects all errors. If nil, no body is searched.
+	Bodies func(*http.Response) bool
 
 	// Spend says how fast the remainder of a limit that the server states is spent until its reset. Zero is
 	// throttle.SpendAuto.
@@ -168,96 +209,44 @@ type Transport struct {
 	// negative, only new buckets, and buckets whose hold has ended, start slowly.
 	IdleAfter time.Duration
 
-	// MaxAttempts bounds how often a request that fails is sent, the first time included. Zero means 3. If
-	// negative, 1. Refusals do not count; see MaxRefusals.
-	MaxAttempts int
-
-	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. Zero means
-	// 10. If negative, it is not sent again.
-	MaxRefusals int
-
-	// Backoff returns the delay before a retry of a failure; if the server asks for a longer delay, that
-	// one counts. If nil, backoff.Exponential{} with full jitter is used. RetryableBackoff makes a Backoff
-	// of go-retryablehttp fit here.
-	Backoff backoff.Backoff
-
-	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh BackOff of
-	// github.com/cenkalti/backoff for each request that fails. If that BackOff returns Stop, the request is
-	// not sent again. If NewBackOff returns nil, Backoff is used.
-	NewBackOff func() cenkalti.BackOff
-
-	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400
-	// and above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is
-	// that table. A request that is not safe to repeat is not sent again, even if CheckRetry says so.
-	// CheckRetry must not read the body of the answer. If it returns an error, the request is not sent
-	// again; RoundTrip still returns the answer or the error at hand, not the error of CheckRetry.
-	CheckRetry retryablehttp.CheckRetry
-
-	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body
-	// was renewed: for example to sign it anew. If it returns an error, the request is not sent again.
-	PrepareRetry retryablehttp.PrepareRetry
-
-	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in
-	// line that would end later is not begun. If zero or negative, there is no such bound: only
-	// MaxAttempts, MaxRefusals and the context end the retries.
-	MaxElapsed time.Duration
-
-	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins, not counting the
-	// wait for its turn. An attempt that takes longer has failed, and is retried like one whose connection
-	// broke; the error of the last attempt is an ErrAttemptTimeout. Only the context of the request bounds
-	// how long the body of the answer is read, since an answer that the caller has begun to read cannot be
-	// replaced. If zero or negative, there is no bound, and there is none in mode ModeObserve.
-	AttemptTimeout time.Duration
-
-	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it
-	// can be sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is
-	// kept in mode ModeObserve.
-	BufferBody int64
-
-	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent
-	// and that has no such header. All attempts are sent with the same key, and the request is retried like
-	// one whose method is idempotent. It is for servers that know the header; for other requests it returns
-	// "", and they get no key. RandomKey makes keys. A redirect is a request of its own, and gets its own
-	// key. In mode ModeObserve, IdempotencyKey is not called.
-	IdempotencyKey func(*http.Request) string
-
-	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt
-	// has no such header, the second has 1 (http.request.resend_count in the semantic conventions of
-	// OpenTelemetry). If empty, no header is added.
-	ResendHeader string
-
-	// BudgetRatio is how many retries of failures each success of a bucket pays for. Zero means 0.1: during
-	// an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only its first 10
-	// retries, which are free.
-	BudgetRatio float64
-
-	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no
-	// others.
-	Headers *headers.Reader
-
-	// Bodies selects the answers whose bodies are searched for limits, since some services state them
-	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
-	// gets the whole body as it came. ErrorBodies selects all errors. If nil, no body is searched.
-	Bodies func(*http.Response) bool
-
-	// Trace has hooks that are told what happens. If nil, no hook is called.
-	Trace *Trace
-
-	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
-	// exact results.
-	Rand func() float64
-
-	once          sync.Once
-	invalid       error
-	routes        atomic.Pointer[routes]
-	buckets       throttle.Group
-	lastHost      atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
-	modes         *pattern.Set[Mode]
-	marksRequests bool // requests tell a Transport below that t retries
+	// MaxBuckets bounds how many buckets are remembered, of Quotas too. It is looked at when a bucket is
+	// made. Buckets that idle are forgotten in any case; beyond MaxBuckets, also those that are held or
+	// indebted, whose quotas start anew with the next request, but never one that requests wait for or are in
+	// flight in. Zero means 1 << 20 (1,048,576). If negative, all are forgotten that can be.
+	MaxBuckets int
 }
 
-// Validate reports what is wrong with the configuration: which field or pattern, and what was expected. If
-// it is not called, the first request and every later one return the same error.
+// Shared says how quotas are shared with other processes. With the zero Shared, they are not.
+type Shared struct {
+	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as
+	// one of package redisquota, share the quotas, and a hold that one process is told of holds all.
+	// Patterns and quotas must be the same in all processes. Buckets without Quotas are learned by each
+	// process for itself. See store.Store, and Transport.Close.
+	//
+	// A quota with a WarmUp cannot be shared. If a token bucket of a host has quotas of routes beside it, one
+	// token must come back within Late. Validate and SetQuotas report both. A store such as Redis cannot tell
+	// a bucket that was lost from one that is new, and takes both for used up: the first requests of all wait
+	// until the quota is back, of an hourly window some minutes.
+	Store store.Store
+
+	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
+	// with a safe part of the quotas. If the Store was never reached, that part is not known, and requests
+	// wait for the Store, for MaxStandstill at most.
+	Outage throttle.Outage
+
+	// Late is how long after its instant in the Store's schedule a request may still go; see
+	// throttle.Limiter.Late. Zero or negative means a value that suits the quotas and the round trip to the
+	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
+	Late time.Duration
+
+	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again,
+	// and when it has lost a bucket. Calls for one bucket come one after the other, in a goroutine of their
+	// own, with no lock held.
+	Event func(throttle.StoreEvent)
+}
+
+// Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern,
+// and what was expected. If it is not called, the first request and every later one return the same error.
 func (t *Transport) Validate() error {
 	t.once.Do(func() { t.invalid = t.init() })
 	return t.invalid
@@ -265,46 +254,48 @@ func (t *Transport) Validate() error {
 
 // init checks the fields, and makes from them what requests look up.
 func (t *Transport) init() error {
+	var wrong []error
+	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf("pacer: "+format, args...)) }
 	degrade := t.Mode == ModeDegrade
-	for p, mode := range t.Modes {
-		degrade = degrade || mode == ModeDegrade
-		if err := mode.check(); err != nil {
-			return fmt.Errorf("%w in Modes[%q]", err, p)
-		}
-		if err := pattern.Check(p); err != nil {
-			return fmt.Errorf("pacer: Modes[%q]: %w", p, err)
+	if err := t.Mode.check(); err != nil {
+		wrong = append(wrong, err)
+	}
+	for _, p := range slices.Sorted(maps.Keys(t.Modes)) {
+		degrade = degrade || t.Modes[p] == ModeDegrade
+		if err := t.Modes[p].check(); err != nil {
+			wrong = append(wrong, fmt.Errorf("%w in Modes[%q]", err, p))
 		}
 	}
-	switch {
-	case t.Mode.check() != nil:
-		return t.Mode.check()
-	case degrade && t.Fallback == nil:
-		return errors.New("pacer: Fallback is nil, want a RoundTripper that answers in mode ModeDegrade")
-	case t.Spend < throttle.SpendAuto || t.Spend > throttle.SpendEven:
-		return fmt.Errorf("pacer: Spend is %d, want Auto, Eager, Balanced or Even", int(t.Spend))
-	case !(t.Reserve >= 0 && t.Reserve < 1):
-		return fmt.Errorf("pacer: Reserve is %v, want a share from 0 to less than 1", t.Reserve)
-	case t.Outage < throttle.OutageShare || t.Outage > throttle.OutageOpen:
-		return fmt.Errorf("pacer: Outage is %d, want Share, Closed or Open", int(t.Outage))
-	case !validName(t.ResendHeader):
-		return fmt.Errorf("pacer: ResendHeader is %q, want the name of a header", t.ResendHeader)
+	if degrade && t.Fallback == nil {
+		bad("Fallback is nil, want a function that answers in ModeDegrade")
 	}
-	if err := t.Headers.Validate(); err != nil {
-		return fmt.Errorf("pacer: Headers: %w", err)
+	if s := t.Learn.Spend; s < throttle.SpendAuto || s > throttle.SpendEven {
+		bad("Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
+	}
+	if share := t.Line.Reserve; !(share >= 0 && share < 1) {
+		bad("Line.Reserve is %v, want a share from 0 to less than 1", share)
+	}
+	if o := t.Shared.Outage; o < throttle.OutageShare || o > throttle.OutageOpen {
+		bad("Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
+	}
+	if !validName(t.Retry.ResendHeader) {
+		bad("Retry.ResendHeader is %q, want the name of a header", t.Retry.ResendHeader)
+	}
+	if err := t.Learn.Headers.Validate(); err != nil {
+		bad("Learn.Headers: %w", err)
 	}
 	if len(t.Modes) > 0 {
 		modes, mistakes := pattern.New(t.Modes)
-		if len(mistakes) > 0 {
-			p := slices.Sorted(maps.Keys(mistakes))[0]
-			return fmt.Errorf("pacer: Modes[%q]: %w", p, mistakes[p])
+		for _, p := range slices.Sorted(maps.Keys(mistakes)) {
+			bad("Modes[%q]: %w", p, mistakes[p])
 		}
 		t.modes = modes
 	}
-	t.marksRequests = hasTransportBelow(t.Base) && (t.maxAttempts() > 1 || t.maxRefusals() > 0)
-	rs, err := newRoutes(t.Quotas)
+	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
+	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
-	t.buckets.New = t.newLimiter
-	return err
+	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
+	return errors.Join(append(wrong, err)...)
 }
 
 func (t *Transport) base() http.RoundTripper {
@@ -314,40 +305,36 @@ func (t *Transport) base() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-func (t *Transport) maxWait() time.Duration {
-	if t.MaxWait == 0 {
+// maxStandstill is the effective MaxStandstill.
+func (t *Transport) maxStandstill() time.Duration {
+	if t.MaxStandstill == 0 {
 		return 2 * time.Minute
 	}
-	return t.MaxWait
+	return t.MaxStandstill
 }
 
-func (t *Transport) maxAttempts() int {
-	if t.MaxAttempts == 0 {
-		return 3
-	}
-	return max(t.MaxAttempts, 1)
+// mayWait reports whether a request may wait for d while nothing goes, within a MaxWait and MaxStandstill.
+func (t *Transport) mayWait(maxWait, d time.Duration) bool {
+	within := func(bound time.Duration) bool { return bound == NoLimit || d <= max(bound, 0) }
+	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
 }
 
-func (t *Transport) maxRefusals() int {
-	if t.MaxRefusals == 0 {
-		return 10
-	}
-	return max(t.MaxRefusals, 0)
-}
-
-// maxUnread returns zero if there is no bound.
+// maxUnread is the effective MaxUnread; zero if there is no bound.
 func (t *Transport) maxUnread() time.Duration {
-	if t.MaxUnread == 0 {
+	switch t.Line.MaxUnread {
+	case 0:
 		return 5 * time.Minute
+	case NoLimit:
+		return 0
 	}
-	return max(t.MaxUnread, 0)
+	return max(t.Line.MaxUnread, 0)
 }
 
 // Close gives back to the Store what this process has in hand. Later requests to buckets that are shared
 // through the Store fail with throttle.ErrClosed. Without a Store, Close does nothing. If a process ends
 // without Close, what it had in hand is lost to the other processes for half a second.
 func (t *Transport) Close() error {
-	if t.Store == nil {
+	if t.Shared.Store == nil {
 		return nil
 	}
 	if err := t.Validate(); err != nil {
@@ -356,7 +343,7 @@ func (t *Transport) Close() error {
 	return t.buckets.Close()
 }
 
-// State returns what the buckets look like now, in no particular order. Idle buckets are forgotten sooner
+// State returns what the buckets look like now, ordered by host and pattern. Idle buckets are forgotten sooner
 // or later; State does not return these.
 func (t *Transport) State() []throttle.State { return t.buckets.State() }
 
@@ -404,42 +391,3 @@ func (t *Transport) check(req *http.Request) error {
 func validName(name string) bool {
 	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
-
-// hasTransportBelow reports whether base is or wraps a Transport of this package. Requests must then say
-// who retries them. It looks into the fields of RoundTrippers that wrap others; a Transport that only a
-// function refers to is not found.
-func hasTransportBelow(base http.RoundTripper) bool {
-	return base != nil && reachesTransport(reflect.ValueOf(base), 16)
-}
-
-// reachesTransport is hasTransportBelow for a value, to a depth of so many fields and pointers.
-func reachesTransport(v reflect.Value, depth int) bool {
-	if v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	switch {
-	case depth == 0 || !v.IsValid() || v.Type() == leafType:
-		return false
-	case v.Type() == transportType:
-		return !v.IsNil()
-	case v.Kind() == reflect.Pointer:
-		return reachesTransport(v.Elem(), depth-1)
-	case v.Kind() != reflect.Struct:
-		return false
-	}
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if (f.Type().Implements(roundTripperType) || f.Type() == clientType || f.Type() == retryableType) && reachesTransport(f, depth-1) {
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	transportType    = reflect.TypeFor[*Transport]()
-	roundTripperType = reflect.TypeFor[http.RoundTripper]()
-	clientType       = reflect.TypeFor[*http.Client]()
-	retryableType    = reflect.TypeFor[*retryablehttp.Client]()
-	leafType         = reflect.TypeFor[*http.Transport]()
-)

@@ -28,8 +28,10 @@ func (j job) trace() *pacer.Trace {
 		Retrying: func(r pacer.Retrying) {
 			say("again: attempt %d after %d, refusal %v, in %v", r.Attempt, r.Status, r.Refusal, r.Delay)
 		},
-		GaveUp:  func(g pacer.GaveUp) { say("gave up: %v, status %d, %d attempts", g.Why, g.Status, g.Attempts) },
-		Refused: func(r pacer.Refused) { say("not sent: %v", r.Err) },
+		GaveUp: func(g pacer.GaveUp) {
+			say("gave up: %v %v, status %d, %d attempts", g.Reason, g.Because, g.Status, g.Attempts)
+		},
+		NotSent: func(r pacer.NotSent) { say("not sent: %v", r.Err) },
 		Learned: func(l pacer.Learned) { say("learned: %+v", l.Limits) },
 	}
 }

@@ -82,15 +82,15 @@ const (
 	// server that does not round admits half a token less: give such a quota an N of one less.
 	EstimatedWindow
 
-	// InFlight admits N at the same time, each from its grant until its answer has been read
-	// (the last call of throttle.Grant.Done). It suits limits of concurrent requests or connections (GitHub's 100,
-	// Slack's, Azure OpenAI's), and servers that are fast as long as not too much is asked of them
-	// at once. Each request counts as one, whatever it costs, unless the quota has a Unit.
+	// InFlight admits N at the same time, each from its grant until its answer has been read to its
+	// end. It suits limits of concurrent requests or connections (GitHub's 100, Slack's, Azure
+	// OpenAI's), and servers that are fast as long as not too much is asked of them at once. Each
+	// request counts as one, whatever it costs, unless the quota has a Unit.
 	InFlight
 
-	// Unanswered admits N at the same time, each from its grant until its answer begins
-	// (the first call of throttle.Grant.Done). It suits servers that count the requests on which they work, and not
-	// the answers that are still on their way back.
+	// Unanswered admits N at the same time, each from its grant until its answer begins. It suits
+	// servers that count the requests on which they work, and not the answers that are still on their
+	// way back.
 	Unanswered
 )
 

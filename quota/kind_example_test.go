@@ -19,7 +19,7 @@ func try(quotas string, times int) {
 	}
 	granted := 0
 	for range times {
-		if _, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true}); err == nil {
+		if _, err := l.Acquire(context.Background(), throttle.Claim{MaxWait: -1}); err == nil {
 			granted++
 		}
 	}
@@ -85,7 +85,7 @@ func ExampleKind_inFlight() {
 		last, _ = l.Acquire(context.Background(), throttle.Claim{})
 	}
 	may := func() bool {
-		g, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true})
+		g, err := l.Acquire(context.Background(), throttle.Claim{MaxWait: -1})
 		if err == nil {
 			g.Cancel()
 		}
@@ -107,7 +107,7 @@ func ExampleKind_unanswered() {
 	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.Unanswered}}}
 	first, err := l.Acquire(context.Background(), throttle.Claim{})
 	fmt.Println(err)
-	_, err = l.Acquire(context.Background(), throttle.Claim{NoWait: true})
+	_, err = l.Acquire(context.Background(), throttle.Claim{MaxWait: -1})
 	fmt.Println(err != nil)
 
 	first.Done(throttle.Answer{Reading: true})

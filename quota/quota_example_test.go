@@ -25,7 +25,7 @@ func ExampleQuota_debt() {
 		fmt.Printf("%s: %v; the next one waits %v\n", text, err, f.Wait.Round(time.Minute))
 	}
 	// Output:
-	// 10/h burst 10: pacer/throttle: not sent: cost above what the quota grants at once: never: pace "10/h burst 10", cost 30; the next one waits 0s
+	// 10/h burst 10: throttle: not sent: cost above what the quota grants at once: never: pace "10/h burst 10", cost 30; the next one waits 0s
 	// 10/h burst 10 debt: <nil>; the next one waits 2h6m0s
 }
 
@@ -51,7 +51,7 @@ func ExampleQuota_leakyBucket() {
 	// the first one goes: <nil>
 	// the second one waits 1h0m0s
 	// it overflows: true
-	// pacer/throttle: not sent: queue is full (1): pace "1/h queue 1", could go in 2h0m0s
+	// throttle: not sent: queue is full (1): pace "1/h queue 1", could go in 2h0m0s
 }
 
 // A request takes tokens of several units.

@@ -1,10 +1,12 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"math"
+	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -13,7 +15,8 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests. Zero means what Costs says of requests, or else 1. Negative panics.
+	// N is the cost in requests. Zero means what Costs says of requests, or of the empty unit, or else 1.
+	// Negative panics.
 	N int
 
 	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on. Negative
@@ -29,17 +32,17 @@ type Claim struct {
 	// counted together. Empty ones are like any other.
 	Verb, Path string
 
-	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made
-	// again. The claim takes the place in line of the first one, and so goes before all that were made later.
-	// MaxWait counts from when the first claim was made. The Limiter may be another one of the same tree or
-	// Group.
+	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made again. The
+	// claim takes the place in line of the first one, and so goes before all that were made later. MaxWait counts from
+	// when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
 	// Cancel, if not nil, ends the wait when it is closed, as the context does.
 	Cancel <-chan struct{}
 
-	// NoWait makes a claim that cannot go at once fail with ErrWait.
-	NoWait bool
+	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If
+	// negative, a claim that cannot go at once fails with ErrWait.
+	MaxWait time.Duration
 }
 
 // Wait blocks until n tokens are granted or ctx ends. It fails at once, with an [*Error], if the wait would
@@ -57,10 +60,11 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 }
 
 // Allow reports whether n tokens are granted now, and charges them if so. It never blocks: with a Store, it
-// grants from what is in hand, and has more fetched for the next call. It returns false, too, if a quota is
-// invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
+// grants from what is in hand, and has more fetched for the next call. What is fetched is of use for Late: to a
+// caller that comes less often, Allow grants nothing, and Acquire with a negative MaxWait is better, which waits
+// for the store's answer. Allow returns false, too, if a quota is invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
 func (l *Limiter) Allow(n int) bool {
-	c := Claim{N: n, NoWait: true}
+	c := Claim{N: n, MaxWait: -1}
 	var g Grant
 	if ctx := context.Background(); !l.grantFast(ctx, &c, &g) {
 		w, err := l.join(ctx, &c, place{}, &g, nil)
@@ -117,10 +121,9 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	return true
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against
-// the wait as it looks now, and puts the claim in line and returns the waiter, or returns an error. P is the
-// place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in
-// another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now,
+// and puts the claim in line and returns the waiter, or returns an error. P is the place in line that the claim has
+// already, else zero. The error is errDismissed if the claim may belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
@@ -183,9 +186,9 @@ func (c *Claim) need() need {
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
 	w := &waiter{
 		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
-		joined: now, cancel: c.Cancel, done: make(chan struct{}),
+		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
-	if d := bound(l.MaxWait); d > 0 && d != unbounded {
+	if d := bound(w.maxWait); d > 0 && d != unbounded {
 		w.expires = p.since.Add(d)
 	}
 	if t, ok := ctx.Deadline(); ok {
@@ -198,7 +201,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, w.refusal(now, d, ErrTooLarge)
 	case d.At <= now && l.line.waiting > 0 && w.grantNow(hasPlace):
 		return w, nil
-	case c.NoWait || l.MaxWait < 0 || l.MaxQueue < 0:
+	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
 			return nil, w.refusal(now, d, ErrWait)
 		}
@@ -339,6 +342,11 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 
 // project returns when a claim that is made now would go.
 func (l *Limiter) project(now monotime.Time, need need) delay {
+	for b := l; b != nil; b = b.Parent {
+		if b.invalid != nil {
+			return delay{limit.Due{At: now, Never: true}, b}
+		}
+	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64
 	return w.project(now, false)

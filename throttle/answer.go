@@ -50,7 +50,7 @@ type Answer struct {
 
 // Outcome is what an answer means for the requests that follow.
 type Outcome struct {
-	Held    time.Duration // for how long the bucket is held from now on; zero or negative if it is not
+	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 }

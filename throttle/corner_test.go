@@ -58,7 +58,7 @@ func TestReserveUrgentNeedNotWaitBehindNormals(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}
 		grant(t, l, Claim{N: 5}).Done(Answer{})
 		_, w := join(t, l, Claim{})
-		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent, NoWait: true}); err != nil {
+		if _, _, err := l.Join(t.Context(), Claim{Priority: Urgent, MaxWait: -1}); err != nil {
 			t.Errorf("5 are reserved: %v", err)
 		}
 		w.Leave()
@@ -372,7 +372,7 @@ func TestReserveOfALimitThatRefills(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		g := grant(t, l, Claim{Priority: Urgent})
 		g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 29, Reset: 31 * time.Second, ResetKnown: true}}})
-		if _, _, err := l.Join(t.Context(), Claim{NoWait: true}); err == nil {
+		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); err == nil {
 			t.Error("29 of 60 remain and 30 are reserved, and a normal one goes")
 		}
 	})
@@ -387,7 +387,7 @@ func TestReserveOneLooksAfterTheReset(t *testing.T) {
 		time.Sleep(time.Minute)
 		n := 0
 		for ; n < 10; n++ {
-			if _, _, err := a.l.Join(t.Context(), Claim{NoWait: true}); err != nil {
+			if _, _, err := a.l.Join(t.Context(), Claim{MaxWait: -1}); err != nil {
 				break
 			}
 		}

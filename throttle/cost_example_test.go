@@ -37,7 +37,7 @@ func ExampleLimiter_reserve() {
 	went := map[throttle.Priority]int{}
 	for _, p := range []throttle.Priority{throttle.Normal, throttle.Urgent} {
 		for {
-			if _, _, err := l.Join(ctx, throttle.Claim{Priority: p, NoWait: true}); err != nil {
+			if _, _, err := l.Join(ctx, throttle.Claim{Priority: p, MaxWait: -1}); err != nil {
 				break
 			}
 			went[p]++

@@ -35,19 +35,22 @@ type delay struct {
 	bucket *Limiter // nil if none does
 }
 
-// Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not
-// shorter.
+// Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not shorter. It
+// may be longer: of a limit that the server states, no more than the next reset is known.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, or at an answer that may come any moment; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
-	Never  bool          // the cost is above what a quota ever grants at once
+	Never  bool          // the cost is above what a quota ever grants at once, or the configuration is invalid
 }
 
 func (d delay) forecast(now monotime.Time) Forecast {
-	f := Forecast{Wait: d.Reported().Sub(now), Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
-	if d.bucket != nil {
+	f := Forecast{Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
+	if !d.Never {
+		f.Wait = d.Reported().Sub(now)
+	}
+	if d.bucket != nil && (d.Cause != "" || d.Never) {
 		f.Bucket = d.bucket.Name
 	}
 	return f

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// Why a claim was refused. Each [*Error] wraps one of these, or ErrClosed.
+// Why a claim was refused. Each [*Error] wraps one of these.
 var (
 	// ErrWait: the claim could go later, but not now, and must not wait.
 	ErrWait = errors.New("would have to wait")
@@ -26,12 +27,17 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
+	// ErrClosed: Limiter.Close was called.
+	ErrClosed = errors.New("closed")
 	// ErrCanceled: the caller's context or Cancel channel ended the wait, or had ended before it.
 	ErrCanceled = errors.New("canceled")
 )
 
-// errDismissed says that a claim belongs in another bucket now.
-var errDismissed = errors.New("throttle: dismissed from the line")
+// How a waiter ends that is neither granted nor refused.
+var (
+	errDismissed = errors.New("throttle: dismissed") // its claim belongs in another bucket now
+	errAbandoned = errors.New("throttle: abandoned") // nobody waits for it any more
+)
 
 // Cause is what a claim has to wait for.
 type Cause string
@@ -39,11 +45,12 @@ type Cause string
 // The causes of a wait.
 const (
 	CausePace      = Cause(limit.Pace)      // a configured quota
-	CauseWarmUp    = Cause(limit.WarmUp)    // a configured quota that is still cold
+	CauseWarmUp    = Cause(limit.WarmUp)    // a configured quota that warms up
 	CauseInFlight  = Cause(limit.InFlight)  // a configured quota that bounds what is under way
 	CauseHold      = Cause(limit.Hold)      // the server told everybody to wait, or Pause was called
 	CauseWindow    = Cause(limit.Window)    // the server says that nothing remains of a limit
 	CauseSlowStart = Cause(limit.SlowStart) // one request goes first, and others when its answer has come
+	CauseStore     = Cause(limit.Store)     // a Store that cannot be reached
 )
 
 // Error says that a Limiter, not the server, refused a claim, and why.
@@ -65,12 +72,14 @@ type Error struct {
 	ctxErr error         // of the context that ended, or would have ended, the wait
 	cause  error         // of ctxErr
 	detail string        // what the text says after that of Err
+
+	trouble error // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("pacer/throttle: ")
+	b.WriteString("throttle: ")
 	if e.Bucket != "" {
 		b.WriteString(e.Bucket + ": ")
 	}
@@ -90,8 +99,8 @@ func (e *Error) Error() string {
 	} else if e.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
 	}
-	if e.cause != nil {
-		b.WriteString(": " + e.cause.Error())
+	if why := cmp.Or(e.cause, e.trouble); why != nil {
+		b.WriteString(": " + why.Error())
 	}
 	return b.String()
 }

@@ -25,7 +25,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.Canceled},
 			false, false,
-			"pacer/throttle: a: not sent: canceled while waiting: hold: context canceled",
+			"throttle: a: not sent: canceled while waiting: hold: context canceled",
 		},
 		{
 			"canceled with a cause", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -34,7 +34,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.Canceled, why},
 			false, false,
-			"pacer/throttle: a: not sent: canceled while waiting: hold: the user went away",
+			"throttle: a: not sent: canceled while waiting: hold: the user went away",
 		},
 		{
 			"canceled already", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -44,7 +44,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.Canceled, why},
 			false, true,
-			"pacer/throttle: a: not sent: canceled, since the context has already ended: the user went away",
+			"throttle: a: not sent: canceled, since the context has already ended: the user went away",
 		},
 		{
 			"a deadline that has passed", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -52,7 +52,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.DeadlineExceeded, why},
 			true, true,
-			"pacer/throttle: a: not sent: canceled, since the context has already ended: the user went away",
+			"throttle: a: not sent: canceled, since the context has already ended: the user went away",
 		},
 		{
 			"a deadline", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -60,7 +60,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrDeadline, context.DeadlineExceeded},
 			true, true,
-			"pacer/throttle: a: not sent: wait past the context's deadline (in 1m0s): hold, could go in 1h0m0s",
+			"throttle: a: not sent: wait past the context's deadline (in 1m0s): hold, could go in 1h0m0s",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestErrorOfACancelChannel(t *testing.T) {
 		cancel := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(cancel) })
 		_, err := l.Acquire(t.Context(), Claim{Cancel: cancel})
-		if want := "pacer/throttle: not sent: canceled while waiting: hold: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
+		if want := "throttle: not sent: canceled while waiting: hold: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

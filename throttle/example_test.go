@@ -149,7 +149,7 @@ func ExampleGroup() {
 	for _, path := range [][]string{{"ann", "mail"}, {"ann", "sync"}, {"ann", "report"}, {"ben", "mail"}} {
 		l, granted := g.Limiter(path...), 0
 		for {
-			if _, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true}); err != nil {
+			if _, err := l.Acquire(context.Background(), throttle.Claim{MaxWait: -1}); err != nil {
 				break
 			}
 			granted++

@@ -11,12 +11,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. It is ended by Done, when the server has answered, or by Cancel,
-// if nothing was sent; of several calls, the first one counts. So a deferred Cancel does no harm. If the
-// answer is still being read at Done, or its cost is not known yet, Done is called once more: see
-// [Outcome].Open.
+// Grant is the right to send one request now. It is ended by Done, when the server has answered, or by Cancel, if
+// nothing was sent; of several calls, the first one counts. So a deferred Cancel does no harm. If the answer is still
+// being read at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
 //
-// A Grant must not be copied. Its methods may be called concurrently.
+// A Grant must not be copied, and the zero Grant must not be used. Its methods but Keep may be called concurrently.
 type Grant struct {
 	right
 	state atomic.Uint32 // how the grant has ended
@@ -60,7 +59,7 @@ func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
 // Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It is for
 // callers to whom an allocation for each request matters. Where they keep what Keep returns, and only if they
-// must, g itself need not leave the stack. Keep must not be called while another method of g runs.
+// must, g itself need not leave the stack. Keep is called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
@@ -178,8 +177,7 @@ func (g *right) demandOrNil() *limit.Demand {
 	return &g.extra.Demand
 }
 
-// costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only
-// requests.
+// costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only requests.
 func (g *right) costOrNil() *limit.Demand {
 	if g.extra == nil {
 		return nil

@@ -202,7 +202,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 		if s := g.Limiter("a").State(); s.Held != 0 {
 			t.Errorf("%s is held for %v", s.Bucket, s.Held)
 		}
-		if _, err := search.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+		if _, err := search.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
 			t.Errorf("claims go by their Class while the server names nothing: %v", err)
 		}
 	})
@@ -1109,7 +1109,7 @@ func TestGroupAllocates(t *testing.T) {
 
 // Claims behind one that a Store cannot serve in time are served, also where they wait in a bucket below.
 func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
-	for name, first := range map[string]Claim{"NoWait": {NoWait: true}, "deadline": {}} {
+	for name, first := range map[string]Claim{"NoWait": {MaxWait: -1}, "deadline": {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}

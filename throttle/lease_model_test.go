@@ -112,7 +112,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 		case 0:
 			timeout = time.Duration(1 + r.Int64N(int64(span/4)))
 		case 1:
-			claim.NoWait = r.IntN(2) == 0
+			claim.MaxWait = -time.Duration(r.IntN(2))
 		}
 		giveUp, settle, after := r.IntN(6) == 0, r.IntN(4) == 0, time.Duration(r.Int64N(int64(span/4)))
 		wait.Go(func() {
@@ -130,7 +130,7 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 			}
 			g, err := limiters[by].Acquire(ctx, claim)
 			if err != nil {
-				if timeout == 0 && !claim.NoWait {
+				if timeout == 0 && claim.MaxWait >= 0 {
 					t.Errorf("%v: %v", time.Since(h.start), err)
 				}
 				return

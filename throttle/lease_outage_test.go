@@ -68,7 +68,7 @@ func TestLeaseOutage(t *testing.T) {
 					t.Errorf("%d went in five seconds of the outage, want %d to %d", during, c.min, c.max)
 				}
 				for i, e := range events {
-					if len(e) != 2 || !errors.Is(e[0].Err, errDown) || e[1].Err != nil || e[1].After < 5500*time.Millisecond {
+					if len(e) != 2 || !errors.Is(e[0].Err, errDown) || e[1].Err != nil || e[1].Down < 5500*time.Millisecond {
 						t.Errorf("events of %d: %+v", i, e)
 					}
 				}

@@ -53,7 +53,7 @@ func TestLeaseRoom(t *testing.T) {
 				}
 				n := 0
 				for ; n < 10; n++ {
-					if _, err := a.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+					if _, err := a.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
 						break
 					}
 				}

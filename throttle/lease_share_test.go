@@ -155,7 +155,7 @@ func TestLeaseUrgent(t *testing.T) {
 		start := time.Now()
 		went := func() (n int) {
 			for i := range 20 {
-				if _, err := limiters[i%2].Acquire(t.Context(), Claim{NoWait: true}); err == nil {
+				if _, err := limiters[i%2].Acquire(t.Context(), Claim{MaxWait: -1}); err == nil {
 					n++
 				}
 			}
@@ -165,7 +165,7 @@ func TestLeaseUrgent(t *testing.T) {
 			t.Errorf("%d of 10 went, want 7", n)
 		}
 		for i := range 4 {
-			_, err := limiters[i%2].Acquire(t.Context(), Claim{Priority: Urgent, NoWait: true})
+			_, err := limiters[i%2].Acquire(t.Context(), Claim{Priority: Urgent, MaxWait: -1})
 			if (err == nil) != (i < 3) {
 				t.Errorf("urgent %d: %v", i, err)
 			}
@@ -285,7 +285,7 @@ func TestLeaseClose(t *testing.T) {
 		}
 		tl.ask(t.Context(), "b1", b, 1)
 		time.Sleep(time.Second)
-		tl.check(t, "a1 500µs", "a2 10ms: pacer/throttle: api: not sent: closed", "b1 101.5ms")
+		tl.check(t, "a1 500µs", "a2 10ms: throttle: api: not sent: closed", "b1 101.5ms")
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
@@ -326,7 +326,7 @@ func TestLeaseSettle(t *testing.T) {
 		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start) > time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
 			t.Error(err)
 		}
 		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {

@@ -126,7 +126,7 @@ func TestLeaseCancel(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		tl.ask(t.Context(), "b3", b, 1)
 		time.Sleep(time.Second)
-		tl.check(t, "a1 500µs", `a2 50ms: pacer/throttle: api: not sent: canceled while waiting: pace "10/s": context canceled`,
+		tl.check(t, "a1 500µs", `a2 50ms: throttle: api: not sent: canceled while waiting: pace "10/s": context canceled`,
 			"b1 101.5ms", "b2 202.5ms", "b3 303.5ms")
 	})
 }
@@ -177,7 +177,7 @@ func TestLeaseDeadline(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		time.Sleep(time.Second)
 		tl.check(t, "a1 500µs",
-			`b1 1.5ms: pacer/throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s", could go in 302ms`,
+			`b1 1.5ms: throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s", could go in 302ms`,
 			"a2 101.5ms", "a3 202.5ms", "b2 303.5ms")
 	})
 }
@@ -188,20 +188,20 @@ func TestLeaseNoWait(t *testing.T) {
 		shared := nearStore()
 		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
 		start := time.Now()
-		if _, err := a.Acquire(t.Context(), Claim{NoWait: true}); err != nil || time.Since(start) != 500*time.Microsecond {
+		if _, err := a.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil || time.Since(start) != 500*time.Microsecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		_, err := b.Acquire(t.Context(), Claim{NoWait: true})
+		_, err := b.Acquire(t.Context(), Claim{MaxWait: -1})
 		if !errors.Is(err, ErrWait) || time.Since(start) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		// For a while, what the store said is known.
-		_, err = b.Acquire(t.Context(), Claim{NoWait: true})
+		_, err = b.Acquire(t.Context(), Claim{MaxWait: -1})
 		if e := new(Error); !errors.As(err, &e) || time.Since(start) != time.Millisecond || e.Wait != 100500*time.Microsecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		time.Sleep(101 * time.Millisecond)
-		if _, err := b.Acquire(t.Context(), Claim{NoWait: true}); err != nil {
+		if _, err := b.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -308,7 +308,7 @@ func TestLeaseClosedParent(t *testing.T) {
 		tl.mu.Lock()
 		slices.Sort(tl.went) // 2 and 3 end at the same instant: when 2 is due in l
 		tl.mu.Unlock()
-		closed := " 1.0005s: pacer/throttle: api: not sent: closed"
+		closed := " 1.0005s: throttle: api: not sent: closed"
 		tl.check(t, "1 500µs", "2"+closed, "3"+closed)
 	})
 }

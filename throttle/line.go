@@ -99,8 +99,7 @@ func (w *waiter) withdraw(b *Limiter) {
 	}
 }
 
-// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes above
-// b.
+// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes above b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
 	e, behind, ok := b.line.Insert(w, fromFront)
 	if ok {
@@ -131,10 +130,9 @@ func (ahead *predecessors) add(d *limit.Demand, p Priority) {
 	}
 }
 
-// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is
-// called for w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all
-// waiters count only if it has one in the line of l and would let all of them go at once; else only that one
-// counts.
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for
+// w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if
+// it has one in the line of l and would let all of them go at once; else only that one counts.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range priorities {
 		p := byIndex[i]
@@ -209,8 +207,7 @@ func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
 	return since.Add(-time.Duration(p.index()-Normal.index()) * ageing)
 }
 
-// need is what a claim needs of each bucket, and its priority, which says whether it may use what is
-// reserved.
+// need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.
 type need struct {
 	limit.Demand
 	priority Priority

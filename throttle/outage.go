@@ -1,16 +1,13 @@
 package throttle
 
 import (
-	"errors"
-	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/lease"
-	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too
-// old.
+// Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too old.
 type Outage int
 
 const (
@@ -27,30 +24,23 @@ const (
 	OutageOpen = Outage(lease.Open)
 )
 
-// String returns the name of the constant without the type: "Share".
-func (o Outage) String() string {
-	if names := [...]string{"Share", "Closed", "Open"}; o >= 0 && int(o) < len(names) {
-		return names[o]
-	}
-	return "Outage(" + strconv.Itoa(int(o)) + ")"
-}
-
-// CauseStore is the Cause of claims that wait for a Store that cannot be reached.
-const CauseStore = Cause(limit.Store)
+// String returns the name of the constant without the type, in lower case: "share".
+func (o Outage) String() string { return readable.Name("Outage", int(o), "share", "closed", "open") }
 
 // StoreEvent is something that happened to the link between a Limiter and its Store.
 type StoreEvent struct {
 	// Bucket is the Name of the Limiter.
 	Bucket string
 
-	// Err is why the store cannot be reached, or why its slots are of no use. It comes once for each outage.
-	// It is nil in other events.
+	// Err is why the store cannot be reached, once for each outage; or that round trips take too long, once in
+	// ten seconds at most, which is no outage. It is nil in other events.
 	Err error
 
-	// After is how long the outage was, when the store can be reached again; else zero.
-	After time.Duration
+	// Down is how long the outage was, when the store can be reached again; else zero.
+	Down time.Duration
 
-	// Lost says that the store has lost what it knew of the bucket.
+	// Lost says that the store has lost what it knew of the bucket. A store that cannot tell a bucket that was
+	// lost from one that is new, such as Redis, says so of a new one, too.
 	Lost bool
 }
 
@@ -67,6 +57,3 @@ type StoreState struct {
 	Wasted int // tokens of Got that were not used in time
 	Hand   int // tokens in hand
 }
-
-// ErrClosed means that Limiter.Close was called.
-var ErrClosed = errors.New("closed")

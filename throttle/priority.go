@@ -6,10 +6,10 @@ import (
 
 // Priority is how urgent a claim is. Waiting claims go in the order of their ranks:
 //
-//	rank = when the claim was first made − Limiter.Ageing · Priority
+//	rank = when the claim was first made − Limiter.Ageing · steps
 //
-// So a claim is overtaken only by claims that are made less than Ageing after it (2·Ageing, for Background
-// behind Urgent).
+// Steps is 0 for Background, 1 for Normal and 2 for Urgent. So a claim is overtaken only by claims that are made less
+// than Ageing after it (2·Ageing, for Background behind Urgent).
 type Priority int
 
 // The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a

@@ -15,7 +15,7 @@ import (
 func rush(t *testing.T, l *Limiter, p Priority) (n int) {
 	t.Helper()
 	for ; n < 1000; n++ {
-		if _, _, err := l.Join(t.Context(), Claim{Priority: p, NoWait: true}); err != nil {
+		if _, _, err := l.Join(t.Context(), Claim{Priority: p, MaxWait: -1}); err != nil {
 			return n
 		}
 	}
@@ -147,7 +147,7 @@ func TestReserveGivenBack(t *testing.T) {
 					g := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: p})
 					g.Cancel()
 					n := grant(t, l, tokens(5))
-					if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+					if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
 						t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
 					}
 					if text != "10 tokens in flight" { // a slot is not settled
@@ -155,7 +155,7 @@ func TestReserveGivenBack(t *testing.T) {
 						m := grant(t, l, tokens(2))
 						u := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: Urgent})
 						u.Settle(quota.Costs{"tokens": 1}) // gives nothing to those who are not
-						if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, NoWait: true}); !errors.Is(err, ErrWait) {
+						if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
 							t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
 						}
 						u.Cancel()

@@ -131,7 +131,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 		case d.Never:
 			w.end(w.refusal(now, delay{d, blocker}, ErrTooLarge))
 		case d.At <= now && w.abandoned:
-			w.end(errDismissed)
+			w.end(errAbandoned)
 		case d.At <= now:
 			w.markBusy(at)
 			w.l.charge(&w.grant, at, now, &w.need, w.place, w.class)
@@ -183,8 +183,8 @@ func (w *waiter) markBusy(until monotime.Time) {
 	}
 }
 
-// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or one
-// reaches its MaxWait. It stops the timer if there is no such instant.
+// arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage of the
+// Store has lasted for MaxStandstill. It stops the timer if there is no such instant.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
@@ -193,8 +193,10 @@ func (l *Limiter) arm(now monotime.Time) {
 			at = t
 		}
 	}
-	l.expiries(now, sooner)
 	root := l.root()
+	if t := l.outageTooLong(); t > now {
+		sooner(t)
+	}
 	blocked, ordinaryWaits := root.frozen > 0, false
 	for _, w := range l.line.Heads(&buf) {
 		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
@@ -226,51 +228,21 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 }
 
-// expiries yields the instants at which a waiter may have to be refused because of the time that has passed.
-func (l *Limiter) expiries(now monotime.Time, yield func(monotime.Time)) {
-	for i := range priorities {
-		if w := l.oldest(i); w != nil && w.expires != 0 {
-			yield(w.expires)
-		}
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody
+// waits for its end.
+func (l *Limiter) outageTooLong() monotime.Time {
+	bound := l.root().standstill
+	if l.link == nil || bound == unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
+		return 0
 	}
-	if bound := l.root().standstill; l.link != nil && bound != unbounded && l.line.waiting > 0 {
-		if since := l.link.lease.DownSince(); since != 0 && since.Add(bound) > now {
-			yield(since.Add(bound))
-		}
-	}
-}
-
-// oldest returns the first waiter of a priority, given as an index, among those that asked l itself; nil if
-// there is none.
-func (l *Limiter) oldest(priority int) *waiter {
-	for w := range l.line.Row(priority) {
-		if w.l == l {
-			return w
-		}
-	}
-	return nil
+	return l.link.lease.DownSince().Add(bound)
 }
 
 // tick runs when the timer fires.
 func (l *Limiter) tick() {
 	root := l.lock()
 	defer l.unlock(root)
-	now := root.now()
-	l.run(now)
-	for l.refuseExpired(now) {
-		l.run(now)
-	}
-}
-
-// refuseExpired refuses one waiter that has waited for its MaxWait, and reports whether there was one.
-func (l *Limiter) refuseExpired(now monotime.Time) bool {
-	for i := range priorities {
-		if w := l.oldest(i); w != nil && w.expires != 0 && w.expires <= now {
-			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
-			return true
-		}
-	}
-	return false
+	l.run(root.now())
 }
 
 // change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
@@ -300,7 +272,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 		}
 		d := l.due(now, now, *ahead, &w.need, w.l == l, true)
 		if why := w.missedBound(d.At); why != nil {
-			l.refuse(now, w, w.refusal(now, delay{Due: d}, why))
+			l.refuse(now, w, w.refusal(now, delay{d, l}, why))
 			continue
 		}
 		before.add(&w.Demand, w.priority)
@@ -350,9 +322,11 @@ func (l *Limiter) thaw() {
 func (l *Limiter) dismiss() {
 	for w := range l.line.InOrder() {
 		if w.l == l {
-			if !w.abandoned {
-				l.freeze()
+			if w.abandoned {
+				w.end(errAbandoned)
+				continue
 			}
+			l.freeze()
 			w.end(errDismissed)
 		}
 	}

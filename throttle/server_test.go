@@ -22,7 +22,7 @@ func (a asker) open(n int) int {
 	a.t.Helper()
 	var grants []*Grant
 	for range n {
-		g, _, err := a.l.Join(a.t.Context(), Claim{NoWait: true})
+		g, _, err := a.l.Join(a.t.Context(), Claim{MaxWait: -1})
 		if err != nil {
 			break
 		}
@@ -284,7 +284,7 @@ func TestWindowsOfSeveralNamesAllBind(t *testing.T) {
 			{Name: "hour", Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true},
 		}})
 		a.wantOpen(3)
-		_, w, err := a.l.Join(t.Context(), Claim{N: 4, NoWait: true})
+		_, w, err := a.l.Join(t.Context(), Claim{N: 4, MaxWait: -1})
 		var e *Error
 		if w != nil || err == nil || !asError(err, &e) || e.Quota != "hour of 100" || e.Cause != CauseWindow {
 			t.Errorf("got %v, %v", w, err)
@@ -502,7 +502,7 @@ func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					if _, _, err := a.l.Join(t.Context(), Claim{NoWait: true}); err == nil {
+					if _, _, err := a.l.Join(t.Context(), Claim{MaxWait: -1}); err == nil {
 						went.Add(1)
 					}
 				})

@@ -1,9 +1,8 @@
 package throttle
 
 import (
-	"strconv"
-
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
@@ -28,10 +27,7 @@ const (
 	SpendEven = Spend(adaptive.Even)
 )
 
-// String returns the name of the constant without the type: "Auto".
+// String returns the name of the constant without the type, in lower case: "auto".
 func (s Spend) String() string {
-	if names := [...]string{"Auto", "Eager", "Balanced", "Even"}; s >= 0 && int(s) < len(names) {
-		return names[s]
-	}
-	return "Spend(" + strconv.Itoa(int(s)) + ")"
+	return readable.Name("Spend", int(s), "auto", "eager", "balanced", "even")
 }

@@ -95,7 +95,7 @@ func standings(t *testing.T) []standing {
 			set("1/h burst 1")(l.Parent)
 		}, Claim{}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
 		{"debt is made", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), func(l *Limiter) {
-			g, _ := l.Observe(Claim{NoWait: true})
+			g, _ := l.Observe(Claim{MaxWait: -1})
 			g.Settle(quota.Costs{quota.Requests: 2})
 		}, Claim{}, &Error{Cause: CausePace, Quota: "1/m", Wait: 3 * time.Minute}},
 		{"a window is used up by others in line", &Limiter{Quotas: quotas(t, "2/h window")}, func(l *Limiter) {
@@ -190,7 +190,7 @@ func TestStandstillText(t *testing.T) {
 		l := &Limiter{Name: "a", MaxStandstill: standstill}
 		l.Pause(time.Hour)
 		err := l.Wait(t.Context(), 1)
-		want := "pacer/throttle: a: not sent: nothing can go within MaxStandstill (2m0s): hold, could go in 1h0m0s"
+		want := "throttle: a: not sent: nothing can go within MaxStandstill (2m0s): hold, could go in 1h0m0s"
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}

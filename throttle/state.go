@@ -10,7 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
-// State is a snapshot of a bucket. As JSON, durations and errors are text, and what is empty is left out.
+// State is a snapshot of a bucket. As JSON, which is for people to read, durations and errors are text, and what is
+// empty is left out.
 type State struct {
 	Bucket    string        `json:"bucket"` // name of the Limiter
 	Waiting   int           // claims in line
@@ -57,7 +58,10 @@ func (l *Limiter) State() State {
 // levels returns how much is left of each configured quota.
 func (l *Limiter) levels(now monotime.Time) (levels []Level) {
 	var inHand []int
-	if l.link != nil {
+	switch {
+	case l.invalid != nil:
+		return nil
+	case l.link != nil:
 		inHand = l.link.lease.Hand(now)
 	}
 	for i := range l.quotas {
@@ -78,9 +82,8 @@ func (l *Limiter) levels(now monotime.Time) (levels []Level) {
 	return levels
 }
 
-// State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server
-// counts on its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are
-// missing.
+// State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server counts on
+// its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are missing.
 func (g *Group) State() (states []State) {
 	for _, l := range g.snapshot() {
 		states = append(states, l.State())

@@ -86,7 +86,7 @@ func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, waiters []*waiter) {
 	for _, ev := range e.Events {
-		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Err: ev.Err, After: ev.After, Lost: ev.Lost})
+		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)

@@ -24,7 +24,7 @@
 // MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] none.
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it
-// was due, up to [quota.Lag] back: late timers cost no quota.
+// was due, up to 2 ms back: late timers cost no quota.
 //
 // A claim may cost several units at once. Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later.
 //
@@ -49,8 +49,8 @@
 //   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
 //     all answers say of one is intersected. [Spend] says how what remains is spent until then.
 //   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
-//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals that do not say for how long
-//     hold it for a time that doubles.
+//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row hold it for a time that
+//     doubles, and never for less than the server says.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
 //   - At first, after a hold, and after idling, one request goes, and each answer lets two more go (SlowStart).
@@ -88,9 +88,9 @@ type Limiter struct {
 	// return the error of Quotas.Validate.
 	Quotas quota.Quotas
 
-	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the
-	// same instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others
-	// from the Parent.
+	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
+	// instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others from the Parent.
+	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone.
 	Parent *Limiter
 
 	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and NoLimit mean no bound.
@@ -145,7 +145,7 @@ type Limiter struct {
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
 	// Quotas of what is in flight, and a Quota's Queue, still count for each process alone. A quota cannot
-	// have a WarmUp. A claim with NoWait does wait for the store's answer. A Parent that delays requests for
+	// have a WarmUp. A claim that must not wait does wait for the store's answer. A Parent that delays requests for
 	// longer than Late wastes slots; if the Parent has a Store too, one token of each of its token buckets
 	// must come back within Late. See Close.
 	Store store.Store
@@ -153,21 +153,19 @@ type Limiter struct {
 	// StoreName is what the Store calls the bucket. If empty, Name is used.
 	StoreName string
 
-	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest
-	// Late of all processes counts. It must be longer than a round trip to the store; at five, a process that
-	// sends often enough always has slots in hand. A longer Late saves round trips, but makes each window
-	// longer by Late, and each Burst smaller by what comes back within Late. Zero or negative means the least
-	// that suits all quotas: of a window a hundredth of its Per, of a token bucket the longer of that and the
-	// time in which a tenth of its Burst comes back, from 10 ms to a second; and two round trips where they
-	// take longer. Of a window it is at most a quarter of Per.
+	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
+	// processes counts. It must be longer than a round trip to the store; at five, a process that sends often enough
+	// always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and each Burst
+	// smaller by what comes back within Late. Zero or negative means the least that suits all quotas: of a window a
+	// hundredth of its Per, of a token bucket the longer of that and the time in which a tenth of its Burst comes back,
+	// from 10 ms to a second; and two round trips where they take longer. Of a window it is at most a quarter of Per.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.
 	Outage Outage
 
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached
-	// again, and when it has lost the bucket. Calls come one after the other, in a goroutine of their own,
-	// with no lock held.
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when
+	// it has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -214,7 +212,7 @@ type Limiter struct {
 	lastChange monotime.Time            // instant of the latest change that may let somebody go
 }
 
-// Pause holds the bucket: nothing goes before d has passed. Those that wait and would now miss their
+// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their
 // deadline or MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where
 // SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
@@ -346,8 +344,7 @@ func (l *Limiter) lock() *Limiter {
 	return root
 }
 
-// countFast tells the server of the requests that were granted or ended without the lock. It requires that mu
-// is held.
+// countFast tells the server of the requests that were granted or ended without the lock. It requires that mu is held.
 func (l *Limiter) countFast() {
 	if n := l.fastInFlight.Load(); n != 0 {
 		l.fastInFlight.Add(-n)

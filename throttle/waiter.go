@@ -23,7 +23,8 @@ type waiter struct {
 	class     class
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
-	expires   monotime.Time   // place.since + MaxWait; zero if there is no bound
+	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
+	expires   monotime.Time   // place.since + maxWait; zero if there is no bound
 	deadline  monotime.Time   // of the context; zero if there is none
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
@@ -47,12 +48,23 @@ func (w *waiter) Row() int { return w.priority.index() }
 // channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	ctxErr, why := context.Canceled, context.Canceled
+	var expired <-chan time.Time
+	if w.expires != 0 {
+		timer := time.NewTimer(w.expires.Sub(w.l.now()))
+		defer timer.Stop()
+		expired = timer.C
+	}
 	select {
 	case <-w.done:
 		g.right = w.grant
 		return w.err
 	case <-ctx.Done():
 		ctxErr, why = ctx.Err(), context.Cause(ctx)
+	case <-expired:
+		w.expire()
+		<-w.done
+		g.right = w.grant
+		return w.err
 	case <-w.cancel:
 	}
 	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.
@@ -63,15 +75,27 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 }
 
+// expire refuses w, whose MaxWait has passed, unless it may go now.
+func (w *waiter) expire() {
+	root := w.l.lock()
+	defer w.l.unlock(root)
+	now := root.now()
+	w.l.change(now, func() {
+		if w.entries != nil {
+			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
+		}
+	})
+}
+
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
 // until the store has replied, but is not granted.
 func (w *waiter) abandon(g *Grant) (granted bool) {
 	root := w.l.lock()
 	w.abandoned = true
-	granted = w.entries == nil && w.err == nil
+	granted, dismissed := w.entries == nil && w.err == nil, errors.Is(w.err, errDismissed)
 	g.right = w.grant
 	w.l.unlock(root)
-	if errors.Is(w.err, errDismissed) {
+	if dismissed {
 		w.l.thaw()
 	}
 	return granted
@@ -170,7 +194,7 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
-		e.detail = within("", w.l.MaxWait)
+		e.detail = within("", w.maxWait)
 	case errors.Is(why, ErrStandstill):
 		e.detail = within("", bound(w.l.MaxStandstill))
 		if d.At <= now {
@@ -182,6 +206,11 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
+	}
+	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStore); b = b.Parent {
+		if b.link != nil && b.link.lease.DownSince() != 0 { // nobody knows when it is back
+			e.Cause, e.Wait, e.At, e.trouble = CauseStore, 0, time.Time{}, b.link.lease.State(now).Err
+		}
 	}
 	return e
 }

@@ -218,7 +218,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 100 {
 				l := []*Limiter{host, a, b}[r.IntN(3)]
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
-				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], NoWait: r.IntN(4) == 0}
+				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], MaxWait: time.Duration(min(r.IntN(4), 1) - 1)}
 				everything(ctx, r, l, c)
 				cancel()
 				switch r.IntN(20) {

@@ -30,3 +30,27 @@ func (b counted) Read(p []byte) (int, error) {
 	b.n.Add(int64(n))
 	return n, err
 }
+
+// Touched returns b, and a function that reports whether it was read or closed since.
+func Touched(b io.ReadCloser) (same io.ReadCloser, touched func() bool) {
+	t := &touchable{ReadCloser: b}
+	return t, t.touched.Load
+}
+
+// touchable is a body that knows whether it was read or closed.
+type touchable struct {
+	io.ReadCloser
+	touched atomic.Bool
+}
+
+// Read implements io.Reader.
+func (b *touchable) Read(p []byte) (int, error) {
+	b.touched.Store(true)
+	return b.ReadCloser.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *touchable) Close() error {
+	b.touched.Store(true)
+	return b.ReadCloser.Close()
+}

@@ -38,6 +38,8 @@ import (
 type Verdict struct {
 	Kind  Kind
 	After time.Duration // a lower bound of the backoff, which the server asked for
+
+	Unrepeatable bool // the Kind is Final only since the body cannot be sent again
 }
 
 // Kind is what becomes of a request after an attempt.

@@ -49,7 +49,7 @@ backoff.Retry around RoundTrip with the request as it is, which closes what it d
 (go-retryablehttp) and ReturnLastFailure (failsafe-go), for POST RetryHTTPMethods (rehttp).`
 
 func newPacer(base http.RoundTripper, delay time.Duration) http.RoundTripper {
-	return &pacer.Transport{Base: base, Backoff: backoff.Func(func(int, time.Duration) time.Duration { return delay })}
+	return &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: backoff.Func(func(int, time.Duration) time.Duration { return delay })}}
 }
 
 func newRetryable(base http.RoundTripper, delay time.Duration) http.RoundTripper {

@@ -20,12 +20,12 @@ func ExampleMemory() {
 	defer b.Close()
 
 	for _, l := range []*throttle.Limiter{a, b, b, a} {
-		_, err := l.Acquire(context.Background(), throttle.Claim{NoWait: true})
+		_, err := l.Acquire(context.Background(), throttle.Claim{MaxWait: -1})
 		fmt.Println(err)
 	}
 	// Output:
 	// <nil>
 	// <nil>
 	// <nil>
-	// pacer/throttle: api.example.com: not sent: would have to wait: pace "3/m log", could go in 1m1s
+	// throttle: api.example.com: not sent: would have to wait: pace "3/m log", could go in 1m1s
 }

@@ -94,16 +94,16 @@ func TestContractAgain(t *testing.T) {
 				bare.server = slices.Repeat(bare.server, 3)
 				for layer, around := range map[string]func(http.RoundTripper) http.RoundTripper{
 					"zero": func(base http.RoundTripper) http.RoundTripper {
-						return &pacer.Transport{Base: base, Backoff: lab.Steady{}, MaxRefusals: 2}
+						return &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}}
 					},
 					"watching": func(base http.RoundTripper) http.RoundTripper {
 						return &pacer.Transport{
-							Base: base, Backoff: lab.Steady{}, MaxRefusals: 2, Quotas: lab.All(lab.InFlight(1), lab.Hoard(), quota.Quota{N: 1000, Burst: 1000}),
-							Bodies: func(*http.Response) bool { return true }, Spent: func(*http.Response) quota.Costs { return nil },
+							Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}, Quotas: lab.All(lab.InFlight(1), lab.Hoard(), quota.Quota{N: 1000, Burst: 1000}),
+							Learn: pacer.Learn{Bodies: func(*http.Response) bool { return true }}, Spent: func(*http.Response) quota.Costs { return nil },
 						}
 					},
 					"nested": func(base http.RoundTripper) http.RoundTripper {
-						return &pacer.Transport{Backoff: lab.Steady{}, MaxRefusals: 2, Base: &pacer.Transport{Base: base, Backoff: lab.Steady{}}}
+						return &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}, Base: &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}}
 					},
 				} {
 					got := test.play(t, two, around)
@@ -147,14 +147,14 @@ func TestContractBodyClosedOnce(t *testing.T) {
 		"no connection": {nil, func(c *call) {
 			c.tr.Base.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, lab.ErrDial }
 		}, 3},
-		"PrepareRetry fails": {replies(503, ""), func(c *call) { c.tr.PrepareRetry = func(*http.Request) error { return lab.ErrBroken } }, 2},
+		"PrepareRetry fails": {replies(503, ""), func(c *call) { c.tr.Retry.PrepareRetry = func(*http.Request) error { return lab.ErrBroken } }, 2},
 		"rejected":           {nil, func(c *call) { c.tr.Mode, c.tr.Quotas = pacer.ModeReject, lab.All(never); c.tr.Cost = twice }, 1},
 		"rejected and copied": {nil, func(c *call) {
-			c.tr.Mode, c.tr.Quotas, c.tr.Fallback, c.tr.Cost = pacer.ModeDegrade, lab.All(never), c.tr.Base, twice
+			c.tr.Mode, c.tr.Quotas, c.tr.Fallback, c.tr.Cost = pacer.ModeDegrade, lab.All(never), lab.Fallback(c.tr.Base), twice
 		}, 1},
 		"over MaxWait":       {nil, func(c *call) { c.tr.Quotas = lab.All(never); c.tr.Cost = twice }, 1},
 		"over MaxWait later": {replies(503, ""), func(c *call) { c.tr.Quotas = lab.All(never) }, 1},
-		"invalid":            {nil, func(c *call) { c.tr.Reserve = 2 }, 1},
+		"invalid":            {nil, func(c *call) { c.tr.Line.Reserve = 2 }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lab.Protocols(t, func(t *testing.T, two bool) {
@@ -163,7 +163,7 @@ func TestContractBodyClosedOnce(t *testing.T) {
 				if h == nil {
 					h = echo
 				}
-				c := &call{tr: &pacer.Transport{Base: lab.Serve(t, two, h), Backoff: lab.Steady{}, MaxRefusals: 2}}
+				c := &call{tr: &pacer.Transport{Base: lab.Serve(t, two, h), Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}}}
 				made := func() (io.ReadCloser, error) {
 					b := lab.NewBody(strings.Repeat("x", 100_000))
 					c.all = append(c.all, b)

@@ -65,7 +65,7 @@ func TestContractHTTPConcurrentUse(t *testing.T) {
 				fmt.Fprintf(w, "%s %s", r.URL.Path, b)
 			}
 		})
-		c := &http.Client{Transport: &pacer.Transport{Base: base, MaxWait: time.Hour, BudgetRatio: 1, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(7), lab.Hoard())}}
+		c := &http.Client{Transport: &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Retry: pacer.Retry{BudgetRatio: 1, Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(7), lab.Hoard())}}
 		var wg sync.WaitGroup
 		for i := range 100 {
 			wg.Go(func() {
@@ -150,9 +150,9 @@ func TestContractHTTPCanceledWhileWaiting(t *testing.T) {
 					t.Helper()
 					base := lab.Serve(t, two, test.server)
 					base.MaxConnsPerHost = 1
-					tr := &pacer.Transport{Base: base, Backoff: backoffOf(time.Second / 4), Quotas: lab.All(append(test.quotas, lab.InFlight(1))...)}
+					tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: backoffOf(time.Second / 4)}, Quotas: lab.All(append(test.quotas, lab.InFlight(1))...)}
 					if name != "in line for another" {
-						tr.Backoff = lab.Steady{}
+						tr.Retry.Backoff = lab.Steady{}
 					}
 					for range test.spends {
 						if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
@@ -202,7 +202,7 @@ func TestContractHTTPRedirectAfterRetry(t *testing.T) {
 			var got []string
 			onward := atFirst(1, 503, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://b.example/there", code) })
 			there := atFirst(1, 429, echo)
-			c := &http.Client{Transport: &pacer.Transport{Backoff: lab.Steady{}, Base: lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			c := &http.Client{Transport: &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
 				b, _ := io.ReadAll(r.Body)
 				got = append(got, fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, b))
 				r.Body = io.NopCloser(strings.NewReader(string(b)))
@@ -249,7 +249,12 @@ func TestContractHTTPLateWriter(t *testing.T) {
 		req.ContentLength = size
 		req.Header.Set("Attempt", "1")
 		before := maps.Clone(req.Header)
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, PrepareRetry: func(r *http.Request) error { r.Header.Set("Attempt", "2"); return nil }}
+		tr := &pacer.Transport{
+			Base: base, Retry: pacer.Retry{
+				Backoff:      lab.Steady{},
+				PrepareRetry: func(r *http.Request) error { r.Header.Set("Attempt", "2"); return nil },
+			},
+		}
 		resp, err := tr.RoundTrip(req)
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatal(resp, err)
@@ -339,7 +344,7 @@ func TestContractHTTPBadBase(t *testing.T) {
 			lab.Protocols(t, func(t *testing.T, two bool) {
 				t.Helper()
 				below := lab.Serve(t, two, replies(200, "text"))
-				tr := &pacer.Transport{Base: test.base(below), MaxAttempts: -1, Quotas: lab.All(lab.InFlight(1))}
+				tr := &pacer.Transport{Base: test.base(below), Retry: pacer.Retry{MaxAttempts: -1}, Quotas: lab.All(lab.InFlight(1))}
 				for range 3 { // each of which needs the only slot
 					req := lab.Request(t, "PUT", "http://a.example/", "")
 					req.Body, req.ContentLength = lab.NewBody("text"), 4

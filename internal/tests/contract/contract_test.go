@@ -41,7 +41,7 @@ func TestContractOneOutcome(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
 			lab.Status(503, "one"), lab.Status(429, "two"), lab.Status(200, "three"),
 		}}
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero}
 		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil || resp.StatusCode != http.StatusOK || lab.Read(t, resp) != "three" || len(base.Got) != 3 {
 			t.Errorf("got %v, %v after %q", resp, err, base.Got)
@@ -55,7 +55,7 @@ func TestContractResponseAsItCame(t *testing.T) {
 	for _, code := range []int{101, 200, 204, 301, 400, 401, 404, 418, 501} {
 		sent := lab.Answer(nil, code, "body", "X-Any", "thing", "Retry-After", "7")
 		want := maps.Clone(sent.Header)
-		tr := &pacer.Transport{Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) { return sent, nil }), MaxRefusals: -1}
+		tr := &pacer.Transport{Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) { return sent, nil }), Retry: pacer.Retry{MaxRefusals: -1}}
 		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil || resp != sent || !maps.EqualFunc(resp.Header, want, func(a, b []string) bool { return a[0] == b[0] }) || lab.Read(t, resp) != "body" {
 			t.Errorf("%d: got %v, %v", code, resp, err)
@@ -73,7 +73,7 @@ func TestContractErrNilIfResponse(t *testing.T) {
 	for _, code := range []int{429, 500, 502, 503, 504, 408} {
 		synctest.Test(t, func(t *testing.T) {
 			base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(code, "why")}}
-			tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, MaxRefusals: 2}
+			tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}, Rand: lab.Zero}
 			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 			if err != nil || resp.StatusCode != code {
 				t.Fatalf("%d: got %v, %v", code, resp, err)
@@ -96,7 +96,7 @@ func TestContractErrNilIfResponse(t *testing.T) {
 func TestContractErrorMeansNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrBroken)}}
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if resp != nil || err != lab.ErrBroken || len(base.Got) != 3 { //nolint:errorlint // as it is
 			t.Errorf("got %v, %v after %d attempts", resp, err, len(base.Got))
@@ -112,7 +112,7 @@ func TestContractErrorMeansNoResponse(t *testing.T) {
 		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) {
 			t.Fatalf("got %v", err)
 		}
-		if local.Bucket != "a.example" || local.Quota != "1/s" || local.Wait != time.Second || !strings.HasPrefix(err.Error(), "pacer/throttle: a.example: not sent") {
+		if local.Bucket != "a.example" || local.Quota != "1/s" || local.Wait != time.Second || !strings.HasPrefix(err.Error(), "throttle: a.example: not sent") {
 			t.Errorf("got %+v: %v", local, err)
 		}
 	})
@@ -147,7 +147,7 @@ func TestContractRequestNotModified(t *testing.T) {
 				return lab.Answer(r, 503, ""), nil
 			},
 		}}
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestContractAttemptsShareNothing(t *testing.T) {
 		})
 		req := lab.Request(t, "PUT", "http://a.example/", strings.Repeat("x", 100))
 		req.Header.Set("X-Mine", "1")
-		if _, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(req); err != nil {
+		if _, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
 		wg.Wait()
@@ -208,7 +208,7 @@ func TestContractDiscardedResponsesAreClosed(t *testing.T) {
 			last = resp.Body.(*lab.Body)
 			return resp, nil
 		})
-		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil || last.Closed() || resp.Body != io.ReadCloser(last) {
 			t.Errorf("got %v, %v", resp, err)
 		}
@@ -231,7 +231,7 @@ func TestContractDrainIsBounded(t *testing.T) {
 			return resp, nil
 		})
 		start := time.Now()
-		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil || resp.StatusCode != http.StatusOK || time.Since(start) != time.Second+drainTime {
 			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
 		}
@@ -261,19 +261,19 @@ func TestContractBodyClosedOnEveryPath(t *testing.T) {
 		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1}}}}, nil},
 		"rejected":         {&pacer.Transport{Base: ok, Quotas: hourly, Mode: pacer.ModeReject}, nil},
 		"over MaxWait":     {&pacer.Transport{Base: ok, Quotas: hourly}, nil},
-		"queue full":       {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxQueue: -1}, nil},
+		"queue full":       {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour, Line: pacer.Line{MaxQueue: -1}}, nil},
 		"cost above burst": {&pacer.Transport{Base: ok, Quotas: hourly, Cost: func(*http.Request) quota.Costs { return quota.Costs{quota.Requests: 2} }}, nil},
-		"past its deadline": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour}, func(r *http.Request) *http.Request {
+		"past its deadline": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour}, func(r *http.Request) *http.Request {
 			ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 			t.Cleanup(cancel)
 			return r.WithContext(ctx)
 		}},
-		"canceled before": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour}, func(r *http.Request) *http.Request {
+		"canceled before": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour}, func(r *http.Request) *http.Request {
 			ctx, cancel := context.WithCancel(r.Context())
 			cancel()
 			return r.WithContext(ctx)
 		}},
-		"canceled in line": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour}, func(r *http.Request) *http.Request {
+		"canceled in line": {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour}, func(r *http.Request) *http.Request {
 			ctx, cancel := context.WithCancel(r.Context())
 			time.AfterFunc(time.Second, cancel)
 			return r.WithContext(ctx)
@@ -311,7 +311,7 @@ func TestContractGetBodyFails(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, "why")}}
 		req := lab.Request(t, "PUT", "http://a.example/", "data")
 		req.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("gone") }
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		resp, err := tr.RoundTrip(req)
 		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || lab.Read(t, resp) != "why" || len(base.Got) != 1 {
 			t.Errorf("got %v, %v", resp, err)
@@ -331,7 +331,7 @@ func TestContractBodyWithoutGetBodyIsSentOnce(t *testing.T) {
 			req := lab.Request(t, "PUT", "http://a.example/", "")
 			b := lab.NewBody("data")
 			req.Body = b
-			(&pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero}).RoundTrip(req)
+			(&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero}).RoundTrip(req)
 			if len(base.Got) != 1 || base.Got[0] != "PUT http://a.example/ data" || b.Closes != 1 {
 				t.Errorf("sent %q, closed %d times", base.Got, b.Closes)
 			}
@@ -355,7 +355,7 @@ func TestContractURLAndHeader(t *testing.T) {
 func TestContractBadBase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := lab.NewBody("lost")
-		both := &pacer.Transport{MaxAttempts: 1, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		both := &pacer.Transport{Retry: pacer.Retry{MaxAttempts: 1}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			resp := lab.Answer(r, 200, "")
 			resp.Body = b
 			return resp, lab.ErrBroken
@@ -363,13 +363,13 @@ func TestContractBadBase(t *testing.T) {
 		if resp, err := both.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); resp != nil || err != lab.ErrBroken || !b.Closed() { //nolint:errorlint // as it is
 			t.Errorf("got %v, %v", resp, err)
 		}
-		bare := &pacer.Transport{Backoff: lab.Steady{}, Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) {
+		bare := &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusServiceUnavailable}, nil
 		})}
 		if resp, err := bare.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil || resp.Body == nil {
 			t.Errorf("got %v, %v", resp, err)
 		}
-		neither := &pacer.Transport{MaxAttempts: 1, Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })}
+		neither := &pacer.Transport{Retry: pacer.Retry{MaxAttempts: 1}, Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })}
 		if resp, err := neither.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); resp != nil || err == nil {
 			t.Errorf("got %v, %v", resp, err)
 		}
@@ -384,7 +384,7 @@ func TestContractRequestCancel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &pacer.Transport{Base: base, MaxWait: time.Hour, Backoff: lab.Steady{}}
+				tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 				if name == "in line" {
 					tr.Quotas = map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}
 				}
@@ -436,7 +436,7 @@ func TestContractClientTimeout(t *testing.T) {
 func TestContractCloseIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &closer{}
-		c := &http.Client{Transport: &pacer.Transport{Base: base, Backoff: lab.Steady{}}}
+		c := &http.Client{Transport: &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}}
 		if _, err := c.Get("http://a.example/"); err == nil || base.closed != 0 {
 			t.Errorf("got %v, closed %d times", err, base.closed)
 		}
@@ -463,7 +463,7 @@ func TestContractGetBodySurvives(t *testing.T) {
 			r.Body.Close()
 			return lab.Answer(r, 503, ""), nil
 		})
-		(&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "PUT", "http://a.example/", "data"))
+		(&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(lab.Request(t, "PUT", "http://a.example/", "data"))
 	})
 }
 
@@ -472,7 +472,7 @@ func TestContractResponseRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}
 		req := lab.Request(t, "GET", "http://a.example/", "")
-		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(req)
+		resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(req)
 		if err != nil || resp.Request != req {
 			t.Errorf("got %v, %v", resp, err)
 		}
@@ -486,7 +486,7 @@ func TestContractConcurrentUse(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return lab.Answer(r, []int{200, 200, 429, 503}[rand.IntN(4)], "", "Retry-After", "1", "X-RateLimit-Remaining", "5", "X-RateLimit-Limit", "10"), nil
 		})
-		tr := &pacer.Transport{Base: base, MaxWait: time.Hour}
+		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour}
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {

@@ -24,7 +24,7 @@ func TestKeptBodyThatBreaksOff(t *testing.T) {
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		})
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}}
 		for name, read := range map[string]func(io.Reader) (string, error){
 			"ReadAll": func(r io.Reader) (string, error) { b, err := io.ReadAll(r); return string(b), err },
 			"Copy": func(r io.Reader) (string, error) {
@@ -67,12 +67,12 @@ func TestKeptBodyThatStalls(t *testing.T) {
 			}
 		})
 		start := time.Now()
-		hit(t, &pacer.Transport{Base: base, Backoff: lab.Steady{}}, 1, "http://a.example/better")
+		hit(t, &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}, 1, "http://a.example/better")
 		if took := time.Since(start); took != time.Second+drainTime {
 			t.Errorf("took %v, want 1.1s", took)
 		}
 		start = time.Now()
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}}
 		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestKeptBodyHoldsNoConnection(t *testing.T) {
 						io.WriteString(w, strings.Repeat("x", long))
 					})
 					base.MaxConnsPerHost = 1
-					tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(1))}
+					tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(1))}
 					var wg sync.WaitGroup
 					start := time.Now()
 					wg.Go(func() { hit(t, tr, 1, "http://a.example/bad") })
@@ -147,7 +147,7 @@ func TestTrailersAreSentOnce(t *testing.T) {
 			return &lab.Body{Reader: io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), atEnd(func() { trailer.Set("Sum", "late") }))}, nil
 		}
 		req.Body, _ = req.GetBody()
-		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(req)
+		resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestReadBodyClosedWhileRead(t *testing.T) {
 			http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		})
-		resp, err := (&pacer.Transport{Base: base, Bodies: pacer.ErrorBodies}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		resp, err := (&pacer.Transport{Base: base, Learn: pacer.Learn{Bodies: pacer.ErrorBodies}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestContractBadFallback(t *testing.T) {
 				return resp, lab.ErrBroken
 			},
 		} {
-			tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(lab.Budget(1)), Fallback: bad}
+			tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(lab.Budget(1)), Fallback: lab.Fallback(bad)}
 			hit(t, tr, 1, "http://a.example/")
 			if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); resp != nil || err == nil {
 				t.Errorf("%s: got %v, %v", name, resp, err)
@@ -214,12 +214,12 @@ func TestInFlightPanicBeforeAnotherAttempt(t *testing.T) {
 			req.GetBody = func() (io.ReadCloser, error) { panic("oops") }
 		},
 		"PrepareRetry": func(tr *pacer.Transport, _ *http.Request) {
-			tr.PrepareRetry = func(*http.Request) error { panic("oops") }
+			tr.Retry.PrepareRetry = func(*http.Request) error { panic("oops") }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, "")}}, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(1))}
+				tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, "")}}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(1))}
 				req := lab.Request(t, "PUT", "http://a.example/", "text")
 				prepare(tr, req)
 				func() {

@@ -56,12 +56,12 @@ var layers = map[string]func(base http.RoundTripper) http.RoundTripper{
 	"watching": func(base http.RoundTripper) http.RoundTripper {
 		return &pacer.Transport{
 			Base: base, Quotas: lab.All(lab.InFlight(100), lab.Hoard(), quota.Quota{N: 1000, Burst: 1000}), Trace: &pacer.Trace{},
-			Bodies: func(*http.Response) bool { return true },
-			Spent:  func(*http.Response) quota.Costs { return quota.Costs{quota.Requests: 1} },
+			Learn: pacer.Learn{Bodies: func(*http.Response) bool { return true }},
+			Spent: func(*http.Response) quota.Costs { return quota.Costs{quota.Requests: 1} },
 		}
 	},
 	"able": func(base http.RoundTripper) http.RoundTripper {
-		return &pacer.Transport{Base: base, AttemptTimeout: 2 * time.Hour, ResendHeader: "X-Resent", MaxElapsed: time.Hour}
+		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: 2 * time.Hour, ResendHeader: "X-Resent", MaxElapsed: time.Hour}}
 	},
 	"Observe": func(base http.RoundTripper) http.RoundTripper {
 		return &pacer.Transport{Base: base, Mode: pacer.ModeObserve}

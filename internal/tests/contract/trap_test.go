@@ -65,7 +65,7 @@ func TestTrapCanceledWaiters(t *testing.T) {
 func TestTrapLimitChangedWhileWaiting(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
-		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), MaxWait: time.Hour, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
 		hit(t, tr, 1, "http://a.example/")
 		time.AfterFunc(time.Second, func() { tr.SetQuotas(lab.All(quota.Quota{N: 10})) })
 		start := time.Now()
@@ -120,7 +120,7 @@ func TestTrapOneConnection(t *testing.T) {
 		long.MaxConnsPerHost = 1
 		for _, base := range []*http.Transport{base, long} {
 			start := time.Now()
-			hit(t, &pacer.Transport{Base: base, Backoff: lab.Steady{}}, 1, "http://a.example/")
+			hit(t, &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}, 1, "http://a.example/")
 			if took := time.Since(start); took != 3*time.Second {
 				t.Errorf("took %v, want 3s", took)
 			}
@@ -166,7 +166,7 @@ func TestTrapEarlyDeadline(t *testing.T) {
 		if !errors.As(err, &outer) || errors.As(outer.Err, &inner) || !outer.Timeout() || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			t.Errorf("got %v", err)
 		}
-		if !strings.Contains(err.Error(), "pacer/throttle: a.example: not sent") {
+		if !strings.Contains(err.Error(), "throttle: a.example: not sent") {
 			t.Errorf("%q does not say who refused", err)
 		}
 	})
@@ -179,9 +179,14 @@ func TestTrapSharedBackOff(t *testing.T) {
 		t.Helper()
 		sent := 0
 		base := lab.Serve(t, two, func(w http.ResponseWriter, _ *http.Request) { sent++; w.WriteHeader(http.StatusServiceUnavailable) })
-		tr := &pacer.Transport{Base: base, MaxAttempts: 10, NewBackOff: func() cenkalti.BackOff {
-			return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
-		}}
+		tr := &pacer.Transport{
+			Base: base, Retry: pacer.Retry{
+				MaxAttempts: 10,
+				NewBackOff: func() cenkalti.BackOff {
+					return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
+				},
+			},
+		}
 		for i := range 3 {
 			hit(t, tr, 1, "http://a.example/")
 			if sent != 3*(i+1) {
@@ -250,7 +255,7 @@ func TestTrapLearningFromOthers(t *testing.T) {
 				w.Header().Set("X-From-Cache", "1")
 			}
 		})
-		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, Rand: lab.Zero}
+		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Rand: lab.Zero}
 		resp, err := (&http.Client{Transport: tr}).Get("http://a.example/")
 		if err != nil {
 			t.Fatal(err)
@@ -277,12 +282,12 @@ func TestTrapStackedRetries(t *testing.T) {
 		t.Helper()
 		sent := 0
 		base := lab.Serve(t, two, func(w http.ResponseWriter, _ *http.Request) { sent++; w.WriteHeader(http.StatusServiceUnavailable) })
-		stack := &pacer.Transport{Backoff: lab.Steady{}, Base: lab.Wrap(&pacer.Transport{Backoff: lab.Steady{}, Base: base})}
+		stack := &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.Wrap(&pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: base})}
 		hit(t, stack, 1, "http://a.example/")
 		if sent != 3 {
 			t.Errorf("sent %d times, want 3", sent)
 		}
-		stack = &pacer.Transport{Backoff: lab.Steady{}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.ModeReject, MaxAttempts: -1, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour})})}
+		stack = &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.ModeReject, Retry: pacer.Retry{MaxAttempts: -1}, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour})})}
 		hit(t, stack.Base, 1, "http://a.example/")
 		sent = 0
 		start := time.Now()
@@ -304,7 +309,7 @@ func TestTrapUnboundedDrain(t *testing.T) {
 			}
 		})
 		start := time.Now()
-		hit(t, &pacer.Transport{Base: base, Backoff: lab.Steady{}}, 1, "http://a.example/")
+		hit(t, &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}, 1, "http://a.example/")
 		if took := time.Since(start); took != time.Second+drainTime || sent != 2 {
 			t.Errorf("sent %d times in %v, want 2 in 1.1s", sent, took)
 		}
@@ -317,7 +322,7 @@ func TestTrapContextOfTheAttempt(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
 		base := lab.Serve(t, two, atFirst(1, 503, events))
-		resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}, Quotas: lab.All(lab.InFlight(1))}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(lab.InFlight(1))}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +344,7 @@ func TestTrapAttemptIdentity(t *testing.T) {
 			headers = append(headers, fmt.Sprint(r.Header))
 			fails(w, r)
 		})
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		var c pacer.Call
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		req = req.WithContext(pacer.WithCall(req.Context(), &c))
@@ -364,7 +369,7 @@ func TestTrapSharedPolicy(t *testing.T) {
 		base := lab.Serve(t, two, replies(503, ""))
 		for _, delay := range []time.Duration{-time.Hour, 0} { // nonsense is none
 			start := time.Now()
-			hit(t, &pacer.Transport{Base: base, Backoff: backoffOf(delay)}, 1, "http://a.example/")
+			hit(t, &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: backoffOf(delay)}}, 1, "http://a.example/")
 			if took := time.Since(start); took != 0 {
 				t.Errorf("took %v with a delay of %v", took, delay)
 			}

@@ -231,7 +231,7 @@ func TestContractWire(t *testing.T) {
 					var rt http.RoundTripper = srv.serve(t, test.two)
 					want := test.bare
 					if paced {
-						rt, want = &pacer.Transport{Base: rt, Backoff: lab.Steady{}}, test.paced
+						rt, want = &pacer.Transport{Base: rt, Retry: pacer.Retry{Backoff: lab.Steady{}}}, test.paced
 					}
 					if test.reused {
 						if _, err := rt.RoundTrip(get(t)); err != nil {
@@ -283,7 +283,7 @@ func TestContractConsumedBody(t *testing.T) {
 				req := lab.Request(t, "PUT", "http://a.example/", "")
 				req.Body, req.ContentLength = lab.NewBody("text"), 4
 				test.with(req)
-				resp, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}, MaxRefusals: 2}).RoundTrip(req)
+				resp, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 2}}).RoundTrip(req)
 				if err != nil || resp.StatusCode != test.status {
 					t.Fatal(resp, err)
 				}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gopacer/pacer/throttle"
 )
 
 // RoundTripper is a Base made of a function.
@@ -125,3 +127,8 @@ var ErrBroken = errors.New("connection broken")
 
 // ErrDial is that of a request which never reached the server.
 var ErrDial = &net.OpError{Op: "dial", Err: ErrBroken}
+
+// Fallback is a Transport.Fallback that asks rt.
+func Fallback(rt http.RoundTripper) func(*http.Request, *throttle.Error) (*http.Response, error) {
+	return func(req *http.Request, _ *throttle.Error) (*http.Response, error) { return rt.RoundTrip(req) }
+}

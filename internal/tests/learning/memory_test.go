@@ -63,7 +63,7 @@ func TestMemoryOverRuns(t *testing.T) {
 			})
 			var saved bytes.Buffer
 			start := time.Now()
-			tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxWait: -1, MaxRefusals: -1}
+			tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxWait: -1, Retry: pacer.Retry{MaxRefusals: -1}}
 			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 			if err != nil {
 				t.Fatal(err)

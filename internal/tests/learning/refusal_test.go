@@ -50,7 +50,7 @@ func TestWhyItWasRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sent := 0
-				tr := &pacer.Transport{Bodies: test.bodies, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				tr := &pacer.Transport{Learn: pacer.Learn{Bodies: test.bodies}, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if sent++; sent == 1 {
 						return lab.Answer(r, test.status, test.body, append([]string{"Content-Type", "application/json"}, test.header...)...), nil
 					}
@@ -117,7 +117,7 @@ func TestBodyIsHandedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want := strings.Join(test.body.parts, "")
-				tr := &pacer.Transport{Bodies: pacer.ErrorBodies, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				tr := &pacer.Transport{Learn: pacer.Learn{Bodies: pacer.ErrorBodies}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					resp := lab.Answer(r, 404, "", "Content-Type", "application/json")
 					resp.Body, resp.ContentLength = test.body, -1
 					return resp, nil

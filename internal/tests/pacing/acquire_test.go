@@ -221,7 +221,7 @@ func TestAcquirePaysForOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: test.answers}
-				tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, Quotas: lab.All(lab.Budget(10))}
+				tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(lab.Budget(10))}
 				req := lab.Request(t, "GET", "http://a.example/", "")
 				paid, cancel := acquire(t, tr, req)
 				defer cancel()
@@ -313,21 +313,21 @@ func TestAcquireErrors(t *testing.T) {
 	}{
 		"nil URL":    {&pacer.Transport{}, func(r *http.Request) { r.URL = nil }, "pacer: nil Request.URL"},
 		"nil Header": {&pacer.Transport{}, func(r *http.Request) { r.Header = nil }, "pacer: nil Request.Header"},
-		"invalid":    {&pacer.Transport{Mode: 7}, nil, "pacer: Mode is 7, want Wait, Reject, Degrade or Observe"},
-		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `pacer/throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`},
+		"invalid":    {&pacer.Transport{Mode: 7}, nil, "pacer: Mode is 7, want ModeWait, ModeReject, ModeDegrade or ModeObserve"},
+		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`},
 		"Degrade": {
-			&pacer.Transport{Mode: pacer.ModeDegrade, Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) { panic("used") })},
+			&pacer.Transport{Mode: pacer.ModeDegrade, Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) { panic("used") }},
 			nil,
-			`pacer/throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`,
+			`throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`,
 		},
-		"MaxWait": {&pacer.Transport{MaxWait: time.Second}, nil, `pacer/throttle: a.example: not sent: wait over MaxWait (1s): pace "2/m", could go in 30s`},
+		"MaxWait": {&pacer.Transport{MaxWait: time.Second}, nil, `throttle: a.example: not sent: wait over MaxWait (1s): pace "2/m", could go in 30s`},
 		"Observe": {&pacer.Transport{Mode: pacer.ModeObserve}, nil, "<nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var refused []pacer.Refused
+				var refused []pacer.NotSent
 				tr := test.tr
-				tr.Base, tr.Quotas, tr.Trace = lab.OK(), lab.All(slow), &pacer.Trace{Refused: func(r pacer.Refused) { refused = append(refused, r) }}
+				tr.Base, tr.Quotas, tr.Trace = lab.OK(), lab.All(slow), &pacer.Trace{NotSent: func(r pacer.NotSent) { refused = append(refused, r) }}
 				tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 				before := len(refused)
 				b := lab.NewBody("data")
@@ -470,7 +470,7 @@ func TestAcquireStandsInLine(t *testing.T) {
 // What was told of a request that waited to be sent counts from when it was sent.
 func TestAcquireSentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{MaxRefusals: -1, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{MaxRefusals: -1}, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			return lab.Answer(r, 429, "", "Retry-After", time.Now().Add(10*time.Second).UTC().Format(http.TimeFormat)), nil
 		})}
 		req := lab.Request(t, "GET", "http://a.example/", "")

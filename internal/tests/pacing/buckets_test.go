@@ -80,11 +80,11 @@ func TestRouteValidate(t *testing.T) {
 		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]quota.Quotas{"https://a.example/": nil}},
 		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]quota.Quotas{"a.example:8080/x": nil}},
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},
-		`Mode is 9, want Wait`:                      {Mode: 9},
-		`Fallback is nil, want a RoundTripper`:      {Mode: pacer.ModeDegrade},
-		`ColdFactor is 0.5, want at least 1, or 0`:  {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
-		`Burst is 5, want 0 beside a WarmUp`:        {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
-		`N is 0, want a positive number beside a B`: {Quotas: map[string]quota.Quotas{"/": {{Burst: 5}}}},
+		`Mode is 9, want ModeWait`:                                      {Mode: 9},
+		`Fallback is nil, want a function`:                              {Mode: pacer.ModeDegrade},
+		`ColdFactor is 0.5, want at least 1, or 0`:                      {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
+		`Burst is 5, want 0 beside a WarmUp`:                            {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
+		`N is 0, want a positive number beside a B`:                     {Quotas: map[string]quota.Quotas{"/": {{Burst: 5}}}},
 	} {
 		err := tr.Validate()
 		if err == nil || !strings.HasPrefix(err.Error(), "pacer: ") || !strings.Contains(err.Error(), want) {
@@ -158,7 +158,7 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 func TestInFlightIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, bodies := streaming()
-		tr := &pacer.Transport{Base: only(base), MaxUnread: -1, Quotas: lab.All(lab.InFlight(1))}
+		tr := &pacer.Transport{Base: only(base), Line: pacer.Line{MaxUnread: pacer.NoLimit}, Quotas: lab.All(lab.InFlight(1))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		resp, err := tr.RoundTrip(req)
 		if err != nil {
@@ -182,7 +182,7 @@ func TestInFlightIsNotForgotten(t *testing.T) {
 // was charged for it has come back.
 func TestBytesOfAnOpenAnswerKeepTheBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Quotas: lab.All(lab.Hoard()), MaxUnread: -1, Base: only(download(500, false))}
+		tr := &pacer.Transport{Quotas: lab.All(lab.Hoard()), Line: pacer.Line{MaxUnread: pacer.NoLimit}, Base: only(download(500, false))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		resp, err := tr.RoundTrip(req)
 		if err != nil {

@@ -160,7 +160,7 @@ func TestBytesOfRetries(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(429, ""), download(2000, known)}}
-			tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, Quotas: lab.All(lab.Hoard())}
+			tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(lab.Hoard())}
 			req := upload(t, 1000, known)
 			resp, err := tr.RoundTrip(req)
 			if err != nil || len(base.Got) != 3 {
@@ -181,7 +181,7 @@ func TestBytesPaceDownloads(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		t.Run(fmt.Sprint(known), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){download(3*mebi, known)}}, Quotas: lab.All(perSecond), IdleAfter: -1}
+				tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){download(3*mebi, known)}}, Quotas: lab.All(perSecond), Learn: pacer.Learn{IdleAfter: -1}}
 				start := time.Now()
 				var at []time.Duration
 				for range 4 {

@@ -3,6 +3,7 @@ package pacing
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -63,7 +64,7 @@ func TestCallAttemptsAndWaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{
-					Base: &lab.Script{Answers: test.answers}, Backoff: lab.Steady{}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second}),
+					Base: &lab.Script{Answers: test.answers}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second}),
 				}
 				var c pacer.Call
 				start := time.Now()
@@ -141,12 +142,12 @@ func TestCallPriority(t *testing.T) {
 		base := lab.OK()
 		tr := &pacer.Transport{
 			Base: base, Quotas: lab.All(quota.Quota{N: 1}),
-			Priority: func(r *http.Request) throttle.Priority {
+			Line: pacer.Line{Priority: func(r *http.Request) throttle.Priority {
 				if r.URL.Path == "/batch" {
 					return throttle.Background
 				}
 				return throttle.Normal
-			},
+			}},
 		}
 		serial(t, tr, base, 1)
 		var wg sync.WaitGroup
@@ -175,7 +176,7 @@ func TestCallSettleFromTheBody(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
 			lab.Status(200, `{"usage": {"total_tokens": 400}}`), lab.Status(200, `{"usage": {"total_tokens": 1500}}`), lab.Status(200, `{}`),
 		}}
-		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, Quotas: lab.All(quota.Quota{N: 60, Per: time.Minute, Unit: "tokens", Burst: 2000})}
+		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 60, Per: time.Minute, Unit: "tokens", Burst: 2000})}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		start := time.Now()
 		ask := func() {
@@ -249,7 +250,7 @@ func TestCallSettleRetimesThoseWhoWait(t *testing.T) {
 // Settle is about what was sent last: each attempt has paid for itself.
 func TestCallSettleIsAboutTheLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}, Backoff: lab.Steady{}, Quotas: lab.All(tokens(1000))}
+		tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(tokens(1000))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
 		if _, err := tr.RoundTrip(of(req, c)); err != nil {
@@ -307,7 +308,7 @@ func TestCallConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each, who = 20, 20
 		tr := &pacer.Transport{
-			MaxWait: time.Hour, Quotas: lab.All(tokens(100_000), quota.Quota{N: 5, Kind: quota.InFlight}),
+			MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(tokens(100_000), quota.Quota{N: 5, Kind: quota.InFlight}),
 			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				time.Sleep(time.Millisecond)
 				return lab.Answer(r, 200, "x"), nil
@@ -349,16 +350,82 @@ func TestCallConcurrentUse(t *testing.T) {
 	})
 }
 
-// A context's values are those of the nearest: a call within a call is its own.
+// What a middleware asks for is added to what its caller asks for, and both are told how it went.
 func TestCallOfAContextInAContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK()}
-		var outer, inner pacer.Call
-		req := of(of(lab.Request(t, "GET", "http://a.example/", ""), &outer), &inner)
-		if _, err := tr.RoundTrip(req); err != nil || outer.Attempts() != 0 || inner.Attempts() != 1 {
-			t.Errorf("%v, %d and %d attempts, want 0 and 1", err, outer.Attempts(), inner.Attempts())
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(tokens(100), quota.Quota{N: 100, Per: time.Hour, Burst: 100, Unit: "images"})}
+		outer := &pacer.Call{Priority: throttle.Urgent, Costs: quota.Costs{"tokens": 30, "images": 1}, MaxWait: time.Minute}
+		inner := &pacer.Call{Costs: quota.Costs{"tokens": 40}, MaxWait: 500 * time.Millisecond}
+		req := of(of(of(lab.Request(t, "GET", "http://a.example/", ""), outer), inner), inner) // the same one again counts once
+		if got := pacer.CallFrom(req.Context()); got != inner {
+			t.Errorf("CallFrom returns %p, want %p", got, inner)
+		}
+		if _, err := tr.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if outer.Attempts() != 1 || inner.Attempts() != 1 {
+			t.Errorf("%d and %d attempts, want 1 and 1", outer.Attempts(), inner.Attempts())
+		}
+		plain := lab.Request(t, "GET", "http://a.example/", "")
+		if got := [2]int{left(t, tr, plain, "tokens", 100), left(t, tr, plain, "images", 100)}; got != [2]int{60, 99} {
+			t.Errorf("left %v, want that the newer cost of each unit counts", got)
+		}
+		outer.Settle(quota.Costs{"tokens": 10})
+		if got := left(t, tr, plain, "tokens", 100); got != 90 {
+			t.Errorf("left %d after the outer Call was settled, want 90", got)
+		}
+		slow := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 2, Per: time.Second})}
+		for range 2 {
+			if _, err := slow.RoundTrip(req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if outer.Waited() != 500*time.Millisecond || inner.Waited() != 500*time.Millisecond {
+			t.Errorf("waited %v and %v, want 500ms", outer.Waited(), inner.Waited())
+		}
+		inner.MaxWait = time.Millisecond
+		if _, err := slow.RoundTrip(req); !errors.Is(err, throttle.ErrMaxWait) {
+			t.Errorf("got %v, want that the newer MaxWait counts", err)
+		}
+		if pacer.CallFrom(t.Context()) != nil {
+			t.Error("a context without a Call has one")
 		}
 	})
+}
+
+// What a Call asks for itself: bounds, and whether it may be repeated.
+func TestCallBounds(t *testing.T) {
+	for name, test := range map[string]struct {
+		call   *pacer.Call
+		method string
+		answer func(*http.Request) (*http.Response, error)
+		want   []time.Duration
+	}{
+		"nothing":             {&pacer.Call{}, "GET", lab.Status(503, ""), []time.Duration{0, time.Second, 3 * time.Second}},
+		"one attempt":         {&pacer.Call{MaxAttempts: -1}, "GET", lab.Status(503, ""), []time.Duration{0}},
+		"four attempts":       {&pacer.Call{MaxAttempts: 4}, "GET", lab.Status(503, ""), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}},
+		"once":                {&pacer.Call{Once: true}, "GET", lab.Status(503, ""), []time.Duration{0}},
+		"once, a refusal":     {&pacer.Call{Once: true}, "GET", lab.Status(429, "", "Retry-After", "1"), []time.Duration{0}},
+		"once, broken":        {&pacer.Call{Once: true}, "GET", lab.Fails(lab.ErrBroken), []time.Duration{0}},
+		"a POST":              {&pacer.Call{}, "POST", lab.Status(503, ""), []time.Duration{0}},
+		"an idempotent POST":  {&pacer.Call{Idempotent: true}, "POST", lab.Status(503, ""), []time.Duration{0, time.Second, 3 * time.Second}},
+		"an idempotent break": {&pacer.Call{Idempotent: true}, "POST", lab.Fails(lab.ErrBroken), []time.Duration{0, time.Second, 3 * time.Second}},
+		"no wait":             {&pacer.Call{MaxWait: -1}, "GET", lab.Status(429, "", "Retry-After", "1"), []time.Duration{0}},
+		"a short wait":        {&pacer.Call{MaxWait: time.Second}, "GET", lab.Status(429, "", "Retry-After", "2"), []time.Duration{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}
+				tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{Backoff: lab.Steady{}}}
+				start := time.Now()
+				tr.RoundTrip(of(lab.Request(t, test.method, "http://a.example/", ""), test.call))
+				if got := base.Times(start); !slices.Equal(got, test.want) {
+					t.Errorf("sent at %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
 }
 
 // A Call through two Transports was sent once, and each is settled.

@@ -141,8 +141,8 @@ func TestInFlightWithoutBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{
-					Base:        &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}},
-					MaxAttempts: -1, Quotas: lab.All(lab.InFlight(1)),
+					Base:  &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}},
+					Retry: pacer.Retry{MaxAttempts: -1}, Quotas: lab.All(lab.InFlight(1)),
 				}
 				req := lab.Request(t, test.method, "http://a.example/", "")
 				resp, err := tr.RoundTrip(req)
@@ -308,7 +308,7 @@ func TestInFlightOfOneRetries(t *testing.T) {
 		} {
 			t.Run(kind.String()+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					tr := &pacer.Transport{Base: &lab.Script{Answers: test.answers}, Backoff: lab.Steady{}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Kind: kind})}
+					tr := &pacer.Transport{Base: &lab.Script{Answers: test.answers}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Kind: kind})}
 					req := lab.Request(t, "GET", "http://a.example/", "")
 					resp, err := tr.RoundTrip(req)
 					if err != nil || resp.StatusCode != test.status {
@@ -329,9 +329,9 @@ func TestInFlightOfOneRetries(t *testing.T) {
 func TestInFlightDegrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, bodies := streaming()
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(lab.InFlight(1)), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(lab.InFlight(1)), Fallback: func(r *http.Request, _ *throttle.Error) (*http.Response, error) {
 			return lab.Answer(r, 203, "a copy"), nil
-		})}
+		}}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		first, err := tr.RoundTrip(req)
 		if err != nil {
@@ -368,7 +368,7 @@ func TestInFlightStreams(t *testing.T) {
 				}
 			}
 		})
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(2)), MaxWait: 100 * time.Hour}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(2)), MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		start := time.Now()
 		var ends []time.Duration
@@ -436,7 +436,7 @@ func TestInFlightNeverMore(t *testing.T) {
 				}
 			}
 		})
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(most)), MaxWait: 100 * time.Hour, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(most)), MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
@@ -540,7 +540,7 @@ func TestInFlightNeverMoreOfRudeCallers(t *testing.T) {
 			resp.Body, resp.ContentLength = b, -1
 			return resp, nil
 		})
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(most)), MaxWait: 100 * time.Hour, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(most)), MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
@@ -630,7 +630,7 @@ func TestInFlightUnread(t *testing.T) {
 	}{
 		"five minutes by default": {0, nil, 5 * time.Minute},
 		"as set":                  {time.Second, nil, time.Second},
-		"never":                   {-1, nil, 0},
+		"never":                   {pacer.NoLimit, nil, 0},
 		"counts from the last read": {
 			time.Minute,
 			[]time.Duration{30 * time.Second, 80 * time.Second},
@@ -645,7 +645,7 @@ func TestInFlightUnread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base, bodies := streaming()
-				tr := &pacer.Transport{Base: base, MaxUnread: test.maxUnread, Quotas: lab.All(lab.InFlight(1))}
+				tr := &pacer.Transport{Base: base, Line: pacer.Line{MaxUnread: test.maxUnread}, Quotas: lab.All(lab.InFlight(1))}
 				req := lab.Request(t, "GET", "http://a.example/", "")
 				start := time.Now()
 				resp, err := tr.RoundTrip(req)
@@ -692,4 +692,19 @@ func TestInFlightUnread(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With a negative MaxUnread, an answer counts only until it is returned.
+func TestInFlightUnreadNegative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base, _ := streaming()
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeReject, Line: pacer.Line{MaxUnread: -1}, Quotas: lab.All(lab.InFlight(1)), Learn: pacer.Learn{IdleAfter: -1}}
+		for range 3 {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close() // nobody reads it before
+		}
+	})
 }

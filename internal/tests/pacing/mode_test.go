@@ -19,10 +19,10 @@ import (
 
 func TestModeReject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var refused []pacer.Refused
+		var refused []pacer.NotSent
 		base := lab.OK()
 		tr := &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 2, Per: time.Minute, Burst: 2}), Trace: &pacer.Trace{
-			Refused: func(r pacer.Refused) { refused = append(refused, r) },
+			NotSent: func(r pacer.NotSent) { refused = append(refused, r) },
 			Queued:  func(q pacer.Queued) { t.Errorf("queued %+v", q) },
 		}}
 		start := time.Now()
@@ -69,10 +69,12 @@ func TestModeDegrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got *http.Request
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			got = r
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: func(r *http.Request, why *throttle.Error) (*http.Response, error) {
+			if got = r; !errors.Is(why, throttle.ErrWait) || why.Wait != time.Minute {
+				t.Errorf("Fallback was told %v", why)
+			}
 			return lab.Answer(r, http.StatusNonAuthoritativeInfo, "a copy"), nil
-		})}
+		}}
 		start := time.Now()
 		serial(t, tr, base, 1)
 		b := lab.NewBody("data")
@@ -82,7 +84,7 @@ func TestModeDegrade(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusNonAuthoritativeInfo || lab.Read(t, resp) != "a copy" || time.Since(start) != 0 {
 			t.Errorf("got %v, %v after %v", resp, err, time.Since(start))
 		}
-		if got != req || b.Reads != 0 || b.Closed() {
+		if got.URL != req.URL || got.Method != http.MethodPost || b.Reads != 0 || !b.Closed() {
 			t.Errorf("Fallback was given %v with a body read %d times, closed: %v", got, b.Reads, b.Closed())
 		}
 		if len(base.Got) != 1 {
@@ -100,18 +102,18 @@ func TestModeDegradeWithoutFallback(t *testing.T) {
 		answer func(*http.Request) (*http.Response, error)
 		want   string
 	}{
-		"canceled": {true, lab.Status(200, ""), "<nil> pacer/throttle: a.example: not sent: canceled, since the context has already ended: context canceled"},
+		"canceled": {true, lab.Status(200, ""), "<nil> throttle: a.example: not sent: canceled, since the context has already ended: context canceled"},
 		"failed":   {false, lab.Status(503, ""), "503 <nil>"},
 		"broken":   {false, lab.Fails(lab.ErrBroken), "<nil> connection broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{
-					Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: pacer.ModeDegrade, MaxAttempts: -1,
-					Fallback: lab.RoundTripper(func(*http.Request) (*http.Response, error) {
+					Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}, Mode: pacer.ModeDegrade, Retry: pacer.Retry{MaxAttempts: -1},
+					Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) {
 						t.Error("Fallback was used")
 						return nil, lab.ErrBroken
-					}),
+					},
 				}
 				b := lab.NewBody("data")
 				ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +140,7 @@ func TestModeObserveDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got []string
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2}), IdleAfter: -1, Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2}), Learn: pacer.Learn{IdleAfter: -1}, Trace: &pacer.Trace{
 			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
 		}}
 		start := time.Now()
@@ -237,7 +239,7 @@ func TestCost(t *testing.T) {
 		}
 		cost = 21
 		_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
-		if want := `pacer/throttle: a.example: not sent: cost above what the quota grants at once: never: pace "10/s burst 20", cost 21`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
+		if want := `throttle: a.example: not sent: cost above what the quota grants at once: never: pace "10/s burst 20", cost 21`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
@@ -281,40 +283,67 @@ func TestBoundsOfALine(t *testing.T) {
 		refusals int
 	}{
 		{
-			"two minutes by default", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})},
+			"MaxWait of two minutes", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), MaxWait: 2 * time.Minute},
 			[]time.Duration{0, 60 * s, 120 * s},
 			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m", could go in 3m0s`, 2,
+			`throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m", could go in 3m0s`, 2,
 		},
 		{
-			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour}), MaxWait: 2 * time.Hour},
+			"a line that moves is waited for", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2 * time.Minute})},
+			[]time.Duration{0, 120 * s, 240 * s, 360 * s, 480 * s},
+			nil, "", 0,
+		},
+		{
+			"a standstill of two minutes by default", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2*time.Minute + 1})},
+			[]time.Duration{0},
+			throttle.ErrStandstill,
+			`throttle: a.example: not sent: nothing can go within MaxStandstill (2m0s): pace "1/2m0.000000001s", could go in 2m0s`, 4,
+		},
+		{
+			"no standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 10, Burst: 2}), MaxStandstill: -1},
+			[]time.Duration{0, 0},
+			throttle.ErrStandstill,
+			`throttle: a.example: not sent: nothing can go within MaxStandstill (0s): pace "10/s burst 2", could go in 100ms`, 3,
+		},
+		{
+			"no bound of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour}), MaxStandstill: pacer.NoLimit},
+			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
+			nil, "", 0,
+		},
+		{
+			"no bound of a wait, nor of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour}), MaxWait: pacer.NoLimit, MaxStandstill: pacer.NoLimit},
+			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
+			nil, "", 0,
+		},
+		{
+			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour}), MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour},
 			[]time.Duration{0, time.Hour, 2 * time.Hour},
 			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,
+			`throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,
 		},
 		{
 			"MaxWait negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxWait: -1},
 			[]time.Duration{0},
 			throttle.ErrWait,
-			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+			`throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
 		},
 		{
-			"MaxQueue", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxQueue: 3},
+			"MaxQueue", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), Line: pacer.Line{MaxQueue: 3}},
 			[]time.Duration{0, s, 2 * s, 3 * s},
 			throttle.ErrQueueFull,
-			`pacer/throttle: a.example: not sent: queue is full (3): pace "1/s", could go in 4s`, 1,
+			`throttle: a.example: not sent: queue is full (3): pace "1/s", could go in 4s`, 1,
 		},
 		{
-			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxQueue: -1},
+			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), Line: pacer.Line{MaxQueue: -1}},
 			[]time.Duration{0},
 			throttle.ErrWait,
-			`pacer/throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+			`throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
 		},
 		{
 			"the tighter of two quotas", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 5, Burst: 5}, quota.Quota{N: 3, Per: time.Hour, Burst: 3}), MaxWait: time.Minute},
 			[]time.Duration{0, 0, 0},
 			throttle.ErrMaxWait,
-			`pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): pace "3/h burst 3", could go in 20m0s`, 2,
+			`throttle: a.example: not sent: wait over MaxWait (1m0s): pace "3/h burst 3", could go in 20m0s`, 2,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -323,6 +352,9 @@ func TestBoundsOfALine(t *testing.T) {
 				went, errs := inLine(t, test.tr, 5)
 				if !slices.Equal(went, test.went) || len(errs) != test.refusals {
 					t.Fatalf("went at %v, %d refused; want %v and %d", went, len(errs), test.went, test.refusals)
+				}
+				if len(errs) == 0 {
+					return
 				}
 				if err := errs[0]; !errors.Is(err, test.cause) || err.Error() != test.text {
 					t.Errorf("got\n\t%v, want\n\t%s", err, test.text)
@@ -336,8 +368,8 @@ func TestBoundsOfALine(t *testing.T) {
 // is the server that set the limit.
 func TestErrorNamesTheServersLimit(t *testing.T) {
 	for name, want := range map[string]string{
-		"":     `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 1h0m0s`,
-		"core": `pacer/throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 1h0m0s`,
+		"":     `throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "the server's limit of 60", could go in 1h0m0s`,
+		"core": `throttle: a.example: not sent: wait over MaxWait (1m0s): window used up "core of 60", could go in 1h0m0s`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -379,4 +411,71 @@ func TestWarmUp(t *testing.T) {
 			t.Errorf("gaps after a refusal %v, want %v", got, cold)
 		}
 	})
+}
+
+// An answer of Fallback belongs to the request, whether Fallback says so or not.
+func TestModeDegradeAnswersTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{
+			Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}),
+			Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusNonAuthoritativeInfo}, nil
+			},
+		}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		for range 2 {
+			resp, err := tr.RoundTrip(req)
+			if err != nil || resp.Request != req || resp.Body == nil {
+				t.Fatalf("got %+v, %v", resp, err)
+			}
+			resp.Body.Close()
+		}
+	})
+}
+
+// A function of the caller that panics loses no slot.
+func TestPanicOfTheCallersFunctions(t *testing.T) {
+	for name, set := range map[string]func(*pacer.Transport, func()){
+		"Spent": func(tr *pacer.Transport, boom func()) {
+			tr.Spent = func(*http.Response) quota.Costs { boom(); return nil }
+		},
+		"Bodies": func(tr *pacer.Transport, boom func()) {
+			tr.Learn.Bodies = func(*http.Response) bool { boom(); return false }
+		},
+		"CheckRetry": func(tr *pacer.Transport, boom func()) {
+			tr.Retry.CheckRetry = func(context.Context, *http.Response, error) (bool, error) { boom(); return false, nil }
+		},
+		"Learned": func(tr *pacer.Transport, boom func()) {
+			tr.Trace = &pacer.Trace{Learned: func(pacer.Learned) { boom() }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{
+					Base: lab.RoundTripper(lab.Status(500, "text", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "9", "X-RateLimit-Reset", "1")),
+					Mode: pacer.ModeReject, Quotas: lab.All(lab.InFlight(1)),
+				}
+				panics := true
+				set(tr, func() {
+					if panics {
+						panic("oops")
+					}
+				})
+				func() {
+					defer func() { recover() }()
+					tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+					t.Error("no panic")
+				}()
+				panics = false
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				lab.Read(t, resp)
+				if s := lab.State(t, tr, "a.example"); s.InFlight != 0 || !lab.Free(t, tr, "a.example") {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
 }

@@ -24,7 +24,7 @@ func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url s
 		base := lab.OK()
 		tr := &pacer.Transport{
 			Base: base, Mode: tr.Mode, Modes: tr.Modes, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Rand: lab.Zero,
-			Fallback: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { return lab.Answer(r, 203, ""), nil }),
+			Fallback: func(r *http.Request, _ *throttle.Error) (*http.Response, error) { return lab.Answer(r, 203, ""), nil },
 		}
 		start := time.Now()
 		for range 2 {
@@ -96,7 +96,7 @@ func TestModesMostSpecificWins(t *testing.T) {
 }
 
 func TestModesValidate(t *testing.T) {
-	fallback := lab.RoundTripper(nil)
+	fallback := lab.Fallback(lab.OK())
 	for _, test := range []struct {
 		tr   *pacer.Transport
 		want string // in the error; empty if there is none
@@ -105,15 +105,15 @@ func TestModesValidate(t *testing.T) {
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.ModeDegrade}}, "Fallback is nil"},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": pacer.ModeDegrade}, Fallback: fallback}, ""},
 		{&pacer.Transport{Fallback: fallback}, ""}, // a Call may ask for it
-		{&pacer.Transport{Mode: 5}, "Mode is 5, want Wait, Reject, Degrade or Observe"},
+		{&pacer.Transport{Mode: 5}, "Mode is 5, want ModeWait, ModeReject, ModeDegrade or ModeObserve"},
 		{&pacer.Transport{Mode: -1}, "Mode is -1"},
-		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": 5}}, `Mode is 5, want Wait, Reject, Degrade or Observe in Modes["a.example/"]`},
+		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/": 5}}, `Mode is 5, want ModeWait, ModeReject, ModeDegrade or ModeObserve in Modes["a.example/"]`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example": pacer.ModeWait}}, `Modes["a.example"]`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"http://a.example/": pacer.ModeWait}}, `Modes["http://a.example/"]: want a pattern without a scheme`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"A.example/": pacer.ModeWait}}, `want the host in lower case: "a.example"`},
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.ModeWait, "a.example/a/{y}": pacer.ModeWait}}, "Modes["},
-		{&pacer.Transport{Reserve: 1}, "Reserve is 1"},
-		{&pacer.Transport{Reserve: -.1}, "Reserve is -0.1"},
+		{&pacer.Transport{Line: pacer.Line{Reserve: 1}}, "Reserve is 1"},
+		{&pacer.Transport{Line: pacer.Line{Reserve: -.1}}, "Reserve is -0.1"},
 	} {
 		err := test.tr.Validate()
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "pacer: ") || !strings.Contains(err.Error(), test.want)) {
@@ -127,7 +127,7 @@ func TestModesValidate(t *testing.T) {
 func TestModesDegradeOfACallWithoutFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
-		for _, want := range []string{"<nil>", "pacer: Fallback is nil, want a RoundTripper that answers in mode Degrade"} {
+		for _, want := range []string{"<nil>", "pacer: Fallback is nil, want a function that answers in ModeDegrade"} {
 			b := lab.NewBody("data")
 			req := lab.Request(t, "PUT", "http://a.example/", "")
 			req.Body = b

@@ -52,6 +52,7 @@ func TestSetQuotasWhileRequestsWait(t *testing.T) {
 		before, after table
 		urls          []string
 		want          []string // by 5s, when it is replaced, half or more of a token is saved
+		maxWait       time.Duration
 	}{
 		"raised": {
 			before: table{"/": every(10 * s)}, after: table{"/": every(s)}, urls: []string{x, x, x, x},
@@ -63,7 +64,12 @@ func TestSetQuotasWhileRequestsWait(t *testing.T) {
 		},
 		"lowered, and some cannot make it": {
 			before: table{"/": every(10 * s)}, after: table{"/": every(100 * s)}, urls: []string{x, x, x, x},
-			want: []string{"0s", "55s", "5s: wait over MaxWait", "5s: wait over MaxWait"},
+			want:    []string{"0s", "55s", "5s: wait over MaxWait", "5s: wait over MaxWait"},
+			maxWait: 2 * time.Minute,
+		},
+		"lowered, and nothing moves": {
+			before: table{"/": every(10 * s)}, after: table{"/": every(300 * s)}, urls: []string{x, x, x},
+			want: []string{"0s", "5s: nothing can go within MaxStandstill", "5s: nothing can go within MaxStandstill"},
 		},
 		"taken away": {
 			before: table{"/": every(10 * s)}, after: nil, urls: []string{x, x, x, x},
@@ -93,7 +99,7 @@ func TestSetQuotasWhileRequestsWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &pacer.Transport{Base: lab.OK(), Quotas: test.before, IdleAfter: -1}
+				tr := &pacer.Transport{Base: lab.OK(), Quotas: test.before, MaxWait: test.maxWait, Learn: pacer.Learn{IdleAfter: -1}}
 				wait := sendAll(t, tr, test.urls...)
 				time.Sleep(5 * time.Second)
 				if err := tr.SetQuotas(test.after); err != nil {
@@ -254,7 +260,7 @@ func TestSetQuotasKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		held := quota.Quotas{{N: 1, Per: time.Hour}}
-		tr := &pacer.Transport{Base: base, MaxWait: 100 * time.Hour, Quotas: map[string]quota.Quotas{"a.example/": held}}
+		tr := &pacer.Transport{Base: base, MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour, Quotas: map[string]quota.Quotas{"a.example/": held}}
 		serial(t, tr, base, 1)
 		var wg sync.WaitGroup
 		for i := range 50 {
@@ -331,7 +337,7 @@ func TestSetQuotasMovesBeforeItReleases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 20 {
 				synctest.Test(t, func(t *testing.T) {
-					tr := &pacer.Transport{Base: lab.OK(), Quotas: test.before, MaxWait: time.Hour}
+					tr := &pacer.Transport{Base: lab.OK(), Quotas: test.before, MaxWait: time.Hour, MaxStandstill: time.Hour}
 					wait := sendAll(t, tr, slices.Repeat([]string{"http://a.example/x"}, 4)...)
 					time.Sleep(time.Second)
 					if err := tr.SetQuotas(test.after); err != nil {
@@ -388,8 +394,8 @@ func TestSetQuotasOfAThousandWaiters(t *testing.T) {
 		sent := map[string]int{}
 		var mu sync.Mutex
 		tr := &pacer.Transport{
-			MaxWait: 100 * time.Hour,
-			Key:     func(r *http.Request) string { return r.URL.Query().Get("tenant") },
+			MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour,
+			Key: func(r *http.Request) string { return r.URL.Query().Get("tenant") },
 			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				mu.Lock()
 				defer mu.Unlock()

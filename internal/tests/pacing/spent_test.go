@@ -124,7 +124,7 @@ func TestSpentOfEachAttempt(t *testing.T) {
 			lab.Status(429, "", "X-Cost", "0"), lab.Status(503, "", "X-Cost", "5"), lab.Fails(lab.ErrBroken), lab.Status(200, "", "X-Cost", "25"),
 		}}
 		tr := &pacer.Transport{
-			Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, Cost: estimate("points", 10), Spent: header("X-Cost", "points"),
+			Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Cost: estimate("points", 10), Spent: header("X-Cost", "points"),
 			Quotas: lab.All(quota.Quota{N: 1, Per: 1000 * time.Hour, Unit: "points", Burst: 100}),
 		}
 		req := lab.Request(t, "GET", "http://a.example/", "")
@@ -141,7 +141,7 @@ func TestSpentOfEachAttempt(t *testing.T) {
 func TestSpentOfWhatWasNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{
-			Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrDial)}}, MaxAttempts: -1,
+			Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrDial)}}, Retry: pacer.Retry{MaxAttempts: -1},
 			Cost: estimate("tokens", 10), Quotas: lab.All(tokens(100), lab.Budget(100)),
 		}
 		req := lab.Request(t, "GET", "http://a.example/", "")
@@ -229,7 +229,7 @@ func TestSettleAfterSpent(t *testing.T) {
 func TestSettleOfWhatWasNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, MaxAttempts: -1, Cost: estimate("tokens", 10), Quotas: lab.All(tokens(100))}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{MaxAttempts: -1}, Cost: estimate("tokens", 10), Quotas: lab.All(tokens(100))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		for range 5 {
 			if _, err := tr.RoundTrip(req); err != nil {

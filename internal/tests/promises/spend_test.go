@@ -64,7 +64,7 @@ func TestPromiseNearResetIsSpentAndHeldFor(t *testing.T) {
 // rest is spread over the time to the earliest possible reset.
 func TestPromiseFarResetIsSpread(t *testing.T) {
 	visitWindow(t, 1000, time.Hour, func(g *guest) {
-		g.IdleAfter = -1
+		g.Learn.IdleAfter = -1
 		for range 990 {
 			g.get()
 		}
@@ -79,7 +79,7 @@ func TestPromiseFarResetIsSpread(t *testing.T) {
 // One whose reset is further away must never run dry for longer than a call may wait.
 func TestPromiseFarResetNeverRunsDry(t *testing.T) {
 	visitWindow(t, 2000, time.Hour, func(g *guest) {
-		g.Trace = &pacer.Trace{Refused: func(r pacer.Refused) { t.Errorf("after %v: %v", time.Since(g.start), r.Err) }}
+		g.Trace = &pacer.Trace{NotSent: func(r pacer.NotSent) { t.Errorf("after %v: %v", time.Since(g.start), r.Err) }}
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -111,7 +111,7 @@ func TestPromiseSpendForcesOneWay(t *testing.T) {
 		{throttle.SpendEven, time.Hour, []time.Duration{0, min, 2 * min, 3 * min, 4 * min, 5 * min, 6 * min, 7 * min, 8 * min, 9 * min}},
 	} {
 		visitWindow(t, 10, 10*min, func(g *guest) {
-			g.Spend, g.MaxWait, g.IdleAfter = test.spend, test.maxWait, -1
+			g.Learn.Spend, g.MaxStandstill, g.Learn.IdleAfter = test.spend, test.maxWait, -1
 			for range 10 {
 				g.get()
 			}
@@ -230,7 +230,7 @@ func TestPromiseServerLowersAndNeverRaises(t *testing.T) {
 		"says less": {2, 2},
 	} {
 		visit(t, always(200, trio(1_000_000, test.remaining, time.Minute)...), func(g *guest) {
-			g.Quotas, g.Spend = pacer.Table{"/": {{N: 1, Burst: 5}}}, throttle.SpendEager
+			g.Quotas, g.Learn.Spend = pacer.Table{"/": {{N: 1, Burst: 5}}}, throttle.SpendEager
 			g.get()
 			if n := g.may(); n != test.may {
 				t.Errorf("%s: %d may go, want %d", name, n, test.may)

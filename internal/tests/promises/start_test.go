@@ -78,7 +78,7 @@ func TestPromiseSlowStartAfterIdling(t *testing.T) {
 		{-1, 24 * time.Hour, []int{7}},
 	} {
 		visit(t, inASecond(always(200)), func(g *guest) {
-			g.IdleAfter = test.set
+			g.Learn.IdleAfter = test.set
 			g.crowd(64).Wait()
 			g.went = nil
 			time.Sleep(test.idle - time.Second) // the last of them took one
@@ -128,7 +128,7 @@ func TestPromiseSaveAndLoad(t *testing.T) {
 	} {
 		var saved bytes.Buffer
 		visit(t, first(1, answer, reply(200)), func(g *guest) {
-			g.MaxRefusals = -1
+			g.Retry.MaxRefusals = -1
 			g.get()
 			if err := g.Save(&saved); err != nil {
 				t.Fatal(err)

@@ -41,7 +41,7 @@ func TestAttemptTimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: test.answers}
-				tr := &pacer.Transport{Base: base, AttemptTimeout: 5 * time.Second, Backoff: lab.Steady{}}
+				tr := &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: 5 * time.Second, Backoff: lab.Steady{}}}
 				start := time.Now()
 				resp, err := tr.RoundTrip(lab.Request(t, test.method, "http://a.example/", "text"))
 				if got := base.Times(start); !slices.Equal(got, test.want) {
@@ -82,7 +82,7 @@ func late(d time.Duration) func(*http.Request) (*http.Response, error) {
 func TestAttemptTimeoutClosesTheLateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var resp *http.Response
-		tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{AttemptTimeout: time.Second}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			var err error
 			resp, err = late(2 * time.Second)(req)
 			return resp, err
@@ -97,7 +97,7 @@ func TestAttemptTimeoutClosesTheLateAnswer(t *testing.T) {
 func TestAttemptTimeoutDoesNotCountTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: list(late(900 * time.Millisecond))}
-		tr := &pacer.Transport{Base: base, AttemptTimeout: time.Second, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: time.Second}, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}}
 		start := time.Now()
 		for range 2 {
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
@@ -125,7 +125,7 @@ func TestAttemptTimeoutEndsWithTheBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ctx context.Context
-				tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				tr := &pacer.Transport{Retry: pacer.Retry{AttemptTimeout: time.Second}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					ctx = req.Context()
 					return lab.Answer(req, 200, test.text), nil
 				})}
@@ -151,7 +151,7 @@ func TestAttemptTimeoutEndsWithTheBody(t *testing.T) {
 func TestAttemptTimeoutUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
-		tr := &pacer.Transport{AttemptTimeout: time.Second, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{AttemptTimeout: time.Second}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp := lab.Answer(req, 101, "")
 			resp.Body = here
 			return resp, nil
@@ -183,7 +183,7 @@ func TestAttemptTimeoutUpgrade(t *testing.T) {
 // In mode Observe nothing is cut short.
 func TestAttemptTimeoutObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{AttemptTimeout: time.Second, Mode: pacer.ModeObserve, Base: lab.RoundTripper(late(time.Minute))}
+		tr := &pacer.Transport{Retry: pacer.Retry{AttemptTimeout: time.Second}, Mode: pacer.ModeObserve, Base: lab.RoundTripper(late(time.Minute))}
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Error(err)
 		}
@@ -201,10 +201,13 @@ func TestMaxElapsed(t *testing.T) {
 		took   time.Duration
 	}{
 		"no bound":              {0, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
-		"negative":              {-1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
+		"NoLimit":               {pacer.NoLimit, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
+		"negative":              {-1, nil, lab.Status(503, "why"), []time.Duration{0}, 0},
+		"negative, a refusal":   {-1, nil, lab.Status(429, "why", "Retry-After", "1"), []time.Duration{0}, 0},
 		"the delay fits":        {3*time.Second + 1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second}, 3 * time.Second},
-		"the delay does not":    {3 * time.Second, nil, lab.Status(503, "why"), []time.Duration{0, time.Second}, time.Second},
-		"the place in line":     {time.Minute, once, lab.Status(503, "why"), []time.Duration{0}, time.Second},
+		"the delay just fits":   {3 * time.Second, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second}, 3 * time.Second},
+		"the delay does not":    {3*time.Second - 1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second}, time.Second},
+		"the place in line":     {time.Minute - 1, once, lab.Status(503, "why"), []time.Duration{0}, time.Second},
 		"the hold of a refusal": {20 * time.Second, nil, lab.Status(429, "why", "Retry-After", "15"), []time.Duration{0, 15 * time.Second}, 15 * time.Second},
 		"the first is too late": {time.Second, nil, lab.Status(503, "why", "Retry-After", "30"), []time.Duration{0}, 0},
 		"what is answered slowly": {2 * time.Second, nil, func(r *http.Request) (*http.Response, error) {
@@ -214,11 +217,11 @@ func TestMaxElapsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var why error
+				var why pacer.Reason
 				base := &lab.Script{Answers: list(test.answer)}
 				tr := &pacer.Transport{
-					Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, MaxAttempts: 4, MaxElapsed: test.max, Quotas: test.quotas,
-					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Why }},
+					Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxAttempts: 4, MaxElapsed: test.max}, Rand: lab.Zero, Quotas: test.quotas,
+					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Reason }},
 				}
 				start := time.Now()
 				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
@@ -229,7 +232,7 @@ func TestMaxElapsed(t *testing.T) {
 				if got := base.Times(start); !slices.Equal(got, test.want) || took != test.took {
 					t.Errorf("sent at %v, took %v; want %v and %v", got, took, test.want, test.took)
 				}
-				if elapsed := errors.Is(why, pacer.ErrElapsed); elapsed != (test.max > 0) {
+				if elapsed := why == pacer.ReasonElapsed; elapsed != (test.max != 0 && test.max != pacer.NoLimit) {
 					t.Errorf("gave up because of %v", why)
 				}
 			})
@@ -239,21 +242,21 @@ func TestMaxElapsed(t *testing.T) {
 
 // The deadline of the context is told from MaxElapsed, whichever is earlier.
 func TestMaxElapsedIsNotTheDeadline(t *testing.T) {
-	for most, want := range map[time.Duration]error{29 * time.Second: pacer.ErrElapsed, 31 * time.Second: throttle.ErrDeadline} {
+	for most, want := range map[time.Duration]pacer.Reason{29 * time.Second: pacer.ReasonElapsed, 31 * time.Second: pacer.ReasonDeadline} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
-			var why error
+			var why pacer.GaveUp
 			tr := &pacer.Transport{
-				Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Backoff: lab.Steady{}, MaxElapsed: most,
+				Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxElapsed: most},
 				Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}},
-				Trace:  &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Why }},
+				Trace:  &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g }},
 			}
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)); err != nil {
 				t.Error(err)
 			}
-			if !errors.Is(why, want) || errors.Is(why, pacer.ErrElapsed) != (want == pacer.ErrElapsed) { //nolint:errorlint // the sentinel itself
-				t.Errorf("MaxElapsed %v: gave up because of %v, want %v", most, why, want)
+			if why.Reason != want || !errors.Is(why.Because, throttle.ErrDeadline) {
+				t.Errorf("MaxElapsed %v: gave up because of %+v, want %v", most, why, want)
 			}
 		})
 	}
@@ -264,7 +267,7 @@ func TestMaxElapsedBeginsWithTheFirstAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: list(lab.Status(200, ""), lab.Status(200, ""), lab.Status(503, ""), lab.Status(200, ""))}
 		tr := &pacer.Transport{
-			Base: base, Backoff: lab.Steady{}, MaxElapsed: 2 * time.Second,
+			Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxElapsed: 2 * time.Second},
 			Quotas: map[string]quota.Quotas{"/": {{N: 2, Per: time.Minute, Kind: quota.FixedWindow}}},
 		}
 		start := time.Now()
@@ -284,7 +287,7 @@ func TestResendHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		answers := &lab.Script{Answers: list(lab.Status(429, ""), lab.Status(503, ""), lab.Status(200, ""))}
-		tr := &pacer.Transport{Rand: lab.Zero, ResendHeader: "X-Resend-Count", Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Rand: lab.Zero, Retry: pacer.Retry{ResendHeader: "X-Resend-Count"}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			got = append(got, r.Header.Get("X-Resend-Count"))
 			return answers.RoundTrip(r)
 		})}
@@ -293,7 +296,21 @@ func TestResendHeader(t *testing.T) {
 			t.Errorf("%v, sent with %q, left %v", err, got, req.Header)
 		}
 	})
-	if err := (&pacer.Transport{ResendHeader: "Resend Count"}).Validate(); err == nil || err.Error() != `pacer: ResendHeader is "Resend Count", want the name of a header` {
+	if err := (&pacer.Transport{Retry: pacer.Retry{ResendHeader: "Resend Count"}}).Validate(); err == nil || err.Error() != `pacer: Retry.ResendHeader is "Resend Count", want the name of a header` {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A negative bound is a bound of zero: nothing is sent, and the body is closed.
+func TestAttemptTimeoutNegative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: -1, MaxAttempts: -1}}
+		b := lab.NewBody("data")
+		req := lab.Request(t, "PUT", "http://a.example/", "")
+		req.Body = b
+		if _, err := tr.RoundTrip(req); !errors.Is(err, pacer.ErrAttemptTimeout) || len(base.Got) != 0 || !b.Closed() {
+			t.Errorf("got %v, sent %q, body closed: %v", err, base.Got, b.Closed())
+		}
+	})
 }

@@ -28,10 +28,10 @@ func TestIdempotencyKeyIsOneForAllAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, sent := keys(lab.Status(429, ""), lab.Fails(lab.ErrBroken), lab.Status(503, ""), lab.Status(200, ""))
 		n := 0
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, IdempotencyKey: func(*http.Request) string {
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{IdempotencyKey: func(*http.Request) string {
 			n++
 			return "key " + strconv.Itoa(n)
-		}}
+		}}}
 		for range 2 {
 			req := lab.Request(t, "POST", "http://a.example/", "text")
 			before := maps.Clone(req.Header)
@@ -69,7 +69,7 @@ func TestIdempotencyKeyOnlyWhereNeeded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base, sent := keys(lab.Status(503, ""))
-				tr := &pacer.Transport{Base: base, Rand: lab.Zero, Mode: test.mode, IdempotencyKey: func(*http.Request) string { return test.key }}
+				tr := &pacer.Transport{Base: base, Rand: lab.Zero, Mode: test.mode, Retry: pacer.Retry{IdempotencyKey: func(*http.Request) string { return test.key }}}
 				req := lab.Request(t, test.method, "http://a.example/", "text")
 				if test.header != "" {
 					req.Header.Set(test.header, "mine")
@@ -86,7 +86,7 @@ func TestIdempotencyKeyOnlyWhereNeeded(t *testing.T) {
 func TestIdempotencyKeyOfARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, sent := keys(lab.Status(307, "", "Location", "http://b.example/"), lab.Status(503, ""), lab.Status(200, ""))
-		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero, IdempotencyKey: pacer.RandomKey}}
+		client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{IdempotencyKey: pacer.RandomKey}}}
 		resp, err := client.Do(lab.Request(t, "POST", "http://a.example/", "text"))
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func TestMigratingFromRetryablehttp(t *testing.T) {
 		return c.StandardClient()
 	}
 	ours := func(rt http.RoundTripper) *http.Client {
-		return &http.Client{Transport: &pacer.Transport{Base: rt, Backoff: lab.Steady{}}}
+		return &http.Client{Transport: &pacer.Transport{Base: rt, Retry: pacer.Retry{Backoff: lab.Steady{}}}}
 	}
 	for name, test := range map[string]struct {
 		method, header string
@@ -122,7 +122,7 @@ func TestMigratingFromRetryablehttp(t *testing.T) {
 		base := &lab.Script{Answers: list(lab.Status(200, ""), lab.Status(404, ""), lab.Status(200, ""), lab.Status(404, ""))}
 		c := retryablehttp.NewClient()
 		c.Logger, c.HTTPClient, c.CheckRetry = nil, &http.Client{Transport: base}, check
-		for _, client := range []*http.Client{c.StandardClient(), {Transport: &pacer.Transport{Base: base, CheckRetry: check}}} {
+		for _, client := range []*http.Client{c.StandardClient(), {Transport: &pacer.Transport{Base: base, Retry: pacer.Retry{CheckRetry: check}}}} {
 			for range 2 {
 				resp, err := client.Do(lab.Request(t, "GET", "http://a.example/", ""))
 				if err != nil {

@@ -22,10 +22,10 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){statusOf(status)}}
-				var gaveUp []error
-				trace := &pacer.Trace{GaveUp: func(g pacer.GaveUp) { gaveUp = append(gaveUp, g.Why) }}
+				var gaveUp []pacer.Reason
+				trace := &pacer.Trace{GaveUp: func(g pacer.GaveUp) { gaveUp = append(gaveUp, g.Reason) }}
 				inner := &pacer.Transport{Base: base, Rand: lab.Zero, Trace: trace}
-				outer := &pacer.Transport{Base: lab.Wrap(inner), Rand: lab.Zero, MaxRefusals: 2, Trace: trace}
+				outer := &pacer.Transport{Base: lab.Wrap(inner), Rand: lab.Zero, Retry: pacer.Retry{MaxRefusals: 2}, Trace: trace}
 				req := lab.Request(t, "GET", "http://a.example/", "")
 				var c pacer.Call
 				resp, err := outer.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), &c)))
@@ -35,9 +35,9 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 				if n := len(base.Got); n != 3 || c.Attempts() != 3 {
 					t.Errorf("sent %d times, %d attempts, want 3", n, c.Attempts())
 				}
-				nested := slices.DeleteFunc(slices.Clone(gaveUp), func(err error) bool { return !errors.Is(err, pacer.ErrNested) })
+				nested := slices.DeleteFunc(slices.Clone(gaveUp), func(r pacer.Reason) bool { return r != pacer.ReasonNested })
 				if len(nested) != 3 || len(gaveUp) != 4 {
-					t.Errorf("gave up: %v, want three times ErrNested and once the outer's reason", gaveUp)
+					t.Errorf("gave up: %v, want three times ReasonNested and once the outer's reason", gaveUp)
 				}
 			})
 		})
@@ -52,7 +52,7 @@ func TestNestedInnerAloneRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(500, "")}}
 		inner := &pacer.Transport{Base: base, Rand: lab.Zero}
-		outer := &pacer.Transport{Base: inner, Rand: lab.Zero, MaxAttempts: -1, MaxRefusals: -1}
+		outer := &pacer.Transport{Base: inner, Rand: lab.Zero, Retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		for _, tr := range []*pacer.Transport{inner, outer} { // an outer one that does not retry leaves it to the inner
 			base.Got = nil
@@ -72,10 +72,10 @@ func TestPrepareRetry(t *testing.T) {
 			signed = append(signed, r.Header.Get("Date")+" "+string(text))
 			return lab.Answer(r, 503, ""), nil
 		})
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, PrepareRetry: func(r *http.Request) error {
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{PrepareRetry: func(r *http.Request) error {
 			r.Header.Set("Date", fmt.Sprint(len(signed)))
 			return nil
-		}}
+		}}}
 		req := lab.Request(t, "PUT", "http://a.example/", "text")
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
@@ -94,11 +94,12 @@ func TestPrepareRetry(t *testing.T) {
 func TestPrepareRetryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var why error
+		var reason pacer.Reason
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, "busy")}}
 		tr := &pacer.Transport{
 			Base: base, Rand: lab.Zero, Quotas: lab.All(lab.Budget(10)),
-			PrepareRetry: func(*http.Request) error { return io.ErrNoProgress },
-			Trace:        &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g.Why }},
+			Retry: pacer.Retry{PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }},
+			Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { reason, why = g.Reason, g.Because }},
 		}
 		req := lab.Request(t, "PUT", "http://a.example/", "text")
 		again := lab.NewBody("text")
@@ -109,7 +110,7 @@ func TestPrepareRetryFails(t *testing.T) {
 		}
 		var text bytes.Buffer
 		text.ReadFrom(resp.Body)
-		if resp.StatusCode != http.StatusServiceUnavailable || text.String() != "busy" || len(base.Got) != 1 || !again.Closed() || !errors.Is(why, io.ErrNoProgress) {
+		if resp.StatusCode != http.StatusServiceUnavailable || text.String() != "busy" || len(base.Got) != 1 || !again.Closed() || !errors.Is(why, io.ErrNoProgress) || reason != pacer.ReasonPrepare {
 			t.Errorf("%d %q, sent %d times, closed %v, because %v", resp.StatusCode, text.String(), len(base.Got), again.Closed(), why)
 		}
 		if s := lab.State(t, tr, "a.example"); s.InFlight != 0 {

@@ -87,7 +87,7 @@ type caller struct {
 
 // paced is pacer with nothing configured but for how long it waits for an answer.
 var paced = caller{"pacer", func(base http.RoundTripper, seed uint64) http.RoundTripper {
-	return &pacer.Transport{Base: base, AttemptTimeout: impatience, Rand: seeded(seed)}
+	return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed)}
 }}
 
 // once has no retries.
@@ -104,11 +104,11 @@ var withoutBudget = []caller{
 // bounded are ways not to come back from a long hold with all that has come meanwhile.
 var bounded = []caller{
 	{"pacer, MaxQueue: 20", func(base http.RoundTripper, seed uint64) http.RoundTripper {
-		return &pacer.Transport{Base: base, AttemptTimeout: impatience, Rand: seeded(seed), MaxQueue: 20}
+		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Line: pacer.Line{MaxQueue: 20}}
 	}},
 	{"pacer, told 20/s", func(base http.RoundTripper, seed uint64) http.RoundTripper {
 		quotas := pacer.Table{"api.example/": {{N: 20}}}
-		return &pacer.Transport{Base: base, AttemptTimeout: impatience, Rand: seeded(seed), Quotas: quotas}
+		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Quotas: quotas}
 	}},
 }
 

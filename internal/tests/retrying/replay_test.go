@@ -57,7 +57,7 @@ func TestBufferBody(t *testing.T) {
 					}
 					base := &lab.Script{Answers: list(a)}
 					req, b := put(t, r)
-					tr := &pacer.Transport{Base: base, Rand: lab.Zero, BufferBody: test.keep, MaxRefusals: 2}
+					tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{BufferBody: test.keep, MaxRefusals: 2}}
 					resp, err := tr.RoundTrip(req)
 					if (err != nil) != (what == "broken") || err == nil && (lab.Read(t, resp) != "why" || resp.Request != req) {
 						t.Error(resp, err)
@@ -79,7 +79,7 @@ func TestBufferBody(t *testing.T) {
 func TestBufferBodyIsNotNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []io.ReadCloser
-		tr := &pacer.Transport{BufferBody: 3, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{BufferBody: 3}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			if got = append(got, r.Body); r.Body != nil {
 				r.Body.Close()
 			}
@@ -109,12 +109,12 @@ func TestBufferBodyClosedOnEveryPath(t *testing.T) {
 		"not read":       {Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { r.Body.Close(); return lab.Answer(r, 503, ""), nil })},
 		"no turn":        {Base: lab.OK(), Quotas: once, Mode: pacer.ModeReject},
 		"no second turn": {Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Quotas: once},
-		"a fallback":     {Base: lab.OK(), Quotas: once, Mode: pacer.ModeDegrade, Fallback: lab.OK()},
-		"PrepareRetry":   {Base: &lab.Script{Answers: list(lab.Status(503, ""))}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }},
+		"a fallback":     {Base: lab.OK(), Quotas: once, Mode: pacer.ModeDegrade, Fallback: lab.Fallback(lab.OK())},
+		"PrepareRetry":   {Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Retry: pacer.Retry{PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr.BufferBody, tr.Rand = 100, lab.Zero
+				tr.Retry.BufferBody, tr.Rand = 100, lab.Zero
 				if name == "no turn" || name == "a fallback" {
 					if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 						t.Fatal(err)
@@ -133,7 +133,7 @@ func TestBufferBodyClosedOnEveryPath(t *testing.T) {
 // An upload that is produced in answer to what the server says is not read ahead.
 func TestBufferBodyOfAConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{BufferBody: 1 << 20, Base: lab.Serve(t, true, func(w http.ResponseWriter, r *http.Request) {
+		tr := &pacer.Transport{Retry: pacer.Retry{BufferBody: 1 << 20}, Base: lab.Serve(t, true, func(w http.ResponseWriter, r *http.Request) {
 			c := http.NewResponseController(w)
 			c.Flush()
 			for line := make([]byte, 1); ; {
@@ -176,7 +176,7 @@ func TestBufferBodyLateReader(t *testing.T) {
 		var lateErr error
 		var got []byte
 		n := 0
-		tr := &pacer.Transport{Backoff: lab.Steady{}, BufferBody: 3, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}, BufferBody: 3}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			if n++; n == 1 {
 				go func() {
 					defer r.Body.Close()
@@ -223,7 +223,7 @@ func TestBufferBodyOfTheTransportAbove(t *testing.T) {
 			}
 			return lab.Answer(r, 200, ""), nil
 		})
-		tr := &pacer.Transport{BufferBody: 100, Rand: lab.Zero, Base: &pacer.Transport{BufferBody: 100, Base: base}}
+		tr := &pacer.Transport{Retry: pacer.Retry{BufferBody: 100}, Rand: lab.Zero, Base: &pacer.Transport{Retry: pacer.Retry{BufferBody: 100}, Base: base}}
 		if resp, err := tr.RoundTrip(req); err != nil || resp.StatusCode != http.StatusOK || n != 2 || b.Closes != 1 {
 			t.Errorf("%v, %v, sent %d times, closed %d times", resp, err, n, b.Closes)
 		}

@@ -29,8 +29,8 @@ func attempts(t *testing.T, tr *pacer.Transport, req *http.Request, answers ...f
 	t.Helper()
 	base := &lab.Script{Answers: answers}
 	tr.Base = base
-	if tr.Backoff == nil {
-		tr.Backoff = lab.Steady{}
+	if tr.Retry.Backoff == nil {
+		tr.Retry.Backoff = lab.Steady{}
 	}
 	resp, err := tr.RoundTrip(req)
 	if err == nil {
@@ -46,7 +46,7 @@ func TestRetryStatuses(t *testing.T) {
 		429: 11, // a refusal: MaxRefusals more
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			tr := &pacer.Transport{MaxWait: time.Hour}
+			tr := &pacer.Transport{MaxWait: time.Hour, MaxStandstill: time.Hour}
 			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(code, "")); got != want {
 				t.Errorf("%d was sent %d times, want %d", code, got, want)
 			}
@@ -88,7 +88,7 @@ func TestRetryMethods(t *testing.T) {
 				if test.header != "" {
 					req.Header[test.header] = nil // present is enough, as for net/http
 				}
-				if got := attempts(t, &pacer.Transport{MaxRefusals: 2}, req, c.answer); got != c.want {
+				if got := attempts(t, &pacer.Transport{Retry: pacer.Retry{MaxRefusals: 2}}, req, c.answer); got != c.want {
 					t.Errorf("%s %s after %s was sent %d times, want %d", test.method, test.header, what, got, c.want)
 				}
 			})
@@ -153,7 +153,7 @@ func TestRetryDelays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){test.answer}}
-				tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}, Rand: lab.Zero, MaxRefusals: 3}
+				tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxRefusals: 3}, Rand: lab.Zero}
 				start := time.Now()
 				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 				if err != nil {
@@ -175,7 +175,7 @@ func TestRetryDelays(t *testing.T) {
 func TestRetryBodyIsSentWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Fails(lab.ErrBroken), lab.Status(200, "")}}
-		if _, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "PUT", "http://a.example/", "data")); err != nil {
+		if _, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(lab.Request(t, "PUT", "http://a.example/", "data")); err != nil {
 			t.Fatal(err)
 		}
 		if want := slices.Repeat([]string{"PUT http://a.example/ data"}, 3); !slices.Equal(base.Got, want) {
@@ -193,7 +193,7 @@ func TestRetryDeadlineReturnsTheAnswerAtHand(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 				defer cancel()
 				base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){a}}
-				tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+				tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 				start := time.Now()
 				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
 				if err != nil || lab.Read(t, resp) != "why" || time.Since(start) != 0 {
@@ -210,7 +210,7 @@ func TestRetryCanceledInBackoff(t *testing.T) {
 		why := errors.New("enough")
 		time.AfterFunc(300*time.Millisecond, func() { cancel(why) })
 		var last *lab.Body
-		tr := &pacer.Transport{Backoff: lab.Steady{}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			resp := lab.Answer(r, 503, "why")
 			last = resp.Body.(*lab.Body)
 			return resp, nil
@@ -228,7 +228,7 @@ func TestRetryErrorOfTheLastAttemptIsReturned(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Fails(lab.ErrBroken)}}
-		_, err := (&pacer.Transport{Base: base, Backoff: lab.Steady{}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+		_, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}).RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
 		if err != lab.ErrBroken || len(base.Got) != 2 { //nolint:errorlint // as it is
 			t.Errorf("got %v after %d attempts, want 2: the second delay would miss the deadline", err, len(base.Got))
 		}
@@ -238,7 +238,7 @@ func TestRetryErrorOfTheLastAttemptIsReturned(t *testing.T) {
 func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
-		tr := &pacer.Transport{Base: base, Backoff: lab.Steady{}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 		send := func(n int) int {
 			before := len(base.Got)
 			for range n {
@@ -328,10 +328,15 @@ func TestRetryHoldsTheWholeBucket(t *testing.T) {
 func TestRetryNewBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := 0
-		tr := &pacer.Transport{MaxAttempts: 10, NewBackOff: func() cenkalti.BackOff {
-			made++
-			return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
-		}}
+		tr := &pacer.Transport{
+			Retry: pacer.Retry{
+				MaxAttempts: 10,
+				NewBackOff: func() cenkalti.BackOff {
+					made++
+					return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
+				},
+			},
+		}
 		start := time.Now()
 		for range 2 {
 			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 3 {
@@ -346,9 +351,9 @@ func TestRetryNewBackOff(t *testing.T) {
 
 func TestRetryCheckRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{CheckRetry: func(_ context.Context, resp *http.Response, err error) (bool, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{CheckRetry: func(_ context.Context, resp *http.Response, err error) (bool, error) {
 			return err == nil && resp.StatusCode == http.StatusNotFound, nil
-		}}
+		}}}
 		for code, want := range map[int]int{404: 3, 503: 1} {
 			if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(code, "")); got != want {
 				t.Errorf("%d was sent %d times, want %d", code, got, want)
@@ -371,10 +376,10 @@ func TestRetryTrace(t *testing.T) {
 		}}
 		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "Retry-After", "2"), lab.Status(503, ""), lab.Status(200, ""))
 		want := []string{
-			"2 a.example refusal=false status=0 err=connection broken in 1s",
-			"3 a.example refusal=true status=429 err=<nil> in 0s",
+			"1 a.example refusal=false status=0 err=connection broken in 1s",
+			"2 a.example refusal=true status=429 err=<nil> in 0s",
 			"queued a.example hold 2s",
-			"4 a.example refusal=false status=503 err=<nil> in 2s",
+			"3 a.example refusal=false status=503 err=<nil> in 2s",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -384,7 +389,7 @@ func TestRetryTrace(t *testing.T) {
 
 func TestAnEmptyTraceIsFine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Trace: &pacer.Trace{}, Mode: pacer.ModeWait, MaxRefusals: 1}
+		tr := &pacer.Transport{Trace: &pacer.Trace{}, Mode: pacer.ModeWait, Retry: pacer.Retry{MaxRefusals: 1}}
 		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "X-RateLimit-Remaining", "0"), lab.Status(503, ""))
 	})
 }
@@ -394,15 +399,15 @@ func TestRetryGaveUp(t *testing.T) {
 		tr     *pacer.Transport
 		answer func(*http.Request) (*http.Response, error)
 		fails  int // requests that failed before, 2 retries each
-		want   error
+		want   pacer.Reason
 	}{
-		"attempts": {answer: lab.Status(503, ""), want: pacer.ErrAttempts, tr: &pacer.Transport{}},
-		"refusals": {answer: lab.Status(429, ""), want: pacer.ErrRefusals, tr: &pacer.Transport{MaxRefusals: 3}},
-		"hint":     {answer: lab.Status(500, "", "Retry-After", "200"), want: pacer.ErrHint, tr: &pacer.Transport{}},
-		"too long": {answer: lab.Status(429, "", "Retry-After", "200"), want: throttle.ErrMaxWait, tr: &pacer.Transport{}},
-		"budget":   {answer: lab.Status(503, ""), fails: 5, want: pacer.ErrBudget, tr: &pacer.Transport{}},
-		"stopped": {answer: lab.Fails(lab.ErrBroken), want: pacer.ErrStopped, tr: &pacer.Transport{
-			NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} },
+		"attempts": {answer: lab.Status(503, ""), want: pacer.ReasonAttempts, tr: &pacer.Transport{}},
+		"refusals": {answer: lab.Status(429, ""), want: pacer.ReasonRefusals, tr: &pacer.Transport{Retry: pacer.Retry{MaxRefusals: 3}}},
+		"hint":     {answer: lab.Status(500, "", "Retry-After", "200"), want: pacer.ReasonHint, tr: &pacer.Transport{}},
+		"too long": {answer: lab.Status(429, "", "Retry-After", "200"), want: pacer.ReasonWait, tr: &pacer.Transport{}},
+		"budget":   {answer: lab.Status(503, ""), fails: 5, want: pacer.ReasonBudget, tr: &pacer.Transport{}},
+		"stopped": {answer: lab.Fails(lab.ErrBroken), want: pacer.ReasonBackoff, tr: &pacer.Transport{
+			Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} }},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -411,13 +416,13 @@ func TestRetryGaveUp(t *testing.T) {
 				test.tr.Trace = &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }}
 				req := lab.Request(t, "GET", "http://a.example/", "")
 				for range test.fails {
-					if sent := attempts(t, test.tr, req, test.answer); sent != 3 || len(got) != 1 || !errors.Is(got[0].Why, pacer.ErrAttempts) {
+					if sent := attempts(t, test.tr, req, test.answer); sent != 3 || len(got) != 1 || got[0].Reason != pacer.ReasonAttempts {
 						t.Fatalf("gave up %+v after %d attempts: the budget was spent before", got, sent)
 					}
 					got = nil
 				}
 				sent := attempts(t, test.tr, req, test.answer)
-				if len(got) != 1 || !errors.Is(got[0].Why, test.want) || got[0].Attempts != sent {
+				if len(got) != 1 || got[0].Reason != test.want || got[0].Attempts != sent {
 					t.Errorf("gave up %+v after %d attempts, want %v", got, sent, test.want)
 				}
 			})
@@ -447,7 +452,7 @@ func TestRetryKeepIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pr, pw := io.Pipe()
 		go io.WriteString(pw, "wh")
-		tr := &pacer.Transport{MaxAttempts: 2, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{MaxAttempts: 2, Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }}, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			resp := lab.Answer(r, 503, "")
 			resp.Body, resp.ContentLength = pr, 3
 			return resp, nil
@@ -468,14 +473,14 @@ func TestRetryKeepIsBounded(t *testing.T) {
 // The factory of BackOffs may leave it to Backoff, and what it returns begins anew.
 func TestRetryNewBackOffNilAndReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{NewBackOff: func() cenkalti.BackOff { return nil }}
+		tr := &pacer.Transport{Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return nil }}}
 		start := time.Now()
 		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 3 || time.Since(start) != 3*time.Second {
 			t.Errorf("sent %d times in %v, want 3 in 3s", got, time.Since(start))
 		}
 		used := cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 1)
 		used.NextBackOff()
-		tr = &pacer.Transport{NewBackOff: func() cenkalti.BackOff { return used }}
+		tr = &pacer.Transport{Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return used }}}
 		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 2 {
 			t.Errorf("sent %d times, want 2", got)
 		}
@@ -486,7 +491,7 @@ func TestRetryNewBackOffNilAndReset(t *testing.T) {
 func TestRetryDelayAfterAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: list(lab.Status(500, "", "Retry-After", "5"), lab.Status(500, ""), lab.Status(200, ""))}
-		tr := &pacer.Transport{Base: base, Backoff: backoff.Decorrelated{Rand: func() float64 { return 1 }}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: backoff.Decorrelated{Rand: func() float64 { return 1 }}}}
 		start := time.Now()
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Fatal(err)

@@ -33,10 +33,10 @@ func TestCheckRetryGetsURLErrors(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var got *url.Error
-		tr := &pacer.Transport{CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
 			got = err.(*url.Error) //nolint:errorlint // as they do
 			return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
-		}}
+		}}}
 		if n := attempts(t, tr, lab.Request(t, "DELETE", "http://me:secret@a.example/", ""), lab.Fails(bare)); n != 1 {
 			t.Errorf("sent %d times, want once", n)
 		}
@@ -76,7 +76,7 @@ func TestCheckRetryDecides(t *testing.T) {
 			{"GET", stop, lab.Status(503, ""), 1},
 			{"GET", stop, lab.Fails(lab.ErrBroken), 1},
 		} {
-			tr := &pacer.Transport{CheckRetry: test.check, MaxRefusals: 3}
+			tr := &pacer.Transport{Retry: pacer.Retry{CheckRetry: test.check, MaxRefusals: 3}}
 			if got := attempts(t, tr, lab.Request(t, test.method, "http://a.example/", "text"), test.answer); got != test.want {
 				t.Errorf("%+v: sent %d times", test, got)
 			}
@@ -87,8 +87,8 @@ func TestCheckRetryDecides(t *testing.T) {
 // One's own CheckRetry may leave the rest to ShouldRetry, which knows the request then.
 func TestCheckRetryFallsBackOnShouldRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{MaxRefusals: 2}
-		tr.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
+		tr := &pacer.Transport{Retry: pacer.Retry{MaxRefusals: 2}}
+		tr.Retry.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
 			if resp != nil && resp.StatusCode == http.StatusNotFound {
 				return true, nil // it will be there soon
 			}
@@ -140,7 +140,7 @@ func TestRetryableBackoff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: list(test.answer)}
 				start := time.Now()
-				(&pacer.Transport{Base: base, Backoff: test.backoff, MaxAttempts: 4, Rand: lab.Zero}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+				(&pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: test.backoff, MaxAttempts: 4}, Rand: lab.Zero}).RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 				if got := base.Times(start); !slices.Equal(got, test.want) {
 					t.Errorf("sent at %v, want %v", got, test.want)
 				}
@@ -153,10 +153,10 @@ func TestRetryableBackoff(t *testing.T) {
 func TestRetryableBackoffGetsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		tr := &pacer.Transport{Backoff: pacer.RetryableBackoff(func(low, high time.Duration, n int, resp *http.Response) time.Duration {
+		tr := &pacer.Transport{Retry: pacer.Retry{Backoff: pacer.RetryableBackoff(func(low, high time.Duration, n int, resp *http.Response) time.Duration {
 			got = append(got, fmt.Sprint(low, high, n, resp != nil))
 			return 0
-		}, 2*time.Second, 3*time.Second)}
+		}, 2*time.Second, 3*time.Second)}}
 		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, ""), lab.Fails(lab.ErrBroken), lab.Status(200, ""))
 		if want := []string{"2s 3s 0 true", "2s 3s 1 false"}; !slices.Equal(got, want) {
 			t.Errorf("called with %q, want %q", got, want)
@@ -231,7 +231,7 @@ func TestRetryDelay(t *testing.T) {
 		{&pacer.Transport{Rand: half}, time.Second, time.Second, 3, "", time.Second},
 		{&pacer.Transport{Rand: half}, time.Second, 30 * time.Second, 0, "1.4", 1500 * time.Millisecond},
 		{&pacer.Transport{Rand: half}, time.Second, 30 * time.Second, 0, "1.6", 1600 * time.Millisecond},
-		{&pacer.Transport{Backoff: lab.Steady{}}, time.Minute, time.Hour, 2, "", 4 * time.Second},
+		{&pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}}, time.Minute, time.Hour, 2, "", 4 * time.Second},
 	} {
 		resp := &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}}
 		if test.header != "" {
@@ -250,7 +250,7 @@ func TestTransportInTheirClient(t *testing.T) {
 		retryMax int
 		want     int
 	}{
-		"they send again":      {&pacer.Transport{MaxAttempts: -1, MaxRefusals: -1}, 2, 3},
+		"they send again":      {&pacer.Transport{Retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}}, 2, 3},
 		"pacer sends again":    {&pacer.Transport{}, 0, 3},
 		"both, which is a lot": {&pacer.Transport{}, 2, 9},
 	} {
@@ -276,7 +276,7 @@ func TestTransportInTheirClient(t *testing.T) {
 func TestTransportInTheirClientHoldsTheBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: list(lab.Status(429, "", "Retry-After", "10"), lab.Status(200, ""))}
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxAttempts: -1, MaxRefusals: -1}
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{MaxAttempts: -1, MaxRefusals: -1}}
 		start := time.Now()
 		done := make(chan struct{})
 		go func() {
@@ -298,7 +298,7 @@ func TestTransportInTheirClientHoldsTheBucket(t *testing.T) {
 
 // Headers of one's own are read for their Client, too.
 func TestShouldRetryReadsOwnHeaders(t *testing.T) {
-	tr := &pacer.Transport{Headers: &headers.Reader{Dialects: []headers.Dialect{{RetryAfter: "X-Come-Back"}}}}
+	tr := &pacer.Transport{Learn: pacer.Learn{Headers: &headers.Reader{Dialects: []headers.Dialect{{RetryAfter: "X-Come-Back"}}}}}
 	resp := lab.Answer(lab.Request(t, "POST", "http://a.example/", ""), 503, "", "X-Come-Back", "3")
 	if again, err := tr.ShouldRetry(t.Context(), resp, nil); !again || err != nil {
 		t.Errorf("%v, %v", again, err)

@@ -89,7 +89,7 @@ func sendRow(t *testing.T, req *http.Request, answer func(*http.Request) (*http.
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){answer}}
 		as = "nothing"
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxRefusals: 1, AttemptTimeout: time.Minute, Trace: &pacer.Trace{Retrying: func(r pacer.Retrying) {
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{MaxRefusals: 1, AttemptTimeout: time.Minute}, Trace: &pacer.Trace{Retrying: func(r pacer.Retrying) {
 			if as = "failure"; r.Refusal {
 				as = "refusal"
 			}
@@ -243,7 +243,7 @@ func sentByDeadline(t *testing.T, req *http.Request) (n int) {
 		defer cancel()
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){hang}}
 		start := time.Now()
-		_, err := (&pacer.Transport{Base: base, AttemptTimeout: time.Minute}).RoundTrip(req.WithContext(ctx))
+		_, err := (&pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: time.Minute}}).RoundTrip(req.WithContext(ctx))
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

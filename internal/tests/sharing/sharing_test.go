@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -84,8 +85,8 @@ func TestStoreShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, store := &shared{}, &store.Memory{}
 		quotas := pacer.Table{"api.test/": {{N: 50, Per: 2 * time.Second, Kind: quota.SlidingLog}}}
-		a := &pacer.Transport{Base: server, Store: store, Quotas: quotas}
-		b := &pacer.Transport{Base: server, Store: store, Quotas: quotas}
+		a := &pacer.Transport{Base: server, Shared: pacer.Shared{Store: store}, Quotas: quotas}
+		b := &pacer.Transport{Base: server, Shared: pacer.Shared{Store: store}, Quotas: quotas}
 		sendFromAll(t, 150, a, b)
 		if got := server.most(2 * time.Second); got > 50 {
 			t.Errorf("%d went within 2s, want 50 at most", got)
@@ -119,7 +120,7 @@ func TestStoreLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &noting{}
-			tr := &pacer.Transport{Base: &shared{}, Store: store, Late: late, Quotas: pacer.Table{"api.test/": {{N: 50}}}}
+			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50}}}}
 			sendFromAll(t, 1, tr)
 			if err := tr.Close(); err != nil {
 				t.Error(err)
@@ -136,7 +137,7 @@ func TestStoreLate(t *testing.T) {
 func TestStoreSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, store := &shared{}, &store.Memory{}
-		a, b := &pacer.Transport{Base: server, Store: store}, &pacer.Transport{Base: server, Store: store}
+		a, b := &pacer.Transport{Base: server, Shared: pacer.Shared{Store: store}}, &pacer.Transport{Base: server, Shared: pacer.Shared{Store: store}}
 		sendFromAll(t, 10, a, b)
 		server.went = nil
 		for _, tr := range []*pacer.Transport{a, b} {
@@ -160,7 +161,7 @@ func TestStoreHoldsAll(t *testing.T) {
 		store := &store.Memory{}
 		quotas := pacer.Table{"api.test/": {{N: 100, Burst: 100}}}
 		first := true
-		a := &pacer.Transport{Store: store, Quotas: quotas, Rand: lab.Zero, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		a := &pacer.Transport{Shared: pacer.Shared{Store: store}, Quotas: quotas, Rand: lab.Zero, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if first {
 				first = false
 				return lab.Answer(req, http.StatusTooManyRequests, "", "Retry-After", "5"), nil
@@ -168,7 +169,7 @@ func TestStoreHoldsAll(t *testing.T) {
 			return lab.Answer(req, http.StatusOK, ""), nil
 		})}
 		server := &shared{}
-		b := &pacer.Transport{Base: server, Store: store, Quotas: quotas, Rand: lab.Zero}
+		b := &pacer.Transport{Base: server, Shared: pacer.Shared{Store: store}, Quotas: quotas, Rand: lab.Zero}
 		sendFromAll(t, 1, b)
 		var wg sync.WaitGroup
 		wg.Go(func() { sendFromAll(t, 1, a) })
@@ -189,7 +190,7 @@ func TestStoreTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}
 		tr := &pacer.Transport{
-			Base: &shared{}, Store: store, Quotas: pacer.Table{"api.test/": {{N: 50}}},
+			Base: &shared{}, Shared: pacer.Shared{Store: store}, Quotas: pacer.Table{"api.test/": {{N: 50}}},
 			Key: func(*http.Request) string { return "secret" },
 		}
 		sendFromAll(t, 1, tr)
@@ -202,4 +203,33 @@ func TestStoreTenants(t *testing.T) {
 			t.Errorf("the store is told %q, want %q", store.buckets, want)
 		}
 	})
+}
+
+// What cannot live in a Store is told by Validate and SetQuotas, and nothing changes.
+func TestSharedQuotasAreChecked(t *testing.T) {
+	for text, table := range map[string]pacer.Table{
+		`Quotas["a.example/"]: throttle: quota "5/s warm-up 1s": WarmUp is 1s, want 0 for what lives in a Store`: {"a.example/": quota.MustParse("5/s warm-up 1s")},
+		`Quotas["GET a.example/x"]: throttle: quota "5/s" of a.example/`:                                         {"a.example/": quota.MustParse("5/s"), "GET a.example/x": quota.MustParse("2/s")},
+	} {
+		shared := pacer.Shared{Store: new(store.Memory)}
+		if err := (&pacer.Transport{Quotas: table, Shared: shared}).Validate(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("Validate: got %v, want %s in it", err, text)
+		}
+		if err := (&pacer.Transport{Quotas: table}).Validate(); err != nil {
+			t.Errorf("without a Store: %v", err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			tr := &pacer.Transport{Base: lab.OK(), Shared: pacer.Shared{Store: new(store.Memory)}}
+			defer tr.Close()
+			for range 2 {
+				if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/x", "")); err != nil {
+					t.Error(err)
+				}
+				if err := tr.SetQuotas(table); err == nil || !strings.Contains(err.Error(), text) {
+					t.Errorf("SetQuotas: got %v, want %s in it", err, text)
+				}
+				tr.State()
+			}
+		})
+	}
 }

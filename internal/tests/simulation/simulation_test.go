@@ -97,7 +97,7 @@ func (s simulation) run(t *testing.T, trace func(string, ...any)) (res result) {
 		for p := range transports {
 			random := rand.New(rand.NewPCG(s.seed, uint64(p)))
 			var rmu sync.Mutex
-			tr := &pacer.Transport{Base: network{w}, MaxWait: 24 * time.Hour, Rand: func() float64 {
+			tr := &pacer.Transport{Base: network{w}, MaxWait: 24 * time.Hour, MaxStandstill: 24 * time.Hour, Rand: func() float64 {
 				rmu.Lock()
 				defer rmu.Unlock()
 				return random.Float64()

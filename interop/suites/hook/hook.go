@@ -28,7 +28,7 @@ func between(client *http.Client, base http.RoundTripper) http.RoundTripper {
 	case "paced":
 		t.MaxWait = 6 * time.Second
 	case "once":
-		t.MaxAttempts, t.MaxRefusals = -1, -1
+		t.Retry.MaxAttempts, t.Retry.MaxRefusals = -1, -1
 	}
 	if _, ok := base.(*pacer.Transport); ok {
 		return base

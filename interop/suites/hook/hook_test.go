@@ -18,7 +18,7 @@ func TestBetween(t *testing.T) {
 	}
 	t.Setenv("PACER_SUITES", "once")
 	got, ok := between(client, base).(*pacer.Transport)
-	if !ok || got.Base != base || got.MaxAttempts != -1 {
+	if !ok || got.Base != base || got.Retry.MaxAttempts != -1 {
 		t.Errorf("got %+v, want a pacer over the base that sends nothing twice", got)
 	}
 	if again := between(&http.Client{}, base); again != http.RoundTripper(got) {

@@ -32,8 +32,8 @@ func CheckBelow(name string, qs quota.Quotas, late time.Duration, above string, 
 			continue
 		}
 		if each := monotime.Scale(q.Per, 1, int64(q.N)); each > longer {
-			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v, at least",
-				q.Name, above, name, each, longer)
+			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v: set Late to %v or more",
+				q.Name, above, name, each, longer, each)
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func (l *Lease) slow(now monotime.Time, e *Effects) {
 		return // the lateness may still grow, or just did
 	}
 	l.notBefore = now.Add(min(took, Horizon))
-	if l.trips.tellSlow(now) {
+	if l.trips.least() >= l.lateness && l.trips.tellSlow(now) { // not for one slow trip, such as that of a new connection
 		e.Events = append(e.Events, Event{Err: l.err})
 	}
 }

@@ -28,7 +28,7 @@ func (d *Demand) In(q *quota.Quota) int {
 // never changed.
 func (d *Demand) SetCosts(costs quota.Costs, unset bool) {
 	if unset {
-		d.N = max(costs[quota.Requests], 1)
+		d.N = max(costs[quota.Requests], costs[""], 1)
 	}
 	d.Costs = costs
 	for unit := range costs {

@@ -1,0 +1,87 @@
+// Package attempt hands one request to a RoundTripper, within a time, and holds the RoundTripper to its contract.
+//
+// In come a RoundTripper and a request; out comes either an answer with a body or an error. The package knows
+// nothing of buckets, of what an answer says, and of further attempts.
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gopacer/pacer/internal/body"
+)
+
+// ErrTimeout is found by errors.Is in the error of an attempt that took too long. That error is a timeout, as
+// net.Error has it, but not a context.DeadlineExceeded: the context of the caller has not ended.
+var ErrTimeout = errors.New("pacer: no answer within AttemptTimeout")
+
+// Send hands the request to base.
+func Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	resp, err := base.RoundTrip(req)
+	if err == nil && resp != nil && resp.Body != nil {
+		return resp, nil
+	}
+	return Checked(resp, err, fmt.Sprintf("%T", base))
+}
+
+// SendWithin is Send for an attempt that must be answered within d. If d is negative, the request is not sent.
+// The context of the attempt lives on until the answer was read, and is then canceled; no caller sees that.
+func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	late := timeoutError(d)
+	if d < 0 {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, late
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	timer := time.AfterFunc(d, func() { cancel(late) })
+	resp, err := Send(base, req.WithContext(ctx))
+	if !timer.Stop() {
+		cancel(late) // the timer has fired, and its function may not have run yet
+	}
+	if context.Cause(ctx) == error(late) { //nolint:errorlint // not one of a Transport above
+		if err == nil {
+			resp.Body.Close()
+		}
+		return nil, late
+	}
+	if err != nil || !body.Has(req, resp) {
+		cancel(nil)
+		return resp, err
+	}
+	resp.Body = body.CancelAtEnd(resp.Body, cancel)
+	return resp, nil
+}
+
+// Checked corrects what breaks the contract of http.RoundTripper in what name has returned.
+func Checked(resp *http.Response, err error, name string) (*http.Response, error) {
+	switch {
+	case err != nil && resp != nil:
+		if resp.Body != nil {
+			resp.Body.Close()
+		}
+		return nil, err
+	case err == nil && resp == nil:
+		return nil, fmt.Errorf("pacer: %s returned neither a response nor an error", name)
+	case err == nil && resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	return resp, err
+}
+
+// timeoutError is the error of an attempt that took longer than the time that it holds.
+type timeoutError time.Duration
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("pacer: no answer within the AttemptTimeout of %v", time.Duration(e))
+}
+
+// Is makes errors.Is find ErrTimeout.
+func (e timeoutError) Is(target error) bool { return target == ErrTimeout }
+
+// Timeout makes the error a timeout for url.Error and net.Error.
+func (e timeoutError) Timeout() bool { return true }

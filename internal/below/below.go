@@ -1,0 +1,54 @@
+// Package below looks for a RoundTripper below another one.
+//
+// In comes a RoundTripper; out comes whether one of a type is in it. The package knows how RoundTrippers and
+// clients are made of each other, and nothing of what they do.
+package below
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+)
+
+// Has reports whether rt is a T, or wraps one: in a field, possibly through further RoundTrippers, clients of
+// net/http, or values of the types in through. A T that only a function refers to is not found.
+func Has[T http.RoundTripper](rt http.RoundTripper, through ...reflect.Type) bool {
+	s := search{reflect.TypeFor[T](), append(through, clientType)}
+	return rt != nil && s.reaches(reflect.ValueOf(rt), 16)
+}
+
+// search looks for a value of a type.
+type search struct {
+	wanted  reflect.Type
+	through []reflect.Type // types of fields that are looked into, beside RoundTrippers
+}
+
+// reaches reports whether v is of the wanted type, or wraps such a value, within so many fields and pointers.
+func (s *search) reaches(v reflect.Value, depth int) bool {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch {
+	case depth == 0 || !v.IsValid() || v.Type() == leafType:
+		return false
+	case v.Type() == s.wanted:
+		return v.Kind() != reflect.Pointer || !v.IsNil()
+	case v.Kind() == reflect.Pointer:
+		return s.reaches(v.Elem(), depth-1)
+	case v.Kind() != reflect.Struct:
+		return false
+	}
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if (f.Type().Implements(roundTripperType) || slices.Contains(s.through, f.Type())) && s.reaches(f, depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	roundTripperType = reflect.TypeFor[http.RoundTripper]()
+	clientType       = reflect.TypeFor[*http.Client]()
+	leafType         = reflect.TypeFor[*http.Transport]()
+)

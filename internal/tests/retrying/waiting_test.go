@@ -1,0 +1,70 @@
+package retrying
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// The page has a row for each Reason, and no other.
+func TestWaitingPageReasons(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/waiting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Reason")
+	rows := strings.Count(table, "\n| `Reason")
+	n := 0
+	for r := pacer.ReasonAttempts; !strings.HasPrefix(r.String(), "Reason("); r++ {
+		n++
+		name := "Reason" + strings.ToUpper(r.String()[:1]) + r.String()[1:]
+		if !strings.Contains(table, "\n| `"+name+"` |") {
+			t.Errorf("there is no row for %s", name)
+		}
+	}
+	if rows != n || n != 12 {
+		t.Errorf("%d rows for %d reasons", rows, n)
+	}
+}
+
+// A body that cannot be sent again is a reason that is told.
+func TestGaveUpBecauseOfTheBody(t *testing.T) {
+	for name, test := range map[string]struct {
+		buffer int64
+		answer func(*http.Request) (*http.Response, error)
+		status int
+		want   error
+	}{
+		"no GetBody, a failure":  {0, lab.Status(503, "busy"), 503, nil},
+		"no GetBody, a refusal":  {0, lab.Status(429, "busy", "Retry-After", "1"), 429, nil},
+		"no GetBody, no answer":  {0, lab.Fails(lab.ErrBroken), 0, lab.ErrBroken},
+		"longer than BufferBody": {2, lab.Status(503, "busy"), 503, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []pacer.GaveUp
+				base := &lab.Script{Answers: list(test.answer)}
+				tr := &pacer.Transport{
+					Base: base, Retry: pacer.Retry{BufferBody: test.buffer},
+					Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g) }},
+				}
+				req := lab.Request(t, "PUT", "http://a.example/", "")
+				req.Body, req.ContentLength = io.NopCloser(strings.NewReader("text")), 4
+				resp, err := tr.RoundTrip(req)
+				if !errors.Is(err, test.want) || err == nil && lab.Read(t, resp) != "busy" || len(base.Got) != 1 {
+					t.Errorf("%v, %v, sent %q", resp, err, base.Got)
+				}
+				if len(got) != 1 || got[0].Reason != pacer.ReasonBody || got[0].Attempts != 1 || got[0].Status != test.status || got[0].Because != nil {
+					t.Errorf("gave up %+v", got)
+				}
+			})
+		})
+	}
+}

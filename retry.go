@@ -1,0 +1,176 @@
+package pacer
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v4"
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/gopacer/pacer/backoff"
+)
+
+// This file has all that needs types of github.com/cenkalti/backoff and github.com/hashicorp/go-retryablehttp.
+
+// Retry says which requests are sent again, and when. The zero Retry sends again what is safe to send again,
+// after jittered exponential backoff. docs/retrying.md has the tables.
+type Retry struct {
+	// MaxAttempts bounds how often a request that fails is sent, the first time included. Zero means 3. If
+	// negative, 1. Refusals do not count; see MaxRefusals.
+	MaxAttempts int
+
+	// MaxRefusals bounds how often a request that the server refuses as too early is sent again. Zero means
+	// 10. If negative, it is not sent again.
+	MaxRefusals int
+
+	// MaxElapsed bounds how long after its first attempt a request may be sent again. A delay or a wait in
+	// line that would end later is not begun. Zero means no bound: only MaxAttempts, MaxRefusals and the
+	// context end the retries. If negative, nothing is sent again.
+	MaxElapsed time.Duration
+
+	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins, not counting the
+	// wait for its turn. An attempt that takes longer has failed, and is retried like one whose connection
+	// broke; the error of the last attempt is an ErrAttemptTimeout. Only the context of the request bounds
+	// how long the body of the answer is read, since an answer that the caller has begun to read cannot be
+	// replaced. Zero means no bound, and there is none in ModeObserve. If negative, every attempt fails.
+	AttemptTimeout time.Duration
+
+	// Backoff returns the delay before a retry of a failure; if the server asks for a longer delay, that
+	// one counts. If nil, backoff.Exponential{} with full jitter is used. RetryableBackoff makes a Backoff
+	// of go-retryablehttp fit here.
+	Backoff backoff.Backoff
+
+	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh BackOff of
+	// github.com/cenkalti/backoff/v4 for each request that fails. If that BackOff returns Stop, the request is
+	// not sent again. If NewBackOff returns nil, Backoff is used.
+	NewBackOff func() cenkalti.BackOff
+
+	// BudgetRatio is how many retries of failures each success of a bucket pays for. Zero means 0.1: during
+	// an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only its first 10
+	// retries, which are free.
+	BudgetRatio float64
+
+	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400
+	// and above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is
+	// that table. A request that is not safe to repeat is not sent again, even if CheckRetry says so.
+	// CheckRetry must not read the body of the answer. If it returns an error, the request is not sent
+	// again; RoundTrip still returns the answer or the error at hand, not the error of CheckRetry. A
+	// CheckRetry of go-retryablehttp fits here.
+	CheckRetry func(ctx context.Context, resp *http.Response, err error) (again bool, stop error)
+
+	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body
+	// was renewed: for example to sign it anew. If it returns an error, the request is not sent again. A
+	// PrepareRetry of go-retryablehttp fits here.
+	PrepareRetry func(*http.Request) error
+
+	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it
+	// can be sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is
+	// kept in ModeObserve.
+	BufferBody int64
+
+	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent
+	// and that has no such header. All attempts are sent with the same key, and the request is retried like
+	// one whose method is idempotent. It is for servers that know the header; for other requests it returns
+	// "", and they get no key. RandomKey makes keys. A redirect is a request of its own, and gets its own
+	// key. In ModeObserve, IdempotencyKey is not called.
+	IdempotencyKey func(*http.Request) string
+
+	// ResendHeader is the name of a header that says how often a request was sent before: the first attempt
+	// has no such header, the second has 1 (http.request.resend_count in the semantic conventions of
+	// OpenTelemetry). If empty, no header is added.
+	ResendHeader string
+}
+
+func (r *Retry) maxAttempts() int {
+	if r.MaxAttempts == 0 {
+		return 3
+	}
+	return max(r.MaxAttempts, 1)
+}
+
+// maxElapsed returns MaxElapsed, and whether there is such a bound.
+func (r *Retry) maxElapsed() (most time.Duration, ok bool) {
+	return max(r.MaxElapsed, 0), r.MaxElapsed != 0 && r.MaxElapsed != NoLimit
+}
+
+func (r *Retry) maxRefusals() int {
+	if r.MaxRefusals == 0 {
+		return 10
+	}
+	return max(r.MaxRefusals, 0)
+}
+
+// delays are the delays before the retries of one request.
+type delays struct {
+	last    time.Duration // which some policies start from
+	backOff cenkalti.BackOff
+}
+
+// next returns the delay after n failures. resp is the answer at hand, nil if there is none. If there is to be
+// no other attempt, ok is false; asked reports whether that is so since the server asks for a delay over what
+// mayWait allows.
+func (d *delays) next(r *Retry, n int, resp *http.Response, mayWait func(time.Duration) bool, random func() float64) (delay time.Duration, ok, asked bool) {
+	if r.NewBackOff != nil && d.backOff == nil {
+		if d.backOff = r.NewBackOff(); d.backOff != nil {
+			d.backOff.Reset() // as the loop of cenkalti/backoff does
+		}
+	}
+	policy, retryable := r.Backoff.(retryableBackoff)
+	switch {
+	case d.backOff != nil:
+		delay = d.backOff.NextBackOff()
+	case retryable:
+		// A longer delay comes from Retry-After: what their Backoff computes itself is bounded by its max.
+		if delay = policy.delayAfter(n, resp); !mayWait(delay) {
+			return 0, false, true
+		}
+	case r.Backoff == nil:
+		delay = backoff.Exponential{Rand: random}.Delay(n, d.last)
+	default:
+		delay = r.Backoff.Delay(n, d.last)
+	}
+	d.last = delay
+	return delay, delay >= 0, false // cenkalti.Stop is negative, and so is a delay that has overflowed
+}
+
+// RetryableBackoff makes a Backoff of github.com/hashicorp/go-retryablehttp a Retry.Backoff. b is
+// called with the answer at hand, whose body it must not read, and with min and max, which are RetryWaitMin
+// and RetryWaitMax of a Client of go-retryablehttp: zero means 1 s for min and 30 s for max, as there. If b
+// is nil, retryablehttp.DefaultBackoff is used.
+//
+// A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for,
+// since DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at
+// hand is returned.
+func RetryableBackoff(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
+	r := retryableBackoff{b, min, max}
+	if b == nil {
+		r.backoff = retryablehttp.DefaultBackoff
+	}
+	if min == 0 {
+		r.min = time.Second
+	}
+	if max == 0 {
+		r.max = 30 * time.Second
+	}
+	return r
+}
+
+// retryableBackoff is a Backoff of go-retryablehttp and the bounds that it is called with.
+type retryableBackoff struct {
+	backoff  retryablehttp.Backoff
+	min, max time.Duration
+}
+
+// Delay implements backoff.Backoff for attempts without an answer.
+func (r retryableBackoff) Delay(n int, _ time.Duration) time.Duration { return r.delayAfter(n, nil) }
+
+// delayAfter returns the delay before retry n. resp is nil if there was no answer. n counts from one;
+// go-retryablehttp counts from zero.
+func (r retryableBackoff) delayAfter(n int, resp *http.Response) time.Duration {
+	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
+}
+
+// retryableType is a client that may have a Transport of this package below it.
+var retryableType = reflect.TypeFor[*retryablehttp.Client]()

@@ -1,0 +1,127 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// left is how many tokens of the first quota may go now.
+func left(l *Limiter, unit string, most int) (n int) {
+	for n < most && l.Forecast(Claim{Costs: quota.Costs{unit: n + 1}}) == (Forecast{}) {
+		n++
+	}
+	return n
+}
+
+// A Grant and what Keep returns are one: what is done to one is done to both, and once.
+func TestGrantKeep(t *testing.T) {
+	settled := quota.Costs{"tokens": 2}
+	for name, test := range map[string]struct {
+		use  func(g, kept *Grant)
+		left int
+		open bool // one request is still in flight
+	}{
+		"nothing":                {func(_, _ *Grant) {}, 0, true},
+		"both are settled":       {func(g, kept *Grant) { g.Settle(settled); kept.Settle(settled) }, 8, true},
+		"both are canceled":      {func(g, kept *Grant) { kept.Cancel(); g.Cancel() }, 10, false},
+		"both are done":          {func(g, kept *Grant) { g.Done(Answer{}); kept.Done(Answer{}) }, 0, false},
+		"done, then canceled":    {func(g, kept *Grant) { kept.Done(Answer{}); g.Cancel() }, 0, false},
+		"canceled, then done":    {func(g, kept *Grant) { g.Cancel(); kept.Done(Answer{Refused: true}) }, 10, false},
+		"canceled, then settled": {func(g, kept *Grant) { g.Cancel(); kept.Settle(quota.Costs{"tokens": 20}) }, 10, false},
+		"done, then settled":     {func(g, kept *Grant) { g.Done(Answer{Spent: settled}); kept.Settle(settled) }, 8, false},
+		"kept twice":             {func(g, kept *Grant) { g.Keep().Settle(settled); kept.Keep().Settle(settled) }, 8, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, "10 tokens/h burst 10"), Rand: noJitter}
+				g, err := l.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 10}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept := g.Keep()
+				if kept.Limiter() != l || kept.Time() != g.Time() {
+					t.Errorf("kept is of %p at %v, want %p at %v", kept.Limiter(), kept.Time(), l, g.Time())
+				}
+				test.use(g, kept)
+				if n := left(l, "tokens", 20); n != test.left {
+					t.Errorf("%d are left, want %d", n, test.left)
+				}
+				if s := l.State(); s.InFlight != 0 != test.open || s.InFlight < 0 || s.Held != 0 {
+					t.Errorf("%+v, want one in flight: %v", s, test.open)
+				}
+			})
+		})
+	}
+}
+
+// A Grant whose answer is read is ended by a second Done, and further ones do nothing.
+func TestGrantKeepWhileRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1 in flight, 100 bytes/h burst 100")}
+		g, err := l.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := g.Done(Answer{Reading: true, Unsettled: true}); !o.Open {
+			t.Errorf("%+v, want that it is open", o)
+		}
+		kept := g.Keep()
+		for range 3 {
+			if o := kept.Done(Answer{Spent: quota.Costs{"bytes": 30}}); o != (Outcome{}) {
+				t.Errorf("%+v", o)
+			}
+			g.Done(Answer{Spent: quota.Costs{"bytes": 90}})
+		}
+		if n := left(l, "bytes", 100); n != 70 {
+			t.Errorf("%d are left, want 70", n)
+		}
+	})
+}
+
+func TestAcquireAllocatesNothing(t *testing.T) {
+	l := &Limiter{Quotas: quotas(t, "1000000/s burst 1000000")}
+	ctx := context.Background()
+	g := new(Group)
+	find := func() *Limiter { return l }
+	if n := testing.AllocsPerRun(100, func() {
+		grant, err := l.Acquire(ctx, Claim{N: 1})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer grant.Cancel() // does no harm
+		grant.Done(Answer{})
+		if grant, err = g.Acquire(ctx, Claim{}, find, nil); err != nil {
+			t.Error(err)
+			return
+		}
+		grant.Done(Answer{})
+		grant, _ = l.Observe(Claim{})
+		grant.Done(Answer{})
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// An Error that a caller has made prints, whatever it lacks.
+func TestErrorOfACaller(t *testing.T) {
+	for want, e := range map[string]*Error{
+		"throttle: not sent":                          {},
+		"throttle: a: not sent: hold, could go in 1s": {Bucket: "a", Cause: CauseHold, Wait: time.Second},
+		"throttle: not sent: queue is full":           {Err: ErrQueueFull},
+		"throttle: a: not sent: cost above what the quota grants at once: never, cost 3": {Bucket: "a", Err: ErrTooLarge, Cost: 3},
+	} {
+		if got := fmt.Sprint(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if errors.Is(e, ErrDeadline) || e.Timeout() {
+			t.Errorf("%v is a timeout", e)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// Each claim is held to its own MaxWait, whoever stands before it.
+func TestClaimMaxWaitBehindOthers(t *testing.T) {
+	for name, test := range map[string]struct {
+		l      *Limiter
+		claims []Claim
+		want   []string // when each ended, and how
+	}{
+		"behind one without a bound": {
+			&Limiter{Quotas: quotas(t, "1 in flight")},
+			[]Claim{{}, {}, {MaxWait: time.Second}, {MaxWait: 3 * time.Second}, {MaxWait: 2 * time.Second}},
+			[]string{"0s", "-", "1s: wait over MaxWait", "3s: wait over MaxWait", "2s: wait over MaxWait"},
+		},
+		"beside the bound of the bucket": {
+			&Limiter{Quotas: quotas(t, "1 in flight"), MaxWait: 2 * time.Second},
+			[]Claim{{}, {MaxWait: time.Hour}, {}, {MaxWait: time.Second}, {MaxWait: NoLimit}},
+			[]string{"0s", "-", "2s: wait over MaxWait", "1s: wait over MaxWait", "-"},
+		},
+		"overtaken by urgent ones": {
+			&Limiter{Quotas: quotas(t, "1/m log"), Ageing: time.Hour},
+			[]Claim{{}, {MaxWait: 130 * time.Second}, {Priority: Urgent}, {Priority: Urgent}, {Priority: Urgent}},
+			[]string{"0s", "0s: wait over MaxWait", "1m0s", "2m0s", "3m0s"},
+		},
+		"due when the bound is reached": {
+			&Limiter{Quotas: quotas(t, "1/m log")},
+			[]Claim{{}, {MaxWait: time.Minute}, {MaxWait: 2 * time.Minute}},
+			[]string{"0s", "1m0s", "2m0s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: test.l.Quotas, MaxWait: test.l.MaxWait, Ageing: test.l.Ageing, Rand: noJitter}
+				got := make([]string, len(test.claims))
+				start := time.Now()
+				stop := make(chan struct{})
+				var wg sync.WaitGroup
+				for i, c := range test.claims {
+					c.Cancel = stop
+					wg.Go(func() {
+						_, err := l.Acquire(t.Context(), c)
+						var e *Error
+						switch {
+						case errors.Is(err, ErrCanceled):
+							got[i] = "-"
+						case errors.As(err, &e):
+							got[i] = fmt.Sprintf("%v: %v", time.Since(start), e.Err)
+						default:
+							got[i] = time.Since(start).String()
+						}
+					})
+					synctest.Wait()
+				}
+				time.Sleep(10 * time.Minute)
+				close(stop)
+				wg.Wait()
+				if name == "overtaken by urgent ones" {
+					// It is refused when it is known that it cannot make it, or when its time is over: no later.
+					if got[1] != "2m10s: wait over MaxWait" && got[1] != test.want[1] {
+						t.Errorf("got %q", got)
+					}
+					got[1] = test.want[1]
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// Calls of Allow that fetch from a Store leave nothing behind, whatever they meet.
+func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
+	memory := new(store.Memory)
+	g := &Group{New: func([]string) *Limiter {
+		return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 10_000, Burst: 100}}, Store: memory}
+	}}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 3000 {
+				g.Limiter("a").Allow(1)
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 100 {
+			if err := g.Update(func() bool { return true }); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	if err := g.Limiter("a").Wait(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	l := g.Limiter("a")
+	root := l.lock()
+	if root.frozen != 0 || l.line.Len() != 0 {
+		t.Errorf("frozen %d times, %d in line", root.frozen, l.line.Len())
+	}
+	l.unlock(root)
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is wrong with a bucket is an error of each claim, and no more than that.
+func TestStateOfAnInvalidLimiter(t *testing.T) {
+	for name, l := range map[string]*Limiter{
+		"N":                 {Quotas: quota.Quotas{{N: -1}}},
+		"Reserve":           {Quotas: quotas(t, "1/s"), Reserve: 1},
+		"no Name":           {Quotas: quotas(t, "1/s"), Store: new(store.Memory)},
+		"WarmUp in a Store": {Name: "a", Quotas: quotas(t, "1/s warm-up 1s"), Store: new(store.Memory)},
+		"above":             {Parent: &Limiter{Name: "host", Quotas: quota.Quotas{{N: -1}}}},
+	} {
+		if err := l.Wait(t.Context(), 1); err == nil {
+			t.Errorf("%s: Wait returns no error", name)
+		}
+		if f := l.Forecast(Claim{}); !f.Never {
+			t.Errorf("%s: %+v, want that it never goes", name, f)
+		}
+		if s := l.State(); !s.Next.Never || len(s.Limits) != 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if l.Allow(1) {
+			t.Errorf("%s: allowed", name)
+		}
+	}
+}
