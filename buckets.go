@@ -30,8 +30,9 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
 }
 
-// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing. The
-// error is that of Validate, or of a request that cannot be routed.
+// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the
+// bucket of the request is remembered from then on. The error is that of Validate, or of a request that cannot be
+// routed.
 func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 	if err := t.check(req); err != nil {
 		return throttle.Forecast{}, err

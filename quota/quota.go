@@ -143,7 +143,8 @@ type Quota struct {
 type Quotas []Quota
 
 // MaxN is the largest N of a Kind other than TokenBucket, and the largest number that anybody
-// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows.
+// counts to who enforces quotas: a larger cost counts as MaxN, so that no sum of costs overflows. It
+// does not fit into an int of 32 bits.
 const MaxN = 1 << 50
 
 // What zero stands for.

@@ -15,8 +15,8 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests. Zero means what Costs says of requests, or of the empty unit, or else 1.
-	// Negative panics.
+	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of
+	// the empty unit, or else 1. Negative panics.
 	N int
 
 	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on. Negative

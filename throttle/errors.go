@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
@@ -44,13 +43,13 @@ type Cause string
 
 // The causes of a wait.
 const (
-	CausePace      = Cause(limit.Pace)      // a configured quota
-	CauseWarmUp    = Cause(limit.WarmUp)    // a configured quota that warms up
-	CauseInFlight  = Cause(limit.InFlight)  // a configured quota that bounds what is under way
-	CauseHold      = Cause(limit.Hold)      // the server told everybody to wait, or Pause was called
-	CauseWindow    = Cause(limit.Window)    // the server says that nothing remains of a limit
-	CauseSlowStart = Cause(limit.SlowStart) // one request goes first, and others when its answer has come
-	CauseStore     = Cause(limit.Store)     // a Store that cannot be reached
+	CausePace      Cause = "pace"              // a configured quota
+	CauseWarmUp    Cause = "warm-up"           // a configured quota that warms up
+	CauseInFlight  Cause = "in flight"         // a configured quota that bounds what is under way
+	CauseHold      Cause = "hold"              // the server told everybody to wait, or Pause was called
+	CauseWindow    Cause = "window used up"    // the server says that nothing remains of a limit
+	CauseSlowStart Cause = "slow start"        // one request goes first, and others when its answer has come
+	CauseStore     Cause = "store not reached" // a Store that cannot be reached
 )
 
 // Error says that a Limiter, not the server, refused a claim, and why.

@@ -3,7 +3,6 @@ package throttle
 import (
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
@@ -15,13 +14,13 @@ const (
 	// spaced. It begins Late after the last slot that any process may have in hand. A window that was used
 	// faster than evenly before the outage may be exceeded by that excess. If the store was never reached,
 	// the number of processes is not known, and OutageShare is the same as OutageClosed.
-	OutageShare = Outage(lease.Share)
+	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.
-	OutageClosed = Outage(lease.Closed)
+	OutageClosed
 
 	// OutageOpen lets every claim go that nothing else delays.
-	OutageOpen = Outage(lease.Open)
+	OutageOpen
 )
 
 // String returns the name of the constant without the type, in lower case: "share".

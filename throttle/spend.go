@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
@@ -14,17 +13,17 @@ const (
 	// SpendAuto is SpendEager if the reset may be waited for: if it is at most MaxStandstill away, and MaxWait,
 	// where these are bounds. Then waiting for the reset is the fastest way. Otherwise it is SpendBalanced: a limit
 	// of an hour must not be used up in its first minute.
-	SpendAuto = Spend(adaptive.Auto)
+	SpendAuto Spend = iota
 
 	// SpendEager spends as fast as claims come. Then all wait for the reset.
-	SpendEager = Spend(adaptive.Eager)
+	SpendEager
 
 	// SpendBalanced spends as fast as claims come down to a fifth of the limit, so that programs that need less
 	// than four fifths are not slowed down. The rest is spread evenly over the time to the reset.
-	SpendBalanced = Spend(adaptive.Balanced)
+	SpendBalanced
 
 	// SpendEven spreads all that remains evenly over the time to the reset.
-	SpendEven = Spend(adaptive.Even)
+	SpendEven
 )
 
 // String returns the name of the constant without the type, in lower case: "auto".
