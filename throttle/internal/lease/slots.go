@@ -43,6 +43,9 @@ func (h *heldSlots) put(s *heldSlot) {
 // the list. Any other still is: a slot of which something was taken has begun, so that only expiry,
 // after which nothing is restored, or Farewell has removed it.
 func (h *heldSlots) restore(s *heldSlot, cost []int) {
+	if slot.Empty(cost) {
+		return // else an empty slot would be put in the list, and again when something of it comes back
+	}
 	if slot.Empty(s.left) {
 		slot.Add(s.left, cost, 1)
 		h.put(s)
