@@ -113,13 +113,14 @@ type refill struct {
 // time that is so close to a whole nanosecond is taken to be that nanosecond.
 const rounding = 0x1p-51
 
-// after returns the time in which n tokens flow into the bucket, or Never.
+// after returns the time in which n tokens flow into the bucket, or Never. What is missing is let pass if it comes
+// within a nanosecond, as x/time/rate does.
 func (r refill) after(n int) time.Duration {
 	if n <= 0 {
 		return 0
 	}
 	d := float64(n) * r.per / r.tokens
-	d = math.Ceil(d - min(d*rounding, 0.25))
+	d = math.Floor(d + min(d*rounding, 0.25))
 	if r.tokens > 0 && d < math.MaxInt64 {
 		return time.Duration(d)
 	}
