@@ -359,7 +359,7 @@ func (t *Transport) Save(w io.Writer) error {
 }
 
 // Load reads what Save wrote, best before the first request. It changes only buckets that have learned
-// nothing yet, and leaves out what is out of date. If r cannot be read, Load changes nothing and returns an
+// nothing yet, and leaves out what is out of date. State shows what was read when a bucket is asked for. If r cannot be read, Load changes nothing and returns an
 // error.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {

@@ -38,7 +38,7 @@ type delay struct {
 // Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not shorter. It
 // may be longer: of a limit that the server states, no more than the next reset is known.
 type Forecast struct {
-	Wait   time.Duration // zero if the claim would go at once, or at an answer that may come any moment; see Error
+	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
