@@ -72,6 +72,7 @@ type Error struct {
 	cause  error         // of ctxErr
 	detail string        // what the text says after that of Err
 
+	most    int   // what the quota grants at once, of ErrTooLarge; zero if not known
 	trouble error // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's
 }
 
@@ -95,6 +96,9 @@ func (e *Error) Error() string {
 	}
 	if errors.Is(e.Err, ErrTooLarge) {
 		fmt.Fprintf(&b, ", cost %d", e.Cost)
+		if e.most > 0 {
+			fmt.Fprintf(&b, ", at most %d", e.most)
+		}
 	} else if e.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
 	}

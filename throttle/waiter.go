@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -206,6 +208,9 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
+		if i := slices.IndexFunc(d.bucket.quotas, func(q quota.Quota) bool { return q.Name == d.Quota }); i >= 0 {
+			e.most = limit.Most(&d.bucket.quotas[i])
+		}
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStore); b = b.Parent {
 		if b.link != nil && b.link.lease.DownSince() != 0 { // nobody knows when it is back
