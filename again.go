@@ -59,16 +59,17 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 // to be no other attempt.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g *throttle.Grant, next *http.Request, why *stop) {
 	budget := x.budget()
+	var delay time.Duration
 	if v.Kind == verdict.Refused {
 		why = x.onRefusal()
 	} else {
-		why = x.onFailure(ctx, v.After)
+		delay, why = x.onFailure(ctx, v.After)
 	}
 	if why != nil {
 		return nil, nil, why
 	}
 	if g, why = x.acquire(ctx); why == nil {
-		if next, why = x.nextRequest(ctx, g); why == nil {
+		if next, why = x.nextRequest(ctx, g, v.Kind == verdict.Refused, delay); why == nil {
 			return g, next, nil
 		}
 	}
@@ -89,49 +90,46 @@ func (x *exchange) onRefusal() *stop {
 		return &stop{reason: ReasonElapsed}
 	}
 	x.terms.claim.After = x.last
-	x.traceRetry(true, 0)
 	return nil
 }
 
-// onFailure counts a failure, and waits for the backoff, or returns why there is to be no other attempt. A
-// delay that the server asks for is never shortened: if it is too long, there is no other attempt.
-func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
+// onFailure counts a failure, and waits for the backoff, which it returns, or returns why there is to be no other
+// attempt. A delay that the server asks for is never shortened: if it is too long, there is no other attempt.
+func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay time.Duration, why *stop) {
 	x.failures++
 	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
 	switch {
 	case x.failures >= x.terms.maxAttempts:
-		return &stop{reason: ReasonAttempts}
+		return 0, &stop{reason: ReasonAttempts}
 	case !mayWait(after):
-		return &stop{reason: ReasonHint}
+		return 0, &stop{reason: ReasonHint}
 	}
 	delay, ok, asked := x.delays.next(&x.t.Retry, x.failures, x.resp, mayWait, x.t.Rand)
 	switch {
 	case asked:
-		return &stop{reason: ReasonHint}
+		return 0, &stop{reason: ReasonHint}
 	case !ok:
-		return &stop{reason: ReasonBackoff}
+		return 0, &stop{reason: ReasonBackoff}
 	}
 	if delay < after {
 		// Clients that were told the same delay do not come back at the same instant.
 		delay = after + min(delay, after/10)
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
-		return &stop{reason: ReasonDeadline}
+		return 0, &stop{reason: ReasonDeadline}
 	}
 	if most, ok := x.t.Retry.maxElapsed(); ok && most-time.Since(x.firstSent) < delay {
-		return &stop{reason: ReasonElapsed}
+		return 0, &stop{reason: ReasonElapsed}
 	}
 	if !x.budget().Withdraw() {
-		return &stop{reason: ReasonBudget}
+		return 0, &stop{reason: ReasonBudget}
 	}
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
-	x.traceRetry(false, delay)
-	if why := x.sleep(ctx, delay); why != nil {
+	if why = x.sleep(ctx, delay); why != nil {
 		x.budget().Refund()
-		return why
 	}
-	return nil
+	return delay, why
 }
 
 // sleep waits for d. The answer at hand is kept meanwhile.
@@ -149,8 +147,7 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	}
 }
 
-// contextError returns the cause for which the context has ended. errors.Is finds the Err of the context in
-// it, too.
+// contextError returns the cause for which the context has ended. errors.Is finds the Err of the context in it, too.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -188,9 +185,9 @@ func (x *exchange) acquire(ctx context.Context) (*throttle.Grant, *stop) {
 func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter()).budget }
 
 // nextRequest returns the request for the next attempt. It is always a copy: the goroutine that writes the
-// body of the previous attempt may still read the previous request. If GetBody or PrepareRetry returns an
-// error or panics, the grant is given back.
-func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Request, *stop) {
+// body of the previous attempt may still read the previous request. Trace is told, with what kind of attempt went
+// before. If GetBody or PrepareRetry returns an error, or one of these functions panics, the grant is given back.
+func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant, refusal bool, delay time.Duration) (*http.Request, *stop) {
 	prepared := false
 	defer func() {
 		if !prepared {
@@ -217,6 +214,10 @@ func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant) (*http.Re
 			return nil, &stop{ReasonPrepare, fmt.Errorf("pacer: PrepareRetry: %w", err)}
 		}
 	}
+	x.t.Trace.retrying(Retrying{
+		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
+		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
+	})
 	prepared = true
 	return next, nil
 }
@@ -227,14 +228,6 @@ func (x *exchange) readAhead() {
 	if x.resp != nil {
 		x.resp.Body = body.ReadAhead(x.resp.Body)
 	}
-}
-
-// traceRetry tells Trace that the request will be sent again.
-func (x *exchange) traceRetry(refusal bool, delay time.Duration) {
-	x.t.Trace.retrying(Retrying{
-		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
-		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
-	})
 }
 
 // status returns the status of the answer at hand, zero if there is no answer.

@@ -131,7 +131,7 @@ func ExampleTrace() {
 				fmt.Printf("%s is held after a %d\n", h.Bucket, h.Status)
 			},
 			Retrying: func(r pacer.Retrying) {
-				fmt.Printf("attempt %d of %s\n", r.Attempt, r.Request.URL.Path)
+				fmt.Printf("again after attempt %d of %s\n", r.Attempt, r.Request.URL.Path)
 			},
 			Queued: func(q pacer.Queued) {
 				fmt.Printf("%s waits in line: %s\n", q.Request.URL.Path, q.Cause)
@@ -147,8 +147,8 @@ func ExampleTrace() {
 	fmt.Println(resp.Status)
 	// Output:
 	// api.example.com is held after a 429
-	// attempt 1 of /items
 	// /items waits in line: hold
+	// again after attempt 1 of /items
 	// 200 OK
 }
 

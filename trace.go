@@ -27,8 +27,7 @@ type Trace struct {
 	// Held is called when an answer is a refusal after which its bucket is held.
 	Held func(Held)
 
-	// Retrying is called when a request is to be sent again: for a failure before its delay, for a refusal
-	// before the request goes back in line. If it cannot go in time then, GaveUp follows.
+	// Retrying is called right before a request is sent again, when it has waited for its delay and in line.
 	Retrying func(Retrying)
 
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
@@ -66,7 +65,7 @@ type Held struct {
 	For     time.Duration // how long the bucket is held from now on
 }
 
-// Retrying describes a request that is to be sent again.
+// Retrying describes a request that is sent again.
 type Retrying struct {
 	Request *http.Request
 	Bucket  string
@@ -74,7 +73,7 @@ type Retrying struct {
 	Refusal bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
-	Delay   time.Duration // the backoff of a failure; a refusal waits in line instead
+	Delay   time.Duration // the backoff of a failure, which is over; a refusal waits in line instead
 }
 
 // GaveUp describes a request that is not sent again.

@@ -377,8 +377,8 @@ func TestRetryTrace(t *testing.T) {
 		attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Fails(lab.ErrBroken), lab.Status(429, "", "Retry-After", "2"), lab.Status(503, ""), lab.Status(200, ""))
 		want := []string{
 			"1 a.example refusal=false status=0 err=connection broken in 1s",
-			"2 a.example refusal=true status=429 err=<nil> in 0s",
 			"queued a.example hold 2s",
+			"2 a.example refusal=true status=429 err=<nil> in 0s",
 			"3 a.example refusal=false status=503 err=<nil> in 2s",
 		}
 		if !slices.Equal(got, want) {
