@@ -20,10 +20,9 @@ import (
 //	defer cancel()
 //	resp, err := client.Do(req)
 //
-// The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given
-// back when cancel is called or when the context of req ends. After the request was sent, cancel does
-// nothing. In modes other than ModeWait, Acquire returns an error if the request cannot go now; it does not
-// call Fallback.
+// The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given back when
+// cancel is called or when the context of req ends. After the request was sent, cancel does nothing. In modes other
+// than ModeWait, Acquire returns an error if the request cannot go now; it does not call Fallback.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req); err != nil {
 		return nil, nil, err

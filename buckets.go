@@ -31,9 +31,8 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
 }
 
-// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the
-// bucket of the request is remembered from then on. The error is that of Validate, or of a request that cannot be
-// routed.
+// Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the bucket
+// of the request is remembered from then on. The error is that of Validate, or of a request that cannot be routed.
 func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 	if err := t.check(req); err != nil {
 		return throttle.Forecast{}, err
@@ -93,8 +92,7 @@ func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
 	return rs.Value(b.Pattern)
 }
 
-// limiter returns the Limiter of the most specific bucket of the request. The other buckets are its
-// Parents.
+// limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
 func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	rs := t.routes.Load()
 	if t.Key == nil && rs.HostsOnly() {
@@ -111,8 +109,7 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	return t.buckets.Limiter(host)
 }
 
-// hostLimiter returns the Limiter of the request's host. Most often, that is the host of the request
-// before.
+// hostLimiter returns the Limiter of the request's host. Most often, that is the host of the request before.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	if r := t.lastHost.Load(); r.matches(req) {
 		return r.limiter

@@ -46,8 +46,7 @@ type Call struct {
 	// not set. If negative, 1.
 	MaxAttempts int
 
-	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by
-	// another attempt.
+	// Once says that the request is sent once at most: neither a failure nor a refusal is followed by another attempt.
 	Once bool
 
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
@@ -58,8 +57,7 @@ type Call struct {
 	waited time.Duration
 }
 
-// sends counts what one Transport has sent for a call. A call has several if one Transport stands below
-// another.
+// sends counts what one Transport has sent for a call. A call has several if one Transport stands below another.
 type sends struct {
 	by       *Transport
 	grant    *throttle.Grant // of the latest attempt
@@ -312,8 +310,7 @@ const (
 	// ModeReject returns a *throttle.Error at once. Since a bucket starts slowly when it is new, when it has
 	// idled and after a hold, of many requests at the same time only one may go then.
 	ModeReject
-	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another
-	// host.
+	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
 	ModeDegrade
 	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
 	// delayed and nothing is retried. This mode is for trying pacer on a live system.

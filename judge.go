@@ -15,8 +15,7 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and
-// above.
+// judge says whether the request is sent again after an answer that is a refusal or has a status of 400 and above.
 func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, refusal bool, hint headers.Retry) verdict.Verdict {
 	var v verdict.Verdict
 	if hint.Known {
@@ -97,11 +96,10 @@ func hopeless(err error) bool {
 	return errors.As(err, &local) || verdict.Marked(err)
 }
 
-// ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the
-// server says, by refusals, by failures of idempotent methods, and by what was never sent; see
-// docs/retrying.md. A CheckRetry of your own may handle the cases that it knows, and leave the others to
-// ShouldRetry. A request whose Retry-After is over MaxStandstill or MaxWait is not sent again. Of the
-// fields of t, only Learn.Headers and these two matter.
+// ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the server says, by
+// refusals, by failures of idempotent methods, and by what was never sent; see docs/retrying.md. A CheckRetry of your
+// own may handle the cases that it knows, and leave the others to ShouldRetry. A request whose Retry-After is over
+// MaxStandstill or MaxWait is not sent again. Of the fields of t, only Learn.Headers and these two matter.
 //
 // A Client of go-retryablehttp may have a Transport of pacer below it. Then only the Client should send
 // again, since it does not know of the retries below:
@@ -132,9 +130,8 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
 }
 
-// idempotentByError reports whether the request that ended with err is idempotent. The request is looked up
-// in the context; if the context does not have it, only the method is known, from the text of the
-// url.Error.
+// idempotentByError reports whether the request that ended with err is idempotent. The request is looked up in the
+// context; if the context does not have it, only the method is known, from the text of the url.Error.
 func idempotentByError(ctx context.Context, err error) bool {
 	if req, ok := ctx.Value(requestKey{}).(*http.Request); ok {
 		return idempotent(req)

@@ -19,8 +19,7 @@ import (
 // ErrorBodies is a value for Learn.Bodies: it selects all answers that are errors.
 func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 
-// saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be
-// read closely.
+// saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
 		!bucketOf(g.Limiter()).limitsTold.Load() && !t.Learn.Headers.Tells(resp.Header)
@@ -123,9 +122,8 @@ func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	}
 }
 
-// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day
-// or longer, or a quota that costs money, is spent. After spentHold, one request probes whether that has
-// changed.
+// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
+// or a quota that costs money, is spent. After spentHold, one request probes whether that has changed.
 const spentHold = time.Hour
 
 // anySpent reports whether nothing remains of at least one of the limits.

@@ -52,12 +52,11 @@ type Retry struct {
 	// retries, which are free.
 	BudgetRatio float64
 
-	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400
-	// and above, and which errors, may be followed by another attempt. It may call ShouldRetry, which is
-	// that table. A request that is not safe to repeat is not sent again, even if CheckRetry says so.
-	// CheckRetry must not read the body of the answer. If it returns an error, the request is not sent
-	// again; RoundTrip still returns the answer or the error at hand, not the error of CheckRetry. A
-	// CheckRetry of go-retryablehttp fits here.
+	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400 and above,
+	// and which errors, may be followed by another attempt. It may call ShouldRetry, which is that table. A request
+	// that is not safe to repeat is not sent again, even if CheckRetry says so. CheckRetry must not read the body of
+	// the answer. If it returns an error, the request is not sent again; RoundTrip still returns the answer or the
+	// error at hand, not the error of CheckRetry. A CheckRetry of go-retryablehttp fits here.
 	CheckRetry func(ctx context.Context, resp *http.Response, err error) (again bool, stop error)
 
 	// PrepareRetry, if not nil, is called with the request of each attempt but the first, after its body
@@ -65,9 +64,8 @@ type Retry struct {
 	// PrepareRetry of go-retryablehttp fits here.
 	PrepareRetry func(*http.Request) error
 
-	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it
-	// can be sent again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is
-	// kept in ModeObserve.
+	// BufferBody is how many bytes of a body without GetBody are kept while the body is sent, so that it can be sent
+	// again. A longer body is sent once. If zero or negative, nothing is kept, and nothing is kept in ModeObserve.
 	BufferBody int64
 
 	// IdempotencyKey, if not nil, returns the Idempotency-Key for a request whose method is not idempotent
@@ -108,9 +106,8 @@ type delays struct {
 	backOff cenkalti.BackOff
 }
 
-// next returns the delay after n failures. resp is the answer at hand, nil if there is none. If there is to be
-// no other attempt, ok is false; asked reports whether that is so since the server asks for a delay over what
-// mayWait allows.
+// next returns the delay after n failures. resp is the answer at hand, nil if there is none. If there is to be no other
+// attempt, ok is false; asked reports whether that is so since the server asks for a delay over what mayWait allows.
 func (d *delays) next(r *Retry, n int, resp *http.Response, mayWait func(time.Duration) bool, random func() float64) (delay time.Duration, ok, asked bool) {
 	if r.NewBackOff != nil && d.backOff == nil {
 		if d.backOff = r.NewBackOff(); d.backOff != nil {
@@ -140,9 +137,8 @@ func (d *delays) next(r *Retry, n int, resp *http.Response, mayWait func(time.Du
 // and RetryWaitMax of a Client of go-retryablehttp: zero means 1 s for min and 30 s for max, as there. If b
 // is nil, retryablehttp.DefaultBackoff is used.
 //
-// A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for,
-// since DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at
-// hand is returned.
+// A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for, since
+// DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at hand is returned.
 func RetryableBackoff(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
 	r := retryableBackoff{b, min, max}
 	if b == nil {

@@ -43,10 +43,9 @@ func (t *Transport) alter(req *http.Request) (out *http.Request, made *body.Repl
 
 // RandomKey is a value for Retry.IdempotencyKey: it returns a random UUID of version 4, without quotes.
 //
-// The draft of the IETF wants the header to be a string in quotes
-// (draft-ietf-httpapi-idempotency-key-header-07 section 2.1). The services that made the header known take
-// any text, as Stripe does, or want a UUID without quotes, as Payroc does
-// (docs.payroc.com/api/idempotency). For a server that follows the draft, use
+// The draft of the IETF wants the header to be a string in quotes (draft-ietf-httpapi-idempotency-key-header-07 section
+// 2.1). The services that made the header known take any text, as Stripe does, or want a UUID without quotes, as Payroc
+// does (docs.payroc.com/api/idempotency). For a server that follows the draft, use
 //
 //	func(req *http.Request) string { return strconv.Quote(pacer.RandomKey(req)) }
 func RandomKey(*http.Request) string {
@@ -99,13 +98,11 @@ func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 	return attempt.Send(t.base(), req)
 }
 
-// ErrAttemptTimeout is found by errors.Is in the error of an attempt that took longer than Retry.AttemptTimeout.
-// That error is a timeout, as net.Error has it, but not a context.DeadlineExceeded: the context of the caller has
-// not ended.
+// ErrAttemptTimeout is found by errors.Is in the error of an attempt that took longer than Retry.AttemptTimeout. That
+// error is a timeout, as net.Error has it, but not a context.DeadlineExceeded: the context of the caller has not ended.
 var ErrAttemptTimeout = attempt.ErrTimeout
 
-// notSent ends a request that got no grant: Fallback answers in ModeDegrade, and otherwise err is
-// returned.
+// notSent ends a request that got no grant: Fallback answers in ModeDegrade, and otherwise err is returned.
 func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Response, error) {
 	t.Trace.notSent(NotSent{Request: req, Bucket: tm.limiter.Name, Err: err})
 	var refusal *throttle.Error

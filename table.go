@@ -14,10 +14,9 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/",
-// "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every
-// host that is not named; each such host has a bucket of its own, and nothing bounds all hosts together. The
-// nil Table has no quotas.
+// Table is what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET api.github.com/search/",
+// "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that is not named; each such host has a
+// bucket of its own, and nothing bounds all hosts together. The nil Table has no quotas.
 //
 // As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
 // pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of

@@ -2,15 +2,13 @@
 //
 //	client := &http.Client{Transport: &pacer.Transport{}}
 //
-// A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It
-// learns the limits of every host from the headers of its answers. When a server says to wait, the requests
-// that it has not refused yet wait as well. Where it knows nothing yet, it starts slowly. It sends again
-// what is safe to send again.
+// A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns the
+// limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
+// refused yet wait as well. Where it knows nothing yet, it starts slowly. It sends again what is safe to send again.
 //
-// The Transport decides which buckets a request draws on, what an answer says, and whether a request is
-// sent again. In come requests and the answers of Base; out go the same requests, at their instant, and the
-// answers. The package does not know how a bucket counts, which package throttle does, nor how headers are
-// written, which package headers does.
+// The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again. In
+// come requests and the answers of Base; out go the same requests, at their instant, and the answers. The package does
+// not know how a bucket counts, which package throttle does, nor how headers are written, which package headers does.
 //
 // # One request
 //
@@ -72,32 +70,29 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use.
-// Fields must not be changed after the first request. A Transport must not be copied. It is safe for
-// concurrent use.
+// Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
+// be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
 // Of every bound, a negative one is a bound of zero, and [NoLimit] is none.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
 
-	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/",
-	// "GET api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for
-	// every host that is not named; each such host has a bucket of its own. A request draws on the pattern
-	// of its host and on the most specific other pattern that matches. Each value of a wildcard has a
-	// bucket of its own. What the server says may only lower the quotas. If empty, all limits are learned.
-	// SetQuotas replaces Quotas while requests wait.
+	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
+	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that is
+	// not named; each such host has a bucket of its own. A request draws on the pattern of its host and on the most
+	// specific other pattern that matches. Each value of a wildcard has a bucket of its own. What the server says may
+	// only lower the quotas. If empty, all limits are learned. SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
 	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests
 	// to a host draw on the same buckets.
 	Key func(*http.Request) string
 
-	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If
-	// quota.Requests is not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is
-	// not among them and some quota is of bytes, the bodies of request and response are counted. If nil, a
-	// request costs nothing else. A unit that no quota has is ignored. The map that Cost returns must not be
-	// changed later.
+	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If quota.Requests is
+	// not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not among them and some quota
+	// is of bytes, the bodies of request and response are counted. If nil, a request costs nothing else. A unit that no
+	// quota has is ignored. The map that Cost returns must not be changed later.
 	Cost func(*http.Request) quota.Costs
 
 	// Spent returns what a request has cost according to its answer. The difference from Cost is given
@@ -123,11 +118,10 @@ type Transport struct {
 	// the context of the request ends. If negative, no request waits.
 	MaxWait time.Duration
 
-	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is
-	// further away, because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits
-	// for it: requests fail at once with throttle.ErrStandstill, and a refusal that asks for a longer wait
-	// is returned. Zero means two minutes, whatever MaxWait is, so that requests wait for limits per minute,
-	// the most common ones.
+	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is further away,
+	// because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it: requests fail at once
+	// with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned. Zero means two minutes,
+	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
@@ -163,17 +157,14 @@ const NoLimit = throttle.NoLimit
 
 // Line says how requests wait in line. The zero Line is first come, first served, and as long as need be.
 type Line struct {
-	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request
-	// waits.
+	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits.
 	MaxQueue int
 
-	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are
-	// throttle.Normal.
+	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are throttle.Normal.
 	Priority func(*http.Request) throttle.Priority
 
-	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request
-	// counts as one step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests
-	// do not age.
+	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request counts as one
+	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
 	Ageing time.Duration
 
 	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than
@@ -188,8 +179,7 @@ type Line struct {
 
 // Learn says what is learned from answers. With the zero Learn, pacer reads all headers that it knows.
 type Learn struct {
-	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no
-	// others.
+	// Headers reads what answers say of limits. If nil, the dialects of package headers are known, and no others.
 	Headers *headers.Reader
 
 	// Bodies selects the answers whose bodies are searched for limits, since some services state them
@@ -239,9 +229,8 @@ type Shared struct {
 	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
 	Late time.Duration
 
-	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again,
-	// and when it has lost a bucket. Calls for one bucket come one after the other, in a goroutine of their
-	// own, with no lock held.
+	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when it
+	// has lost a bucket. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
 	Event func(throttle.StoreEvent)
 }
 
@@ -291,11 +280,37 @@ func (t *Transport) init() error {
 		}
 		t.modes = modes
 	}
+	if d := http.RoundTripper(t); t.Base == d || t.Base == nil && http.DefaultTransport == d {
+		bad("Base is this Transport itself, want the RoundTripper below it: keep http.DefaultTransport before you replace it")
+	}
+	t.checkDurations(bad)
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	return errors.Join(append(wrong, err)...)
+}
+
+// checkDurations reports durations that were probably meant to be in another unit.
+func (t *Transport) checkDurations(bad func(format string, args ...any)) {
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"MaxWait", t.MaxWait},
+		{"MaxStandstill", t.MaxStandstill},
+		{"Line.Ageing", t.Line.Ageing},
+		{"Line.MaxUnread", t.Line.MaxUnread},
+		{"Retry.MaxElapsed", t.Retry.MaxElapsed},
+		{"Retry.AttemptTimeout", t.Retry.AttemptTimeout},
+		{"Learn.MaxHold", t.Learn.MaxHold},
+		{"Learn.IdleAfter", t.Learn.IdleAfter},
+		{"Shared.Late", t.Shared.Late},
+	} {
+		if f.d > 0 && f.d < time.Millisecond {
+			bad("%s is %v, want 1ms or more: a number alone is in nanoseconds, %d * time.Second in seconds", f.name, f.d, int64(f.d))
+		}
+	}
 }
 
 func (t *Transport) base() http.RoundTripper {
@@ -347,10 +362,9 @@ func (t *Transport) Close() error {
 // or later; State does not return these.
 func (t *Transport) State() []throttle.State { return t.buckets.State() }
 
-// Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the
-// program. Without it, a program that runs every minute would find out every minute that a limit is used
-// up. Hosts, patterns and what Key returns are written as digests. What was charged to Quotas is not
-// written.
+// Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program. Without
+// it, a program that runs every minute would find out every minute that a limit is used up. Hosts, patterns and what
+// Key returns are written as digests. What was charged to Quotas is not written.
 func (t *Transport) Save(w io.Writer) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -375,8 +389,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// check returns an error if a request cannot be routed, in the words of net/http, or if the configuration
-// is wrong.
+// check returns an error if a request cannot be routed, in the words of net/http, or if the configuration is wrong.
 func (t *Transport) check(req *http.Request) error {
 	switch {
 	case req.URL == nil:

@@ -250,3 +250,45 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 		}
 	})
 }
+
+// A number without a unit is in nanoseconds, which nobody means.
+func TestValidateDurationsWithoutAUnit(t *testing.T) {
+	tr := &pacer.Transport{
+		MaxWait: 30, MaxStandstill: 120, Line: pacer.Line{Ageing: 10, MaxUnread: 5}, Retry: pacer.Retry{MaxElapsed: 60, AttemptTimeout: 10},
+		Learn: pacer.Learn{MaxHold: 15, IdleAfter: 60}, Shared: pacer.Shared{Late: 100},
+	}
+	err := tr.Validate()
+	for _, want := range []string{
+		"MaxWait is 30ns", "MaxStandstill is 120ns", "Line.Ageing is 10ns", "Line.MaxUnread is 5ns", "Retry.MaxElapsed is 60ns",
+		"Retry.AttemptTimeout is 10ns", "Learn.MaxHold is 15ns", "Learn.IdleAfter is 60ns", "Shared.Late is 100ns",
+		"pacer: MaxWait is 30ns, want 1ms or more: a number alone is in nanoseconds, 30 * time.Second in seconds",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+	const ms = time.Millisecond
+	tr = &pacer.Transport{MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Ageing: ms, MaxUnread: -1}, Retry: pacer.Retry{AttemptTimeout: ms}}
+	if err := tr.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A Transport that stands for http.DefaultTransport must not be its own Base.
+func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	itself := &pacer.Transport{}
+	http.DefaultTransport = itself
+	loop := &pacer.Transport{}
+	loop.Base = loop
+	for _, tr := range []*pacer.Transport{itself, loop} {
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || !strings.Contains(err.Error(), "Base is this Transport itself") {
+			t.Errorf("got %v", err)
+		}
+	}
+	http.DefaultTransport = &pacer.Transport{Base: before}
+	if err := http.DefaultTransport.(*pacer.Transport).Validate(); err != nil {
+		t.Error(err)
+	}
+}
