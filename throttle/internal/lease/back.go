@@ -17,14 +17,20 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 	if s.epoch != l.slots.epoch || slot.Empty(cost) {
 		return
 	}
-	back := &l.unsent.back
-	if n := len(*back); n > 0 && (*back)[n-1].Slot == s.id {
-		slot.Add((*back)[n-1].Cost, cost, 1)
-	} else {
-		*back = append(*back, store.Part{Slot: s.id, Cost: slices.Clone(cost)})
-	}
 	l.wakeBy(now.Add(Horizon))
+	back := &l.unsent.back
+	for i := len(*back) - 1; i >= max(len(*back)-manyParts, 0); i-- {
+		if (*back)[i].Slot == s.id {
+			slot.Add((*back)[i].Cost, cost, 1)
+			return
+		}
+	}
+	*back = append(*back, store.Part{Slot: s.id, Cost: slices.Clone(cost)})
 }
+
+// manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled gives
+// back of its slots quota by quota.
+const manyParts = 64
 
 // expire gives back the slots in hand that can no longer be used.
 func (l *Lease) expire(now monotime.Time) {
