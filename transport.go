@@ -23,8 +23,9 @@
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //
 // The Transport learns from the answer. What headers say about limits bounds how many requests may go until
-// the reset. A Retry-After holds the whole bucket, not only the request that received it. After a hold, one
-// request goes first, and the others follow according to what it learns. Package throttle has the rules.
+// the reset. A Retry-After holds the whole bucket, the most specific one of the request, and not only the
+// request that received it. After a hold, one request goes first, and the others follow according to what it
+// learns. Package throttle has the rules.
 //
 // # Again
 //
@@ -38,7 +39,7 @@
 // during an outage. docs/retrying.md has the tables.
 //
 // A body is sent again only if the request has GetBody (http.NewRequest sets it for bytes and strings), or
-// if the body is no longer than BufferBody. Unless BufferBody is set, bodies are not buffered.
+// if the body is no longer than Retry.BufferBody. Unless that is set, bodies are not buffered.
 //
 // # What is returned
 //
