@@ -110,7 +110,11 @@ func scanString(s string) (text, rest string, ok bool) {
 	return "", s, false
 }
 
-// scanBytes reads a byte sequence, whose padding is complete.
+// base64Digits are the digits of RFC 4648 section 4, by value.
+const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// scanBytes reads a byte sequence, whose padding is complete, and whose last digit has no bits but those of the bytes:
+// else there would be two texts of the same bytes.
 func scanBytes(s string) (text, rest string, ok bool) {
 	text, rest, ok = strings.Cut(s[1:], ":")
 	if !ok || len(text)%4 != 0 {
@@ -119,6 +123,11 @@ func scanBytes(s string) (text, rest string, ok bool) {
 	digits := strings.TrimSuffix(strings.TrimSuffix(text, "="), "=")
 	for i := range len(digits) {
 		if c := digits[i]; !value.IsDigit(c) && c-'a' >= 26 && c-'A' >= 26 && c != '+' && c != '/' {
+			return "", s, false
+		}
+	}
+	if pad := len(text) - len(digits); pad > 0 {
+		if digits == "" || strings.IndexByte(base64Digits, digits[len(digits)-1])&(1<<(2*pad)-1) != 0 {
 			return "", s, false
 		}
 	}
