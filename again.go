@@ -241,10 +241,7 @@ func (x *exchange) status() int {
 // giveUp returns the answer at hand, or the error of the latest attempt. It returns why only if the caller
 // has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) (*http.Response, error) {
-	x.t.Trace.gaveUp(GaveUp{
-		Request: x.req, Bucket: x.last.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
-		Status: x.status(), Reason: why.reason, Err: x.err, Because: why.because,
-	})
+	x.trace(why)
 	gone := why.because
 	switch {
 	case why.reason == ReasonCanceled:
@@ -260,4 +257,12 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) (*http.Response, error
 		return nil, gone
 	}
 	return nil, fmt.Errorf("%w; not sent again: %w", x.err, gone)
+}
+
+// trace tells Trace why the request is not sent again.
+func (x *exchange) trace(why *stop) {
+	x.t.Trace.gaveUp(GaveUp{
+		Request: x.req, Bucket: x.last.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
+		Status: x.status(), Reason: why.reason, Err: x.err, Because: why.because,
+	})
 }

@@ -153,8 +153,11 @@ func (l *calls) asks() *Call {
 		return l.call
 	}
 	c, o := l.call, l.older.asks()
+	costs := quota.Costs{}
+	maps.Copy(costs, o.Costs)
+	maps.Copy(costs, c.Costs)
 	return &Call{
-		Mode: cmp.Or(c.Mode, o.Mode), Priority: cmp.Or(c.Priority, o.Priority), Costs: withDefaults(c.Costs, o.Costs),
+		Mode: cmp.Or(c.Mode, o.Mode), Priority: cmp.Or(c.Priority, o.Priority), Costs: costs,
 		MaxWait: cmp.Or(c.MaxWait, o.MaxWait), MaxAttempts: cmp.Or(c.MaxAttempts, o.MaxAttempts),
 		Once: c.Once || o.Once, Idempotent: c.Idempotent || o.Idempotent,
 	}
@@ -174,19 +177,6 @@ func (l *calls) addWait(d time.Duration) {
 		l.call.waited += d
 		l.call.mu.Unlock()
 	}
-}
-
-// withDefaults returns costs, with those of defaults for the units that costs lacks. It changes neither.
-func withDefaults(costs, defaults quota.Costs) quota.Costs {
-	switch {
-	case len(costs) == 0:
-		return defaults
-	case len(defaults) == 0:
-		return costs
-	}
-	all := maps.Clone(defaults)
-	maps.Copy(all, costs)
-	return all
 }
 
 type infoKey struct{}
@@ -256,7 +246,12 @@ func (tm *terms) apply(l *calls) {
 	tm.calls, tm.once = l, c.Once
 	tm.mode = cmp.Or(c.Mode, tm.mode)
 	tm.claim.Priority = cmp.Or(c.Priority, tm.claim.Priority)
-	tm.claim.Costs = withDefaults(c.Costs, tm.claim.Costs)
+	if len(c.Costs) > 0 { // copied, since the caller may change its map before it settles the call
+		costs := quota.Costs{}
+		maps.Copy(costs, tm.claim.Costs)
+		maps.Copy(costs, c.Costs)
+		tm.claim.Costs = costs
+	}
 	tm.claim.MaxWait = c.MaxWait
 	tm.maxWait = cmp.Or(c.MaxWait, tm.maxWait)
 	if c.MaxAttempts != 0 {

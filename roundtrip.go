@@ -63,7 +63,8 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), resp: resp, err: err}
 	switch {
 	case v.Unrepeatable:
-		return x.giveUp(ctx, &stop{reason: ReasonBody})
+		x.trace(&stop{reason: ReasonBody})
+		return resp, err
 	case tm.nested:
 		return x.giveUp(ctx, &stop{reason: ReasonNested})
 	}

@@ -94,7 +94,7 @@ type GaveUp struct {
 // Reason is why a request that was refused or failed is not sent again.
 type Reason int
 
-// The reasons. docs/retrying.md says what to change if a reason comes too often.
+// The reasons. docs/waiting.md says what to change if a reason comes too often.
 const (
 	ReasonAttempts Reason = iota + 1 // it was sent MaxAttempts times
 	ReasonRefusals                   // the server has refused it more than MaxRefusals times

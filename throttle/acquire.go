@@ -20,7 +20,7 @@ type Claim struct {
 	N int
 
 	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on. Negative
-	// costs count as zero.
+	// costs count as zero. The map must not be changed while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.

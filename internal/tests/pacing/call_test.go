@@ -444,3 +444,21 @@ func TestCallOfTwoTransports(t *testing.T) {
 		}
 	})
 }
+
+// The map of a Call belongs to the caller again as soon as the request was sent.
+func TestCallCostsMayBeChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(tokens(100))}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		costs := quota.Costs{"tokens": 40}
+		c := &pacer.Call{Costs: costs}
+		if _, err := tr.RoundTrip(of(req, c)); err != nil {
+			t.Fatal(err)
+		}
+		costs["tokens"] = 1000
+		c.Settle(quota.Costs{"tokens": 10})
+		if got := left(t, tr, req, "tokens", 100); got != 90 {
+			t.Errorf("left %d, want 90", got)
+		}
+	})
+}
