@@ -28,7 +28,7 @@ func ExampleTable_UnmarshalJSON() {
 	fmt.Println(err)
 	// Output:
 	// 30/m window, 1000/d window grid <nil>
-	// pacer: Quotas["api.example.com/"]: quota: column 5: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as
+	// pacer: Quotas["api.example.com/"]: quota: column 5: "brust", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as
 	// pacer: Quotas["/"]: there twice
 }
 
@@ -60,7 +60,7 @@ func ExampleTable_Validate() {
 	}
 	fmt.Println(table.Validate())
 	// Output:
-	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)
+	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0
 	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
 	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, as "api.example.com/"
 }

@@ -43,7 +43,7 @@ func TestTableValidate(t *testing.T) {
 			want: []string{
 				p + `["a.example/"]: quota: "1/s 3": Cells is 3, want 0 for what is no SlidingWindow`,
 				p + `["b.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
-				p + `["b.example/"]: quota: "5/s": Burst is -1, want at least 0 (0 is a burst of 1)`,
+				p + `["b.example/"]: quota: "5/s": Burst is -1, want at least 0`,
 			},
 		},
 		{
@@ -71,14 +71,14 @@ func TestTableValidate(t *testing.T) {
 			redundant: []string{
 				`Quotas["GET h/x"] beside those of "h/": 100000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
 				`Quotas["GET h/x"] beside those of "h/": 20000/h window never binds: 5/s burst 10 as calls above admits at most 18010 in 1h0m0s`,
-				`Quotas["POST h/y"]: 9/s burst 10 never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`,
-				`Quotas["g/x"] beside those of "/": 9/s never binds: 7/s above admits at most 1 at once, and no more than 7/s from then on`,
+				`Quotas["POST h/y"]: 9/s burst 10 never binds: 5/s admits at most 5 at once, and no more than 5/s from then on`,
+				`Quotas["g/x"] beside those of "/": 9/s never binds: 7/s above admits at most 7 in each window of 1s`,
 			},
 		},
 		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
 			want:      []string{p + `["https://h/"]: want a pattern without a scheme, as "api.example.com/"`},
-			redundant: []string{`Quotas["h/"]: 10/s never binds: 5/s admits at most 1 at once, and no more than 5/s from then on`},
+			redundant: []string{`Quotas["h/"]: 10/s never binds: 5/s admits at most 5 in each window of 1s`},
 		},
 	} {
 		if diff := cmp.Diff(strings.Join(test.want, "\n"), lines(test.table.Validate())); diff != "" {

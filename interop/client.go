@@ -54,14 +54,19 @@ func newToldPacer(base http.RoundTripper, j job) http.RoundTripper {
 	return &pacer.Transport{Base: base, Trace: j.trace(), Quotas: map[string]quota.Quotas{"127.0.0.1/": {j.Truth.told()}}}
 }
 
-// told is the quota as pacer is told it. Of a server that queues what is over the rate,
-// nothing is gained by sending earlier.
+// told is the quota in the words of the server's documentation, which do not say how a window is
+// counted: "50/2s", "20/s burst 10". Of a server that queues what is over the rate, nothing is gained
+// by sending earlier.
 func (t Truth) told() quota.Quota {
-	q := t.Quota
-	if t.Queue {
+	switch q := t.Quota; {
+	case t.Queue:
 		q.Burst = 1
+		return q
+	case q.Kind == quota.TokenBucket:
+		return q
+	default:
+		return quota.Quota{N: q.N, Per: q.Per}
 	}
-	return q
 }
 
 // again sends the request until it is admitted, and waits before each further time. It is

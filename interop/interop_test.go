@@ -101,7 +101,7 @@ func farm(t *testing.T) *Farm {
 	t.Helper()
 	f := Open(context.WithoutCancel(t.Context()), Quotas{
 		Windows: []quota.Quota{{N: 40, Per: 2 * time.Second}},
-		Buckets: []quota.Quota{{N: 20, Per: time.Second, Burst: 10}},
+		Buckets: []quota.Quota{{N: 20, Per: time.Second, Kind: quota.TokenBucket, Burst: 10}},
 	}, "node")
 	t.Cleanup(f.Close)
 	for _, err := range f.Missing {

@@ -39,7 +39,7 @@ type Quotas struct{ Windows, Buckets []quota.Quota }
 func Standard() Quotas {
 	return Quotas{
 		Windows: []quota.Quota{{N: 50, Per: 2 * time.Second}, {N: 100, Per: 10 * time.Second}},
-		Buckets: []quota.Quota{{N: 20, Per: time.Second, Burst: 10}},
+		Buckets: []quota.Quota{{N: 20, Per: time.Second, Kind: quota.TokenBucket, Burst: 10}},
 	}
 }
 

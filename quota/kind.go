@@ -8,6 +8,7 @@ import "strconv"
 //
 // In any window of the length Per,
 //
+//	Plain            admits up to N; while the server's own count is believed, what that lets through
 //	TokenBucket      admits up to Burst + N
 //	FixedWindow      admits up to 2N: N just before the end of its window, N just after it
 //	ClockWindow      admits up to 2N: N just before a tick of the clock, N just after it
@@ -18,10 +19,12 @@ import "strconv"
 // InFlight and Unanswered have no window: they bound how many requests are under way at the same
 // time.
 //
-// SlidingLog is therefore the Kind for a server about which little is known. It never grants more
+// Plain and SlidingLog are therefore for a server about which little is known. They never grant more
 // than N in a window, and servers of the other kinds with the same N and Per admit that. Only two
 // of them may refuse it: a TokenBucket with a Burst below N, and an EstimatedWindow, which takes a
-// burst to have been spread over its window.
+// burst to have been spread over its window. Of the two, Plain wastes less: where the server states
+// what it counts, that is believed. All other kinds are caps: what is asked for, whatever the server
+// states.
 //
 // A client's windows count the instants at which requests leave. The server's windows count the
 // instants at which they arrive, and one request may travel faster than another. Where the
@@ -30,15 +33,32 @@ import "strconv"
 type Kind int
 
 const (
-	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. It suits
-	// golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate, redis-cell), AWS API
+	// Plain admits N in any window of the length Per, at once if need be: what a provider's page
+	// says that does not say how it counts. It is a SlidingLog for an N of up to 64, and above that
+	// a SlidingWindow of 64 Cells, so that it takes 2 kB at most.
+	//
+	// Where a server counts on a grid, its tokens may come back sooner than those of a log. So a
+	// throttle.Limiter charges a Plain quota always, but lets it delay nothing while the latest answer
+	// that speaks of limits states a limit of the same Unit, of N, over Per (or over no span, and with a
+	// reset within Per): then what the server says of that limit counts in its place. The quota delays
+	// again when answers state no limits any more, when the reset has passed, and after a refusal that
+	// the statements do not explain. A statement with another N never takes its place. If Per is
+	// longer than MaxStandstill of the Limiter, the last fifth of N is spread over the time until a
+	// fifth is back, as throttle.Spend says of limits that are learned; so a program that has used
+	// four fifths of its hour in a minute goes on slowly. With a Store, neither is done.
+	//
+	// The zero Kind of a quota with a Burst, a Debt or a WarmUp is TokenBucket.
+	Plain Kind = iota
+
+	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. With a Burst of 1,
+	// tokens are spaced evenly. It suits golang.org/x/time/rate, didip/tollbooth, GCRA (throttled, redis_rate, redis-cell), AWS API
 	// Gateway, Stripe.
 	//
 	// A leaky bucket that refuses what overflows admits the same: nginx's limit_req with burst=9
 	// nodelay is a Burst of 10, and Shopify's bucket is a Burst of its size. For a leaky bucket
 	// that delays (limit_req without nodelay) a Burst of 1 is best: a larger burst would only wait in
 	// the server's queue.
-	TokenBucket Kind = iota
+	TokenBucket
 
 	// FixedWindow admits N in a window. The window starts with the first request after the end of
 	// the last window. It suits express-rate-limit, @fastify/rate-limit, ulule/limiter, GitHub, and
@@ -102,10 +122,11 @@ func (k Kind) Concurrent() bool { return k >= InFlight }
 // than N: ClockWindow and EstimatedWindow.
 func (k Kind) OnClock() bool { return k == ClockWindow || k == EstimatedWindow }
 
-// String returns the kind as it is written in the text of a quota.
+// String returns the kind as it is written in the text of a quota, where that has a word for it:
+// "window". A Plain quota has none, and a TokenBucket is written "even" or with its burst.
 func (k Kind) String() string {
 	if k < 0 || k > Unanswered {
 		return "kind " + strconv.Itoa(int(k))
 	}
-	return [...]string{"bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}[k]
+	return [...]string{"plain", "bucket", "window", "window grid", "sliding", "log", "estimate", "in flight", "unanswered"}[k]
 }

@@ -26,6 +26,12 @@ func try(quotas string, times int) {
 	fmt.Println(granted, "went; the next in", l.Forecast(throttle.Claim{}).Wait.Round(time.Minute))
 }
 
+// Each token comes back an hour after it was granted.
+func ExampleKind_plain() {
+	try("6/h", 10)
+	// Output: 6 went; the next in 1h0m0s
+}
+
 // A bucket of 3 tokens is refilled evenly: one token comes back every 10 minutes.
 func ExampleKind_tokenBucket() {
 	try("6/h burst 3", 10)
@@ -56,7 +62,7 @@ func ExampleKind_slidingWindow() {
 	// Output: 6 went; the next in 1h0m0s
 }
 
-// Each token comes back an hour after it was granted.
+// Each token comes back an hour after it was granted, whatever a server states.
 func ExampleKind_slidingLog() {
 	try("6/h log", 10)
 	// Output: 6 went; the next in 1h0m0s

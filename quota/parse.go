@@ -87,7 +87,7 @@ func (p *parser) quota() (Quota, error) {
 		return q, fmt.Errorf(prefix+"column %d: %w", column, err)
 	}
 	if q.Burst == 1 {
-		q.Burst = 0 // means the same, and String writes no burst for it
+		q.Kind, q.Burst = TokenBucket, 0 // means the same, and String writes "even" for it
 	}
 	return q, nil
 }
@@ -137,6 +137,9 @@ func (p *parser) concurrent(q *Quota) error {
 	return p.expect(Unanswered.String(), afterNumber)
 }
 
+// burstOrEven is the clause of which even is the shortest form.
+const burstOrEven = "of even and burst"
+
 // clause reads one of the clauses that may follow the beginning of a quota. Seen has the clauses
 // that were read before, and "kind" for any Kind.
 func (p *parser) clause(q *Quota, seen map[string]bool) error {
@@ -146,7 +149,11 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	var err error
 	switch word {
 	case "burst":
+		clause = burstOrEven
 		q.Burst, err = p.amount(q.Unit)
+	case "even":
+		clause = burstOrEven
+		q.Burst = 1
 	case "queue":
 		q.Queue, err = p.amount(q.Unit)
 	case "debt":
@@ -161,7 +168,7 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
-		return unexpected(column, word, "a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as")
+		return unexpected(column, word, "a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as")
 	}
 	if err == nil && seen[clause] {
 		err = unexpected(column, word, "only one "+clause)

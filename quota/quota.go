@@ -25,32 +25,32 @@
 //   - How many? N tokens in each span of the length Per: 5/s has an N of 5 and a Per of one
 //     second. Quotas "in flight" and "unanswered" have no Per: N tokens may be in use at the same
 //     time, and a token comes back when its request ends.
-//   - How does the provider count? [Kind] says it. Windows admit N tokens at once and then nothing
-//     until the window ends or moves on. The zero Kind is a bucket of tokens, which is refilled evenly.
-//   - How many tokens may go at once after a pause? With a bucket, Burst. If nothing is said, the
-//     Burst is 1: 5/s sends one request every 200 ms, never five at once.
+//   - How does the provider count? [Kind] says it. If nothing is said, the words mean what they say:
+//     5/s is no more than 5 in any second, at once if need be.
+//   - How many tokens may go at once after a pause? N, unless the quota is a bucket of tokens, which is
+//     refilled evenly: then it is Burst. With a Burst of 1, "5/s even", one request goes every 200 ms.
 //
 // All quotas of a bucket hold together: a request goes at the first instant at which every one of
-// them admits it.
+// them admits it. None changes the meaning of another.
 //
 // # From a provider's words to a quota
 //
-//	"10 requests per second", and nothing else         10/s log
-//	the same, and the requests should be spaced        10/s
+//	"100 requests per minute", and nothing else        100/m
+//	"500 requests and 30000 tokens per minute"         500/m, 30000 tokens/m
+//	"no more than 10 concurrent requests"              10 in flight
 //	"10 per second, with bursts of up to 20"           10/s burst 20
-//	"100 requests in any 60 seconds"                   100/m log
+//	"100 per minute", which should be evenly spaced    100/m even
+//	"100 requests in any 60 seconds", to the letter    100/m log
 //	"5000 per hour", from the first request on         5000/h window
 //	"1000 per day, reset at midnight UTC"              1000/d window grid
-//	"no more than 10 concurrent requests"              10 in flight
-//	"500 requests and 30000 tokens per minute"         500/m log, 30000 tokens/m log
-//	"1 MB per second", for files of any size           1MB/s burst 8MB debt
+//	"1 MB per second", for files of any size           1MB/s debt
 //
-// SlidingLog, "log" in the text, suits every provider that does not say how it counts. [Kind] says
-// which services count in which way, and [Parse] has the grammar of the text.
+// The first form suits every provider that does not say how it counts. [Kind] says which services
+// count in which way, and [Parse] has the grammar of the text.
 //
 // # Zero, negative, and errors
 //
-// Each field of a Quota says what its zero means: a second, a burst of 1, no bound. A negative
+// Each field of a Quota says what its zero means: a second, a bucket that holds N, no bound. A negative
 // number or duration is an error: the package takes no bound for another one. Tokens are counted in
 // whole numbers, and spans in nanoseconds.
 //
@@ -74,7 +74,7 @@ type Quota struct {
 	Name string
 
 	// N is how many tokens are granted in Per. Zero means no limit; a negative number is an error,
-	// as is one above MaxN for a Kind other than TokenBucket.
+	// as is one above MaxN for what is no TokenBucket.
 	N int
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
@@ -83,21 +83,19 @@ type Quota struct {
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
-	// error, as is one above 50 years for a Kind other than TokenBucket. Per must be zero for
+	// error, as is one above 50 years for what is no TokenBucket. Per must be zero for
 	// InFlight and Unanswered, which have no span.
 	Per time.Duration
 
-	// Kind is how the provider counts. Zero is TokenBucket. Burst, Debt, WarmUp and ColdFactor
-	// are for a TokenBucket; with another Kind they are an error.
+	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp and
+	// ColdFactor are for a TokenBucket. A quota that has one of the first three and no Kind is one;
+	// with another Kind they are an error.
 	Kind Kind
 
-	// Burst is how many tokens the bucket holds, and so how many may go at once after idling. A
-	// negative number is an error. Zero means 1: tokens are spaced evenly, one every Per/N. That
-	// is the only Burst with which hardly any window of the length Per ever sees more than N.
-	//
-	// There is one exception: beside a quota of the same Unit and a shorter Per, zero means a
-	// SlidingWindow. In "5/s, 1000/h" the 1000/h means what a provider means by it: 1000 in any
-	// hour, as fast as 5/s lets them go. Only the 5/s is spaced evenly.
+	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. A
+	// negative number is an error. Zero means N for a quota without a Kind, and 1 if Kind is
+	// TokenBucket: then tokens are spaced evenly, one every Per/N. That is the only Burst with which
+	// hardly any window of the length Per ever sees more than N.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
 	// another Kind, a cost above N is.
@@ -114,7 +112,7 @@ type Quota struct {
 	// means no bound but MaxQueue and MaxWait of the throttle.Limiter; a negative number is an
 	// error.
 	//
-	// With a Burst of 1, a Queue makes the leaky bucket that lets drops out evenly and overflows:
+	// With a TokenBucket of Burst 1, a Queue makes the leaky bucket that lets drops out evenly and overflows:
 	// nginx's limit_req with burst=Queue, and uber-go/ratelimit. A leaky bucket that only measures,
 	// and delays nothing, is a TokenBucket with a Burst.
 	Queue int
@@ -150,7 +148,7 @@ const MaxN = 1 << 50
 // What zero stands for.
 const (
 	defaultPer        = time.Second
-	defaultBurst      = 1
+	defaultBurst      = 1 // of what says that it is a TokenBucket
 	defaultCells      = 10
 	defaultColdFactor = 3 // Guava's
 )
@@ -158,8 +156,10 @@ const (
 // per returns Per, or its default.
 func (q Quota) per() time.Duration { return cmp.Or(q.Per, defaultPer) }
 
-// burst returns Burst, or its default.
-func (q Quota) burst() int { return max(q.Burst, defaultBurst) }
+// isBucket reports whether the quota is a TokenBucket.
+func (q *Quota) isBucket() bool {
+	return q.Kind == TokenBucket || q.Kind == Plain && (q.Burst > 0 || q.Debt || q.WarmUp > 0)
+}
 
 // unit returns Unit, which is empty for requests.
 func (q *Quota) unit() string { return canonical(q.Unit) }

@@ -31,7 +31,7 @@ func ExampleQuota_debt() {
 
 // A leaky bucket lets drops out evenly. It overflows when its queue is full.
 func ExampleQuota_leakyBucket() {
-	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Queue: 1}}}
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket, Queue: 1}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	fmt.Println("the first one goes:", l.Wait(ctx, 1))
 
@@ -51,12 +51,12 @@ func ExampleQuota_leakyBucket() {
 	// the first one goes: <nil>
 	// the second one waits 1h0m0s
 	// it overflows: true
-	// throttle: not sent: queue is full (1): pace "1/h queue 1", could go in 2h0m0s
+	// throttle: not sent: queue is full (1): pace "1/h even queue 1", could go in 2h0m0s
 }
 
 // A request takes tokens of several units.
 func ExampleCosts() {
-	l := throttle.Limiter{Quotas: quota.MustParse("500/m log, 30000 tokens/m log")}
+	l := throttle.Limiter{Quotas: quota.MustParse("500/m, 30000 tokens/m")}
 	claim := throttle.Claim{Costs: quota.Costs{"tokens": 20_000}}
 	g, err := l.Acquire(context.Background(), claim)
 	if err != nil {
@@ -107,11 +107,11 @@ func ExampleQuotas_Redundant() {
 
 // Explicit fills in what the text leaves out.
 func ExampleQuotas_Explicit() {
-	for _, q := range quota.MustParse("5/s, 1000/h, 10/m log as mine").Explicit() {
+	for _, q := range quota.MustParse("5/s even, 1000/h, 10/m sliding as mine").Explicit() {
 		fmt.Printf("%s: %v, N %d, Per %v, Burst %d, Cells %d\n", q.Name, q.Kind, q.N, q.Per, q.Burst, q.Cells)
 	}
 	// Output:
-	// 5/s: bucket, N 5, Per 1s, Burst 1, Cells 0
-	// 1000/h: sliding, N 1000, Per 1h0m0s, Burst 0, Cells 10
-	// mine: log, N 10, Per 1m0s, Burst 0, Cells 0
+	// 5/s even: bucket, N 5, Per 1s, Burst 1, Cells 0
+	// 1000/h: plain, N 1000, Per 1h0m0s, Burst 0, Cells 0
+	// mine: sliding, N 10, Per 1m0s, Burst 0, Cells 10
 }

@@ -24,7 +24,8 @@ import (
 // quota that it finds is redundant, but it does not find every redundant quota. The proof holds
 // for quotas that are in force from the start, without a throttle.Limiter.Reserve, and for grants
 // that stay as they are: where a grant is canceled, or settled for another cost, a redundant quota
-// may bind for once.
+// may bind for once. A [Plain] quota counts as what it is while it delays requests, and not while
+// the count of a server is believed in its place.
 //
 // Quotas that are invalid or no limit are passed over.
 func (qs Quotas) Redundant(above ...Quota) (why []string) {
@@ -80,6 +81,17 @@ func covers(x, y Quota, above bool) string {
 // binds reports whether the quota is a limit and valid.
 func (q *Quota) binds() bool { return q.N > 0 && q.check() == nil }
 
+// plainExact is the largest N for which a Plain quota is a log, and the number of its cells above that.
+const plainExact = 64
+
+// cells returns into how many parts Per is divided; zero if each token counts on its own.
+func (q *Quota) cells() int {
+	if q.Kind == Plain && q.N > plainExact {
+		return plainExact
+	}
+	return q.Cells
+}
+
 // alike reports whether two explicit quotas differ in their names alone.
 func alike(x, y Quota) bool {
 	x.Name, y.Name = "", ""
@@ -99,7 +111,7 @@ func coversConcurrent(x, y Quota) string {
 // of its burst as x lacks of its own.
 func coversBucket(x, y Quota) string {
 	burst, rate := x.curve()
-	if x.Kind != TokenBucket && x.Kind != SlidingWindow && x.Kind != SlidingLog {
+	if x.Kind != TokenBucket && x.Kind != Plain && x.Kind != SlidingWindow && x.Kind != SlidingLog {
 		// A bucket counts a request from when it was due, a window from when it went, which may be
 		// later. So a span of the bucket may see more of the windows: what they grant in late.
 		burst += rate * late.Seconds()
@@ -116,7 +128,7 @@ func coversWindow(x, y Quota, above bool) string {
 	var n float64
 	span, in := y.Per, " in "
 	switch {
-	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.Cells == y.Cells):
+	case x.Kind == y.Kind && x.Per == y.Per && (y.Kind.OnClock() || !above && x.cells() == y.cells() || y.Kind == Plain && x.cells() == 0 && y.cells() == 0):
 		// Both count in the same windows.
 		n, in = float64(x.N), " in each window of "
 	case x.Kind.OnClock() && y.Kind == ClockWindow && y.Per%x.Per == 0:
@@ -125,6 +137,11 @@ func coversWindow(x, y Quota, above bool) string {
 	case y.Kind == SlidingWindow:
 		span += y.Per / time.Duration(y.Cells) // a token counts for so long at most
 		n = x.admits(span)
+	case y.Kind == Plain:
+		span += y.Per / plainExact // its cells
+		if n = x.admits(span); n > 0.8*float64(y.N) {
+			return "" // the last fifth may be spread
+		}
 	case y.Kind == EstimatedWindow:
 		// The estimate counts all of the running window, and of the window before it the share that
 		// lies within the last Per, as if its requests had been spread evenly. Rounding may add half
@@ -158,8 +175,8 @@ const noise = 1e-6
 func (q *Quota) curve() (burst, rate float64) {
 	switch q.Kind {
 	case TokenBucket:
-		return float64(q.burst()), q.perSecond()
-	case SlidingWindow, SlidingLog:
+		return float64(q.Burst), q.perSecond()
+	case Plain, SlidingWindow, SlidingLog:
 		return float64(q.N), q.perSecond()
 	}
 	return 2 * float64(q.N), q.perSecond() // one window at its end, the next one at its start
@@ -170,7 +187,7 @@ func (q *Quota) admits(d time.Duration) float64 {
 	switch burst, rate := q.curve(); q.Kind {
 	case TokenBucket:
 		return burst + rate*(d+late).Seconds()
-	case SlidingWindow, SlidingLog:
+	case Plain, SlidingWindow, SlidingLog:
 		return float64(q.N) * math.Ceil(float64(d)/float64(q.Per))
 	}
 	return float64(q.N) * (math.Ceil(float64(d)/float64(q.Per)) + 1)

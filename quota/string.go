@@ -16,7 +16,7 @@ func (qs Quotas) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// String writes the quota as a person would: "5/s burst 10", "1MiB/s", "10 in flight".
+// String writes the quota as a person would: "5/s", "1MiB/s burst 8MiB", "10 in flight".
 func (q Quota) String() string {
 	if q.N == 0 {
 		return "no limit"
@@ -28,13 +28,16 @@ func (q Quota) String() string {
 	if !q.Kind.Concurrent() {
 		s += "/" + span(q.per())
 	}
-	if q.Burst > 1 {
+	switch {
+	case q.Burst > 1:
 		s += " burst " + amount(q.Burst, q.Unit)
+	case q.Burst == 1, q.Kind == TokenBucket && q.WarmUp == 0:
+		s += " even"
 	}
 	if q.Debt {
 		s += " debt"
 	}
-	if q.Kind != TokenBucket {
+	if q.Kind != Plain && q.Kind != TokenBucket {
 		s += " " + q.Kind.String()
 	}
 	if q.Cells > 0 {

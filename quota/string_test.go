@@ -10,7 +10,12 @@ func TestQuotaString(t *testing.T) {
 	for want, q := range map[string]Quota{
 		"no limit":                   {},
 		"5/s":                        {N: 5},
-		"7/s":                        {N: 7, Per: time.Second, Burst: 1},
+		"7/s even":                   {N: 7, Per: time.Second, Burst: 1},
+		"8/s even":                   {N: 8, Kind: TokenBucket},
+		"8/s even debt":              {N: 8, Kind: TokenBucket, Debt: true},
+		"8/s debt":                   {N: 8, Debt: true},
+		"8/s burst 2":                {N: 8, Kind: TokenBucket, Burst: 2},
+		"8/s warm-up 1s":             {N: 8, Kind: TokenBucket, WarmUp: time.Second},
 		"5/s burst 10":               {N: 5, Burst: 10},
 		"50/2s":                      {N: 50, Per: 2 * time.Second},
 		"60/m":                       {N: 60, Per: time.Minute},

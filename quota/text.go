@@ -7,17 +7,17 @@ import (
 
 // Parse reads quotas as a person writes them, separated by commas:
 //
+//	500/m, 30000 tokens/m, 10 in flight
 //	5/s burst 10, 10000/h
 //	50/2s window
 //	300/m sliding 20 as "calls of a tenant"
 //	10/s warm-up 10s cold 3
-//	500/m, 30000 tokens/m burst 30000, 10 in flight
 //	1MiB/s burst 8MiB debt
 //
 // A quota begins with one of these forms:
 //
-//	N/PER            N requests per PER
-//	N UNIT/PER       N tokens of a UNIT per PER
+//	N/PER            N requests in any PER, of the Kind Plain unless a clause says otherwise
+//	N UNIT/PER       N tokens of a UNIT in any PER
 //	N in flight      N requests at the same time, of the Kind InFlight; or N UNIT in flight
 //	N unanswered     N requests at the same time, of the Kind Unanswered; or N UNIT unanswered
 //	no limit         the zero Quota
@@ -28,8 +28,9 @@ import (
 //
 // After that come clauses, in any order and each at most once; a quota has one Kind at most.
 //
+//	even              the Kind TokenBucket with a Burst of 1: one token every PER/N
 //	burst B           the Burst of a TokenBucket, in the unit of the quota
-//	debt              a TokenBucket with Debt
+//	debt              a TokenBucket with Debt, and with a Burst of N unless a clause says otherwise
 //	queue Q           the Queue, in the unit of the quota
 //	window            the Kind FixedWindow
 //	window grid       the Kind ClockWindow

@@ -43,7 +43,7 @@ func ExampleMustParse() {
 
 // Quotas of different units, as a provider of a language model grants them.
 func ExampleParse_units() {
-	quotas, err := quota.Parse("500/m window, 30000 tokens/m burst 30000, 1.5MB/s burst 8MiB debt, 10 in flight")
+	quotas, err := quota.Parse("500/m window, 30000 tokens/m, 1.5MB/s burst 8MiB debt, 10 in flight")
 	if err != nil {
 		panic(err)
 	}
@@ -52,39 +52,41 @@ func ExampleParse_units() {
 	}
 	// Output:
 	// 500 "" window
-	// 30000 "tokens" bucket
-	// 1500000 "bytes" bucket
+	// 30000 "tokens" plain
+	// 1500000 "bytes" plain
 	// 10 "" in flight
 }
 
 // These texts stand for sentences that providers write.
 func ExampleParse_providers() {
 	for _, text := range []string{
-		"10/s log",             // "10 requests per second", and nothing else
-		"10/s",                 // the same, and the requests should be spaced
-		"10/s burst 20",        // "10 per second, with bursts of up to 20"
-		"5000/h window",        // "5000 per hour", from the first request on
-		"1000/d window grid",   // "1000 per day, reset at midnight UTC"
-		"10 in flight",         // "no more than 10 concurrent requests"
-		"30000 tokens/m log",   // "30000 tokens per minute"
-		"1MB/s burst 8MB debt", // "1 MB per second", for files of any size
+		"10/s",               // "10 requests per second", and nothing else
+		"10/s even",          // the same, and the requests should be spaced
+		"10/s log",           // "10 requests in any second", to the letter
+		"10/s burst 20",      // "10 per second, with bursts of up to 20"
+		"5000/h window",      // "5000 per hour", from the first request on
+		"1000/d window grid", // "1000 per day, reset at midnight UTC"
+		"10 in flight",       // "no more than 10 concurrent requests"
+		"30000 tokens/m",     // "30000 tokens per minute"
+		"1MB/s debt",         // "1 MB per second", for files of any size
 	} {
 		quotas, err := quota.Parse(text)
 		if err != nil {
 			panic(err)
 		}
 		q := quotas.Explicit()[0]
-		fmt.Printf("%-20s  %-11v  N %d, Per %v, Burst %d\n", text, q.Kind, q.N, q.Per, q.Burst)
+		fmt.Printf("%-18s  %-11v  N %d, Per %v, Burst %d\n", text, q.Kind, q.N, q.Per, q.Burst)
 	}
 	// Output:
-	// 10/s log              log          N 10, Per 1s, Burst 0
-	// 10/s                  bucket       N 10, Per 1s, Burst 1
-	// 10/s burst 20         bucket       N 10, Per 1s, Burst 20
-	// 5000/h window         window       N 5000, Per 1h0m0s, Burst 0
-	// 1000/d window grid    window grid  N 1000, Per 24h0m0s, Burst 0
-	// 10 in flight          in flight    N 10, Per 0s, Burst 0
-	// 30000 tokens/m log    log          N 30000, Per 1m0s, Burst 0
-	// 1MB/s burst 8MB debt  bucket       N 1000000, Per 1s, Burst 8000000
+	// 10/s                plain        N 10, Per 1s, Burst 0
+	// 10/s even           bucket       N 10, Per 1s, Burst 1
+	// 10/s log            log          N 10, Per 1s, Burst 0
+	// 10/s burst 20       bucket       N 10, Per 1s, Burst 20
+	// 5000/h window       window       N 5000, Per 1h0m0s, Burst 0
+	// 1000/d window grid  window grid  N 1000, Per 24h0m0s, Burst 0
+	// 10 in flight        in flight    N 10, Per 0s, Burst 0
+	// 30000 tokens/m      plain        N 30000, Per 1m0s, Burst 0
+	// 1MB/s debt          bucket       N 1000000, Per 1s, Burst 1000000
 }
 
 // Quotas can be written in Go, field by field, instead of as text.
@@ -92,7 +94,7 @@ func ExampleQuotas() {
 	quotas := quota.Quotas{
 		{N: 5, Burst: 10},
 		{N: 100_000, Per: 24 * time.Hour, Kind: quota.ClockWindow},
-		{N: 30_000, Unit: "tokens", Per: time.Minute, Burst: 30_000},
+		{N: 30_000, Unit: "tokens", Per: time.Minute},
 		{N: 1 << 20, Unit: quota.Bytes, Burst: 8 << 20, Debt: true},
 		{N: 10, Kind: quota.InFlight},
 	}
@@ -100,7 +102,7 @@ func ExampleQuotas() {
 
 	fmt.Println(quota.Quotas{{N: 5, Kind: quota.SlidingLog, Burst: 10}}.Validate())
 	// Output:
-	// 5/s burst 10, 100000/d window grid, 30000 tokens/m burst 30000, 1MiB/s burst 8MiB debt, 10 in flight <nil>
+	// 5/s burst 10, 100000/d window grid, 30000 tokens/m, 1MiB/s burst 8MiB debt, 10 in flight <nil>
 	// quota: "5/s burst 10 log": Burst is 10, want 0 for a Kind other than TokenBucket: N may go at once
 }
 

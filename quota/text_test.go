@@ -25,7 +25,10 @@ func TestParse(t *testing.T) {
 		{text: "5/s burst 10, 100000/h", want: Quotas{{N: 5, Per: s, Burst: 10}, {N: 100_000, Per: h}}},
 		{text: "5/s", want: Quotas{{N: 5, Per: s}}},
 		{text: "5/1s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
-		{text: "5/s burst 1", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
+		{text: "5/s burst 1", want: Quotas{{N: 5, Per: s, Kind: TokenBucket}}, back: "5/s even"},
+		{text: "5/s even", want: Quotas{{N: 5, Per: s, Kind: TokenBucket}}},
+		{text: "5kB/s debt, 5kB/s even debt", want: Quotas{{N: 5000, Unit: Bytes, Per: s, Debt: true}, {N: 5000, Unit: Bytes, Per: s, Kind: TokenBucket, Debt: true}}},
+		{text: "7 even/s even", want: Quotas{{N: 7, Unit: "even", Per: s, Kind: TokenBucket}}},
 		{text: "0005/s", want: Quotas{{N: 5, Per: s}}, back: "5/s"},
 		{text: "1/ms,2/m,3/d", want: Quotas{{N: 1, Per: time.Millisecond}, {N: 2, Per: m}, {N: 3, Per: d}}, back: "1/ms, 2/m, 3/d"},
 		{text: "1/7d", want: Quotas{{N: 1, Per: 7 * d}}, back: "1/168h"},
@@ -105,7 +108,7 @@ func TestParseErrors(t *testing.T) {
 		"5 in, 6/s":                `column 5: ",", want "flight" after "in"`,
 		"5 in flight/s":            `column 6: "flight/s", want "flight" after "in"`,
 		"5 points in in flight":    `column 13: "in", want "flight" after "in"`,
-		"5/s in flight":            `column 5: "in", want a comma, burst`,
+		"5/s in flight":            `column 5: "in", want a comma, even, burst`,
 		"5 in flight log":          `column 13: "log", want only one kind`,
 		"5 in flight burst 2":      `column 1: "5 burst 2 in flight": Burst is 2, want 0 for a Kind other than TokenBucket`,
 		"5 in flight debt":         `column 1: "5 debt in flight": Debt is true, want false for a Kind other than TokenBucket`,
@@ -138,13 +141,16 @@ func TestParseErrors(t *testing.T) {
 		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + atMost,
 		"5/s burst":                `column 10: nothing, want a whole number from 1`,
 		"5/s burst many":           `column 11: "many", want a whole number from 1`,
-		"5/s  brust 10":            `column 6: "brust", want a comma, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
-		"5/s burst 3 burst 3":      `column 13: "burst", want only one burst`,
+		"5/s  brust 10":            `column 6: "brust", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
+		"5/s burst 3 burst 3":      `column 13: "burst", want only one of even and burst`,
+		"5/s even even":            `column 10: "even", want only one of even and burst`,
+		"5/s burst 3 even":         `column 13: "even", want only one of even and burst`,
+		"5/s even log":             `column 1: "5/s even log": Burst is 1, want 0 for a Kind other than TokenBucket: N may go at once`,
 		"5/s window log":           `column 12: "log", want only one kind`,
 		"5/s sliding 0":            `column 13: "0", want a number of cells from 1`,
 		"1/s, 5/s burst 9 log":     `column 6: "5/s burst 9 log": Burst is 9, want 0 for a Kind other than TokenBucket`,
 		"5/s log warm-up 1s":       `column 1: "5/s log warm-up 1s": WarmUp is 1s, want 0`,
-		"5/s burst 1 warm-up 1s":   `column 1: "5/s warm-up 1s": Burst is 1, want 0 beside a WarmUp`,
+		"5/s burst 1 warm-up 1s":   `column 1: "5/s even warm-up 1s": Burst is 1, want 0 beside a WarmUp`,
 		"5/s cold 3":               `column 1: "5/s": ColdFactor is 3, want 0 without a WarmUp`,
 		"5/s warm-up 1s cold 0.5":  `column 21: "0.5", want a number from 1`,
 		"5/s warm-up 1s cold inf":  `column 21: "inf", want a number from 1`,
@@ -156,7 +162,7 @@ func TestParseErrors(t *testing.T) {
 		`5/s as "daily`:            `column 8: "\"daily", want a word`,
 		`5/s as ""`:                `column 8: "\"\"", want a word`,
 		"no":                       `column 3: nothing, want "limit" after "no"`,
-		"no limit log":             `column 1: "no limit": N is 0, want a positive number for a Kind other than TokenBucket`,
+		"no limit log":             `column 1: "no limit": N is 0, want a positive number beside a Kind`,
 		"1mb/s":                    `column 1: "1mb", want 1MB or 1MiB, in bytes`,
 		"1.5KB/s":                  `column 1: "1.5KB", want 1.5kB or 1.5KiB, in bytes`,
 		"1kib in flight":           `column 1: "1kib", want 1KiB, in bytes`,
@@ -282,16 +288,10 @@ func writtenAndRead(t *testing.T, q Quota) (valid bool) {
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	switch {
-	case q.N == 0:
+	if q.N == 0 {
 		q.Per, q.Unit = 0, ""
-	case !q.Kind.Concurrent():
-		q.Per = q.per()
 	}
-	if q.Unit = q.unit(); q.Burst == 1 {
-		q.Burst = 0
-	}
-	if diff := cmp.Diff(Quotas{q, q}, got); diff != "" {
+	if diff := cmp.Diff(Quotas{q, q}.Explicit(), got.Explicit()); diff != "" {
 		t.Errorf("%q (-want +got):\n%s", text, diff)
 	}
 	return true
@@ -321,7 +321,7 @@ func TestQuotaStringRandom(t *testing.T) {
 			valid[q.Kind]++
 		}
 	}
-	for k := TokenBucket; k <= Unanswered; k++ {
+	for k := Plain; k <= Unanswered; k++ {
 		if valid[k] < tries/500 {
 			t.Errorf("only %d of kind %v were valid", valid[k], k)
 		}

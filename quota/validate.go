@@ -40,25 +40,25 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Unit", strconv.Quote(q.Unit), "a word of letters, digits, '-', '_' and '.' that means nothing else in a quota")
 	case q.Kind.Concurrent() && q.Per != 0:
 		return bad("Per", q.Per, "0 for InFlight and Unanswered")
-	case q.Kind != TokenBucket && int64(q.N) > MaxN:
+	case !q.isBucket() && int64(q.N) > MaxN:
 		return bad("N", q.N, "at most 1<<50")
 	case q.Per < 0:
 		return bad("Per", q.Per, "a positive duration, or 0 for a second")
-	case q.Kind != TokenBucket && q.Per > longest:
+	case !q.isBucket() && q.Per > longest:
 		return bad("Per", q.Per, "at most 50 years")
 	case q.Burst < 0:
-		return bad("Burst", q.Burst, "at least 0 (0 is a burst of 1)")
+		return bad("Burst", q.Burst, "at least 0")
 	case q.Queue < 0:
 		return bad("Queue", q.Queue, "at least 0 (0 is no bound)")
 	case q.WarmUp < 0:
 		return bad("WarmUp", q.WarmUp, "a positive duration, or 0 for none")
-	case q.Kind != TokenBucket && q.Burst > 0:
+	case !q.isBucket() && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 for a Kind other than TokenBucket: N may go at once")
-	case q.Kind != TokenBucket && q.Debt:
+	case !q.isBucket() && q.Debt:
 		return bad("Debt", q.Debt, "false for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Debt:
 		return bad("Debt", q.Debt, "false beside a WarmUp: a request of any cost goes, and the next one pays")
-	case q.Kind != TokenBucket && q.WarmUp > 0:
+	case !q.isBucket() && q.WarmUp > 0:
 		return bad("WarmUp", q.WarmUp, "0 for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
@@ -72,8 +72,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
 	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
 		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
-	case q.N == 0 && q.Kind != TokenBucket:
-		return bad("N", q.N, "a positive number for a Kind other than TokenBucket")
+	case q.N == 0 && q.Kind != Plain:
+		return bad("N", q.N, "a positive number beside a Kind")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestStoreDefinition(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
 	for _, text := range []string{
-		"7/s", "7/s burst 3", "1000003/d burst 1000", "9007199/h burst 9007199", "70368744177664 tokens/d burst 70368744177664",
+		"7/s even", "7/s burst 3", "1000003/d burst 1000", "9007199/h burst 9007199", "70368744177664 tokens/d burst 70368744177664",
 		"7/s log", "333/977ms window", "70368744177664 bytes/s log", "13/s sliding 7", "13/s window grid", "17/s estimate", "70368744177664 tokens/s estimate",
 	} {
 		quotas := parse(t, text)

@@ -31,7 +31,7 @@ func Example() {
 	var processes sync.WaitGroup
 	for range 2 {
 		processes.Go(func() {
-			limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("20/s"), Store: goredis.New(client)}
+			limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.MustParse("20/s even"), Store: goredis.New(client)}
 			defer limiter.Close()
 			for range 10 {
 				if err := limiter.Wait(context.Background(), 1); err != nil {

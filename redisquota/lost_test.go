@@ -100,7 +100,7 @@ func TestStoreScriptFlush(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))
-			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s even"), name: "a"}
 			a.ask(1, 1)
 			if err := c.ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)

@@ -56,7 +56,7 @@ func TestStoreNews(t *testing.T) {
 			more, stopMore := listen(t, other, "api") // shares the subscription
 			deaf, stopDeaf := listen(t, other, "api2")
 			subscribers(t, c, 1)
-			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s even"), name: "a"}
 			r := a.request(1, 0)
 			r.Hold = 3 * time.Second
 			a.send(r)
@@ -126,7 +126,7 @@ func TestStoreStatements(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))
-			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s"), name: "a"}
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s even"), name: "a"}
 			said := statement{
 				Name: "core \"x\"\n\x00", Bucket: "b", Unit: "points", Limit: 5000, Remaining: 7, Reset: time.Hour, ResetKnown: true,
 				Resolution: time.Second, Absolute: true, Skew: -time.Second, Window: time.Hour,

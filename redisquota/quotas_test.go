@@ -2,7 +2,6 @@ package redisquota_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/gopacer/pacer/quota"
 )
@@ -14,26 +13,16 @@ func parse(t *testing.T, text string) quota.Quotas {
 	if err != nil {
 		t.Fatal(err)
 	}
+	quotas = quotas.Explicit()
 	for i := range quotas {
-		q := &quotas[i]
-		if q.Per == 0 {
-			q.Per = time.Second
-		}
-		switch q.Kind {
-		case quota.TokenBucket:
-			q.Burst = max(q.Burst, 1)
-		case quota.SlidingWindow:
-			if q.Cells == 0 {
-				q.Cells = 10
-			}
-		}
+		quotas[i].Name = ""
 	}
 	return quotas
 }
 
 // kinds are quotas of every kind, alone and stacked.
 var kinds = []string{
-	"20/s",
+	"20/s even",
 	"50/s burst 10",
 	"100 tokens/s burst 8 debt",
 	"20/s log",

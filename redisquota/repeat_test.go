@@ -154,7 +154,7 @@ func TestStoreReplyLost(t *testing.T) {
 			addr, lost := lossy(t, s.Addr)
 			bad := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 5, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond})
 			defer bad.Close()
-			a := &member{t: t, store: goredis.New(bad), quotas: parse(t, "10/s"), name: "a"}
+			a := &member{t: t, store: goredis.New(bad), quotas: parse(t, "10/s even"), name: "a"}
 			var slots []int64
 			for range 20 {
 				slots = append(slots, a.ask(1, 1).Slots[0].ID)
@@ -190,7 +190,7 @@ func TestStoreContextEnds(t *testing.T) {
 	}()
 	c := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1})
 	defer c.Close()
-	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "1/s"), name: "a"}
+	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "1/s even"), name: "a"}
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })

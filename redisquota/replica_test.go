@@ -86,7 +86,7 @@ func TestStoreSentinel(t *testing.T) {
 	}
 	c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main", SentinelAddrs: []string{addr}})
 	defer c.Close()
-	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s"), name: "a"}
+	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s even"), name: "a"}
 	if reply := a.ask(1, 1); len(reply.Slots) != 1 {
 		t.Errorf("got %+v, want a slot", reply)
 	}

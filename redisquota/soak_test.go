@@ -28,7 +28,7 @@ var soak = flag.Duration("soak", 8*time.Second, "how long TestSoak runs")
 
 // soaked are the quotas of the soak, each shared by all processes.
 var soaked = []string{
-	"40/s", "40/s burst 20", "60/2s log", "60/2s window", "60/2s sliding", "60/2s window grid", "60/2s estimate", "50/s burst 5, 80/2s log",
+	"40/s even", "40/s burst 20", "60/2s log", "60/2s window", "60/2s sliding", "60/2s window grid", "60/2s estimate", "50/s burst 5, 80/2s log",
 }
 
 // workerEnv is set in the processes which TestSoak starts: the address of the server.

@@ -43,7 +43,7 @@ func TestStoreRequestRefused(t *testing.T) {
 		},
 	} {
 		s := &redisquota.Store{Client: untouched{t}}
-		m := &member{t: t, store: s, quotas: parse(t, "5/s"), name: "a"}
+		m := &member{t: t, store: s, quotas: parse(t, "5/s even"), name: "a"}
 		r := m.request(1, 1)
 		change(r)
 		reply, err := s.Exchange(t.Context(), r)

@@ -148,7 +148,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l.restartIfIdle(now)
 	b := l
-	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, b == l) {
+	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, l) {
 		b = b.Parent
 	}
 	hasPlace := p != place{}

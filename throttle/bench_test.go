@@ -171,7 +171,7 @@ const crowded = 10_000
 
 // What it costs to join a line of 10 000 at its end, and to leave it.
 func BenchmarkJoinAndLeaveALine(b *testing.B) {
-	l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+	l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	gone := make(chan struct{})

@@ -163,7 +163,7 @@ func TestMaxWaitBehindAChildsWaiter(t *testing.T) {
 // TestPauseAboveLetsTheNextOfAChildMoveUp: where a hold above refuses the first of a child, the next one takes its place.
 func TestPauseAboveLetsTheNextOfAChildMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "1/s")}
+		host := &Limiter{Quotas: quotas(t, "1/s even")}
 		child := &Limiter{Parent: host}
 		grant(t, host, Claim{}).Done(Answer{})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -266,7 +266,7 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 // TestWaiterLeaveTwice: the second time does nothing.
 func TestWaiterLeaveTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s")}
+		l := &Limiter{Quotas: quotas(t, "1/s even")}
 		grant(t, l, Claim{}).Done(Answer{})
 		_, w := join(t, l, Claim{})
 		_, x := join(t, l, Claim{})
@@ -295,7 +295,7 @@ func TestErrorNamesTheCostInItsUnit(t *testing.T) {
 // TestErrorNamesTheDepthOfAFullQueue: the text of ErrQueueFull has the depth of the queue that is full.
 func TestErrorNamesTheDepthOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s queue 1")}
+		l := &Limiter{Quotas: quotas(t, "1/s even queue 1")}
 		grant(t, l, Claim{}).Done(Answer{})
 		_, w := join(t, l, Claim{})
 		_, _, err := l.Join(t.Context(), Claim{})
@@ -309,7 +309,7 @@ func TestErrorNamesTheDepthOfAFullQueue(t *testing.T) {
 // TestMaxQueueFindsItsOwnLast: one of lower priority makes room, also where a child's waiter stands behind it.
 func TestMaxQueueFindsItsOwnLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 2}
+		host := &Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 2}
 		child := &Limiter{Parent: host}
 		grant(t, host, Claim{}).Done(Answer{})
 		_, a := join(t, host, Claim{Priority: Background})
@@ -327,7 +327,7 @@ func TestMaxQueueFindsItsOwnLast(t *testing.T) {
 // TestMaxQueueIsOfThoseWhoAskedTheBucket: a child's waiter takes no place of MaxQueue.
 func TestMaxQueueIsOfThoseWhoAskedTheBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 1}
+		host := &Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 1}
 		child := &Limiter{Parent: host}
 		grant(t, host, Claim{}).Done(Answer{})
 		_, b := join(t, child, Claim{})
@@ -400,7 +400,7 @@ func TestReserveOneLooksAfterTheReset(t *testing.T) {
 // TestPriorityBetterOneBelowIsNotPassedAbove: who stands above makes way for a better one that joins below.
 func TestPriorityBetterOneBelowIsNotPassedAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "2/s")}
+		host := &Limiter{Quotas: quotas(t, "2/s even")}
 		child := &Limiter{Parent: host, Quotas: quotas(t, "1/s burst 4")}
 		grant(t, child, Claim{}).Done(Answer{})
 		host.SetQuotas(quotas(t, "2/s burst 4"))
@@ -416,7 +416,7 @@ func TestPriorityBetterOneBelowIsNotPassedAbove(t *testing.T) {
 func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &Limiter{Quotas: quotas(t, "2/s burst 2")}
-		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s")}
+		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s even")}
 		grant(t, slow, Claim{}).Done(Answer{})
 		var ws []*Waiter
 		for range 5 {
@@ -444,7 +444,7 @@ func TestForecastOfAParentLeavesOutWhoIsHeldBackBelow(t *testing.T) {
 // TestAgeingMayDifferInATree: equal priorities go in order, whatever their buckets' Ageing.
 func TestAgeingMayDifferInATree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "1/s")}
+		host := &Limiter{Quotas: quotas(t, "1/s even")}
 		a, b := &Limiter{Parent: host, Ageing: time.Second}, &Limiter{Parent: host, Ageing: time.Minute}
 		grant(t, host, Claim{}).Done(Answer{})
 		c := newCrowd()
@@ -524,8 +524,8 @@ func TestForecastIsNeverLater(t *testing.T) {
 // TestForecastBehindTheHeadOfASlowChild: of a child that is slow, only the first is ahead.
 func TestForecastBehindTheHeadOfASlowChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "2/s")}
-		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s")}
+		host := &Limiter{Quotas: quotas(t, "2/s even")}
+		slow := &Limiter{Parent: host, Quotas: quotas(t, "1/10s even")}
 		grant(t, host, Claim{})
 		var ws []*Waiter
 		for range 5 {

@@ -66,7 +66,7 @@ func gone(w *Waiter) bool {
 
 func TestCostsEachQuotaBindsOnItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "500/m, 30000 tokens/m burst 30000")}
+		l := Limiter{Quotas: quotas(t, "500/m even, 30000 tokens/m burst 30000")}
 		c := newCrowd()
 		ask := func(name string, n int) { c.claim(t.Context(), &l, name, tokens(n), 0) }
 		ask("a", 29_900) // 100 tokens are left
@@ -129,7 +129,7 @@ func TestCostsTooLargeAtOnce(t *testing.T) {
 			"30 tokens/m burst 30", "30 tokens/m window", "30 tokens/m window grid", "30 tokens/m log",
 			"30 tokens/m sliding", "30 tokens/m estimate", "30 tokens in flight", "30 tokens unanswered",
 		} {
-			l := Limiter{Name: "api", Quotas: quotas(t, "5/s, "+text)}
+			l := Limiter{Name: "api", Quotas: quotas(t, "5/s even, "+text)}
 			l.Pause(time.Hour) // it is not waited for
 			_, _, err := l.Join(t.Context(), tokens(31))
 			var e *Error
@@ -148,12 +148,12 @@ func TestCostsTooLargeAtOnce(t *testing.T) {
 
 func TestCostsTooLargeAfterSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s, 30 tokens/m burst 30")}
+		l := Limiter{Quotas: quotas(t, "1/s even, 30 tokens/m burst 30")}
 		c := newCrowd()
 		c.claim(t.Context(), &l, "a", Claim{}, 0)
 		c.claim(t.Context(), &l, "b", tokens(30), 0)
 		c.claim(t.Context(), &l, "c", tokens(10), 0)
-		if err := l.SetQuotas(quotas(t, "1/s, 30 tokens/m burst 20")); err != nil {
+		if err := l.SetQuotas(quotas(t, "1/s even, 30 tokens/m burst 20")); err != nil {
 			t.Fatal(err)
 		}
 		c.check(t, "a 0s", "b refused 0s", "c 1s")

@@ -9,13 +9,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// open reports whether the claim may go now in this bucket alone. Direct says that it asked this bucket
-// itself: what the server allows counts only then, since it was learned from the answers to such claims.
-func (l *Limiter) open(now monotime.Time, need *need, direct bool) bool {
-	if l.hold > now || direct && !l.server.Open(now, &need.Demand, l.reserveFor(need)) {
+// open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
+// server allows counts in that one only, since it was learned from the answers to such claims.
+func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
+	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, l.reserveFor(need)) {
 		return false
 	}
-	if !l.stack.Open(now, &need.Demand, need.urgent()) {
+	if !l.stack.Open(now, &need.Demand, need.urgent(), &asked.server) {
 		return false
 	}
 	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
@@ -56,11 +56,12 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Direct says
-// that it asked this bucket itself. Some waits end with an answer, and nobody knows when that comes. A timer
+// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the
+// bucket that it was made to. Some waits end with an answer, and nobody knows when that comes. A timer
 // must be set for them, so the longest time counts for which answers are waited for; but for a projection
 // (optimist) such waits do not count.
-func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, direct, optimist bool) limit.Due {
+func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
+	direct := asked == l
 	from := limit.Due{At: t}
 	if l.hold > t {
 		from = from.Until(l.hold, l.said, limit.Hold, "")
@@ -69,7 +70,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, dire
 	if direct {
 		d = l.server.Due(d, &ahead.all, &need.Demand, 0, optimist)
 	}
-	d = l.stack.Due(d, &ahead.all, &need.Demand, false, optimist)
+	d = l.stack.Due(now, d, &ahead.all, &need.Demand, false, optimist, &asked.server)
 	if l.link != nil && !d.Never {
 		d = l.link.lease.Due(now, d, &ahead.all, &need.Demand, false, optimist)
 	}
@@ -83,7 +84,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, dire
 	if direct {
 		left = l.server.Due(left, &ahead.unreserved, &need.Demand, l.Reserve, optimist)
 	}
-	left = l.stack.Due(left, &ahead.unreserved, &need.Demand, true, optimist)
+	left = l.stack.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist, &asked.server)
 	if l.link != nil && !left.Never {
 		left = l.link.lease.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist)
 	}
@@ -100,9 +101,9 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, dire
 
 // oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
 // it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts
-// for how long that has lasted. See due for direct.
-func (l *Limiter) oneToken(now monotime.Time, one *need, direct bool, bound time.Duration) (d limit.Due, beyond bool) {
-	d = l.due(now, now, predecessors{}, one, direct, true)
+// for how long that has lasted. See due for asked.
+func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
+	d = l.due(now, now, predecessors{}, one, asked, true)
 	if l.link == nil {
 		return d, d.At.Sub(now) > bound
 	}

@@ -99,13 +99,13 @@ func ExampleLimiter_parent() {
 
 // New quotas count from now, also for those who wait already.
 func ExampleLimiter_SetQuotas() {
-	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 	fmt.Println(l.Wait(context.Background(), 1))
 	went := make(chan error)
 	go func() { went <- l.Wait(context.Background(), 1) }()
 
 	// The plan was upgraded: no hour's wait.
-	if err := l.SetQuotas(quota.Quotas{{N: 1000, Per: time.Second}}); err != nil {
+	if err := l.SetQuotas(quota.Quotas{{N: 1000, Per: time.Second, Kind: quota.TokenBucket}}); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(<-went)

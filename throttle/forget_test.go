@@ -22,7 +22,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 		t.Run(fmt.Sprint(room), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &Group{MaxBuckets: room, New: func(path []string) *Limiter {
-					return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+					return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 				}}
 				flying, err := g.Limiter("flying").Acquire(t.Context(), Claim{})
 				if err != nil {

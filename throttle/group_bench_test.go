@@ -81,7 +81,9 @@ func BenchmarkGroupUpdate(b *testing.B) {
 		b.Run(fmt.Sprintf("buckets=%d", n), func(b *testing.B) {
 			rate := 0
 			g := keepsAll()
-			g.New = func(path []string) *Limiter { return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 5 + rate%2}}} }
+			g.New = func(path []string) *Limiter {
+				return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 5 + rate%2, Kind: quota.TokenBucket}}}
+			}
 			for i := range n {
 				g.Limiter(fmt.Sprint(i))
 			}

@@ -159,12 +159,12 @@ func TestGroupForgottenHandle(t *testing.T) {
 		if held := now.State().Held; held != 0 {
 			t.Errorf("held for %v, want 0", held)
 		}
-		if err := old.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour}}); err != nil {
+		if err := old.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}); err != nil {
 			t.Fatal(err)
 		}
 		first.Done(Answer{})
 		second.Cancel()
-		if s := now.State(); s.InFlight != 0 || s.Next.Quota != "1/s" && s.Next.Quota != "1/h" {
+		if s := now.State(); s.InFlight != 0 || s.Next.Quota != "1/s even" && s.Next.Quota != "1/h even" {
 			t.Errorf("state %+v", s)
 		}
 		if err := old.Close(); err != nil {
@@ -341,7 +341,7 @@ func TestGroupUpdateSetsQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		per := time.Hour
 		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 1, Per: per}}}
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: 1, Per: per, Kind: quota.TokenBucket}}}
 		}}
 		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -387,7 +387,7 @@ func TestGroupUpdateReportsWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{"a": 1, "b": 1}
 		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour}}}
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour, Kind: quota.TokenBucket}}}
 		}}
 		a, b := g.Limiter("a"), g.Limiter("b")
 		err := g.Update(func() bool { n["a"], n["b"] = -1, 5; return false })
@@ -459,7 +459,9 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
-		g := &Group{New: func([]string) *Limiter { return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 1}}, Store: shared} }}
+		g := &Group{New: func([]string) *Limiter {
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, Store: shared}
+		}}
 		find := func() *Limiter { return g.Limiter("a") }
 		if err := find().Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -487,14 +489,14 @@ func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, above := &store.Memory{}, 1
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above}}}
+			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above, Kind: quota.TokenBucket}}}
 			if len(path) > 1 {
-				l.Quotas = quota.Quotas{{N: 10}}
+				l.Quotas = quota.Quotas{{N: 10, Kind: quota.TokenBucket}}
 			}
 			return l
 		}}
 		below := g.Limiter("a", "b")
-		if err := below.Wait(t.Context(), 1); err == nil || !strings.Contains(err.Error(), `quota "1/s" of a`) {
+		if err := below.Wait(t.Context(), 1); err == nil || !strings.Contains(err.Error(), `quota "1/s even" of a`) {
 			t.Fatalf("got %v, want an error that names the quota above", err)
 		}
 		if err := g.Update(func() bool { above = 1000; return false }); err != nil {
@@ -522,7 +524,7 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			l := &Limiter{Name: strings.Join(path, "/")}
 			if len(path) > 1 {
-				l.Quotas, l.Store = quota.Quotas{{N: 1}}, shared
+				l.Quotas, l.Store = quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, shared
 			}
 			return l
 		}}
@@ -571,7 +573,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
 		g := &Group{New: func([]string) *Limiter {
-			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100}}, Store: shared, Rand: noJitter}
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Kind: quota.TokenBucket}}, Store: shared, Rand: noJitter}
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
 		grant.Done(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
@@ -732,7 +734,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			l := &Limiter{Name: strings.Join(path, "/")}
 			if len(path) == 1 {
-				l.Quotas, l.Store = quota.Quotas{{N: 1, Per: 10 * time.Second}}, shared
+				l.Quotas, l.Store = quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}, shared
 			}
 			return l
 		}}
@@ -1113,7 +1115,7 @@ func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := &slowStore{Store: new(store.Memory), there: 10 * time.Millisecond, back: 10 * time.Millisecond}
-				qs := quota.Quotas{{N: 1, Per: 10 * time.Second}}
+				qs := quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}
 				other := &Limiter{Name: "p", Store: shared, Quotas: qs}
 				if err := other.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
@@ -1148,7 +1150,7 @@ func TestStoreRefusesOneOfABucketBelow(t *testing.T) {
 // Whoever waits for a closed bucket is told at once, from however far below.
 func TestCloseRefusesAllBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		top := &Limiter{Name: "top", Store: new(store.Memory), Quotas: quota.Quotas{{N: 1, Per: time.Hour}}}
+		top := &Limiter{Name: "top", Store: new(store.Memory), Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 		middle := &Limiter{Name: "middle", Parent: top}
 		below := &Limiter{Name: "below", Parent: middle}
 		if err := below.Wait(t.Context(), 1); err != nil {

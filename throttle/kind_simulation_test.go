@@ -52,7 +52,7 @@ var looser = []struct {
 	{quota: "50/2s log", server: &pacertest.TokenBucket{Rate: 25, Burst: 50}},
 	{quota: "50/2s sliding 3", server: &pacertest.SlidingLog{Limit: 50, Window: 2 * time.Second}},
 	{quota: "50/2s sliding 3", server: &pacertest.ClockWindow{Limit: 50, Window: 2 * time.Second}},
-	{quota: "25/s", server: &pacertest.ClockWindow{Limit: 51, Window: 2 * time.Second}},
+	{quota: "25/s even", server: &pacertest.ClockWindow{Limit: 51, Window: 2 * time.Second}},
 }
 
 // TestKindsOfServers has clients that are told the quota work against a server of

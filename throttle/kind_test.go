@@ -24,11 +24,11 @@ func TestKindsAgainstHistory(t *testing.T) {
 	needs64(t)
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		for _, q := range definition.Windowed(r)[:5] {
+		for _, q := range definition.Windowed(r)[:7] {
 			t.Run(fmt.Sprint(q, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { againstHistory(t, r, quota.Quotas{q}) })
 			})
-			other := definition.Windowed(r)[r.IntN(5)]
+			other := definition.Windowed(r)[r.IntN(7)]
 			t.Run(fmt.Sprint(q, " and ", other, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { againstHistory(t, r, quota.Quotas{q, other}) })
 			})

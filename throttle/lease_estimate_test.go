@@ -26,7 +26,7 @@ func TestLeaseEstimates(t *testing.T) {
 		{"30000 tokens/m sliding", 20, 0.85},
 		{"30000 tokens/m window grid", 20, 0.85},
 		{"30000 tokens/m estimate", 20, 0.55}, // it is not known of both windows
-		{"1/s, 30000 tokens/m log", 20, 0.8},
+		{"1/s even, 30000 tokens/m log", 20, 0.8},
 	} {
 		t.Run(c.quotas, func(t *testing.T) {
 			used := func(shared store.Store) (n int) {

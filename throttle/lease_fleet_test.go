@@ -69,13 +69,13 @@ func TestLeaseFleetSaturated(t *testing.T) {
 		members    int
 		roundTrips float64 // at most, per request
 	}{
-		{"10/s", 2, 1.1},
-		{"10/s", 10, 1.1},
-		{"100/s", 2, 0.08},
-		{"100/s", 10, 0.3},
-		{"100/s", 50, 1.1},
-		{"1000/s", 2, 0.02},
-		{"1000/s", 10, 0.05},
+		{"10/s even", 2, 1.1},
+		{"10/s even", 10, 1.1},
+		{"100/s even", 2, 0.08},
+		{"100/s even", 10, 0.3},
+		{"100/s even", 50, 1.1},
+		{"1000/s even", 2, 0.02},
+		{"1000/s even", 10, 0.05},
 		{"100/s log", 10, 0.4},
 		{"100/s window grid", 10, 0.4},
 		{"1000/s log", 2, 0.03},

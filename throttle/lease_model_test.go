@@ -193,9 +193,9 @@ func (h *sendings) check(t *testing.T) {
 
 func TestLeaseAgainstDefinition(t *testing.T) {
 	for _, text := range []string{
-		"50/s", "50/s burst 5", "20/s burst 20", "100/s queue 1000",
+		"50/s even", "50/s burst 5", "20/s burst 20", "100/s queue 1000",
 		"20/s window", "20/s window grid", "20/s estimate", "20/s log", "20/s sliding", "30/2s sliding 4",
-		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
+		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms even, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
 	} {
 		quotas, err := quota.Parse(text)
 		if err != nil {
@@ -237,7 +237,7 @@ func TestLeaseReturnsExactly(t *testing.T) {
 					for _, q := range quotas {
 						p.quotas = append(p.quotas, plain(q))
 					}
-					if quotas[0].Kind == quota.TokenBucket {
+					if explicit(quotas[0]).Kind == quota.TokenBucket {
 						in, late := p.first(quotas[0].Burst, -1)
 						if d := time.Since(h.start) + in - late - full; d > h.late || d < -h.late {
 							t.Errorf("the bucket is full %v after %v, want within %v", d, full, h.late)

@@ -38,7 +38,7 @@ func TestLeaseOutage(t *testing.T) {
 				f := &fleet{t: t, start: start, each: make([]int, 2)}
 				var limiters []*Limiter
 				for i := range 2 {
-					l := member(t, shared, "100/s")
+					l := member(t, shared, "100/s even")
 					l.Outage, l.StoreEvent = c.outage, func(e StoreEvent) { events[i] = append(events[i], e) }
 					limiters = append(limiters, l)
 				}
@@ -82,7 +82,7 @@ func TestLeaseNeverReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
 		shared.fail = func(int) error { return errDown }
-		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s"), Store: shared, MaxWait: time.Second}
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, MaxWait: time.Second}
 		start := time.Now()
 		err := l.Wait(t.Context(), 1)
 		if e := new(Error); !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Cause != CauseStore || time.Since(start) != time.Second {
@@ -103,7 +103,7 @@ func TestLeaseFarStore(t *testing.T) {
 		shared := &slowStore{Store: new(store.Memory), there: 6 * time.Millisecond, back: 6 * time.Millisecond}
 		var events []StoreEvent
 		l := &Limiter{
-			Name: "api", Quotas: quotas(t, "100/s"), Store: shared, Late: 10 * time.Millisecond,
+			Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, Late: 10 * time.Millisecond,
 			StoreEvent: func(e StoreEvent) { events = append(events, e) },
 		}
 		defer l.Close()
@@ -150,7 +150,7 @@ func TestLeaseLate(t *testing.T) {
 
 // TestLeaseLost: a store that lost its data hands out no burst.
 func TestLeaseLost(t *testing.T) {
-	for _, text := range []string{"100/s", "100/s burst 50", "100/s log", "100/s window grid", "100/s estimate"} {
+	for _, text := range []string{"100/s even", "100/s burst 50", "100/s log", "100/s window grid", "100/s estimate"} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()

@@ -20,7 +20,7 @@ func TestLeaseNewcomers(t *testing.T) {
 				shared := nearStore()
 				for i := range 10 {
 					first := time.Duration(i/5) * 5 * time.Second
-					l := member(t, shared, fmt.Sprintf("%d/s", n))
+					l := member(t, shared, fmt.Sprintf("%d/s even", n))
 					for range 100 {
 						pause := first
 						f.worker(until(t, f.start.Add(15*time.Second)), i, l, func() time.Duration { d := pause; pause = 0; return d })
@@ -54,12 +54,12 @@ func TestLeaseLight(t *testing.T) {
 		shared := nearStore()
 		end := f.start.Add(20 * time.Second)
 		for i := range 5 {
-			l := member(t, shared, "100/s")
+			l := member(t, shared, "100/s even")
 			for range 20 {
 				f.worker(until(t, end), i, l, func() time.Duration { return 0 })
 			}
 		}
-		l := member(t, shared, "100/s")
+		l := member(t, shared, "100/s even")
 		most := time.Duration(0)
 		for range 19 {
 			time.Sleep(time.Second)
@@ -82,7 +82,7 @@ func TestLeaseCrash(t *testing.T) {
 		f := &fleet{t: t, start: time.Now(), each: make([]int, 4)}
 		shared := nearStore()
 		for i := range 4 {
-			l := member(t, shared, "200/s")
+			l := member(t, shared, "200/s even")
 			end := f.start.Add(10 * time.Second)
 			if i == 0 {
 				end = f.start.Add(5 * time.Second)
@@ -187,7 +187,7 @@ func TestLeaseParent(t *testing.T) {
 					root := &Limiter{Name: "host", Quotas: quotas(t, "20/s burst 10")}
 					all = append(all, root)
 					for i := range 2 {
-						leaf := &Limiter{Name: fmt.Sprint("leaf", i), Quotas: quotas(t, "15/s"), Parent: root}
+						leaf := &Limiter{Name: fmt.Sprint("leaf", i), Quotas: quotas(t, "15/s even"), Parent: root}
 						leaves, all = append(leaves, leaf), append(all, leaf)
 					}
 				}
@@ -225,8 +225,8 @@ func TestLeaseParents(t *testing.T) {
 		{"5000/h log", "30/m log", 180},
 		{"600/m log", "300/m log", 1800},
 		{"600/m log", "500/m log", 1800},
-		{"600/m", "500/m", 1800},
-		{"20/s burst 20", "15/s", 3600},
+		{"600/m even", "500/m even", 1800},
+		{"20/s burst 20", "15/s even", 3600},
 	} {
 		t.Run(c.host+" above "+c.leaf, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestLeaseScarce(t *testing.T) {
 func TestLeaseClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
-		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+		a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 		tl := &timeline{start: time.Now()}
 		tl.ask(t.Context(), "a1", a, 1)
 		tl.ask(t.Context(), "a2", a, 1)
@@ -292,7 +292,7 @@ func TestLeaseClose(t *testing.T) {
 		if err := a.Wait(t.Context(), 1); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		p := probe{t: t, store: shared.Store, quotas: quota.Quotas{plain(quotas(t, "10/s")[0])}}
+		p := probe{t: t, store: shared.Store, quotas: quota.Quotas{plain(quotas(t, "10/s even")[0])}}
 		if n := p.exchange(&store.Request{Serial: 1, Leave: true}).Members; n != 1 {
 			t.Errorf("%d members", n)
 		}
@@ -342,9 +342,9 @@ func TestLeaseValidate(t *testing.T) {
 		late         time.Duration
 		ok           bool
 	}{
-		{"api", "5/s", 0, true},
-		{"api", "5/s, 3 in flight", 0, true},
-		{"", "5/s", 0, false},
+		{"api", "5/s even", 0, true},
+		{"api", "5/s even, 3 in flight", 0, true},
+		{"", "5/s even", 0, false},
 		{"api", "5/s warm-up 3s", 0, false},
 		{"api", "5/s log", time.Second, false},
 		{"api", "5/s log", time.Second / 2, true},
@@ -355,9 +355,9 @@ func TestLeaseValidate(t *testing.T) {
 		}
 		l.Close()
 	}
-	for text, ok := range map[string]bool{"10/s": false, "10/s burst 3": false, "10/s burst 20": true, "600/m log": true} {
+	for text, ok := range map[string]bool{"10/s even": false, "10/s burst 3": false, "10/s burst 20": true, "600/m log": true} {
 		root := &Limiter{Name: "root", Quotas: quotas(t, text), Store: new(store.Memory)}
-		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s"), Store: new(store.Memory), Parent: root}
+		l := &Limiter{Name: "leaf", Quotas: quotas(t, "5/s even"), Store: new(store.Memory), Parent: root}
 		if err := l.Wait(t.Context(), 1); (err == nil) != ok {
 			t.Errorf("%s above a store: %v", text, err)
 		}

@@ -92,7 +92,7 @@ func (tl *timeline) check(t *testing.T, want ...string) {
 func TestLeaseTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
-		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+		a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 		tl := &timeline{start: time.Now()}
 		tl.ask(t.Context(), "a1", a, 1)
 		tl.ask(t.Context(), "a2", a, 1)
@@ -113,7 +113,7 @@ func TestLeaseTurns(t *testing.T) {
 func TestLeaseCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
-		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+		a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 		tl := &timeline{start: time.Now()}
 		ctx, cancel := context.WithCancel(t.Context())
 		tl.ask(t.Context(), "a1", a, 1)
@@ -126,7 +126,7 @@ func TestLeaseCancel(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		tl.ask(t.Context(), "b3", b, 1)
 		time.Sleep(time.Second)
-		tl.check(t, "a1 500µs", `a2 50ms: throttle: api: not sent: canceled while waiting: pace "10/s": context canceled`,
+		tl.check(t, "a1 500µs", `a2 50ms: throttle: api: not sent: canceled while waiting: pace "10/s even": context canceled`,
 			"b1 101.5ms", "b2 202.5ms", "b3 303.5ms")
 	})
 }
@@ -164,7 +164,7 @@ func TestLeaseCancelGranted(t *testing.T) {
 func TestLeaseDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
-		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+		a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 		tl := &timeline{start: time.Now()}
 		for i := range 3 {
 			tl.ask(t.Context(), fmt.Sprint("a", i+1), a, 1)
@@ -177,7 +177,7 @@ func TestLeaseDeadline(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		time.Sleep(time.Second)
 		tl.check(t, "a1 500µs",
-			`b1 1.5ms: throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s", could go in 302ms`,
+			`b1 1.5ms: throttle: api: not sent: wait past the context's deadline (in 99.5ms): pace "10/s even", could go in 302ms`,
 			"a2 101.5ms", "a3 202.5ms", "b2 303.5ms")
 	})
 }
@@ -186,7 +186,7 @@ func TestLeaseDeadline(t *testing.T) {
 func TestLeaseNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := nearStore()
-		a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+		a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 		start := time.Now()
 		if _, err := a.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil || time.Since(start) != 500*time.Microsecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
@@ -215,7 +215,7 @@ func TestLeaseHold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()
 				shared.silent = silent
-				a, b := member(t, shared, "10/s"), member(t, shared, "10/s")
+				a, b := member(t, shared, "10/s even"), member(t, shared, "10/s even")
 				a.Rand = func() float64 { return 0 }
 				tl := &timeline{start: time.Now()}
 				g, err := a.Acquire(t.Context(), Claim{})
@@ -250,14 +250,14 @@ func TestLeaseHold(t *testing.T) {
 // TestLeaseClosedSetQuotas: new quotas do not open a closed bucket again.
 func TestLeaseClosedSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := member(t, nearStore(), "10/s")
+		l := member(t, nearStore(), "10/s even")
 		if err := l.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.SetQuotas(quotas(t, "20/s")); err != nil {
+		if err := l.SetQuotas(quotas(t, "20/s even")); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -271,12 +271,12 @@ func TestLeaseClosedSetQuotas(t *testing.T) {
 // TestLeaseInvalidSetQuotas: a bucket whose first quotas are invalid shares those that it is given later.
 func TestLeaseInvalidSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := member(t, nearStore(), "10/s")
+		l := member(t, nearStore(), "10/s even")
 		l.Quotas[0].N = -1
 		if err := l.Wait(t.Context(), 1); err == nil {
 			t.Fatal("Wait with an invalid quota: no error")
 		}
-		if err := l.SetQuotas(quotas(t, "10/s")); err != nil {
+		if err := l.SetQuotas(quotas(t, "10/s even")); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -294,8 +294,8 @@ func TestLeaseInvalidSetQuotas(t *testing.T) {
 // TestLeaseClosedParent: claims that wait below a closed bucket end, too, once they need it.
 func TestLeaseClosedParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		parent := member(t, nearStore(), "10/s")
-		l := &Limiter{Name: "child", Quotas: quotas(t, "1/s"), Parent: parent}
+		parent := member(t, nearStore(), "10/s even")
+		l := &Limiter{Name: "child", Quotas: quotas(t, "1/s even"), Parent: parent}
 		tl := &timeline{start: time.Now()}
 		for _, name := range []string{"1", "2", "3"} {
 			tl.ask(t.Context(), name, l, 1)

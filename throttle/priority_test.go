@@ -25,7 +25,7 @@ func TestPriorityOrder(t *testing.T) {
 	} {
 		t.Run(ageing.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := Limiter{Quotas: quotas(t, "1/s"), Ageing: ageing}
+				l := Limiter{Quotas: quotas(t, "1/s even"), Ageing: ageing}
 				c := newCrowd()
 				c.claim(t.Context(), &l, "first", Claim{}, 0)
 				for _, w := range []struct {
@@ -62,7 +62,7 @@ func TestPriorityAgeingBound(t *testing.T) {
 		t.Run(fmt.Sprint(test.priority, " behind ", test.others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const ageing = 5 * time.Second
-				l := Limiter{Quotas: quota.Quotas{{N: 10}}, Ageing: ageing}
+				l := Limiter{Quotas: quota.Quotas{{N: 10, Kind: quota.TokenBucket}}, Ageing: ageing}
 				grant(t, &l, Claim{})
 				start := time.Now()
 				_, w := join(t, &l, Claim{Priority: test.priority})
@@ -96,7 +96,7 @@ func TestPriorityAgeingBound(t *testing.T) {
 func TestPriorityStrictStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ageing := range []time.Duration{-1, 1<<63 - 1, monotime.Longest, monotime.Longest + 1} {
-			l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute}}, Ageing: ageing}
+			l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}, Ageing: ageing}
 			grant(t, &l, Claim{})
 			_, b := join(t, &l, Claim{Priority: Background})
 			_, n := join(t, &l, Claim{})
@@ -152,8 +152,8 @@ func TestPriorityHeavyIsNotStarved(t *testing.T) {
 
 func TestPriorityAmongChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := &Limiter{Quotas: quotas(t, "1/s")}
-		a, b := &Limiter{Parent: host}, &Limiter{Parent: host, Quotas: quotas(t, "1/2500ms")}
+		host := &Limiter{Quotas: quotas(t, "1/s even")}
+		a, b := &Limiter{Parent: host}, &Limiter{Parent: host, Quotas: quotas(t, "1/2500ms even")}
 		c := newCrowd()
 		c.claim(t.Context(), b, "b0", Claim{}, 0)
 		c.claim(t.Context(), a, "a1", Claim{Priority: Background}, 0)
@@ -168,7 +168,7 @@ func TestPriorityAmongChildren(t *testing.T) {
 
 func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s"), Ageing: 2500 * time.Millisecond}
+		l := Limiter{Quotas: quotas(t, "1/s even"), Ageing: 2500 * time.Millisecond}
 		g := grant(t, &l, Claim{})
 		g.Done(Answer{})
 		c := newCrowd()
@@ -184,7 +184,7 @@ func TestPriorityOfOneThatAsksAgain(t *testing.T) {
 
 func TestMaxQueueDisplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/s"), MaxQueue: 3, Ageing: 10 * time.Second}
+		l := Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 3, Ageing: 10 * time.Second}
 		c := newCrowd()
 		ask := func(name string, p Priority) { c.claim(t.Context(), &l, name, Claim{Priority: p}, 0) }
 		ask("first", Normal)
@@ -212,7 +212,7 @@ func TestMaxQueueDisplaces(t *testing.T) {
 // Who has waited for so long that it would go first is not displaced.
 func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1/m"), MaxQueue: 1, Ageing: time.Second}
+		l := Limiter{Quotas: quotas(t, "1/m even"), MaxQueue: 1, Ageing: time.Second}
 		grant(t, &l, Claim{})
 		_, n := join(t, &l, Claim{})
 		time.Sleep(time.Second)
@@ -225,7 +225,7 @@ func TestMaxQueueDoesNotDisplaceTheAged(t *testing.T) {
 
 func TestQueueOfAQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "5/s queue 3, 10 tokens/s burst 10 queue 10")}
+		l := Limiter{Quotas: quotas(t, "5/s even queue 3, 10 tokens/s burst 10 queue 10")}
 		c := newCrowd()
 		for i, claim := range []Claim{
 			{}, {}, {}, tokens(5), // one goes, three wait
@@ -235,7 +235,7 @@ func TestQueueOfAQuota(t *testing.T) {
 		}
 		c.check(t, "0 0s", "4 refused 0s", "1 200ms", "2 400ms", "3 600ms")
 		var e *Error
-		if err := c.errs[0]; !errors.Is(err, ErrQueueFull) || !errors.As(err, &e) || e.Quota != "5/s queue 3" {
+		if err := c.errs[0]; !errors.Is(err, ErrQueueFull) || !errors.As(err, &e) || e.Quota != "5/s even queue 3" {
 			t.Errorf("got %+v", err)
 		}
 	})

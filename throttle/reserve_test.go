@@ -42,7 +42,7 @@ func TestReserve(t *testing.T) {
 		{"100/s estimate", 0.1, 90, 10},
 		{"100 in flight", 0.1, 90, 10},
 		{"100 unanswered", 0.1, 90, 10},
-		{"1/s", 0.5, 1, 0},
+		{"1/s even", 0.5, 1, 0},
 		{"1 in flight", 0.9, 1, 0},
 		{"2 in flight", 0.9, 1, 1},
 		{"2/m log", 0.9, 1, 1},
@@ -74,7 +74,7 @@ func TestReserve(t *testing.T) {
 // Normal ones alone are served at their share of the rate: of 10 a second, 8.
 func TestReserveRate(t *testing.T) {
 	for _, text := range []string{
-		"10/s burst 10", "10/s window", "10/s window grid", "10/s log", "10/s sliding", "600/m", "100/10s burst 100",
+		"10/s burst 10", "10/s window", "10/s window grid", "10/s log", "10/s sliding", "600/m even", "100/10s burst 100",
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestReserveValidate(t *testing.T) {
 			if err := l.Wait(t.Context(), 1); err == nil || err.Error() != fmt.Sprintf("throttle: Reserve is %v, %s", reserve, want) {
 				t.Errorf("Reserve %v: %v", reserve, err)
 			}
-			if l.SetQuotas(quotas(t, "5/s")); l.Wait(t.Context(), 1) == nil {
+			if l.SetQuotas(quotas(t, "5/s even")); l.Wait(t.Context(), 1) == nil {
 				t.Errorf("Reserve %v: no error after SetQuotas", reserve)
 			}
 		}

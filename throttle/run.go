@@ -59,6 +59,9 @@ func (l *Limiter) endStandstills(now monotime.Time) (ended bool) {
 	return ended
 }
 
+// nobody is a bucket that has heard nothing of its server.
+var nobody Limiter
+
 // mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
 // for. So those who wait need only be looked at if there is something to refuse.
 func (l *Limiter) mayStandStill(now monotime.Time) bool {
@@ -66,7 +69,9 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
 			one := need{all.One(), byIndex[i]}
-			if _, beyond := l.oneToken(now, &one, l.line.direct > 0, least); beyond {
+			_, direct := l.oneToken(now, &one, l, least)
+			_, below := l.oneToken(now, &one, &nobody, least)
+			if direct && l.line.direct > 0 || below && l.line.direct < l.line.waiting {
 				return true
 			}
 		}
@@ -85,7 +90,7 @@ func (l *Limiter) promote(now monotime.Time) {
 	for _, w := range l.line.Heads(&buf) {
 		ok := !blocked && (!ordinaryWaits || w.urgent())
 		if ok {
-			d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l == l, false)
+			d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
 			ok = d.Never || d.At <= now
 			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
 		}
@@ -157,7 +162,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limiter, d limit.Due) {
 	at = w.earliest(now)
 	for b := w.l; b != nil; b = b.Parent {
-		d = b.due(now, at, predecessors{}, &w.need, b == w.l, false)
+		d = b.due(now, at, predecessors{}, &w.need, w.l, false)
 		if d.Never || d.At > now {
 			return at, b, d
 		}
@@ -202,7 +207,7 @@ func (l *Limiter) arm(now monotime.Time) {
 		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
 			continue
 		}
-		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l == l, false)
+		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
 		if blocked = d.Unreserved > now; blocked {
 			sooner(d.Unreserved)
 		} else {
@@ -270,7 +275,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
 		if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
 		}
-		d := l.due(now, now, *ahead, &w.need, w.l == l, true)
+		d := l.due(now, now, *ahead, &w.need, w.l, true)
 		if why := w.missedBound(d.At); why != nil {
 			l.refuse(now, w, w.refusal(now, delay{d, l}, why))
 			continue

@@ -419,7 +419,7 @@ func TestRefillSeenByAResetThatMovesOn(t *testing.T) {
 
 func TestIdleLimiterMayBeForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := asker{t, &Limiter{Quotas: quota.Quotas{{N: 1}}, Rand: noJitter}}
+		a := asker{t, &Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, Rand: noJitter}}
 		if !a.l.Idle() {
 			t.Error("a new one is not idle")
 		}

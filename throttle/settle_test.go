@@ -187,7 +187,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		waiter      *Waiter
 		grant       *Grant
 	}
-	qs := []quota.Quota{{N: 200}, {N: 100}, {N: 200, Unit: "tokens"}, {N: 50, Unit: "tokens"}}
+	qs := []quota.Quota{{N: 200, Kind: quota.TokenBucket}, {N: 100, Kind: quota.TokenBucket}, {N: 200, Kind: quota.TokenBucket, Unit: "tokens"}, {N: 50, Kind: quota.TokenBucket, Unit: "tokens"}}
 	r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
 	qs = qs[:2+r.IntN(3)]
 	unit := make([]int, len(qs))  // of each quota

@@ -30,7 +30,7 @@ func TestInFlightFirstInFirstOut(t *testing.T) {
 
 func TestInFlightBesideAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "10/s, 2 in flight")}
+		l := Limiter{Quotas: quotas(t, "10/s even, 2 in flight")}
 		c := newCrowd()
 		for i := range 5 {
 			c.claim(t.Context(), &l, fmt.Sprint(i), Claim{}, 250*time.Millisecond)
@@ -101,7 +101,7 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 
 func TestInFlightNotAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1 in flight, 1 unanswered, 1/s")}
+		l := Limiter{Quotas: quotas(t, "1 in flight, 1 unanswered, 1/s even")}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wait(t.Context(), &l, name, 1)

@@ -70,11 +70,11 @@ func standings(t *testing.T) []standing {
 		{"debt within", &Limiter{Quotas: quotas(t, "1/s burst 2")}, settle(121), nil, Claim{}, nil},
 		{"heavy", &Limiter{Quotas: quotas(t, "1/s burst 500")}, grantAll(500), nil, Claim{N: 500}, nil},
 		{"another unit", &Limiter{Quotas: quotas(t, "10/s burst 10, 10 tokens/h window")}, func(l *Limiter) { l.Observe(tokens(10)); l.Observe(Claim{N: 9}) }, nil, Claim{N: 2}, nil},
-		{"a unit", &Limiter{Quotas: quotas(t, "1/s, 10 tokens/h window")}, func(l *Limiter) { l.Observe(tokens(10)) }, nil, tokens(5), &Error{Cause: CausePace, Quota: "10 tokens/h window", Wait: time.Hour}},
+		{"a unit", &Limiter{Quotas: quotas(t, "1/s even, 10 tokens/h window")}, func(l *Limiter) { l.Observe(tokens(10)) }, nil, tokens(5), &Error{Cause: CausePace, Quota: "10 tokens/h window", Wait: time.Hour}},
 		{"what is reserved", &Limiter{Quotas: quotas(t, "10/h window"), Reserve: 0.5}, grantAll(5), nil, Claim{}, &Error{Cause: CausePace, Quota: "10/h window", Wait: time.Hour}},
 		{"in flight", &Limiter{Quotas: quotas(t, "1 in flight")}, grantAll(1), nil, Claim{}, nil},
 		{"slow start", &Limiter{SlowStart: true}, grantAll(1), nil, Claim{}, nil},
-		{"a bound of zero", &Limiter{Quotas: quotas(t, "1/s"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/s", Wait: time.Second}},
+		{"a bound of zero", &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/s even", Wait: time.Second}},
 		{"a bound of zero, in flight", &Limiter{Quotas: quotas(t, "1 in flight"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, nil},
 		{"no bound", &Limiter{MaxStandstill: NoLimit}, pause(1000 * time.Hour), nil, Claim{}, nil},
 
@@ -90,14 +90,14 @@ func standings(t *testing.T) []standing {
 			g := grant(t, l, Claim{})
 			time.AfterFunc(time.Second, func() { g.Done(says(0, time.Hour)) })
 		}, func(*Limiter) { time.Sleep(time.Second) }, Claim{}, &Error{Cause: CauseWindow, Quota: window, Wait: time.Hour}},
-		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
+		{"new quotas", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), set("1/h burst 1"), Claim{}, &Error{Cause: CausePace, Quota: "1/h even", Wait: time.Hour}},
 		{"new quotas of the parent", &Limiter{Quotas: quotas(t, "1 in flight"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/m burst 1")}}, grantAll(1), func(l *Limiter) {
 			set("1/h burst 1")(l.Parent)
-		}, Claim{}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/h", Wait: time.Hour}},
+		}, Claim{}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/h even", Wait: time.Hour}},
 		{"debt is made", &Limiter{Quotas: quotas(t, "1/m burst 1")}, grantAll(1), func(l *Limiter) {
 			g, _ := l.Observe(Claim{MaxWait: -1})
 			g.Settle(quota.Costs{quota.Requests: 2})
-		}, Claim{}, &Error{Cause: CausePace, Quota: "1/m", Wait: 3 * time.Minute}},
+		}, Claim{}, &Error{Cause: CausePace, Quota: "1/m even", Wait: 3 * time.Minute}},
 		{"a window is used up by others in line", &Limiter{Quotas: quotas(t, "2/h window")}, func(l *Limiter) {
 			l.Pause(time.Minute)
 			join(t, l, Claim{})

@@ -17,9 +17,9 @@ import (
 // quota holds by its definition.
 func TestStoreAgainstDefinition(t *testing.T) {
 	for _, text := range []string{
-		"50/s", "50/s burst 5", "20/s burst 20", "7/3s burst 2", "3/s burst 5 debt",
+		"50/s even", "50/s burst 5", "20/s burst 20", "7/3s burst 2", "3/s burst 5 debt",
 		"20/s window", "20/s window grid", "20/s estimate", "20/s log", "20/s sliding", "30/2s sliding 4",
-		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
+		"30/s burst 10, 40/2s log", "20/s window grid, 60 tokens/s burst 30", "10/500ms even, 40 points/2s estimate", "12/s burst 6, 20/3s log", "9/s estimate, 20/3s window grid", "20 points/s burst 20, 30/3s estimate", "15/s burst 3, 3/s window grid", "4/s burst 8", "5/s burst 6, 9/2s log",
 	} {
 		for seed := range uint64(20) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {

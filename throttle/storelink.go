@@ -390,9 +390,9 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 	if w.l == l {
 		d = l.server.Due(d, &limit.Demand{}, &w.Demand, l.reserveFor(&w.need), false)
 	}
-	d = l.stack.Due(d, &limit.Demand{}, &w.Demand, false, false)
+	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, &w.l.server)
 	if l.Reserve > 0 && !w.urgent() {
-		d = l.stack.Due(d, &limit.Demand{}, &w.Demand, true, false)
+		d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, true, false, &w.l.server)
 	}
 	return d
 }

@@ -293,9 +293,9 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 			}
 		}
 	}
-	l.stack.Set(now, local, l.Reserve, l.clock.Wall())
+	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), l.server.SpreadFor)
 	if l.link != nil {
-		l.link.lease.Set(qs, l.Reserve)
+		l.link.lease.Set(limit.Counted(qs), l.Reserve)
 	}
 }
 

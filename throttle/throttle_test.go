@@ -95,7 +95,7 @@ func TestLimiterBurstThenPace(t *testing.T) {
 
 func TestLimiterExactOverManyGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 100 {
@@ -143,7 +143,7 @@ func TestLimiterStackedQuotas(t *testing.T) {
 
 func TestLimiterCancelMovesOthersUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -183,7 +183,7 @@ func TestLimiterManyCanceledLeaveNoDebt(t *testing.T) {
 
 func TestGrantCancelGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		g, err := l.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +201,7 @@ func TestGrantCancelGivesBack(t *testing.T) {
 
 func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: 1}}}
+		l := Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
@@ -214,10 +214,10 @@ func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 		if !errors.As(err, &e) || !errors.Is(err, ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || !e.Timeout() {
 			t.Errorf("got %v, want ErrDeadline, a timeout", err)
 		}
-		if e.Wait != 2*time.Second || e.Bucket != l.Name || e.Quota != "1/s" || e.Cause != CausePace {
+		if e.Wait != 2*time.Second || e.Bucket != l.Name || e.Quota != "1/s even" || e.Cause != CausePace {
 			t.Errorf("got %+v", e)
 		}
-		const text = `throttle: api.example.com: not sent: wait past the context's deadline (in 1.5s): pace "1/s", could go in 2s`
+		const text = `throttle: api.example.com: not sent: wait past the context's deadline (in 1.5s): pace "1/s even", could go in 2s`
 		if err.Error() != text {
 			t.Errorf("text\n%s\nwant\n%s", err, text)
 		}
@@ -226,7 +226,7 @@ func TestLimiterDeadlineIsCheckedOnEntry(t *testing.T) {
 
 func TestLimiterMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxWait: 1500 * time.Millisecond}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, MaxWait: 1500 * time.Millisecond}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wait(t.Context(), &l, name, 1)
@@ -255,7 +255,7 @@ func TestLimiterMaxWaitOfAWaiter(t *testing.T) {
 
 func TestLimiterMaxQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxQueue: 1}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, MaxQueue: 1}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c"} {
 			c.wait(t.Context(), &l, name, 1)
@@ -269,7 +269,7 @@ func TestLimiterMaxQueue(t *testing.T) {
 
 func TestLimiterNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}, MaxWait: -1}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, MaxWait: -1}
 		if err := l.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestLimiterNoWait(t *testing.T) {
 		if err := l.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrWait) || e.Wait != time.Second {
 			t.Errorf("got %v, want ErrWait of 1s", err)
 		}
-		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s"}); got != want {
+		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s even"}); got != want {
 			t.Errorf("Forecast = %+v, want %+v", got, want)
 		}
 	})
@@ -298,22 +298,22 @@ func TestLimiterCancelChannel(t *testing.T) {
 
 func TestSetQuotasRetimesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		for _, name := range []string{"a", "b", "c", "d"} {
 			c.wait(t.Context(), &l, name, 1)
 		}
 		time.Sleep(6 * time.Second) // a tenth of a token has come back
-		if err := l.SetQuotas(quota.Quotas{{N: 10}}); err != nil {
+		if err := l.SetQuotas(quota.Quotas{{N: 10, Kind: quota.TokenBucket}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if err := l.SetQuotas(quota.Quotas{{N: 1}}); err != nil { // and down again
+		if err := l.SetQuotas(quota.Quotas{{N: 1, Kind: quota.TokenBucket}}); err != nil { // and down again
 			t.Fatal(err)
 		}
 		c.check(t, "a 0s", "b 6.09s", "c 7s", "d 8s")
-		if err := l.SetQuotas(quota.Quotas{{N: -1}}); err == nil {
+		if err := l.SetQuotas(quota.Quotas{{N: -1, Kind: quota.TokenBucket}}); err == nil {
 			t.Error("no error for a bad quota")
 		}
 	})
@@ -345,7 +345,7 @@ func TestPauseHoldsAndOnlyExtends(t *testing.T) {
 
 func TestResumeReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		l.Pause(time.Hour)
 		c := newCrowd()
 		c.wait(t.Context(), &l, "a", 1)
@@ -359,7 +359,7 @@ func TestResumeReleases(t *testing.T) {
 func TestParentGrantsWithChildOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := Limiter{Name: "host", Quotas: quota.Quotas{{N: 2, Burst: 2}}}
-		slow := Limiter{Name: "slow", Parent: &host, Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second}}}
+		slow := Limiter{Name: "slow", Parent: &host, Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		c.wait(t.Context(), &slow, "slow1", 1)
 		c.wait(t.Context(), &slow, "slow2", 1) // due at 10 s
@@ -372,7 +372,7 @@ func TestParentGrantsWithChildOrNotAtAll(t *testing.T) {
 
 func TestChildrenShareParentInOrderOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		host := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		a, b := Limiter{Parent: &host}, Limiter{Parent: &host}
 		c := newCrowd()
 		for i, l := range []*Limiter{&a, &a, &a, &b, &host, &b, &a} {
@@ -384,7 +384,7 @@ func TestChildrenShareParentInOrderOfArrival(t *testing.T) {
 
 func TestPauseOfChildWhileItWaitsAtParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := Limiter{Quotas: quota.Quotas{{N: 1}}}
+		host := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		child := Limiter{Parent: &host}
 		c := newCrowd()
 		c.wait(t.Context(), &host, "a", 1)
@@ -397,7 +397,7 @@ func TestPauseOfChildWhileItWaitsAtParent(t *testing.T) {
 
 func TestAskingAgainGoesToTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1}}, Rand: noJitter}
+		l := Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}, Rand: noJitter}
 		g, err := l.Acquire(t.Context(), Claim{})
 		if err != nil {
 			t.Fatal(err)
@@ -418,7 +418,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 
 func TestLateTimersLoseNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1000}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -435,7 +435,7 @@ func TestLateTimersLoseNoQuota(t *testing.T) {
 
 func TestLagCreditIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1000}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000, Kind: quota.TokenBucket}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -450,7 +450,7 @@ func TestLagCreditIsBounded(t *testing.T) {
 }
 
 func TestBadQuotaIsNamed(t *testing.T) {
-	l := Limiter{Quotas: quota.Quotas{{N: 5}, {Name: "daily", N: 100, Per: -time.Hour}}}
+	l := Limiter{Quotas: quota.Quotas{{N: 5, Kind: quota.TokenBucket}, {Name: "daily", N: 100, Per: -time.Hour, Kind: quota.TokenBucket}}}
 	err := l.Wait(t.Context(), 1)
 	const want = `quota: "daily": Per is -1h0m0s, want a positive duration, or 0 for a second`
 	if err == nil || err.Error() != want {

@@ -138,7 +138,7 @@ func TestTwinsRelease(t *testing.T) {
 func TestThawRunsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pairOf()
-		b.Quotas = quota.Quotas{{N: 1}}
+		b.Quotas = quota.Quotas{{N: 1, Kind: quota.TokenBucket}}
 		if err := b.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func (w *waiter) project(now monotime.Time, first bool) delay {
 		if !first {
 			b.addAhead(&ahead, w, now)
 		}
-		p := delay{b.due(now, now, ahead, &w.need, b == w.l, true), b}
+		p := delay{b.due(now, now, ahead, &w.need, w.l, true), b}
 		if p.Never {
 			return p
 		}
@@ -178,7 +178,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 	}
 	one := need{w.One(), w.priority}
 	for b := w.l; b != nil; b = b.Parent {
-		if p, far := b.oneToken(now, &one, b == w.l, bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+		if p, far := b.oneToken(now, &one, w.l, bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true
 		}
 	}

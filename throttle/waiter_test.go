@@ -15,7 +15,7 @@ import (
 
 func TestWaiterReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s")}
+		l := &Limiter{Quotas: quotas(t, "1/s even")}
 		grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
 		start := time.Now()
@@ -37,7 +37,7 @@ func TestWaiterReady(t *testing.T) {
 
 func TestWaiterReadyWhenItIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/m"), MaxWait: time.Minute}
+		l := &Limiter{Quotas: quotas(t, "1/m even"), MaxWait: time.Minute}
 		grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
 		l.Pause(2 * time.Minute)
@@ -69,7 +69,7 @@ func TestWaiterLeaveMovesOthersUp(t *testing.T) {
 
 func TestWaiterPlaceIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s"), MaxWait: 10 * time.Second, MaxQueue: 3}
+		l := &Limiter{Quotas: quotas(t, "1/s even"), MaxWait: 10 * time.Second, MaxQueue: 3}
 		grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
 		c := newCrowd()

@@ -17,9 +17,9 @@ import (
 
 // costly are quotas of each kind.
 var costly = []string{
-	"100/s", "100/s burst 20", "100000/d burst 1000",
+	"100/s even", "100/s burst 20", "100000/d burst 1000",
 	"100/s window grid", "100000/d estimate", "100/s sliding", "100000/d sliding",
-	"100/s log", "1000/m log", "10000/h log", "100000/d log", "5/s, 100000/h",
+	"100/s log", "1000/m log", "10000/h log", "100000/d log", "5/s even, 100000/h sliding",
 }
 
 // costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE) when ten members have
@@ -64,19 +64,9 @@ func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
 // canonical returns the quotas of a text as a Limiter sends them.
 func canonical(text string) (quota.Quotas, error) {
 	quotas, err := quota.Parse(text)
+	quotas = quotas.Explicit()
 	for i := range quotas {
-		q := &quotas[i]
-		if q.Per == 0 {
-			q.Per = time.Second
-		}
-		switch {
-		case q.Kind == quota.TokenBucket && i > 0 && q.Burst == 0:
-			q.Kind, q.Cells = quota.SlidingWindow, 10 // see quota.Quota.Burst
-		case q.Kind == quota.TokenBucket:
-			q.Burst = max(q.Burst, 1)
-		case q.Kind == quota.SlidingWindow:
-			q.Cells = 10
-		}
+		quotas[i].Name = ""
 	}
 	return quotas, err
 }
@@ -123,7 +113,7 @@ func (f *asker) own() int64 {
 			continue
 		}
 		f.flush()
-		f.quotas = quota.Quotas{q, {N: q.N, Per: q.Per, Burst: 1}}
+		f.quotas = quota.Quotas{q, {N: q.N, Per: q.Per, Kind: quota.TokenBucket, Burst: 1}}
 		for range q.N*6/5/50 + 1 {
 			f.ask(50)
 		}

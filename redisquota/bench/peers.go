@@ -39,12 +39,12 @@ type peer struct {
 type maker = func(c *redis.Client, n int, late time.Duration) (limiter, error)
 
 var peers = []peer{
-	{"pacer, `100/s`", 100, newPacer("100/s")},
+	{"pacer, `100/s even`", 100, newPacer("100/s even")},
 	{"pacer, `100/s burst 10`", 100, newPacer("100/s burst 10")},
 	{"pacer, `100/s log`", 100, newPacer("100/s log")},
 	{"go-redis/redis_rate v10, 100 a second", 100, newRate},
 	{"throttled v2, goredisstore.v9, 100 a second", 100, newThrottled},
-	{"pacer, `1000/s`", 1000, newPacer("1000/s")},
+	{"pacer, `1000/s even`", 1000, newPacer("1000/s even")},
 	{"pacer, `1000/s burst 100`", 1000, newPacer("1000/s burst 100")},
 	{"pacer, `1000/s log`", 1000, newPacer("1000/s log")},
 	{"go-redis/redis_rate v10, 1000 a second", 1000, newRate},

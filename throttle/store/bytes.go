@@ -106,7 +106,7 @@ func appendQuota(b []byte, q *quota.Quota) []byte {
 
 // readQuota reads a quota and its ledger.
 func (l *Ledger) readQuota(r *varint.Reader) {
-	q := quota.Quota{Kind: quota.Kind(r.Int(0, int64(quota.EstimatedWindow))), N: int(r.Int(1, math.MaxInt))}
+	q := quota.Quota{Kind: quota.Kind(r.Int(int64(quota.TokenBucket), int64(quota.EstimatedWindow))), N: int(r.Int(1, math.MaxInt))}
 	q.Per = time.Duration(r.Int(1, math.MaxInt64))
 	q.Burst, q.Cells = readCount(r), readCount(r)
 	q.Debt, q.Unit = r.Bool(), r.String()

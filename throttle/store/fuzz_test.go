@@ -154,7 +154,7 @@ func FuzzExchange(f *testing.F) {
 
 // TestRefused: a request which a store cannot do is an error that says why, and changes nothing.
 func TestRefused(t *testing.T) {
-	plain := quota.Quota{N: 5, Per: time.Second, Burst: 1}
+	even := quota.Quota{N: 5, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}
 	for want, change := range map[string]func(r *Request){
 		"Version is 0, want 1":                         func(r *Request) { r.Version = 0 },
 		"Version is -1, want 1":                        func(r *Request) { r.Version = -1 },
@@ -162,9 +162,10 @@ func TestRefused(t *testing.T) {
 		"Late is -1ns, want from 0 to 50 years":        func(r *Request) { r.Late = -1 },
 		"Late is 2562047h47m16.854775807s, want from":  func(r *Request) { r.Late = math.MaxInt64 },
 		"Horizon is -1ns, want from 0 to 50 years":     func(r *Request) { r.Horizon = -1 },
-		"a quota is no limit, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{plain, {}} },
-		"a quota is -1/s, want one that can live":      func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second}} },
-		"a quota is 5/s, want one that can live":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Burst: 1}} },
+		"a quota is no limit, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{even, {}} },
+		"a quota is -1/s even, want one that can live": func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Kind: quota.TokenBucket}} },
+		"a quota is 5/s even, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.TokenBucket, Burst: 1}} },
+		"a quota is 5/s, want one that can live":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second}} },
 		"a quota is 5 in flight, want one that can":    func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
 		"a quota is 5 kind 9, want one that can":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
 		"a quota is 5/s warm-up 1s, want one that can": func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
@@ -172,7 +173,7 @@ func TestRefused(t *testing.T) {
 			r.Late, r.Quotas = time.Second, quota.Quotas{{N: 9, Per: time.Second, Kind: quota.ClockWindow}}
 		},
 		"Late is 1s, want less than the Per of 9/s estimate": func(r *Request) {
-			r.Late, r.Quotas = time.Second, quota.Quotas{plain, {N: 9, Per: time.Second, Kind: quota.EstimatedWindow}}
+			r.Late, r.Quotas = time.Second, quota.Quotas{even, {N: 9, Per: time.Second, Kind: quota.EstimatedWindow}}
 		},
 	} {
 		var m Memory

@@ -86,7 +86,7 @@ func (s *script) free(n int) bool {
 // TestStoreHoles: what comes back of slots to come goes out again at their own instants, once.
 func TestStoreHoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.TokenBucket})}}
 		a := s.exchange(Request{Member: "a", Serial: 1, Asks: one(3)})
 		b := s.exchange(Request{Member: "b", Serial: 1, Asks: one(1)})
 		ms := time.Millisecond
@@ -108,7 +108,7 @@ func TestStoreHoles(t *testing.T) {
 // TestStoreShare: who has nothing gets something, and nobody more than its share of the horizon.
 func TestStoreShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 100})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 100, Kind: quota.TokenBucket})}}
 		for i, c := range []struct {
 			member string
 			hand   int
@@ -185,7 +185,7 @@ func TestStoreLost(t *testing.T) {
 
 func TestStoreStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.TokenBucket})}}
 		say := func(remaining int, reset time.Duration, known bool) []quota.Statement {
 			return []quota.Statement{{Name: "core", Limit: 60, Remaining: remaining, Reset: reset, ResetKnown: known}}
 		}
@@ -245,7 +245,7 @@ func TestStoreMoreQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &Memory{}
 		ask := func(serial int64, back []Part, cost ...int) *Reply {
-			qs := quota.Quotas{{N: 10, Per: time.Second, Burst: 1}, {N: 100, Per: time.Minute, Burst: 1}}
+			qs := quota.Quotas{{N: 10, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}, {N: 100, Per: time.Minute, Kind: quota.TokenBucket, Burst: 1}}
 			reply, err := store.Exchange(t.Context(), &Request{
 				Version: 1, Bucket: "b", Quotas: qs[:len(cost)], Late: 10 * time.Millisecond, Horizon: time.Second, Member: "m", Serial: serial,
 				Back: back, Asks: []Ask{{Cost: cost, Count: 3, Within: -1}},
@@ -289,7 +289,7 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 	const ms = time.Millisecond
 	for quotas, c := range map[string]struct{ asked, want []time.Duration }{
 		"10/s burst 5":    {make([]time.Duration, 5), []time.Duration{0, 0, 0, 0, 100 * ms}},
-		"10/s":            {make([]time.Duration, 3), []time.Duration{0, 110 * ms, 220 * ms}},
+		"10/s even":       {make([]time.Duration, 3), []time.Duration{0, 110 * ms, 220 * ms}},
 		"3/s log":         {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
 		"3/s sliding":     {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},
 		"3/s window":      {[]time.Duration{0, 20 * ms, 300 * ms, 300 * ms}, []time.Duration{0, 20 * ms, 300 * ms, 1120 * ms}},

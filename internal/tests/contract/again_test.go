@@ -127,7 +127,7 @@ func TestContractBodyClosedOnce(t *testing.T) {
 		req *http.Request
 		all []*lab.Body
 	}
-	never := quota.Quota{N: 1, Per: time.Hour}
+	never := quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}
 	for name, test := range map[string]struct {
 		server http.HandlerFunc
 		with   func(c *call)

@@ -100,7 +100,7 @@ func TestContractHTTPLocalRefusal(t *testing.T) {
 		t.Helper()
 		sent := 0
 		base := lab.Serve(t, two, func(http.ResponseWriter, *http.Request) { sent++ })
-		c := &http.Client{Transport: &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}}
+		c := &http.Client{Transport: &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}}
 		if _, err := c.Get("http://a.example/"); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestContractHTTPCanceledWhileWaiting(t *testing.T) {
 		quotas quota.Quotas
 		spends int // requests that go first
 	}{
-		"in line":    {replies(200, ""), quota.Quotas{{N: 1, Per: time.Minute}}, 1},
+		"in line":    {replies(200, ""), quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}, 1},
 		"in backoff": {replies(503, "why"), nil, 0},
 		"in backoff, chunked": {func(w http.ResponseWriter, r *http.Request) {
 			replies(503, "why")(w, r)
@@ -141,7 +141,7 @@ func TestContractHTTPCanceledWhileWaiting(t *testing.T) {
 		}, nil, 0},
 		"in backoff, long":     {replies(503, strings.Repeat("x", 200_000)), nil, 0},
 		"after a refusal":      {replies(429, "why", "Retry-After", "60"), nil, 0},
-		"in line for another":  {replies(503, "why"), quota.Quotas{{N: 1, Per: time.Minute}}, 0},
+		"in line for another":  {replies(503, "why"), quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}, 0},
 		"after a broken reply": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, 0},
 	} {
 		for how, cancels := range cancels {

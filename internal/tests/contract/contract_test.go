@@ -102,7 +102,7 @@ func TestContractErrorMeansNoResponse(t *testing.T) {
 			t.Errorf("got %v, %v after %d attempts", resp, err, len(base.Got))
 		}
 
-		tr = &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		tr = &pacer.Transport{Base: base, Mode: pacer.ModeReject, Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}}}}
 		base.Answers = []func(*http.Request) (*http.Response, error){lab.Status(200, "")}
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestContractErrorMeansNoResponse(t *testing.T) {
 		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) {
 			t.Fatalf("got %v", err)
 		}
-		if local.Bucket != "a.example" || local.Quota != "1/s" || local.Wait != time.Second || !strings.HasPrefix(err.Error(), "throttle: a.example: not sent") {
+		if local.Bucket != "a.example" || local.Quota != "1/s even" || local.Wait != time.Second || !strings.HasPrefix(err.Error(), "throttle: a.example: not sent") {
 			t.Errorf("got %+v: %v", local, err)
 		}
 	})
@@ -251,14 +251,14 @@ func (b trickle) Close() error             { b.once.Do(func() { close(b.closed) 
 // reach Base, and those of GetBody too.
 func TestContractBodyClosedOnEveryPath(t *testing.T) {
 	ok := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
-	hourly := map[string]quota.Quotas{"/": {{N: 1, Per: time.Hour}}}
+	hourly := map[string]quota.Quotas{"/": {{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 	for name, test := range map[string]struct {
 		tr  *pacer.Transport
 		mod func(*http.Request) *http.Request
 	}{
 		"nil URL":          {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.URL = nil; return r }},
 		"nil Header":       {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.Header = nil; return r }},
-		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1}}}}, nil},
+		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1, Kind: quota.TokenBucket}}}}, nil},
 		"rejected":         {&pacer.Transport{Base: ok, Quotas: hourly, Mode: pacer.ModeReject}, nil},
 		"over MaxWait":     {&pacer.Transport{Base: ok, Quotas: hourly}, nil},
 		"queue full":       {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour, Line: pacer.Line{MaxQueue: -1}}, nil},
@@ -386,7 +386,7 @@ func TestContractRequestCancel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Retry: pacer.Retry{Backoff: lab.Steady{}}}
 				if name == "in line" {
-					tr.Quotas = map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}
+					tr.Quotas = map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}
 				}
 				if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 					t.Fatal(err)
@@ -409,7 +409,7 @@ func TestContractRequestCancel(t *testing.T) {
 func TestContractClientTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
-		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second}}}}
+		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}}}
 		c := &http.Client{Transport: tr, Timeout: 5 * time.Second}
 		resp, err := c.Get("http://a.example/")
 		if err != nil {

@@ -65,9 +65,9 @@ func TestTrapCanceledWaiters(t *testing.T) {
 func TestTrapLimitChangedWhileWaiting(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
-		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		hit(t, tr, 1, "http://a.example/")
-		time.AfterFunc(time.Second, func() { tr.SetQuotas(lab.All(quota.Quota{N: 10})) })
+		time.AfterFunc(time.Second, func() { tr.SetQuotas(lab.All(quota.Quota{N: 10, Kind: quota.TokenBucket})) })
 		start := time.Now()
 		hit(t, tr, 1, "http://a.example/")
 		// In the first second 1/60 came back; the other 59/60 come at the new rate.
@@ -83,7 +83,7 @@ func TestTrapStackedQuotas(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
 		tr := &pacer.Transport{
-			Base: lab.Serve(t, two, echo), Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}, quota.Quota{N: 10, Per: time.Hour, Burst: 10}),
+			Base: lab.Serve(t, two, echo), Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}, quota.Quota{N: 10, Per: time.Hour, Burst: 10}),
 			Cost: func(r *http.Request) quota.Costs {
 				if r.URL.Path == "/dear" {
 					return quota.Costs{quota.Requests: 100}
@@ -132,7 +132,7 @@ func TestTrapOneConnection(t *testing.T) {
 func TestTrapClientTimeoutCoversTheQueue(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
-		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		hit(t, tr, 1, "http://a.example/")
 		c := &http.Client{Transport: tr, Timeout: time.Second}
 		start := time.Now()
@@ -157,7 +157,7 @@ func TestTrapClientTimeoutCoversTheQueue(t *testing.T) {
 func TestTrapEarlyDeadline(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		t.Helper()
-		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		hit(t, tr, 1, "http://a.example/")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -287,7 +287,7 @@ func TestTrapStackedRetries(t *testing.T) {
 		if sent != 3 {
 			t.Errorf("sent %d times, want 3", sent)
 		}
-		stack = &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.ModeReject, Retry: pacer.Retry{MaxAttempts: -1}, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour})})}
+		stack = &pacer.Transport{Retry: pacer.Retry{Backoff: lab.Steady{}}, Base: lab.Wrap(&pacer.Transport{Base: base, Mode: pacer.ModeReject, Retry: pacer.Retry{MaxAttempts: -1}, Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket})})}
 		hit(t, stack.Base, 1, "http://a.example/")
 		sent = 0
 		start := time.Now()

@@ -20,7 +20,7 @@ import (
 )
 
 // slow is a quota of one in 30 seconds.
-var slow = quota.Quota{N: 2, Per: time.Minute}
+var slow = quota.Quota{N: 2, Per: time.Minute, Kind: quota.TokenBucket}
 
 func acquire(t *testing.T, tr *pacer.Transport, req *http.Request) (paid *http.Request, cancel func()) {
 	t.Helper()
@@ -276,7 +276,7 @@ func TestAcquireOfTwoTransports(t *testing.T) {
 	}{
 		"outer": {slow, quota.Quota{}, false, 30 * time.Second, 30 * time.Second},
 		"inner": {quota.Quota{}, slow, true, 30 * time.Second, 30 * time.Second},
-		"both":  {slow, quota.Quota{N: 1, Per: 50 * time.Second}, false, 30 * time.Second, 50 * time.Second}, // the inner waits
+		"both":  {slow, quota.Quota{N: 1, Per: 50 * time.Second, Kind: quota.TokenBucket}, false, 30 * time.Second, 50 * time.Second}, // the inner waits
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -314,13 +314,13 @@ func TestAcquireErrors(t *testing.T) {
 		"nil URL":    {&pacer.Transport{}, func(r *http.Request) { r.URL = nil }, "pacer: nil Request.URL"},
 		"nil Header": {&pacer.Transport{}, func(r *http.Request) { r.Header = nil }, "pacer: nil Request.Header"},
 		"invalid":    {&pacer.Transport{Mode: 7}, nil, "pacer: Mode is 7, want ModeWait, ModeReject, ModeDegrade or ModeObserve"},
-		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`},
+		"Reject":     {&pacer.Transport{Mode: pacer.ModeReject}, nil, `throttle: a.example: not sent: would have to wait: pace "2/m even", could go in 30s`},
 		"Degrade": {
 			&pacer.Transport{Mode: pacer.ModeDegrade, Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) { panic("used") }},
 			nil,
-			`throttle: a.example: not sent: would have to wait: pace "2/m", could go in 30s`,
+			`throttle: a.example: not sent: would have to wait: pace "2/m even", could go in 30s`,
 		},
-		"MaxWait": {&pacer.Transport{MaxWait: time.Second}, nil, `throttle: a.example: not sent: wait over MaxWait (1s): pace "2/m", could go in 30s`},
+		"MaxWait": {&pacer.Transport{MaxWait: time.Second}, nil, `throttle: a.example: not sent: wait over MaxWait (1s): pace "2/m even", could go in 30s`},
 		"Observe": {&pacer.Transport{Mode: pacer.ModeObserve}, nil, "<nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -435,7 +435,7 @@ func TestAcquireConcurrentUse(t *testing.T) {
 func TestAcquireStandsInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1})}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket})}
 		serial(t, tr, base, 1)
 		var wg sync.WaitGroup
 		for i := range 4 {
@@ -546,7 +546,7 @@ func TestAcquireCancelAfterSetQuotas(t *testing.T) {
 // A request that waits in Acquire while SetQuotas moves it is paid for where it was granted.
 func TestAcquireMovedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Quotas: pacer.Table{"a.example/": {{N: 1}}}}
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: pacer.Table{"a.example/": {{N: 1, Kind: quota.TokenBucket}}}}
 		send := func(req *http.Request) {
 			t.Helper()
 			resp, err := tr.RoundTrip(req)
@@ -558,7 +558,7 @@ func TestAcquireMovedWhileItWaits(t *testing.T) {
 		}
 		send(lab.Request(t, "GET", "http://a.example/x", ""))
 		time.AfterFunc(time.Second/2, func() {
-			if err := tr.SetQuotas(pacer.Table{"a.example/": {{N: 1}}, "GET a.example/x": {{N: 1, Per: time.Minute}}}); err != nil {
+			if err := tr.SetQuotas(pacer.Table{"a.example/": {{N: 1, Kind: quota.TokenBucket}}, "GET a.example/x": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}); err != nil {
 				t.Error(err)
 			}
 		})

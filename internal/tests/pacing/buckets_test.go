@@ -71,12 +71,12 @@ func TestStateOfBuckets(t *testing.T) {
 
 func TestRouteValidate(t *testing.T) {
 	for want, tr := range map[string]*pacer.Transport{
-		`Quotas["a.example"]: want a pattern of http.ServeMux`: {Quotas: map[string]quota.Quotas{"a.example": {{N: 1}}}},
-		`Quotas["GET a.example/{"]`:                            {Quotas: map[string]quota.Quotas{"GET a.example/{": {{N: 1}}}},
+		`Quotas["a.example"]: want a pattern of http.ServeMux`: {Quotas: map[string]quota.Quotas{"a.example": {{N: 1, Kind: quota.TokenBucket}}}},
+		`Quotas["GET a.example/{"]`:                            {Quotas: map[string]quota.Quotas{"GET a.example/{": {{N: 1, Kind: quota.TokenBucket}}}},
 		`Quotas["a.example/{y}/b"]: want a pattern of http.ServeMux: pattern "a.example/{y}/b"`: {Quotas: map[string]quota.Quotas{
-			"a.example/a/{x}": {{N: 1}}, "a.example/{y}/b": {{N: 1}},
+			"a.example/a/{x}": {{N: 1, Kind: quota.TokenBucket}}, "a.example/{y}/b": {{N: 1, Kind: quota.TokenBucket}},
 		}},
-		`Quotas["/"]: quota: "-5/s": N is -5, want at least 0`:          {Quotas: map[string]quota.Quotas{"/": {{N: 1}, {N: -5}}}},
+		`Quotas["/"]: quota: "-5/s even": N is -5, want at least 0`:     {Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}, {N: -5, Kind: quota.TokenBucket}}}},
 		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]quota.Quotas{"https://a.example/": nil}},
 		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]quota.Quotas{"a.example:8080/x": nil}},
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},
@@ -104,7 +104,7 @@ func TestRouteRedirectsPayAtTheHostTheyGoTo(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
 			lab.Status(302, "", "Location", "http://b.example/"), lab.Status(200, ""),
 		}}
-		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}}}}
 		start := time.Now()
 		for range 2 {
 			resp, err := (&http.Client{Transport: tr}).Do(lab.Request(t, "GET", "http://a.example/", ""))
@@ -123,7 +123,7 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
 		tr := &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
-			"held.example/": nil, "short.example/": {{N: 1, Per: time.Hour}}, "child.example/x": {{N: 1, Per: time.Hour}},
+			"held.example/": nil, "short.example/": {{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}, "child.example/x": {{N: 1, Per: time.Hour, Kind: quota.TokenBucket}},
 		}}
 		send := func(url string) {
 			t.Helper()
@@ -214,9 +214,9 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 		base := lab.OK()
 		tr := &pacer.Transport{Base: base}
 		tables := []map[string]quota.Quotas{
-			{"kept.example/": {lab.Budget(10)}, "/": {{N: 1}}},
-			{"kept.example/": {lab.Budget(10)}, "/{id}": {{N: 1}}},
-			{"kept.example/": {lab.Budget(10)}, "GET /{id}": {{N: 1}}, "GET /x": nil},
+			{"kept.example/": {lab.Budget(10)}, "/": {{N: 1, Kind: quota.TokenBucket}}},
+			{"kept.example/": {lab.Budget(10)}, "/{id}": {{N: 1, Kind: quota.TokenBucket}}},
+			{"kept.example/": {lab.Budget(10)}, "GET /{id}": {{N: 1, Kind: quota.TokenBucket}}, "GET /x": nil},
 		}
 		kept := lab.Request(t, "GET", "http://kept.example/", "")
 		if err := tr.SetQuotas(tables[0]); err != nil {

@@ -22,7 +22,7 @@ import (
 func TestCallZeroAsksForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1})}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket})}
 		var c pacer.Call
 		c.Settle(quota.Costs{quota.Requests: 100}) // nothing was sent: it does nothing
 		if c.Attempts() != 0 || c.Waited() != 0 {
@@ -64,7 +64,7 @@ func TestCallAttemptsAndWaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{
-					Base: &lab.Script{Answers: test.answers}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second}),
+					Base: &lab.Script{Answers: test.answers}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}),
 				}
 				var c pacer.Call
 				start := time.Now()
@@ -85,7 +85,7 @@ func TestCallAttemptsAndWaited(t *testing.T) {
 func TestCallWaitedInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		serial(t, tr, base, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(7*time.Second, cancel)
@@ -141,7 +141,7 @@ func TestCallPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		tr := &pacer.Transport{
-			Base: base, Quotas: lab.All(quota.Quota{N: 1}),
+			Base: base, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}),
 			Line: pacer.Line{Priority: func(r *http.Request) throttle.Priority {
 				if r.URL.Path == "/batch" {
 					return throttle.Background
@@ -375,7 +375,7 @@ func TestCallOfAContextInAContext(t *testing.T) {
 		if got := left(t, tr, plain, "tokens", 100); got != 90 {
 			t.Errorf("left %d after the outer Call was settled, want 90", got)
 		}
-		slow := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 2, Per: time.Second})}
+		slow := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 2, Per: time.Second, Kind: quota.TokenBucket})}
 		for range 2 {
 			if _, err := slow.RoundTrip(req); err != nil {
 				t.Fatal(err)

@@ -69,7 +69,7 @@ func TestModeDegrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got *http.Request
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Fallback: func(r *http.Request, why *throttle.Error) (*http.Response, error) {
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}), Fallback: func(r *http.Request, why *throttle.Error) (*http.Response, error) {
 			if got = r; !errors.Is(why, throttle.ErrWait) || why.Wait != time.Minute {
 				t.Errorf("Fallback was told %v", why)
 			}
@@ -140,7 +140,7 @@ func TestModeObserveDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got []string
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2}), Learn: pacer.Learn{IdleAfter: -1}, Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2, Kind: quota.TokenBucket}), Learn: pacer.Learn{IdleAfter: -1}, Trace: &pacer.Trace{
 			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
 		}}
 		start := time.Now()
@@ -193,7 +193,7 @@ func TestKeySplitsQuotasAndHolds(t *testing.T) {
 			return lab.Answer(r, 200, ""), nil
 		})
 		tr := &pacer.Transport{
-			Base: base, Rand: lab.Zero, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Second}),
+			Base: base, Rand: lab.Zero, Mode: pacer.ModeReject, Quotas: lab.All(quota.Quota{N: 1, Per: time.Second, Kind: quota.TokenBucket}),
 			Key: func(r *http.Request) string { return r.Header.Get("Authorization") },
 		}
 		do := func(who, path string) error {
@@ -283,21 +283,21 @@ func TestBoundsOfALine(t *testing.T) {
 		refusals int
 	}{
 		{
-			"MaxWait of two minutes", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), MaxWait: 2 * time.Minute},
+			"MaxWait of two minutes", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}), MaxWait: 2 * time.Minute},
 			[]time.Duration{0, 60 * s, 120 * s},
 			throttle.ErrMaxWait,
-			`throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m", could go in 3m0s`, 2,
+			`throttle: a.example: not sent: wait over MaxWait (2m0s): pace "1/m even", could go in 3m0s`, 2,
 		},
 		{
-			"a line that moves is waited for", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2 * time.Minute})},
+			"a line that moves is waited for", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2 * time.Minute, Kind: quota.TokenBucket})},
 			[]time.Duration{0, 120 * s, 240 * s, 360 * s, 480 * s},
 			nil, "", 0,
 		},
 		{
-			"a standstill of two minutes by default", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2*time.Minute + 1})},
+			"a standstill of two minutes by default", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: 2*time.Minute + 1, Kind: quota.TokenBucket})},
 			[]time.Duration{0},
 			throttle.ErrStandstill,
-			`throttle: a.example: not sent: nothing can go within MaxStandstill (2m0s): pace "1/2m0.000000001s", could go in 2m0s`, 4,
+			`throttle: a.example: not sent: nothing can go within MaxStandstill (2m0s): pace "1/2m0.000000001s even", could go in 2m0s`, 4,
 		},
 		{
 			"no standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 10, Burst: 2}), MaxStandstill: -1},
@@ -306,38 +306,38 @@ func TestBoundsOfALine(t *testing.T) {
 			`throttle: a.example: not sent: nothing can go within MaxStandstill (0s): pace "10/s burst 2", could go in 100ms`, 3,
 		},
 		{
-			"no bound of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour}), MaxStandstill: pacer.NoLimit},
+			"no bound of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxStandstill: pacer.NoLimit},
 			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
 			nil, "", 0,
 		},
 		{
-			"no bound of a wait, nor of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour}), MaxWait: pacer.NoLimit, MaxStandstill: pacer.NoLimit},
+			"no bound of a wait, nor of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxWait: pacer.NoLimit, MaxStandstill: pacer.NoLimit},
 			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
 			nil, "", 0,
 		},
 		{
-			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour}), MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour},
+			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour, Kind: quota.TokenBucket}), MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour},
 			[]time.Duration{0, time.Hour, 2 * time.Hour},
 			throttle.ErrMaxWait,
 			`throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,
 		},
 		{
-			"MaxWait negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), MaxWait: -1},
+			"MaxWait negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), MaxWait: -1},
 			[]time.Duration{0},
 			throttle.ErrWait,
-			`throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+			`throttle: a.example: not sent: would have to wait: pace "1/s even", could go in 1s`, 4,
 		},
 		{
-			"MaxQueue", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), Line: pacer.Line{MaxQueue: 3}},
+			"MaxQueue", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), Line: pacer.Line{MaxQueue: 3}},
 			[]time.Duration{0, s, 2 * s, 3 * s},
 			throttle.ErrQueueFull,
-			`throttle: a.example: not sent: queue is full (3): pace "1/s", could go in 4s`, 1,
+			`throttle: a.example: not sent: queue is full (3): pace "1/s even", could go in 4s`, 1,
 		},
 		{
-			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1}), Line: pacer.Line{MaxQueue: -1}},
+			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), Line: pacer.Line{MaxQueue: -1}},
 			[]time.Duration{0},
 			throttle.ErrWait,
-			`throttle: a.example: not sent: would have to wait: pace "1/s", could go in 1s`, 4,
+			`throttle: a.example: not sent: would have to wait: pace "1/s even", could go in 1s`, 4,
 		},
 		{
 			"the tighter of two quotas", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 5, Burst: 5}, quota.Quota{N: 3, Per: time.Hour, Burst: 3}), MaxWait: time.Minute},
@@ -417,7 +417,7 @@ func TestWarmUp(t *testing.T) {
 func TestModeDegradeAnswersTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{
-			Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}),
+			Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}),
 			Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) {
 				return &http.Response{StatusCode: http.StatusNonAuthoritativeInfo}, nil
 			},

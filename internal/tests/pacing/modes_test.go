@@ -23,7 +23,7 @@ func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url s
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		tr := &pacer.Transport{
-			Base: base, Mode: tr.Mode, Modes: tr.Modes, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute}), Rand: lab.Zero,
+			Base: base, Mode: tr.Mode, Modes: tr.Modes, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}), Rand: lab.Zero,
 			Fallback: func(r *http.Request, _ *throttle.Error) (*http.Response, error) { return lab.Answer(r, 203, ""), nil },
 		}
 		start := time.Now()
@@ -126,7 +126,7 @@ func TestModesValidate(t *testing.T) {
 // that is the error, and the body is closed.
 func TestModesDegradeOfACallWithoutFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute})}
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		for _, want := range []string{"<nil>", "pacer: Fallback is nil, want a function that answers in ModeDegrade"} {
 			b := lab.NewBody("data")
 			req := lab.Request(t, "PUT", "http://a.example/", "")

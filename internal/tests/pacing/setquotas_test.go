@@ -46,7 +46,7 @@ func sendAll(t *testing.T, tr *pacer.Transport, urls ...string) func() []string 
 // What is replaced while requests wait is what they wait for from then on.
 func TestSetQuotasWhileRequestsWait(t *testing.T) {
 	type table = map[string]quota.Quotas
-	every := func(d time.Duration) quota.Quotas { return quota.Quotas{{N: 1, Per: d}} }
+	every := func(d time.Duration) quota.Quotas { return quota.Quotas{{N: 1, Per: d, Kind: quota.TokenBucket}} }
 	const x, y, s = "http://a.example/x", "http://a.example/y", time.Second
 	for name, test := range map[string]struct {
 		before, after table
@@ -165,7 +165,7 @@ func TestSetQuotasOfWhatIsInFlight(t *testing.T) {
 // A table in which something is wrong changes nothing, and says what it is.
 func TestSetQuotasInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		good := map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second}}}
+		good := map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}}
 		tr := &pacer.Transport{Base: lab.OK(), Quotas: good}
 		wait := sendAll(t, tr, slices.Repeat([]string{"http://a.example/x"}, 3)...)
 		for _, test := range []struct {
@@ -173,7 +173,7 @@ func TestSetQuotasInvalid(t *testing.T) {
 			want  string
 		}{
 			{map[string]quota.Quotas{"/": nil, "a.example": nil}, "a.example"},
-			{map[string]quota.Quotas{"/": {{N: -1}}}, "N is -1"},
+			{map[string]quota.Quotas{"/": {{N: -1, Kind: quota.TokenBucket}}}, "N is -1"},
 			{map[string]quota.Quotas{"/": nil, "a.example/{x}/b": nil, "a.example/a/{y}": nil}, "conflicts"},
 		} {
 			if err := tr.SetQuotas(test.table); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -195,7 +195,7 @@ func TestSetQuotasFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		tr := &pacer.Transport{Base: base}
-		table := map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second}}}
+		table := map[string]quota.Quotas{"/": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}}
 		if err := tr.SetQuotas(table); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestSetQuotasKeepsCharges(t *testing.T) {
 func TestSetQuotasKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		held := quota.Quotas{{N: 1, Per: time.Hour}}
+		held := quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}
 		tr := &pacer.Transport{Base: base, MaxWait: 100 * time.Hour, MaxStandstill: 100 * time.Hour, Quotas: map[string]quota.Quotas{"a.example/": held}}
 		serial(t, tr, base, 1)
 		var wg sync.WaitGroup
@@ -273,7 +273,7 @@ func TestSetQuotasKeepsTheOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)
-		if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/": held, "GET a.example/": {{N: 1, Per: time.Minute}}}); err != nil {
+		if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/": held, "GET a.example/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -292,14 +292,14 @@ func TestSetQuotasKeepsTheOrder(t *testing.T) {
 // A wait over MaxWait is one from when the request first asked, whatever line it stands in.
 func TestSetQuotasKeepsMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), MaxWait: 40 * time.Second, Quotas: map[string]quota.Quotas{"a.example/": {{N: 1, Per: 30 * time.Second}}}}
+		tr := &pacer.Transport{Base: lab.OK(), MaxWait: 40 * time.Second, Quotas: map[string]quota.Quotas{"a.example/": {{N: 1, Per: 30 * time.Second, Kind: quota.TokenBucket}}}}
 		var call pacer.Call
 		start := time.Now()
 		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(20*time.Second, func() {
-			if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/": {{N: 1, Per: 30 * time.Second}}, "GET a.example/": {{N: 2, Per: time.Hour, Burst: 2}}}); err != nil {
+			if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/": {{N: 1, Per: 30 * time.Second, Kind: quota.TokenBucket}}, "GET a.example/": {{N: 2, Per: time.Hour, Burst: 2}}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -319,18 +319,18 @@ func TestSetQuotasMovesBeforeItReleases(t *testing.T) {
 		want          []string
 	}{
 		"a more specific pattern in place of the host's": {
-			map[string]quota.Quotas{"a.example/": {{N: 1, Per: time.Minute}}},
-			map[string]quota.Quotas{"GET a.example/": {{N: 1, Per: 10 * time.Second}}},
+			map[string]quota.Quotas{"a.example/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}},
+			map[string]quota.Quotas{"GET a.example/": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}},
 			[]string{"0s", "1s", "11s", "21s"},
 		},
 		"another name of the same": {
-			map[string]quota.Quotas{"GET a.example/": {{N: 1, Per: time.Minute}}},
-			map[string]quota.Quotas{"GET a.example/x": {{N: 1, Per: 10 * time.Second}}},
+			map[string]quota.Quotas{"GET a.example/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}},
+			map[string]quota.Quotas{"GET a.example/x": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}},
 			[]string{"0s", "1s", "11s", "21s"},
 		},
 		"the host's is raised and the pattern's lowered": {
 			map[string]quota.Quotas{"a.example/": {{N: 1, Per: time.Minute, Kind: quota.FixedWindow}}, "GET a.example/": {{N: 100, Burst: 100}}},
-			map[string]quota.Quotas{"a.example/": {{N: 100, Burst: 100}}, "GET a.example/": {{N: 1, Per: 10 * time.Second}}},
+			map[string]quota.Quotas{"a.example/": {{N: 100, Burst: 100}}, "GET a.example/": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}},
 			[]string{"0s", "1s", "11s", "21s"},
 		},
 	} {
@@ -356,10 +356,10 @@ func TestSetQuotasMovesBeforeItReleases(t *testing.T) {
 func TestSetQuotasRefusesWhoMoves(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			tr := &pacer.Transport{Base: lab.OK(), Quotas: map[string]quota.Quotas{"a.example/x/": {{N: 1, Per: 30 * time.Second}}}}
+			tr := &pacer.Transport{Base: lab.OK(), Quotas: map[string]quota.Quotas{"a.example/x/": {{N: 1, Per: 30 * time.Second, Kind: quota.TokenBucket}}}}
 			wait := sendAll(t, tr, slices.Repeat([]string{"http://a.example/x/y"}, 3)...)
 			time.Sleep(time.Second)
-			if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/x/": {{N: 1, Per: time.Hour}}, "a.example/x/y": {{N: 1, Per: 10 * time.Second}}}); err != nil {
+			if err := tr.SetQuotas(map[string]quota.Quotas{"a.example/x/": {{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}, "a.example/x/y": {{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := wait(); !slices.Equal(got, []string{"0s", "1s", "11s"}) {
@@ -402,7 +402,7 @@ func TestSetQuotasOfAThousandWaiters(t *testing.T) {
 				sent[r.Header.Get("Number")]++
 				return lab.Answer(r, 200, ""), nil
 			}),
-			Quotas: map[string]quota.Quotas{"a.example/": {{N: 1}}},
+			Quotas: map[string]quota.Quotas{"a.example/": {{N: 1, Kind: quota.TokenBucket}}},
 		}
 		rate := func() quota.Quotas { return quota.Quotas{{N: 1 + rand.IntN(5), Burst: 1 + rand.IntN(3)}} }
 		tables := []func() map[string]quota.Quotas{

@@ -97,7 +97,7 @@ func TestAttemptTimeoutClosesTheLateAnswer(t *testing.T) {
 func TestAttemptTimeoutDoesNotCountTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: list(late(900 * time.Millisecond))}
-		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: time.Second}, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}}
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: time.Second}, Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}}
 		start := time.Now()
 		for range 2 {
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil {
@@ -192,7 +192,7 @@ func TestAttemptTimeoutObserve(t *testing.T) {
 
 // The next attempt begins before MaxElapsed has passed, or the answer at hand is returned at once.
 func TestMaxElapsed(t *testing.T) {
-	once := map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}}
+	once := map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}
 	for name, test := range map[string]struct {
 		max    time.Duration
 		quotas map[string]quota.Quotas
@@ -249,7 +249,7 @@ func TestMaxElapsedIsNotTheDeadline(t *testing.T) {
 			var why pacer.GaveUp
 			tr := &pacer.Transport{
 				Base: &lab.Script{Answers: list(lab.Status(503, ""))}, Retry: pacer.Retry{Backoff: lab.Steady{}, MaxElapsed: most},
-				Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute}}},
+				Quotas: map[string]quota.Quotas{"/": {{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}},
 				Trace:  &pacer.Trace{GaveUp: func(g pacer.GaveUp) { why = g }},
 			}
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)); err != nil {

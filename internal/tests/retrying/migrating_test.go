@@ -231,13 +231,13 @@ func TestMigratingFromRate(t *testing.T) {
 		if took := waits(t, rate.NewLimiter(1, 1).Wait); took <= time.Second {
 			t.Errorf("theirs: %v, want what the canceled have left behind", took)
 		}
-		ours := &throttle.Limiter{Quotas: quota.Quotas{{N: 1}}}
+		ours := &throttle.Limiter{Quotas: quota.Quotas{{N: 1, Kind: quota.TokenBucket}}}
 		if took := waits(t, func(ctx context.Context) error { return ours.Wait(ctx, 1) }); took != time.Second {
 			t.Errorf("ours: %v, want 1s", took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		theirs, ours := rate.NewLimiter(rate.Every(time.Minute), 1), &throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute}}}
+		theirs, ours := rate.NewLimiter(rate.Every(time.Minute), 1), &throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}
 		for who, test := range map[string]struct {
 			wait func(context.Context) error
 			set  func()
@@ -246,7 +246,7 @@ func TestMigratingFromRate(t *testing.T) {
 			"theirs": {theirs.Wait, func() { theirs.SetLimit(rate.Every(2 * time.Second)) }, time.Minute},
 			"ours": {
 				func(ctx context.Context) error { return ours.Wait(ctx, 1) },
-				func() { ours.SetQuotas(quota.Quotas{{N: 1, Per: 2 * time.Second}}) },
+				func() { ours.SetQuotas(quota.Quotas{{N: 1, Per: 2 * time.Second, Kind: quota.TokenBucket}}) },
 				time.Second + 1966666667, // a sixtieth was there by then, and the rest comes in 2 s · 59/60
 			},
 		} {

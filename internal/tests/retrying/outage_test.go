@@ -22,6 +22,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
 )
 
 // Each client sends ten requests a second, whatever becomes of those before, through a minute
@@ -107,7 +108,7 @@ var bounded = []caller{
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Line: pacer.Line{MaxQueue: 20}}
 	}},
 	{"pacer, told 20/s", func(base http.RoundTripper, seed uint64) http.RoundTripper {
-		quotas := pacer.Table{"api.example/": {{N: 20}}}
+		quotas := pacer.Table{"api.example/": {{N: 20, Kind: quota.TokenBucket}}}
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Quotas: quotas}
 	}},
 }

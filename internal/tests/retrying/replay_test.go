@@ -102,7 +102,7 @@ func TestBufferBodyIsNotNeeded(t *testing.T) {
 
 // Whatever becomes of the request, the caller's body is closed once.
 func TestBufferBodyClosedOnEveryPath(t *testing.T) {
-	once := map[string]quota.Quotas{"/": {{N: 1, Per: time.Hour}}}
+	once := map[string]quota.Quotas{"/": {{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
 	for name, tr := range map[string]*pacer.Transport{
 		"answered":       {Base: lab.OK()},
 		"never sent":     {Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) { r.Body.Close(); return nil, lab.ErrDial })},

@@ -283,7 +283,7 @@ func TestRetryGoesToTheFrontAfterARefusal(t *testing.T) {
 			},
 			lab.Status(200, ""),
 		}}
-		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: map[string]quota.Quotas{"/": {{N: 1}}}}
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}}}}
 		done := make(chan string, 3)
 		for _, path := range []string{"first", "second", "third"} {
 			go func() {

@@ -120,7 +120,7 @@ func TestStoreLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &noting{}
-			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50}}}}
+			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Kind: quota.TokenBucket}}}}
 			sendFromAll(t, 1, tr)
 			if err := tr.Close(); err != nil {
 				t.Error(err)
@@ -190,7 +190,7 @@ func TestStoreTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}
 		tr := &pacer.Transport{
-			Base: &shared{}, Shared: pacer.Shared{Store: store}, Quotas: pacer.Table{"api.test/": {{N: 50}}},
+			Base: &shared{}, Shared: pacer.Shared{Store: store}, Quotas: pacer.Table{"api.test/": {{N: 50, Kind: quota.TokenBucket}}},
 			Key: func(*http.Request) string { return "secret" },
 		}
 		sendFromAll(t, 1, tr)
@@ -209,7 +209,7 @@ func TestStoreTenants(t *testing.T) {
 func TestSharedQuotasAreChecked(t *testing.T) {
 	for text, table := range map[string]pacer.Table{
 		`Quotas["a.example/"]: throttle: quota "5/s warm-up 1s": WarmUp is 1s, want 0 for what lives in a Store`: {"a.example/": quota.MustParse("5/s warm-up 1s")},
-		`Quotas["GET a.example/x"]: throttle: quota "5/s" of a.example/`:                                         {"a.example/": quota.MustParse("5/s"), "GET a.example/x": quota.MustParse("2/s")},
+		`Quotas["GET a.example/x"]: throttle: quota "5/s even" of a.example/`:                                    {"a.example/": quota.MustParse("5/s even"), "GET a.example/x": quota.MustParse("2/s even")},
 	} {
 		shared := pacer.Shared{Store: new(store.Memory)}
 		if err := (&pacer.Transport{Quotas: table, Shared: shared}).Validate(); err == nil || !strings.Contains(err.Error(), text) {

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,6 +72,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if quotas.Buckets, err = quota.Parse(o.buckets); err != nil {
 		return err
 	}
+	quotas.Windows, quotas.Buckets = unnamed(quotas.Windows), unnamed(quotas.Buckets)
 	farm := interop.Open(ctx, quotas, o.node)
 	defer farm.Close()
 	for _, err := range farm.Missing {
@@ -95,6 +97,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 			r.Cell, r.Ratio(), r.RefusedPer100(), r.GaveUp, r.Stall.Round(time.Millisecond), r.Tries)
 	})
 	return errors.Join(err, o.print(stdout, cells, interop.Summarize(results)))
+}
+
+// unnamed returns quotas with all defaults written out, and without the names that errors give them.
+func unnamed(qs quota.Quotas) quota.Quotas {
+	qs = slices.Clone(qs.Explicit())
+	for i := range qs {
+		qs[i].Name = ""
+	}
+	return qs
 }
 
 // cells returns those that are asked for.

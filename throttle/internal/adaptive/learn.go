@@ -54,8 +54,14 @@ func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
 	}
 	s.unstated(now, t, a)
 	s.ProbeOver(t)
+	if len(a.Statements) > 0 {
+		s.stated = s.sequence
+	}
 	if !a.Refused && !a.Lost {
 		s.silent = len(a.Statements) == 0
+		if !s.silent && t.sequence >= s.doubted {
+			s.doubted = 0
+		}
 		s.served.addServed(now, t.N)
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0)
 	}
@@ -100,6 +106,9 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 	s.refusalHeard = s.sequence
 	// A used-up window explains the refusal. But if the server states limits only when it refuses,
 	// nothing shows how much remains after the reset, and the served rate is needed as well.
+	if !s.usedUp(now) {
+		s.doubted = s.sequence
+	}
 	if s.silent || !s.usedUp(now) {
 		s.served.addRefusal(now, a.HoldKnown)
 	}

@@ -29,6 +29,8 @@ type Server struct {
 
 	windows  []*window
 	silent   bool       // the latest request that was served was answered without a statement
+	stated   sequence   // the latest answer that stated anything
+	doubted  sequence   // the latest refusal that no statement explains; zero if an answer has come since that does
 	served   servedRate // while refusals are not explained by windows
 	overload overload
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -21,25 +22,22 @@ const (
 // scarceDivisor says below which part of the limit the rest is spread: limit/5.
 const scarceDivisor = 5
 
-// spread is how what remains of a window is spread over the time to its reset. The gap between two
-// requests is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see
-// window.due.
-type spread struct {
-	below int           // the rest is spread while less than this remains; zero if never
-	gap   time.Duration // bounds the gap: nobody waits longer than MaxStandstill while something remains
-}
+// SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at
+// most so far away. The gap between two requests is (time to the reset)/(left + 1), left being what is
+// neither in flight nor reserved; see window.due. The bound of the gap is that nobody waits for longer
+// than MaxStandstill while something remains.
+func (s *Server) SpreadFor(n int, in time.Duration) limit.Spread { return s.config.spreadFor(n, in) }
 
-// spreadFor returns how a limit of so many tokens is spread, if its reset is at most so far away.
-func (c *Config) spreadFor(limit int, in time.Duration) spread {
+func (c *Config) spreadFor(n int, in time.Duration) limit.Spread {
 	longest := monotime.Longest
 	if c.MaxStandstill > 0 {
 		longest = c.MaxStandstill
 	}
 	switch {
 	case c.Spend == Even:
-		return spread{math.MaxInt, longest}
+		return limit.Spread{Below: math.MaxInt, Gap: longest}
 	case c.Spend == Balanced, c.Spend == Auto && c.MaxStandstill > 0 && in > c.MaxStandstill:
-		return spread{(limit + scarceDivisor - 1) / scarceDivisor, longest}
+		return limit.Spread{Below: (n + scarceDivisor - 1) / scarceDivisor, Gap: longest}
 	}
-	return spread{}
+	return limit.Spread{}
 }

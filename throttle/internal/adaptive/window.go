@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -43,7 +44,7 @@ type window struct {
 	reset  reset
 	refill refill
 	others otherUsers
-	spread spread // over the time to the reset
+	spread limit.Spread // over the time to the reset
 
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
 	probeAt      monotime.Time // while nothing remains, one request may go at this instant
@@ -83,9 +84,9 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	switch {
 	case missing > 0 || crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
-	case w.remaining < w.spread.below && !w.refill.refills:
+	case w.remaining < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
-		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(left+1), w.spread.gap)
+		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(left+1), w.spread.Gap)
 		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), true
 	}
 	return t, true

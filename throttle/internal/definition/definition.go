@@ -50,6 +50,8 @@ func (h *History) joins(at, first int) bool {
 		return at < first+h.Per()
 	case quota.SlidingWindow:
 		return (at-first)*cmp.Or(h.Quota.Cells, 10) <= h.Per()
+	case quota.Plain:
+		return at == first || h.Quota.N > 64 && (at-first)*64 <= h.Per()
 	}
 	return at == first
 }
@@ -59,7 +61,7 @@ func (h *History) Used(now int) (used int) {
 	per := h.Per()
 	tick := func(t int) int { return (h.Wall + t) / per }
 	switch h.Quota.Kind {
-	case quota.FixedWindow, quota.SlidingWindow, quota.SlidingLog:
+	case quota.Plain, quota.FixedWindow, quota.SlidingWindow, quota.SlidingLog:
 		for _, g := range h.groups() {
 			from := g.last
 			if h.Quota.Kind == quota.FixedWindow {
@@ -112,6 +114,8 @@ func Windowed(r *rand.Rand) []quota.Quota {
 	n := func() int { return 3 + r.IntN(20) }
 	const ms = time.Millisecond
 	return []quota.Quota{
+		{Kind: quota.Plain, N: n(), Per: time.Duration(10+r.IntN(60)) * ms},
+		{Kind: quota.Plain, N: 62 + n(), Per: time.Duration(64*(1+r.IntN(6))) * ms},
 		{Kind: quota.FixedWindow, N: n(), Per: time.Duration(10+r.IntN(60)) * ms},
 		{Kind: quota.ClockWindow, N: n(), Per: time.Duration(10+r.IntN(60)) * ms},
 		{Kind: quota.SlidingWindow, N: n(), Per: time.Duration(10*(1+r.IntN(6))) * ms},

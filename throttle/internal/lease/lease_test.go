@@ -146,12 +146,12 @@ func TestNextForClaims(t *testing.T) {
 		},
 		"reserve": {"8/s burst 4", 0.5, []Waiter{urgent(3), within(1, -1)}, []store.Ask{ask(1, -1, 3, 0), ask(1, -1, 1, 1)}, []Asked{{0, 0}, {1, 1}}},
 		// An eighth of the shorter bound is 125 ms.
-		"bounds that are close":    {"9/s", 0, []Waiter{within(1, s), within(1, s+125*ms)}, []store.Ask{ask(2, s, 1)}, []Asked{{0, 0}, {1, 0}}},
-		"bounds that are apart":    {"9/s", 0, []Waiter{within(1, s), within(1, s+126*ms)}, []store.Ask{ask(1, s, 1), ask(1, s+126*ms, 1)}, []Asked{{0, 0}, {1, 1}}},
-		"bound and none":           {"9/s", 0, []Waiter{within(1, s), within(1, -1)}, []store.Ask{ask(1, s, 1), ask(1, -1, 1)}, []Asked{{0, 0}, {1, 1}}},
-		"what costs nothing":       {"9/s", 0, []Waiter{within(1, -1), within(0, -1), within(1, -1)}, []store.Ask{ask(2, -1, 1)}, []Asked{{0, 0}, {2, 0}}},
-		"nothing costs anything":   {"9/s", 0, []Waiter{within(0, -1)}, nil, nil},
-		"what is not in the store": {"9/s, 3 in flight", 0, []Waiter{within(1, -1)}, []store.Ask{ask(1, -1, 1)}, []Asked{{0, 0}}},
+		"bounds that are close":    {"9/s even", 0, []Waiter{within(1, s), within(1, s+125*ms)}, []store.Ask{ask(2, s, 1)}, []Asked{{0, 0}, {1, 0}}},
+		"bounds that are apart":    {"9/s even", 0, []Waiter{within(1, s), within(1, s+126*ms)}, []store.Ask{ask(1, s, 1), ask(1, s+126*ms, 1)}, []Asked{{0, 0}, {1, 1}}},
+		"bound and none":           {"9/s even", 0, []Waiter{within(1, s), within(1, -1)}, []store.Ask{ask(1, s, 1), ask(1, -1, 1)}, []Asked{{0, 0}, {1, 1}}},
+		"what costs nothing":       {"9/s even", 0, []Waiter{within(1, -1), within(0, -1), within(1, -1)}, []store.Ask{ask(2, -1, 1)}, []Asked{{0, 0}, {2, 0}}},
+		"nothing costs anything":   {"9/s even", 0, []Waiter{within(0, -1)}, nil, nil},
+		"what is not in the store": {"9/s even, 3 in flight", 0, []Waiter{within(1, -1)}, []store.Ask{ask(1, -1, 1)}, []Asked{{0, 0}}},
 	} {
 		l := newLease(t, c.quotas, c.reserve)
 		got := l.Next(at(0), 0, &testLine{claims: c.claims})
@@ -169,7 +169,7 @@ func TestNextRequest(t *testing.T) {
 	l.Said(at(0), []quota.Statement{{Name: "core", Unit: quota.Requests, Remaining: 3, Reset: s, ResetKnown: true}})
 	got := l.Next(at(100*ms), at(2*s), queue(1)).Request
 	equal(t, "request", *got, store.Request{
-		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Burst: 2}}, Late: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1,
+		Version: 1, Bucket: "b", Quotas: quota.Quotas{{N: 9, Per: s, Kind: quota.TokenBucket, Burst: 2}}, Late: 100 * ms, Horizon: Horizon, Member: "m", Serial: 1,
 		Statements: []quota.Statement{{Name: "core", Remaining: 3, Reset: 900 * ms, ResetKnown: true}},
 		Hold:       1900 * ms, Asks: []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}},
 	})
@@ -529,7 +529,7 @@ func TestStepSlow(t *testing.T) {
 		if !own {
 			l.config.Late = 10 * ms
 		}
-		l.Set(parse(t, "100/s"), 0)
+		l.Set(parse(t, "100/s even"), 0)
 		now, told, useful := time.Duration(0), 0, 0
 		for range 40 {
 			now += 400 * ms

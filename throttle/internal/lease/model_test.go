@@ -345,7 +345,7 @@ func TestFleet(t *testing.T) {
 		quotas  string
 		reserve float64
 	}{
-		{"30/s", 0},
+		{"30/s even", 0},
 		{"20/s burst 10", 0},
 		{"20/s log", 0},
 		{"20/s window", 0},

@@ -174,18 +174,18 @@ func TestStatementsThroughOutage(t *testing.T) {
 // TestLate: for how long after its instant a slot may be used, by itself.
 func TestLate(t *testing.T) {
 	for quotas, want := range map[string][2]time.Duration{ // with short round trips, and with long ones
-		"10/s":               {10 * ms, s},
-		"10/s burst 5":       {40 * ms, s},
-		"10/s burst 1000":    {s, s},
-		"10/m":               {600 * ms, s},
-		"10/s log":           {10 * ms, 250 * ms},
-		"10/20ms log":        {5 * ms, 5 * ms},
-		"10/m log":           {600 * ms, s},
-		"10/h window":        {s, s},
-		"10/m, 10/s window":  {10 * ms, 250 * ms},
-		"10/m, 5 in flight":  {600 * ms, s},
-		"5 in flight":        {s, 20 * s},
-		"10/s burst 5, 10/h": {40 * ms, s},
+		"10/s even":                  {10 * ms, s},
+		"10/s burst 5":               {40 * ms, s},
+		"10/s burst 1000":            {s, s},
+		"10/m even":                  {600 * ms, s},
+		"10/s log":                   {10 * ms, 250 * ms},
+		"10/20ms log":                {5 * ms, 5 * ms},
+		"10/m log":                   {600 * ms, s},
+		"10/h window":                {s, s},
+		"10/m sliding, 10/s window":  {10 * ms, 250 * ms},
+		"10/m even, 5 in flight":     {600 * ms, s},
+		"5 in flight":                {s, 20 * s},
+		"10/s burst 5, 10/h sliding": {40 * ms, s},
 	} {
 		equal(t, quotas, DefaultLate(parse(t, quotas)), want[0])
 		l := New(Config{})

@@ -58,7 +58,7 @@ type fuzzed struct {
 	uses  []Use
 }
 
-var fuzzedQuotas = []string{"10/s burst 5", "1000/s burst 100, 10/m log", "3/h window, 20/s estimate, 5/s", "2 in flight"}
+var fuzzedQuotas = []string{"10/s burst 5", "1000/s burst 100, 10/m log", "3/h window, 20/s estimate, 5/s even", "2 in flight"}
 
 func (f *fuzzed) set(i int64) {
 	qs, err := quota.Parse(fuzzedQuotas[i])

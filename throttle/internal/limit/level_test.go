@@ -32,7 +32,7 @@ func TestLevel(t *testing.T) {
 	} {
 		var st Stack
 		q := explicit(test.quota)
-		st.Set(1, quota.Quotas{q}, 0, 0)
+		st.Set(1, quota.Quotas{q}, 0, 0, neverSpread)
 		d := Demand{Claims: 1, N: 1}
 		for range test.n {
 			st.Take(1, 1, &d, true)
@@ -42,7 +42,7 @@ func TestLevel(t *testing.T) {
 		}
 	}
 	var st Stack
-	st.Set(1, quota.Quotas{explicit(quota.Quota{N: 2, WarmUp: time.Second})}, 0, 0)
+	st.Set(1, quota.Quotas{explicit(quota.Quota{N: 2, WarmUp: time.Second})}, 0, 0, nil)
 	st.Take(1, 1, &Demand{Claims: 1, N: 1}, true)
 	at, _ := st[0].all.When(1, 0, 1)
 	if got, _ := st.Level(1, 0); got != (Level{1, 0, at}) || at <= 1 {
@@ -59,7 +59,7 @@ func TestLevelAgainstDefinition(t *testing.T) {
 		for _, q := range definition.Windowed(r) {
 			h := &definition.History{Quota: q, Unit: 1, Wall: r.IntN(1e9)}
 			var st Stack
-			st.Set(0, quota.Quotas{explicit(q)}, 0, int64(h.Wall))
+			st.Set(0, quota.Quotas{explicit(q)}, 0, int64(h.Wall), neverSpread)
 			now := 0
 			for range 60 {
 				now += r.IntN(1 + h.Per()>>r.IntN(8))
@@ -80,3 +80,5 @@ func TestLevelAgainstDefinition(t *testing.T) {
 		}
 	}
 }
+
+func neverSpread(int, time.Duration) Spread { return Spread{} }

@@ -9,7 +9,8 @@ import (
 )
 
 // sliding admits N in any window of Per. It remembers the instant of each token
-// (quota.SlidingLog), or that of the tokens of a cell together (quota.SlidingWindow).
+// (quota.SlidingLog), or that of the tokens of a cell together (quota.SlidingWindow; a quota.Plain
+// does either).
 type sliding struct {
 	steady
 	kind quota.Kind
@@ -64,8 +65,89 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 		return false
 	}
 	s.n, s.log.Per = int64(q.N), q.Per
-	if q.Kind == quota.SlidingWindow {
+	s.log.Cell = 0
+	switch {
+	case q.Kind == quota.SlidingWindow:
 		s.log.Cell = q.Per / time.Duration(q.Cells)
+	case q.Kind == quota.Plain && q.N > plainExact:
+		s.log.Cell = q.Per / plainExact
 	}
 	return true
+}
+
+// plain is a quota of which nobody says how the provider counts: a log of N in any Per. Two things set it
+// apart from one that was asked for. What a server states of the same limit is believed in its place (see
+// Heard), which is the matter of the Stack. And where Per is so long that nobody waits for its end, what is
+// left below a part of N is spread over the time until that part is back.
+type plain struct {
+	sliding
+	spread Spread
+	last   monotime.Time // when something went last; zero if nothing did
+}
+
+// Spread is how what is left of a limit is spread: while less than Below is left, two requests are a gap
+// apart, which lets the rest last until more is back.
+type Spread struct {
+	Below int           // zero if nothing is spread
+	Gap   time.Duration // the longest
+}
+
+// plainExact is the largest N for which a quota.Plain is a log, and the number of its cells above that.
+// quota.Redundant reckons with it too.
+const plainExact = 64
+
+// Counted returns quotas as they are counted where nobody hears what a server states: each quota.Plain is a
+// log, or the cells of a window.
+func Counted(qs quota.Quotas) quota.Quotas {
+	counted := make(quota.Quotas, len(qs))
+	for i, q := range qs {
+		if q.Kind == quota.Plain && q.N > 0 {
+			q.Kind = quota.SlidingLog
+			if q.N > plainExact {
+				q.Kind, q.Cells = quota.SlidingWindow, plainExact
+			}
+		}
+		counted[i] = q
+	}
+	return counted
+}
+
+// When implements Limit.
+func (p *plain) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+	at, ok := p.sliding.When(t, ahead, n)
+	if !ok || p.spread.Below == 0 {
+		return at, ok
+	}
+	for {
+		spread, next := p.spreadFrom(at, ahead+n)
+		if next == 0 || spread <= next {
+			return spread, true
+		}
+		at = next // more is left then, and the gap is shorter
+	}
+}
+
+// spreadFrom returns when n tokens may go, not before at, if nothing comes back meanwhile; and when the next
+// token comes back after at, zero if none does.
+func (p *plain) spreadFrom(at monotime.Time, n int) (spread, next monotime.Time) {
+	live := p.log.Live()
+	i := sort.Search(len(live), func(i int) bool { return at < live[i].Last.Add(p.log.Per) })
+	if i == len(live) {
+		return at, 0
+	}
+	next = live[i].Last.Add(p.log.Per)
+	left := p.n - (p.log.Number() - p.log.Before(i))
+	if left <= 0 || left >= int64(p.spread.Below) {
+		return at, next
+	}
+	// gap = time until Below is left again / (left + 1)
+	back, _ := p.sliding.When(at, 0, int(min(int64(p.spread.Below), p.n)))
+	gap := min(back.Sub(p.last)/time.Duration(left+1), p.spread.Gap)
+	return max(at, p.last.Add(monotime.Times(int64(n), gap))), next
+}
+
+// Take implements Limit.
+func (p *plain) Take(due, now monotime.Time, n int) {
+	p.sliding.Take(due, now, n)
+	p.last = now
 }

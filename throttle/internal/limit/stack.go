@@ -3,6 +3,7 @@ package limit
 import (
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -20,10 +21,17 @@ type entry struct {
 	unreserved Limit        // what is left to claims that are not urgent; nil if nothing is reserved
 }
 
+// Heard is what a server was heard to state. States reports whether its own count of a limit is to be
+// believed: the latest statement is of n tokens of the unit in per, and nothing contradicts it.
+type Heard interface {
+	States(now monotime.Time, unit string, n int, per time.Duration) bool
+}
+
 // Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its
 // limits. Each other quota takes over the limits of an old one of the same kind and unit, if any
 // is left: first of all that at its own place. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
-func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64) {
+// Spread says how a limit of so many tokens is spread that comes back after so long.
+func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64, spread func(int, time.Duration) Spread) {
 	made, old := make(Stack, len(qs)), slices.Clone(*s)
 	var left quota.Quotas
 	if reserve > 0 {
@@ -61,6 +69,11 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 		}
 		if left != nil && made[i].unreserved == nil {
 			made[i].unreserved = New(left[i], wall)
+		}
+		for _, l := range [...]Limit{made[i].all, made[i].unreserved} {
+			if p, ok := l.(*plain); ok {
+				p.spread = spread(int(p.n), p.log.Per)
+			}
 		}
 	}
 	*s = made
@@ -103,19 +116,24 @@ func (s Stack) Limits() iter.Seq[Limit] {
 	}
 }
 
-// Open reports whether d may go now.
-func (s Stack) Open(now monotime.Time, d *Demand, urgent bool) bool {
+// Open reports whether d may go now. Heard may be nil.
+func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
 	for i := range s {
 		e := &s[i]
 		n := e.cost(d)
-		if n == 0 {
+		if n == 0 || opens(e.all, now, 0, n) && (urgent || e.unreserved == nil || opens(e.unreserved, now, 0, n)) {
 			continue
 		}
-		if !opens(e.all, now, 0, n) || !urgent && e.unreserved != nil && !opens(e.unreserved, now, 0, n) {
+		if n > Most(e.quota) || !e.yields(now, heard) {
 			return false
 		}
 	}
 	return true
+}
+
+// yields reports whether the quota delays nothing, since the server's own count is believed in its place.
+func (e *entry) yields(now monotime.Time, heard Heard) bool {
+	return e.quota.Kind == quota.Plain && heard != nil && heard.States(now, e.quota.Unit, e.quota.N, e.quota.Per)
 }
 
 // OpenForAll reports whether all claims that d sums up, none of them urgent, may go now, one
@@ -142,8 +160,8 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 // Due returns from, or what comes later because of the quotas, or because of what is left of
 // them to claims that are not urgent. Nobody knows when a wait for
 // what is in flight ends: to set a timer, it counts as the longest span; for a projection, which
-// is optimistic, it does not count.
-func (s Stack) Due(from Due, ahead, d *Demand, unreserved, optimist bool) Due {
+// is optimistic, it does not count. Heard may be nil.
+func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) Due {
 	due := from
 	for i := range s {
 		e := &s[i]
@@ -163,7 +181,7 @@ func (s Stack) Due(from Due, ahead, d *Demand, unreserved, optimist bool) Due {
 			due = due.later(at, e.quota)
 			due.Cost, due.Never = n, true
 			return due
-		case at <= due.At:
+		case at <= due.At, e.yields(now, heard):
 		case e.quota.Kind.Concurrent() && optimist:
 			if due.Cause == "" {
 				due.Cause, due.Quota = CauseOf(e.quota), e.quota.Name
