@@ -216,3 +216,172 @@ func TestClockWindowFollowsTheClock(t *testing.T) {
 		})
 	}
 }
+
+// stating has n requests go now and be answered, each with a statement of a limit of 50 of which so much
+// remains, and which is restored in so long.
+func stating(t *testing.T, l *Limiter, n, remaining int, reset time.Duration) {
+	t.Helper()
+	for i := range n {
+		g, err := l.Acquire(t.Context(), Claim{MaxWait: -1})
+		if err != nil {
+			t.Fatalf("request %d of %d: %v", i, n, err)
+		}
+		g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: remaining + n - 1 - i, Reset: reset, ResetKnown: true}}})
+	}
+}
+
+// waitOf is for how long one request would wait.
+func waitOf(l *Limiter) time.Duration { return l.Forecast(Claim{}).Wait }
+
+// TestAPlainQuotaIsWhatItSays: N at once if need be, and no more than N in any span.
+func TestAPlainQuotaIsWhatItSays(t *testing.T) {
+	for _, n := range []int{1, 5, 64, 65, 5000, 1_000_000} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quota.Quotas{{N: n, Per: time.Hour}}}
+			start, span := time.Now(), time.Hour
+			if err := l.Wait(t.Context(), n); err != nil || time.Since(start) != 0 {
+				t.Errorf("%d at once: %v, after %v", n, err, time.Since(start))
+			}
+			if got := waitOf(l); got != span {
+				t.Errorf("%d went, and the next waits %v, want %v", n, got, span)
+			}
+			time.Sleep(span)
+			if err := l.Wait(t.Context(), n); err != nil || time.Since(start) != span {
+				t.Errorf("%d again: %v, after %v", n, err, time.Since(start))
+			}
+		})
+	}
+}
+
+// TestAPartOfAListKeepsItsMeaning: whatever stands beside it.
+func TestAPartOfAListKeepsItsMeaning(t *testing.T) {
+	alone := quotas(t, "5000/h").Explicit()[0]
+	for _, text := range []string{"5/s, 5000/h", "5000/h, 5/s", "1/h, 5000/h", "5/s even, 5000/h"} {
+		found := false
+		for _, q := range quotas(t, text).Explicit() {
+			found = found || q == alone
+		}
+		if !found {
+			t.Errorf("%s: 5000/h has become %+v", text, quotas(t, text).Explicit())
+		}
+	}
+}
+
+// TestAPlainQuotaBelievesTheServer: as long as that states the same limit.
+func TestAPlainQuotaBelievesTheServer(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		told string
+		went int           // at 1.5 s
+		wait time.Duration // of one more at 2 s, when the server's window ended
+	}{
+		"plain":             {"50/2s", 50, 0},
+		"a log":             {"50/2s log", 50, 3 * s / 2},
+		"a window":          {"50/2s window", 50, 3 * s / 2},
+		"a lower N beside":  {"40/2s, 50/2s", 40, 3 * s / 2},
+		"a shorter span":    {"50/400ms, 40/h", 40, time.Hour - s/2},
+		"a unit not spoken": {"50/2s, 5 tokens/h", 50, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, c.told), Rand: func() float64 { return 0 }}
+				time.Sleep(1500 * time.Millisecond)
+				stating(t, l, c.went, 50-c.went, s/2)
+				time.Sleep(s / 2)
+				if got := waitOf(l); got != c.wait {
+					t.Errorf("waits %v, want %v", got, c.wait)
+				}
+			})
+		})
+	}
+}
+
+// TestAPlainQuotaDelaysAgain: when answers state nothing, when the reset has passed, and after a refusal that no
+// statement explains.
+func TestAPlainQuotaDelaysAgain(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		then  func(t *testing.T, l *Limiter)
+		waits bool
+	}{
+		"believed":             {func(*testing.T, *Limiter) {}, false},
+		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{}) }, true},
+		"a lost one":           {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{Lost: true}) }, false},
+		"the reset":            {func(*testing.T, *Limiter) { time.Sleep(s) }, true},
+		"another limit":        {func(_ *testing.T, l *Limiter) { l.sayOther() }, true},
+		"a refusal": {func(_ *testing.T, l *Limiter) {
+			g, _ := l.Observe(Claim{})
+			g.Done(Answer{Refused: true})
+			time.Sleep(s / 2) // the hold is over
+		}, true},
+		"a statement after a refusal": {func(_ *testing.T, l *Limiter) {
+			g, _ := l.Observe(Claim{})
+			g.Done(Answer{Refused: true})
+			time.Sleep(s / 2)
+			g, _ = l.Observe(Claim{})
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 10, Reset: s / 4, ResetKnown: true}}})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, "50/2s"), Rand: func() float64 { return 0 }}
+				time.Sleep(s)
+				stating(t, l, 40, 10, s)
+				g, _ := l.Observe(Claim{N: 10}) // the quota is used up; the server has room
+				g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 30, Reset: s, ResetKnown: true}}})
+				c.then(t, l)
+				if got := waitOf(l); (got > 0) != c.waits {
+					t.Errorf("waits %v, want a wait: %v", got, c.waits)
+				}
+			})
+		})
+	}
+}
+
+// sayOther has an answer state another limit, and nothing of the one of 50.
+func (l *Limiter) sayOther() {
+	g, _ := l.Observe(Claim{})
+	g.Done(Answer{Statements: []quota.Statement{{Name: "other", Limit: 7, Remaining: 5, Reset: time.Second, ResetKnown: true}}})
+}
+
+// TestALongPlainQuotaIsNotUsedUpAtOnce: four fifths go at once; the rest is spread over the hour.
+func TestALongPlainQuotaIsNotUsedUpAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "50/h"), MaxStandstill: 2 * time.Minute}
+		start := time.Now()
+		var at []time.Duration
+		for range 50 {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, time.Since(start).Round(time.Second))
+		}
+		if at[40] != 0 || at[41] != 2*time.Minute || at[49] != 18*time.Minute {
+			t.Errorf("went at %v, want 41 at once and the others two minutes apart", at)
+		}
+		short := &Limiter{Quotas: quotas(t, "50/m"), MaxStandstill: 2 * time.Minute}
+		if err := short.Wait(t.Context(), 50); err != nil {
+			t.Error(err)
+		}
+		if got := waitOf(short); got != time.Minute {
+			t.Errorf("of a minute, the next waits %v", got)
+		}
+	})
+}
+
+// TestAPlainQuotaOfAParent: what the server states to the requests of a bucket below is believed too.
+func TestAPlainQuotaOfAParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "50/2s")}
+		route := &Limiter{Parent: host, Quotas: quotas(t, "100/s"), Rand: func() float64 { return 0 }}
+		time.Sleep(1500 * time.Millisecond)
+		stating(t, route, 50, 0, time.Second/2)
+		time.Sleep(time.Second / 2)
+		if got := waitOf(route); got != 0 {
+			t.Errorf("waits %v, want 0s", got)
+		}
+		if got := waitOf(host); got != 1500*time.Millisecond {
+			t.Errorf("who asks the host waits %v, want 1.5s", got)
+		}
+	})
+}
