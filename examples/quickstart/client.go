@@ -11,10 +11,17 @@ import (
 	"github.com/gopacer/pacer"
 )
 
+// client is one of the two clients.
+type client struct {
+	name  string
+	short string // for the head of a narrow column
+	http  *http.Client
+}
+
 // pacing returns a client that paces with pacer. There is nothing to configure: Base is set only
 // so that this client keeps as many connections open as the other one.
-func pacing(callers int) *http.Client {
-	return &http.Client{Transport: &pacer.Transport{Base: connections(callers)}}
+func pacing(base http.RoundTripper) client {
+	return client{"pacer", "pacer", &http.Client{Transport: &pacer.Transport{Base: base}}}
 }
 
 // The settings of the retrying client. They are those of users who have read "giving up after 5
@@ -28,12 +35,12 @@ const (
 )
 
 // retrying returns a client that sends every request at once, and sends it again if it was refused.
-func retrying(callers int) *http.Client {
+func retrying(base http.RoundTripper) client {
 	c := retryablehttp.NewClient()
-	c.HTTPClient = &http.Client{Transport: connections(callers)}
+	c.HTTPClient = &http.Client{Transport: base}
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = retries, shortestWait, longestWait
 	c.Logger = nil
-	return c.StandardClient()
+	return client{"retryablehttp", "retrying", c.StandardClient()}
 }
 
 // connections returns a transport of the standard library that keeps a connection for each caller.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -12,18 +11,16 @@ import (
 // lane is a server, the one client that calls it, and the batch of requests that the client sends.
 type lane struct {
 	kind     kind
-	client   string // its name
-	requests int    // in the batch
+	client   client
+	requests int // in the batch
 
 	server *pacertest.Server
 	url    string
-	http   *http.Client
 }
 
-// newLane starts a server of the kind k.
-func newLane(k kind, name string, client *http.Client, requests int) *lane {
-	server := pacertest.NewServer(k.algorithm, k.dialect)
-	return &lane{kind: k, client: name, requests: requests, server: server, url: server.Start(), http: client}
+// newLane makes a server of the kind k for the client. It is not started.
+func newLane(k kind, c client) *lane {
+	return &lane{kind: k, client: c, requests: requests, server: pacertest.NewServer(k.algorithm, k.dialect)}
 }
 
 // run sends the batch through the client, with so many callers at the same time.
@@ -33,7 +30,7 @@ func (l *lane) run(ctx context.Context, callers int) {
 	for range callers {
 		wg.Go(func() {
 			for sent.Add(1) <= int64(l.requests) {
-				get(ctx, l.http, l.url)
+				get(ctx, l.client.http, l.url)
 			}
 		})
 	}
@@ -42,7 +39,7 @@ func (l *lane) run(ctx context.Context, callers int) {
 
 // result returns what the server has seen so far.
 func (l *lane) result() result {
-	return result{kind: l.kind, client: l.client, wanted: l.requests, stats: l.server.Stats()}
+	return result{kind: l.kind, client: l.client.name, short: l.client.short, wanted: l.requests, stats: l.server.Stats()}
 }
 
 // collect returns the results of all lanes.

@@ -17,8 +17,8 @@ func progress(results []result, elapsed time.Duration, now time.Time) []string {
 		if r.stats.Admitted == r.wanted {
 			pace = fmt.Sprintf("in %.2f s", r.took().Seconds())
 		}
-		lines = append(lines, fmt.Sprintf("  %-14s %s %3d/%d %9s %4d refused",
-			r.client, bar(r.stats.Admitted, r.wanted, 28), r.stats.Admitted, r.wanted, pace, r.stats.Refused))
+		lines = append(lines, fmt.Sprintf("  %-13s %s %3d/%d %9s %3d refused",
+			r.client, bar(r.stats.Admitted, r.wanted, 15), r.stats.Admitted, r.wanted, pace, r.stats.Refused))
 	}
 	return append(lines, fmt.Sprintf("%.1f s", elapsed.Seconds()))
 }
@@ -32,24 +32,29 @@ func bar(n, all, columns int) string {
 // sparse is progress in one line, for a file or a pipe: for each client how many requests were admitted
 // and, in brackets, refused.
 func sparse(results []result, elapsed time.Duration) string {
-	line := fmt.Sprintf("%4.1f s", elapsed.Seconds())
+	line := fmt.Sprintf("%4.1f", elapsed.Seconds())
 	for _, r := range results {
-		line += fmt.Sprintf(" %*s", columns(r), fmt.Sprintf("%d (%d)", r.stats.Admitted, r.stats.Refused))
+		line += fmt.Sprintf(cell, fmt.Sprintf("%d (%d)", r.stats.Admitted, r.stats.Refused))
 	}
 	return line
 }
 
-// sparseHead is the head of the lines of sparse.
+const cell = " %9s" // of a client, in the lines of sparse: "200 (195)"
+
+// sparseHead is a legend and the head for the lines of sparse.
 func sparseHead(results []result) []string {
-	servers, clients := "", "      "
+	servers, clients := "", "   s"
 	for i, r := range results {
 		if i == 0 || r.kind.name != results[i-1].kind.name {
-			servers = fmt.Sprintf("%-*s%s", len(clients)+1, servers, r.kind.name)
+			servers = fmt.Sprintf("%-*s%s", len(clients)+2, servers, r.kind.name)
 		}
-		clients += fmt.Sprintf(" %*s", columns(r), r.client)
+		clients += fmt.Sprintf(cell, r.short)
 	}
-	return []string{servers, clients}
+	return []string{
+		"After how many seconds how many requests of each client were",
+		"admitted and, in brackets, refused by its server so far:",
+		"",
+		servers,
+		clients,
+	}
 }
-
-// columns is the width of a client's column in the lines of sparse.
-func columns(r result) int { return max(len(r.client), len("200 (99)")) }

@@ -16,8 +16,8 @@ func TestProgress(t *testing.T) {
 	// Of the second before 2.1 s, the first client has one request.
 	want := `
 fixed window, 2 in 1 s
-  retrying       ██████████████░░░░░░░░░░░░░░   3/6       1/s    3 refused
-  pacing         ████████████████████████████   6/6 in 2.00 s    0 refused
+  retrying      ███████░░░░░░░░   3/6       1/s   3 refused
+  pacing        ███████████████   6/6 in 2.00 s   0 refused
 2.1 s`
 	got := progress(results, 2100*time.Millisecond, noon.Add(2100*time.Millisecond))
 	if diff := cmp.Diff(want, "\n"+strings.Join(got, "\n")); diff != "" {
@@ -28,9 +28,12 @@ fixed window, 2 in 1 s
 func TestSparse(t *testing.T) {
 	results := both()
 	want := `
-       fixed window
-       retrying   pacing
- 4.0 s    6 (4)    6 (0)`
+After how many seconds how many requests of each client were
+admitted and, in brackets, refused by its server so far:
+
+      fixed window
+   s  retrying    pacing
+ 4.0     6 (4)     6 (0)`
 	got := append(sparseHead(results), sparse(results, 4*time.Second))
 	if diff := cmp.Diff(want, "\n"+strings.Join(got, "\n")); diff != "" {
 		t.Errorf("sparse (-want +got):\n%s", diff)

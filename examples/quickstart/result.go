@@ -11,6 +11,7 @@ import (
 type result struct {
 	kind   kind
 	client string // its name
+	short  string // its name at the head of a narrow column
 
 	wanted int // requests of the batch
 	stats  pacertest.Stats

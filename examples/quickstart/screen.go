@@ -36,6 +36,12 @@ func (s *screen) watch(lanes []*lane, start time.Time, done <-chan struct{}) {
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	if s.terminal {
+		// Lines that are longer than the terminal is wide end at its edge. If they were wrapped, the way up to
+		// the first line would be longer than drawn says.
+		fmt.Fprint(s.out, "\x1b[?7l")
+		defer fmt.Fprint(s.out, "\x1b[?7h")
+	}
 	drawn := 0
 	for running := true; running; {
 		select {
@@ -69,22 +75,36 @@ func (s *screen) print(lines []string) {
 	}
 }
 
-// intro says what the program does with so many servers, requests to each, and callers of each client.
-func (s *screen) intro(servers, requests, callers int) {
-	fmt.Fprintf(s.out, `%d servers on loopback refuse what is over their quota. Each gets %d requests
-from %d callers at a time, through one of two clients: retryablehttp retries
-(RetryMax %d, RetryWaitMin %v, RetryWaitMax %v; it obeys a Retry-After);
-pacer paces, and is told nothing: &http.Client{Transport: &pacer.Transport{}}
+// intro says what the program does: to which servers how many requests go, from so many at a time by each client.
+func (s *screen) intro(kinds []kind, requests, callers int) {
+	s.print(intro(kinds, requests, callers))
+}
 
-`, servers, requests, callers, retries, shortestWait, longestWait)
+func intro(kinds []kind, requests, callers int) []string {
+	lines := []string{fmt.Sprintf("%s servers on loopback refuse what is over their quota:", []string{"No", "One", "Two", "Three"}[len(kinds)])}
+	for _, k := range kinds {
+		lines = append(lines, fmt.Sprintf("  %-17s %s; %s", k.name, k.quota, k.headers))
+	}
+	return append(lines,
+		fmt.Sprintf("Two clients send %d requests to each, %d at a time:", requests, callers),
+		"  retryablehttp     retries, and obeys a Retry-After",
+		fmt.Sprintf("                    (%d retries, %v to %v)", retries, shortestWait, longestWait),
+		"  pacer             paces, and is told nothing:",
+		"                    &http.Client{Transport: &pacer.Transport{}}",
+		"")
 }
 
 // outro explains the table.
-func (s *screen) outro() {
-	fmt.Fprint(s.out, `
-The servers counted all this. "Least possible" is the time of a client that
-knows its server's algorithm and state, and never sends in vain.
+func (s *screen) outro() { s.print(outro()) }
 
-Read next: README.md, then examples/perhost, which sets quotas by hand.
-`)
+func outro() []string {
+	return []string{
+		"",
+		`The servers counted all this. "Least" is the time of a client`,
+		"that knows its server's algorithm and state, and never sends",
+		"in vain. \"Refused\" is per 100 requests that were admitted.",
+		"",
+		"Read next: README.md, then examples/perhost, which sets quotas",
+		"by hand.",
+	}
 }

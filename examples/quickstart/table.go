@@ -7,11 +7,8 @@ import (
 
 // table compares the time of each client with the least possible time.
 func table(results []result) []string {
-	const columns = "%-16s %-14s %8s %15s %7s %9s"
-	lines := []string{
-		fmt.Sprintf(columns, "", "", "", "", "", "refused"),
-		fmt.Sprintf(columns, "server", "client", "time", "least possible", "ratio", "per 100"),
-	}
+	const columns = "%-16s %-13s %8s %8s %6s %8s"
+	lines := []string{fmt.Sprintf(columns, "server", "client", "time", "least", "ratio", "refused")}
 	for i, r := range results {
 		name := r.kind.name
 		if i > 0 && name == results[i-1].kind.name {
@@ -21,7 +18,7 @@ func table(results []result) []string {
 		line := fmt.Sprintf(columns, name, r.client, seconds(took), seconds(least), ratio(took, least), fmt.Sprintf("%.1f", r.refusedPer100()))
 		lines = append(lines, line)
 		if r.stats.Admitted < r.wanted {
-			lines = append(lines, fmt.Sprintf("%-16s not finished: only %d of %d were admitted, in the time above", "", r.stats.Admitted, r.wanted))
+			lines = append(lines, fmt.Sprintf("%-16s not finished: only %d of %d were admitted", "", r.stats.Admitted, r.wanted))
 		}
 	}
 	return lines

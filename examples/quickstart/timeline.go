@@ -11,7 +11,7 @@ import (
 
 const (
 	margin = 15 // columns to the left of a timeline, for names
-	slots  = 64 // columns of a timeline, each for a slot of time
+	slots  = 48 // columns of a timeline, each for a slot of time
 )
 
 // timelines draws what the servers of one kind saw of their clients, on one axis of time and to one scale.
@@ -25,18 +25,18 @@ func timelines(results []result) []string {
 	slot := slotFor(longest, slots)
 	full := 1
 	for _, r := range results {
-		admitted, _ := count(r.stats.Events, r.stats.First, slot)
+		admitted, _ := count(r.stats.Events, r.stats.First, slot, slots)
 		for _, n := range admitted {
 			full = max(full, n)
 		}
 	}
 	k := results[0].kind
 	lines := []string{
-		k.name + ", " + k.quota + ", headers " + k.headers,
-		row("", fmt.Sprintf("█ is %d requests admitted in %.2f s, × is some refused", full, slot.Seconds())),
+		k.name + ", " + k.quota + ", " + k.headers,
+		row("", fmt.Sprintf("█ %d admitted in %.2f s, × some refused", full, slot.Seconds())),
 	}
 	for _, r := range results {
-		admitted, refused := count(r.stats.Events, r.stats.First, slot)
+		admitted, refused := count(r.stats.Events, r.stats.First, slot, slots)
 		lines = append(
 			lines,
 			row(r.client, bars(admitted, full)),
@@ -57,8 +57,8 @@ func slotFor(d time.Duration, slots int) time.Duration {
 	return d.Truncate(time.Duration(slots)*step)/time.Duration(slots) + step
 }
 
-// count returns how many requests were admitted and refused in each slot of time.
-func count(events []pacertest.Event, start time.Time, slot time.Duration) (admitted, refused []int) {
+// count returns how many requests were admitted and refused in each of so many slots of time.
+func count(events []pacertest.Event, start time.Time, slot time.Duration, slots int) (admitted, refused []int) {
 	admitted, refused = make([]int, slots), make([]int, slots)
 	for _, e := range events {
 		i := max(0, int(e.Time.Sub(start)/slot))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func seen(client string, admitted, refused []int) result {
 			name: "fixed window", quota: "2 in 1 s", headers: "none",
 			algorithm: &pacertest.FixedWindow{Limit: 2, Window: time.Second},
 		},
-		client: client, wanted: 6,
+		client: client, short: client, wanted: 6,
 	}
 	r.stats = pacertest.Stats{
 		Admitted: len(admitted), Refused: len(refused),
@@ -52,22 +53,42 @@ func both() []result {
 
 func TestTimelines(t *testing.T) {
 	want := []string{
-		"fixed window, 2 in 1 s, headers none",
-		"               █ is 2 requests admitted in 0.07 s, × is some refused",
-		"retrying       █                    █                    █",
-		"  4 refused    ×      ×                                                 ×",
-		"pacing         █             █             █",
+		"fixed window, 2 in 1 s, none",
+		"               █ 2 admitted in 0.09 s, × some refused",
+		"retrying       █               █                █",
+		"  4 refused    ×    ×                                      ×",
+		"pacing         █          █          █",
 		"  0 refused",
-		"               0 s           1 s           2 s           3 s            4 s",
+		"               0 s        1 s        2 s        3 s        4 s",
 	}
 	got := timelines(both())
-	// The slot of 70 ms covers 4 s in 58 slots.
+	// The slot of 90 ms covers 4 s in 45 slots.
 	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
 		t.Errorf("timelines (-want +got):\n%s", diff)
 	}
-	for _, line := range got {
-		if n := utf8.RuneCountInString(line); n > 79 {
-			t.Errorf("%d columns: %s", n, line)
+}
+
+// Nothing is wrapped in a narrow terminal.
+func TestColumns(t *testing.T) {
+	noon, fast := time.Now(), seen("retryablehttp", []int{0, 1, 1500, 1501, 3000, 3001}, []int{2, 3, 500, 4000})
+	fast.stats.Admitted, fast.stats.Refused, fast.wanted, fast.short = 200, 195, 200, "retrying"
+	var all []result
+	for _, k := range kinds(noon) {
+		fast.kind = k
+		all = append(all, fast, fast)
+	}
+	for name, lines := range map[string][]string{
+		"intro":    intro(kinds(noon), requests, callers),
+		"progress": progress(all, 10*time.Second, noon),
+		"sparse":   append(sparseHead(all), sparse(all, 10*time.Second)),
+		"timeline": slices.Concat(timelines(all[:2]), timelines(all[2:4]), timelines(all[4:])),
+		"table":    table(all),
+		"outro":    outro(),
+	} {
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > 64 {
+				t.Errorf("%s has %d columns: %s", name, n, line)
+			}
 		}
 	}
 }
@@ -115,10 +136,10 @@ func TestAxis(t *testing.T) {
 		slot time.Duration
 		want string
 	}{
-		{200 * time.Millisecond, "0 s  1 s  2 s  3 s  4 s  5 s  6 s  7 s  8 s  9 s  10 s 11 s 12 s"},
-		{250 * time.Millisecond, "0 s     2 s     4 s     6 s     8 s     10 s    12 s    14 s"},
-		{time.Second, "0 s  5 s  10 s 15 s 20 s 25 s 30 s 35 s 40 s 45 s 50 s 55 s 60 s"},
-		{time.Minute, "0 s     500 s   1000 s   1500 s  2000 s  2500 s   3000 s  3500 s"},
+		{200 * time.Millisecond, "0 s  1 s  2 s  3 s  4 s  5 s  6 s  7 s  8 s  9 s"},
+		{250 * time.Millisecond, "0 s     2 s     4 s     6 s     8 s     10 s"},
+		{time.Second, "0 s  5 s  10 s 15 s 20 s 25 s 30 s 35 s 40 s"},
+		{time.Minute, "0 s     500 s   1000 s   1500 s  2000 s  2500 s"},
 	}
 	for _, tt := range tests {
 		if got := axis(tt.slot); got != tt.want {
