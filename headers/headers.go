@@ -1,21 +1,23 @@
 // Package headers reads what the headers of an HTTP response say about rate limits: which
 // limits there are, how much of each is left, when it is restored, and when to try again.
+// It can be used alone, by any client. It imports the standard library with net/http, and
+// github.com/dunglas/httpsfv (which reads the structured fields of the IETF drafts).
 //
 //	facts := headers.Parse(resp.Header, time.Now())
 //	for _, l := range facts.Limits {
 //		fmt.Println(l.Name, l.Remaining.N, "of", l.Limit.N, "until", l.Reset.In)
 //	}
 //
-// It understands the IETF drafts and the dialects of many services and server libraries,
-// most of them by rule: a header's name is taken apart into words, and a value's unit is told
-// by its size and its form. What an API says in words of its own is told to a [Reader], as
-// data. The package has no clock. Values come in, and [Facts] come out.
+// The package reads the IETF drafts and the dialects of many services and server libraries, most
+// of them by rule: it takes a header's name apart into words, and tells the unit of a value by the
+// value's size and form. If an API uses names that no rule covers, a [Dialect] of a [Reader] says
+// what they mean. The package has no clock: headers and an instant come in, [Facts] come out.
 //
 // # Trust
 //
 // Nothing that a server sends makes the package panic, or use more than a bounded amount of
-// memory per header line. Every number and every time is bounded, and what cannot be
-// understood is no fact at all. Instants are measured against the Date of the same response,
+// memory per header line. Every number and every time is bounded, and a header that cannot be
+// understood states nothing. Instants are measured against the Date of the same response,
 // so that neither clock has to be right. A response that comes from a cache (a positive Age,
 // or X-From-Cache) says nothing about limits.
 //
@@ -30,10 +32,11 @@
 //
 // # Refusals
 //
-// A status of 429 does not tell "not yet" from "not before you pay". Where a response does, in
-// a header or by a daily limit of which nothing remains, the [Refusal] is RefusalSpent. Some
-// services say it only in the body of an error. Nothing reads bodies unasked:
-// [Reader.ParseBody] is given the beginning of one.
+// A status of 429 does not say whether a request comes too early or has to be paid for. If the
+// response says that waiting is in vain, in a header or by a daily limit of which nothing
+// remains, the [Refusal] is RefusalSpent. Some services say it only in the body of an error. The
+// package never reads a body by itself: a caller gives the beginning of one to
+// [Reader.ParseBody].
 package headers
 
 import (

@@ -6,6 +6,9 @@
 //		return err // the wait would be too long, or ctx has ended
 //	}
 //
+// It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
+// quota, throttle/store and warmup of this module.
+//
 // A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a
 // request costs and how urgent it is, and an [Answer], what became of the request and what the server stated.
 // Out come a [Grant], the right to send one request now, or an [Error] that says why there is none; and an
@@ -13,11 +16,10 @@
 //
 // # Waiting
 //
-// A quota is a token bucket (on the ledger of golang.org/x/time/rate), a window of some [quota.Kind], or a bound
-// on what is in flight, in requests or any other unit. Claims stand in line in the order in which they were made,
-// except for their [Priority]. A light claim never overtakes a heavy one, which might else wait for ever. A claim
-// is charged when it is granted, not before: who gives up leaves nothing to clean up. After any change (a quota,
-// a hold, what a server allows, who is first) the timers are set anew.
+// Claims stand in line in the order in which they were made, except for their [Priority]. A light claim never
+// overtakes a heavy one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a
+// caller that gives up leaves nothing to clean up. After any change the timers are set anew. A claim may cost several
+// units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after
 // it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within
@@ -25,8 +27,6 @@
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it
 // was due, up to 2 ms back: late timers cost no quota.
-//
-// A claim may cost several units at once. Where a cost is an estimate, [Grant.Settle] or [Answer] corrects it later.
 //
 // # Several buckets, several processes
 //

@@ -9,9 +9,11 @@
 //
 // A [Limiter] makes callers wait. It has a lock, reads the clock and starts
 // timers. A [Ramp] is the arithmetic alone: an instant and a number of tokens
-// come in, and the instant at which a caller may go comes out. The package uses
-// the standard library alone. It knows nothing of quotas, of HTTP and of servers;
-// a limiter of package throttle warms up if its quota has a WarmUp.
+// come in, and the instant at which a caller may go comes out.
+//
+// The package can be used alone: it knows nothing of quotas, of HTTP and of
+// servers. It imports the standard library without net/http. A limiter of package
+// throttle warms up if its quota has a WarmUp.
 //
 // # What is different from Guava
 //
