@@ -1,0 +1,110 @@
+package hour
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// command finds commands in a line of their own, and in the text.
+var command = regexp.MustCompile("(?m)^\\t((?:cd |go )[^#\n]*)|`((?:cd [^`]* && go |go |-run )[^`]*)`")
+
+// Commands name programs, tests and documentation that are there. The programs of examples are run by the gate.
+func TestCommands(t *testing.T) {
+	seen := 0
+	for _, p := range pages(t) {
+		for _, m := range command.FindAllStringSubmatch(p.prose(), -1) {
+			line := strings.TrimSpace(m[1] + m[2])
+			dir, words := "", strings.Fields(line)
+			if words[0] == "cd" {
+				dir, words = words[1], words[3:]
+			}
+			if words[0] == "-run" {
+				words = append([]string{"go", "test"}, words...)
+			}
+			if len(words) < 3 || words[0] != "go" {
+				continue // as in `go doc`, the name
+			}
+			seen++
+			t.Run(line, func(t *testing.T) { try(t, dir, words[1], words[2:]) })
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d commands found, want more", seen)
+	}
+}
+
+func try(t *testing.T, dir, verb string, words []string) {
+	t.Helper()
+	switch verb {
+	case "run":
+		b, err := os.ReadFile(filepath.Join(root, dir, words[0], "main.go"))
+		if err != nil || !strings.Contains(string(b), "\npackage main\n") {
+			t.Errorf("no program: %v", err)
+		}
+		for _, w := range words[1:] {
+			if name, ok := strings.CutPrefix(w, "-"); ok && !strings.Contains(string(b), `"`+name+`"`) {
+				t.Errorf("the program has no flag %s", w)
+			}
+		}
+	case "test":
+		var name string
+		where := dir
+		for i, w := range words {
+			switch {
+			case (w == "-run" || w == "-bench") && words[i+1] != "NONE":
+				name = words[i+1]
+			case strings.HasPrefix(w, "./") && w != "./...":
+				where = filepath.Join(dir, w)
+			}
+		}
+		if !hasTest(t, where, name) {
+			t.Errorf("no test %q in %q", name, where)
+		}
+	case "doc":
+		if _, err := run(dir, append([]string{"doc"}, words...)...); err != nil {
+			t.Error(err)
+		}
+	case "get":
+		b, err := os.ReadFile(filepath.Join(root, dir, "go.mod"))
+		if err != nil || !strings.HasPrefix(string(b), "module "+words[0]+"\n") {
+			t.Errorf("no such module: %v", err)
+		}
+	default:
+		t.Errorf("nobody knows how to try go %s", verb)
+	}
+}
+
+// hasTest reports whether a test or benchmark below a directory has a name with this in it.
+func hasTest(t *testing.T, dir, name string) (found bool) {
+	t.Helper()
+	declared := regexp.MustCompile(`(?m)^func (Test|Benchmark)\w*` + regexp.QuoteMeta(strings.TrimPrefix(name, "Test")))
+	err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || found || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found = declared.Match(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Every example that a newcomer may run is named in README.md.
+func TestExamplesAreNamed(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(root, "examples", "*"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatal(dirs, err)
+	}
+	readme := pages(t)[0].text
+	if i := slices.IndexFunc(dirs, func(dir string) bool { return !strings.Contains(readme, "go run ./examples/"+filepath.Base(dir)) }); i >= 0 {
+		t.Errorf("README.md does not name %s", dirs[i])
+	}
+}

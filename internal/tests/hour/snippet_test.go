@@ -1,0 +1,210 @@
+package hour
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	// The go command takes the result of a test from its cache unless something changed that the test
+	// imports or has read.
+	_ "github.com/gopacer/pacer"
+	_ "github.com/gopacer/pacer/pacertest"
+)
+
+// packages are those that snippets may use, by their names; each in the directory of the module that has it.
+var packages = map[string][]struct{ module, path string }{
+	"context":       {{"", "context"}},
+	"errors":        {{"", "errors"}},
+	"fmt":           {{"", "fmt"}},
+	"http":          {{"", "net/http"}},
+	"json":          {{"", "encoding/json"}},
+	"os":            {{"", "os"}},
+	"slog":          {{"", "log/slog"}},
+	"strings":       {{"", "strings"}},
+	"sync":          {{"", "sync"}},
+	"synctest":      {{"", "testing/synctest"}},
+	"testing":       {{"", "testing"}},
+	"time":          {{"", "time"}},
+	"pacer":         {{"", "github.com/gopacer/pacer"}},
+	"backoff":       {{"", "github.com/gopacer/pacer/backoff"}, {"", "github.com/cenkalti/backoff/v4"}},
+	"headers":       {{"", "github.com/gopacer/pacer/headers"}},
+	"pacertest":     {{"", "github.com/gopacer/pacer/pacertest"}},
+	"quota":         {{"", "github.com/gopacer/pacer/quota"}},
+	"store":         {{"", "github.com/gopacer/pacer/throttle/store"}},
+	"throttle":      {{"", "github.com/gopacer/pacer/throttle"}},
+	"warmup":        {{"", "github.com/gopacer/pacer/warmup"}},
+	"cenkalti":      {{"", "github.com/cenkalti/backoff/v4"}},
+	"rate":          {{"", "golang.org/x/time/rate"}},
+	"retryablehttp": {{"", "github.com/hashicorp/go-retryablehttp"}},
+	"goredis":       {{"redisquota", "github.com/gopacer/pacer/redisquota/goredis"}},
+	"redis":         {{"redisquota", "github.com/redis/go-redis/v9"}},
+	"failsafehttp":  {{"interop", "github.com/failsafe-go/failsafe-go/failsafehttp"}},
+	"ratelimiter":   {{"interop", "github.com/failsafe-go/failsafe-go/ratelimiter"}},
+}
+
+// Every piece of Go compiles: as a file, or in a function after the declarations in testdata, with the imports that it
+// takes. A variable that a snippet does not use any more is no mistake.
+func TestSnippets(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if b.language != "go" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) { compiles(t, b.text) })
+		}
+	}
+}
+
+// compiles tries both meanings of a name that two packages have.
+func compiles(t *testing.T, text string) {
+	t.Helper()
+	var used []string
+	for name := range packages {
+		if regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(text) {
+			used = append(used, name)
+		}
+	}
+	var errs []error
+	for meaning := range 2 {
+		imported := map[string]string{}
+		module := ""
+		for _, name := range used {
+			of := packages[name][min(meaning, len(packages[name])-1)]
+			imported[name] = of.path
+			module = max(module, of.module)
+		}
+		err := check(t, module, imported, text)
+		if err == nil {
+			return
+		}
+		errs = append(errs, err)
+	}
+	t.Error(errs[0])
+}
+
+// check type-checks a snippet with the packages that it uses, in the directory of a module that has them all.
+func check(t *testing.T, module string, imported map[string]string, text string) error {
+	t.Helper()
+	fset := token.NewFileSet()
+	prelude, err := parser.ParseFile(fset, filepath.Join("testdata", "given.go.txt"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(fset, "snippet", source(imported, text), 0)
+	if err != nil {
+		return err
+	}
+	files := []*ast.File{file}
+	if file.Name.Name == "given" {
+		files = append(files, prelude)
+	}
+	needed := map[string]bool{}
+	for _, f := range files {
+		for _, s := range f.Imports {
+			needed[strings.Trim(s.Path.Value, `"`)] = true
+		}
+	}
+	var found []error
+	conf := types.Config{
+		Importer: importer.ForCompiler(fset, "gc", exports(t, module, slices.Sorted(maps.Keys(needed)))),
+		Error: func(err error) {
+			if e := (types.Error{}); !errors.As(err, &e) || !e.Soft {
+				found = append(found, err)
+			}
+		},
+	}
+	conf.Check("given", fset, files, nil) // Error is told of all errors
+	return errors.Join(found...)
+}
+
+// source makes a file of a snippet, unless it is one.
+func source(imported map[string]string, text string) string {
+	if strings.HasPrefix(text, "package ") {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString("package given\n")
+	for _, name := range slices.Sorted(maps.Keys(imported)) {
+		fmt.Fprintf(&b, "import %s %q\n", name, imported[name])
+	}
+	if strings.HasPrefix(text, "func ") {
+		return b.String() + text
+	}
+	return b.String() + "func _() error {\n" + text + "\nreturn nil\n}\n"
+}
+
+// exports returns a look-up of what the compiler says about packages and all that they import. Without the modules of
+// a nested module, which need a network once, the test is skipped.
+func exports(t *testing.T, module string, paths []string) func(string) (io.ReadCloser, error) {
+	t.Helper()
+	files, err := listed(module, paths)
+	if err != nil {
+		if module != "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	return func(path string) (io.ReadCloser, error) {
+		if files[path] == "" {
+			return nil, fmt.Errorf("%s was not compiled", path)
+		}
+		return os.Open(files[path])
+	}
+}
+
+var compiled sync.Map // by module: what listed has found, by package
+
+// listed has packages compiled, or finds them compiled, and returns the files that describe them.
+func listed(module string, paths []string) (map[string]string, error) {
+	if known, ok := compiled.Load(module); ok {
+		files, complete := known.(map[string]string), true
+		for _, path := range paths {
+			complete = complete && files[path] != ""
+		}
+		if complete {
+			return files, nil
+		}
+	}
+	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
+	if module == "" {
+		args = append(args, "./...")
+	}
+	out, err := run(module, append(args, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(out) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		files[path] = file
+	}
+	compiled.Store(module, files)
+	return files, nil
+}
+
+// run runs the go command in the directory of a module, and returns what it prints. Nothing is downloaded.
+func run(module string, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = filepath.Join(root, module)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-buildvcs=false")
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.String(), nil
+}
