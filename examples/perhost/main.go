@@ -1,12 +1,21 @@
-// The program sets quotas by hand: for a host, for a route of that host, for each value of a wildcard,
-// and for all other hosts. It prints when each request went, and what the request waited for. It runs
-// offline and takes about two seconds.
+// The program shows which quota a request waits for. It sets quotas by hand: for a host, for a route of
+// that host, for each value of a wildcard, and for all other hosts. Then it sends 25 requests at once,
+// and prints when each of them went and what it waited for:
+//
+//   - A request takes tokens of its route and of its host, and goes when both grant it. So all routes of
+//     the host together keep to the quota of the host.
+//   - Each value of a wildcard has a bucket of its own: no channel waits for messages to another one.
+//   - Each other host has a bucket of its own, and waits for none of the first host's requests.
+//
+// It runs offline and takes about two seconds.
 package main
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,13 +33,13 @@ var quotas = map[string]quota.Quotas{
 	// once.
 	"127.0.0.1/": {{Name: "the host", N: 10, Burst: 5}},
 
-	// This is a route of the host. Without a Burst, its requests are spaced evenly: one every 250 ms.
-	// They count for the host's quota, too.
-	"GET 127.0.0.1/search/": {{Name: "search", N: 4}},
+	// This is a route of the host. A token bucket without a Burst spaces requests evenly: one every
+	// 250 ms. They count for the host's quota, too.
+	"GET 127.0.0.1/search/": {{Name: "search", N: 4, Kind: quota.TokenBucket}},
 
 	// Each value of a wildcard has its own bucket: 2 messages a second to channel a do not delay the
 	// messages to channel b.
-	"POST 127.0.0.1/channels/{channel}/messages": {{Name: "messages", N: 2}},
+	"POST 127.0.0.1/channels/{channel}/messages": {{Name: "messages", N: 2, Kind: quota.TokenBucket}},
 
 	// "/" is for every other host, each with its own bucket. The first quota starts slowly: its requests
 	// go 300 ms apart, and 100 ms apart after a second of warming up. Both quotas of the pattern are
@@ -63,6 +72,7 @@ func main() {
 		return
 	}
 	client := &http.Client{Transport: transport}
+	fmt.Print(intro())
 
 	var wg sync.WaitGroup
 	for _, batch := range []struct {
@@ -80,8 +90,32 @@ func main() {
 		}
 	}
 	wg.Wait()
-	fmt.Print(log)
+	fmt.Print(log, outro)
 }
+
+// intro lists the quotas.
+func intro() string {
+	var b strings.Builder
+	b.WriteString("25 requests are sent at once to two servers, which refuse nothing. These\nquotas, set by hand, make them wait:\n\n")
+	for _, pattern := range slices.Sorted(maps.Keys(quotas)) {
+		for _, q := range quotas[pattern] {
+			name := q.Name
+			q.Name = ""
+			fmt.Fprintf(&b, "%-44s %-10s %v\n", pattern, name, q)
+		}
+	}
+	return b.String() + "\nWhen each request went:\n\n"
+}
+
+const outro = `
+What to see:
+- Searches are 250 ms apart or more. They count for the host, too: all
+  requests to 127.0.0.1 together are 5 at once, then one every 100 ms.
+- The messages of a channel are 500 ms apart or more, and neither channel
+  waits for the other one.
+- The other host, localhost, waits for none of these. It begins slowly:
+  requests are 300 ms apart at first, and 100 ms after a second.
+`
 
 func call(client *http.Client, method, url string) {
 	req, err := http.NewRequestWithContext(withNote(context.Background()), method, url, http.NoBody)
