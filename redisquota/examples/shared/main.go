@@ -1,6 +1,8 @@
-// The program has three processes call one API that grants 20 requests a second to all of them together: first each with a
-// limiter of its own, which knows the quota and not the others, then with limiters that share it through Redis. It
-// needs nothing installed: Redis is miniredis, in this process, unless one is given with -redis. It takes eleven seconds.
+// The program shows what sharing a quota is good for: no call is wasted on a refusal, and nobody is banned. Three processes
+// call one API that grants 20 requests a second to all of them together, and bans them for two seconds after 20 refusals: first
+// each with a limiter of its own, which knows the quota and not the others, then with limiters that share it through Redis. All
+// of them obey a Retry-After. The program needs nothing installed: Redis is miniredis, in this process, unless one is given with
+// -redis. It takes eleven seconds.
 package main
 
 import (
@@ -23,6 +25,9 @@ const (
 	processes = 3
 	perSecond = 20
 	span      = 5 * time.Second
+
+	bannedAfter = 20 // refusals
+	bannedFor   = 2 * time.Second
 )
 
 func main() {
@@ -55,23 +60,33 @@ func run(ctx context.Context, addr string) error {
 		defer s.Stop()
 		addr = s.Addr
 	}
-	fmt.Printf("%d processes, an API that grants %d requests a second, %v each\n\n", processes, perSecond, span)
-	alone, err := fleet(ctx, "")
+	fmt.Printf(`%d processes call an API for %v. It grants %d requests a second to
+all of them together. After %d refusals it bans them for %v.
+
+`, processes, span, perSecond, bannedAfter, bannedFor)
+	alone, alonesBans, err := fleet(ctx, "")
 	if err != nil {
 		return err
 	}
-	shared, err := fleet(ctx, addr)
+	shared, sharedBans, err := fleet(ctx, addr)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-24s %18s %18s\n", "", "each for itself", "sharing")
+	const columns = "%-18s %20s %20s\n"
+	fmt.Printf(columns, "", "each for itself", "sharing")
 	row := func(what string, of func(t tally) int) {
-		fmt.Printf("%-24s %18s %18s\n", what, sum(alone, of), sum(shared, of))
+		fmt.Printf(columns, what, sum(alone, of), sum(shared, of))
 	}
 	row("requests", func(t tally) int { return t.Answered + t.Refused })
 	row("answered", func(t tally) int { return t.Answered })
 	row("refused with 429", func(t tally) int { return t.Refused })
-	fmt.Println("\nIn brackets: of each process. A quota that Redis does not know yet starts as one that is used up.")
+	fmt.Printf(columns, "bans", fmt.Sprint(alonesBans), fmt.Sprint(sharedBans))
+	fmt.Print(`
+In brackets: of each process. Each for itself, a process knows the quota and
+not the others: three of them ask for three times as much as there is, and
+calls are wasted until all are banned. Sharing, they ask for what there is.
+A quota that Redis does not know yet starts as one that is used up.
+`)
 	return nil
 }
 
@@ -85,14 +100,16 @@ func sum(all []tally, of func(tally) int) string {
 	return fmt.Sprintf("%d (%s)", n, strings.Join(each, "+"))
 }
 
-// fleet starts an API and the processes that call it, which share the quota if there is a Redis to share it through.
-func fleet(ctx context.Context, redis string) ([]tally, error) {
-	api := pacertest.NewServer(&pacertest.SlidingLog{Limit: perSecond, Window: time.Second}, pacertest.RetryAfterOnly)
+// fleet starts an API and the processes that call it, which share the quota if there is a Redis to share it through. It
+// returns what became of their requests, and how often they were banned.
+func fleet(ctx context.Context, redis string) ([]tally, int, error) {
+	limit := &banning{Algorithm: &pacertest.SlidingLog{Limit: perSecond, Window: time.Second}, after: bannedAfter, ban: bannedFor}
+	api := pacertest.NewServer(limit, pacertest.RetryAfterOnly)
 	url := api.Start()
 	defer api.Close()
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	all, errs := make([]tally, processes), make([]error, processes)
 	var wait sync.WaitGroup
@@ -109,8 +126,8 @@ func fleet(ctx context.Context, redis string) ([]tally, error) {
 	wait.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return all, nil
+	return all, limit.bans, nil
 }
