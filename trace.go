@@ -85,7 +85,7 @@ type GaveUp struct {
 	Reason   Reason // why the request is not sent again
 	Err      error  // of the last attempt; nil if there was an answer
 
-	// Because is what lies behind the Reason: the *throttle.Error of a request that would have to wait for
+	// Because is the error behind the Reason: the *throttle.Error of a request that would have to wait for
 	// too long, the error of a context that has ended, or the error of GetBody or PrepareRetry. It is nil
 	// if the Reason says it all.
 	Because error

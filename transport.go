@@ -6,9 +6,9 @@
 // limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
 // refused yet wait as well. Where it knows nothing yet, it starts slowly. It sends again what is safe to send again.
 //
-// The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again. In
-// come requests and the answers of Base; out go the same requests, at their instant, and the answers. The package does
-// not know how a bucket counts, which package throttle does, nor how headers are written, which package headers does.
+// The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
+// Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to
+// Base when their turn has come, and the answers of Base go to the caller.
 //
 // # One request
 //
@@ -153,10 +153,10 @@ type Transport struct {
 	aboveTransport bool // requests may pass through another Transport below t
 }
 
-// NoLimit is the value of a bound that is none: of a count, or of a duration.
+// NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
 const NoLimit = throttle.NoLimit
 
-// Line says how requests wait in line. The zero Line is first come, first served, and as long as need be.
+// Line says how requests wait in line. With the zero Line, any number may wait, first come, first served.
 type Line struct {
 	// MaxQueue bounds how many requests wait in one bucket. Zero means no bound. If negative, no request waits.
 	MaxQueue int
@@ -200,10 +200,10 @@ type Learn struct {
 	// negative, only new buckets, and buckets whose hold has ended, start slowly.
 	IdleAfter time.Duration
 
-	// MaxBuckets bounds how many buckets are remembered, of Quotas too. It is looked at when a bucket is
-	// made. Buckets that idle are forgotten in any case; beyond MaxBuckets, also those that are held or
-	// indebted, whose quotas start anew with the next request, but never one that requests wait for or are in
-	// flight in. Zero means 1 << 20 (1,048,576). If negative, all are forgotten that can be.
+	// MaxBuckets bounds how many buckets are remembered, of Quotas too. Idle buckets are forgotten in any case. Beyond
+	// MaxBuckets, a new bucket makes the Transport forget buckets that are held or indebted, too; their quotas start anew
+	// with the next request. A bucket in which requests wait or are in flight is never forgotten. Zero means 1 << 20
+	// (1,048,576). If negative, only buckets in use are kept.
 	MaxBuckets int
 }
 

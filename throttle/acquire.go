@@ -59,10 +59,10 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n tokens are granted now, and charges them if so. It never blocks: with a Store, it
-// grants from what is in hand, and has more fetched for the next call. What is fetched is of use for Late: to a
-// caller that comes less often, Allow grants nothing, and Acquire with a negative MaxWait is better, which waits
-// for the store's answer. Allow returns false, too, if a quota is invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
+// Allow reports whether n tokens are granted now, and charges them if so. It never blocks. With a Store, it grants only
+// slots in hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than
+// that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow returns false if
+// a quota is invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1}
 	var g Grant

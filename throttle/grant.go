@@ -11,9 +11,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Grant is the right to send one request now. It is ended by Done, when the server has answered, or by Cancel, if
-// nothing was sent; of several calls, the first one counts. So a deferred Cancel does no harm. If the answer is still
-// being read at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
+// Grant is the right to send one request now. Done ends it when the server has answered, and Cancel if nothing was
+// sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer is still being read
+// at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
 //
 // A Grant must not be copied, and the zero Grant must not be used. Its methods but Keep may be called concurrently.
 type Grant struct {
@@ -57,9 +57,9 @@ func (g *Grant) Limiter() *Limiter { return g.l }
 // monotonic time since then.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It is for
-// callers to whom an allocation for each request matters. Where they keep what Keep returns, and only if they
-// must, g itself need not leave the stack. Keep is called before g is shared with other goroutines.
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
+// allocation in callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the
+// stack. Keep is called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}

@@ -33,9 +33,9 @@ type Group struct {
 	// only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
-	// MaxBuckets bounds how many buckets there are. When there are many, those that idle are forgotten, if nothing
-	// is lost by that. Beyond MaxBuckets, those that are held or indebted are forgotten too, the one that was used
-	// the longest ago first; never one in which somebody waits, or whose requests are under way. Zero means
+	// MaxBuckets bounds how many buckets there are. Idle buckets are forgotten when there are many, if nothing is lost
+	// by that. Beyond MaxBuckets, buckets that are held or indebted are forgotten too, the one that was used the longest
+	// ago first. A bucket in which claims wait, or whose requests are under way, is never forgotten. Zero means
 	// 1,048,576, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
 	MaxBuckets int
 
@@ -159,11 +159,11 @@ func (l *Limiter) leavePeers(root *Limiter) {
 	delete(root.peers, l.server.ID())
 }
 
-// Update changes what New goes by, while no claim goes. First change is called; then each bucket gets the
-// quotas that New now returns for its path, and keeps what was charged, as with SetQuotas. If change reports
-// that claims belong under other paths now (moved), all claims that wait in Group.Acquire find their bucket
-// again, and line up there in the order of their places; those that stay under one first key, before any goes.
-// If a bucket has a Store now and had none before, its tree is made anew, with what was learned. Update returns
+// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the
+// quotas that New now returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims
+// belong under other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again and takes
+// its old place in the order there. Claims whose first key stays the same have all moved before any of them goes. A
+// tree of which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns
 // the errors of all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()

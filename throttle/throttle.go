@@ -71,7 +71,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// NoLimit as the value of a field that bounds a number or a duration, means that there is no bound.
+// NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
 const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
@@ -144,8 +144,8 @@ type Limiter struct {
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
-	// Quotas of what is in flight, and a Quota's Queue, still count for each process alone. A quota cannot
-	// have a WarmUp. A claim that must not wait does wait for the store's answer. A Parent that delays requests for
+	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
+	// have a WarmUp. Even a claim that must not wait waits for the store's answer. A Parent that delays requests for
 	// longer than Late wastes slots; if the Parent has a Store too, one token of each of its token buckets
 	// must come back within Late. See Close.
 	Store store.Store
@@ -154,11 +154,11 @@ type Limiter struct {
 	StoreName string
 
 	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
-	// processes counts. It must be longer than a round trip to the store; at five, a process that sends often enough
-	// always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and each Burst
-	// smaller by what comes back within Late. Zero or negative means the least that suits all quotas: of a window a
-	// hundredth of its Per, of a token bucket the longer of that and the time in which a tenth of its Burst comes back,
-	// from 10 ms to a second; and two round trips where they take longer. Of a window it is at most a quarter of Per.
+	// processes counts. Late must be longer than a round trip to the store. With five round trips, a process that sends
+	// often enough always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and each
+	// Burst smaller by what comes back within Late. Zero or negative means the least that suits all quotas: Per/100, or for a
+	// token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
+	// and no less than two round trips. For a window, Late is at most Per/4.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.

@@ -1,6 +1,6 @@
 // Package store is for those who write a [Store]: the place where the quotas of a bucket live when
-// several processes share the bucket. Whoever uses a store sets a field, and needs nothing of this
-// package but, in tests, [Memory]:
+// several processes share the bucket. A program that only uses a store sets the field Store of a
+// Limiter; of this package it may need [Memory], for tests:
 //
 //	shared := new(store.Memory) // or a store that several processes reach: see package redisquota
 //	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quotas, Store: shared}
@@ -12,11 +12,11 @@
 //
 // # How to write a store
 //
-// Where Go runs beside the data, a Ledger does the work. Into a Ledger come requests and the instant
-// of each; out come replies and news. A Ledger can be written to bytes and read again, so that a
-// store may keep it wherever one process at a time changes it: a file with a lock, a row in a
-// transaction. The example of the package is such a store. Where no Go runs beside the data, as with
-// Redis, a script does the same, as the doc of Store defines it.
+// If Go code can run beside the data, a Ledger does the work: it is given a request and the instant,
+// and returns a reply and news. A Ledger can be written to bytes and read again. So a store may keep it
+// wherever one process at a time changes it: in a file with a lock, or in a row in a transaction. The
+// example of the package is such a store. If no Go code can run there, as in Redis, a script does the
+// same. The doc of Store defines what it has to do.
 //
 // # What may change
 //
@@ -25,18 +25,18 @@
 //
 //   - Structs may grow. The zero of a new field means what was meant before there was the field. So
 //     write their literals with the names of fields, and do not compare them by ==.
-//   - Interfaces do not grow. What a store may be able to do besides becomes an interface of its own,
-//     which a Limiter looks for in its Store by a type assertion, when it is first used. This list has
-//     them all: there are none. A Store that wraps another one hides them, unless it has them too.
-//   - [Request.Version] rises if a store that does not know what is new would break a promise. Such a
+//   - Interfaces do not grow. A further ability of stores becomes an interface of its own. A Limiter
+//     looks for it in its Store by a type assertion, when the Limiter is first used. This list names all
+//     such interfaces: there are none yet. A Store that wraps another one hides them, unless it has them too.
+//   - [Request.Version] rises if a store that does not know the new version would break a promise. Such a
 //     store has to return an error.
 //
 // # Units and errors
 //
 // Costs are whole tokens. Durations have nanoseconds; a store that counts more coarsely rounds slots
-// up. Each field says what zero and negative numbers mean; what no Limiter sends is an error.
-// Errors of the package begin with "store: ". To a Limiter any error is a store that is away: what
-// goes meanwhile is the matter of its Outage.
+// up. Each field says what zero and negative numbers mean; a value that no Limiter sends is an error.
+// Errors of the package begin with "store: ". A Limiter takes any error as an outage of the store: its
+// field Outage says which requests go meanwhile.
 //
 // The package knows the arithmetic of slots (throttle/internal/slot). It knows nothing of claims, of
 // lines and timers, and of what a server's statements mean.
@@ -52,16 +52,16 @@ import (
 // Store is where the quotas of a bucket live when several processes share them:
 // Redis, or, within one process, a [Memory].
 //
-// A store hands out slots. A slot is the right to send so much, from an instant on and until
-// [Request.Late] after it. All slots of a bucket are of one schedule. A Limiter asks for slots
-// for all claims that wait in one call, and has one call under way at most; each claim sleeps
+// A store hands out slots. A slot is the right to send requests of a certain cost at an instant, or up
+// to [Request.Late] after it. All slots of a bucket belong to one schedule. A Limiter asks for the slots
+// of all claims that wait in one call, and has one call under way at most; each claim sleeps
 // until its slot. The store hands out slots such that every quota holds, however many processes
 // send, and whatever part of the slots they use.
 //
 // Clocks are not compared. Only durations cross the interface, and both sides measure them
-// by a clock which does not jump. A reply says in how long a slot is, from when the reply was
-// made. The Limiter uses the slot no sooner than that after it has the reply, and no later than
-// that and Late after it sent the request. So Late must be longer than a round trip.
+// by a clock that does not jump. For each slot, a reply has the time d from the making of the reply to
+// the slot. The Limiter uses the slot d after it has received the reply, at the earliest, and d + Late
+// after it sent the request, at the latest. So Late must be longer than a round trip.
 //
 // # Slots
 //
@@ -117,29 +117,33 @@ import (
 //
 // # What comes back
 //
-// What is returned of a slot that is more than twice the Horizon ahead is as if it had never been handed
-// out. What is returned of a nearer slot that is still to come stays charged. It is handed out
+// A member may return a part of a slot. If the slot is more than twice the Horizon ahead, the part counts as
+// never handed out. If the slot is nearer, and still to come, the part stays charged: it is handed out
 // again, at its own instant, to the first ask whose cost it covers, unless there is room before.
-// What is left of it when its instant has passed, or is returned after that, is as if it had never
-// been handed out:
+// A part that is left when its instant has passed, or that is returned later, counts as never
+// handed out:
 //
-//   - the windows count so much less at the slot's instant, if they still count it;
-//   - from a bucket's full the least is subtracted of c·T, of full − now, and of what
-//     was missing before each slot that was handed out after it: full, as it was then,
-//     − s, or 0. More would have spilled over. A store may remember fewer such
-//     instants than there were, and then subtract less.
+//   - The windows count the part no longer at the slot's instant, if they still count that instant.
+//   - From a bucket's full, the store subtracts the least of: c·T; full − now; and the room just before each
+//     slot that was handed out later, which is max(0, full − s) with the full of that time. A larger
+//     refund would have overflowed the bucket. A store may remember fewer such
+//     instants than there were, and then subtracts less.
 //
 // # What a store forgets
 //
-// A bucket that a store does not know may have been lost, and members may still have slots of it.
-// So it is taken to have been used evenly at its full rate, up to the Horizon of the request: until
-// then there are no slots, and at that instant a TokenBucket is empty; of a window of Per,
-// a tenth of N comes back each Per/10 from then (of less than 10, rounded: ⌊k·N/10⌋ until
-// k·Per/10); that of a clock has used up the part of N that is over then, rounded up, and N in the
-// one before it. A [Memory], which loses nothing while its users live, takes a bucket
-// for new that it does not know.
-// A store should remember an unused bucket for a day, or for twice the longest Per, and of
-// each member the Serial: for the longest Per, a minute at least, unless it left.
+// A store may have lost a bucket that it does not know, and members may still have slots of it. So the
+// store takes such a bucket as used evenly, at its full rate, up to an instant h: the Horizon of the
+// request from now. There are no slots before h. At h,
+//
+//   - a TokenBucket is empty;
+//   - a window of Per is used up, and a tenth of N comes back each Per/10 from then on: ⌊k·N/10⌋ in all until
+//     k·Per/10;
+//   - a window of the clock has used up N times the part of it that is over at h, rounded up, and the
+//     window before it has used up N.
+//
+// A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
+// A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
+// Serial of a member that has not left for the longest Per, and for a minute at least.
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes
 	// between, and in the order of its fields: quotas, what comes back, what costs
@@ -250,13 +254,12 @@ type Part struct {
 // Ask asks for slots. An ask whose Cost is of other quotas, negative, or above what a quota grants at
 // once, gets none.
 //
-// How many are handed out is a matter of fairness among members. The work of a cost
-// is the time that it takes to come back: the largest of cost·Per/N of the quotas. A slot is handed
-// out if it is within a quarter of the Horizon from now; or if the work of what
-// the member has (Hand and what it got for this request) is below its share:
-// Horizon divided by the number of active members, itself included. So a member that has
-// nothing gets something, and members that always want more get the same, by Little's law. The
-// reply ends at the first ask that this keeps from a slot.
+// Fairness among members bounds how many slots are handed out. The work of a cost is the time in which it
+// comes back: the largest cost·Per/N of all quotas. A slot is handed out in two cases: if it is
+// within a quarter of the Horizon from now; or if the work of all that the member has (Hand, and its
+// slots of this reply) is below the member's share, Horizon/(number of active members, itself included).
+// So a member that has nothing gets something, and members that always want more get the same, by
+// Little's law. The reply ends at the first ask that gets no slot for this reason.
 type Ask struct {
 	Cost   []int         // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none
