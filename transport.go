@@ -83,7 +83,7 @@ type Transport struct {
 	// api.github.com/search/", "POST discord.com/api/channels/{channel}/messages". "/" stands for every host that is
 	// not named; each such host has a bucket of its own. A request draws on the pattern of its host and on the most
 	// specific other pattern that matches. Each value of a wildcard has a bucket of its own. What the server says may
-	// only lower the quotas. If empty, all limits are learned. SetQuotas replaces Quotas while requests wait.
+	// only lower the numbers of the quotas. If empty, all limits are learned. SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
 	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests

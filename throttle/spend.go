@@ -5,7 +5,7 @@ import (
 )
 
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
-// learned and come back all at once. Quotas that are configured say themselves how fast they may be spent,
+// learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be spent,
 // and a limit that the server refills bit by bit is spent at the rate of the refill.
 type Spend int
 

@@ -40,8 +40,8 @@
 //
 // # Learning from answers
 //
-// What servers say can lower what the quotas allow, never raise it. A caller that reports answers ([Grant.Done])
-// lets the bucket learn:
+// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as
+// much, the server's own count is believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
 //
 //   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
 //     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
