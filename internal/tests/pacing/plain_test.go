@@ -1,0 +1,71 @@
+package pacing_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
+)
+
+// TestGitHubsQuotaAsDocumentedFailsNobody: of 200 requests at once, each with a timeout of 30 s, none fails, whether
+// the documented quota is told or not, and alone or beside another; and telling it costs no time.
+func TestGitHubsQuotaAsDocumentedFailsNobody(t *testing.T) {
+	took := map[string]time.Duration{}
+	for _, text := range []string{"", "5000/h", "100/s, 5000/h", "5000/h, 100 in flight"} {
+		synctest.Test(t, func(t *testing.T) {
+			server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 5000, Window: time.Hour}, pacertest.XRateLimit)
+			server.Latency = 20 * time.Millisecond
+			defer server.Close()
+			tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"api.github.com/": quota.MustParse(text)}}
+			client := &http.Client{Transport: tr, Timeout: 30 * time.Second}
+			start := time.Now()
+			var wait sync.WaitGroup
+			for range 200 {
+				wait.Go(func() {
+					resp, err := client.Get("https://api.github.com/user")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp.Body.Close()
+				})
+			}
+			wait.Wait()
+			took[text] = time.Since(start)
+		})
+	}
+	if took["5000/h"] != took[""] || took["5000/h, 100 in flight"] > took[""]+20*time.Millisecond {
+		t.Errorf("took %v: told, it takes longer than untold", took)
+	}
+}
+
+// TestTokensAMinuteGoAtOnce: a cost is as large as the quota, without a further word.
+func TestTokensAMinuteGoAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server pacertest.Server
+		defer server.Close()
+		tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
+		start := time.Now()
+		for _, cost := range []int{1, 29_999, 30_000} {
+			ctx := pacer.WithCall(context.Background(), &pacer.Call{Costs: quota.Costs{"tokens": cost}})
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if got := time.Since(start); got != time.Minute {
+			t.Errorf("60000 tokens took %v, want a minute", got)
+		}
+	})
+}
