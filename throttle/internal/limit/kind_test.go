@@ -2,6 +2,7 @@ package limit
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -88,3 +89,40 @@ func needs64(t *testing.T) {
 
 // explicit is a quota with its defaults.
 func explicit(q quota.Quota) quota.Quota { return quota.Quotas{q}.Explicit()[0] }
+
+// TestPlainSpread: of a plain quota whose rest is spread, too, the instant that When returns is the first one at
+// which the tokens may go. What is left is never used up before more comes back, and no gap is longer than asked for.
+func TestPlainSpread(t *testing.T) {
+	spread := 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n := 1 + r.IntN(200)
+		l := New(explicit(quota.Quota{N: n, Per: time.Hour}), 0).(*plain)
+		l.spread = Spread{Below: []int{(n + 4) / 5, math.MaxInt}[r.IntN(2)], Gap: 2 * time.Minute}
+		now := monotime.Time(1)
+		for range 100 {
+			k := 1 + r.IntN(min(3, n))
+			at, ok := l.When(now, 0, k)
+			unspread, _ := l.sliding.When(now, 0, k)
+			if !ok || at < unspread {
+				t.Fatalf("%d of %d may go at %d, and unspread at %d", k, n, at, unspread)
+			}
+			if at > unspread {
+				if spread++; at > max(unspread, l.last.Add(time.Duration(k)*l.spread.Gap)) {
+					t.Errorf("%d of %d wait for longer than %d gaps", k, n, k)
+				}
+			}
+			if !opens(l, at, 0, k) || at > now && opens(l, at-1, 0, k) {
+				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, k), opens(l, at-1, 0, k))
+			}
+			if at = max(at, now.Add(time.Duration(r.IntN(2)*r.IntN(1e12)))); r.IntN(3) == 0 && at > now {
+				continue // nobody goes
+			}
+			now = at
+			l.Take(now, now, k)
+		}
+	}
+	if spread < 1000 {
+		t.Errorf("only %d were spread", spread)
+	}
+}
