@@ -4,7 +4,9 @@
 //
 // A [Transport] is an [http.RoundTripper] that paces requests before the server has to refuse them. It learns the
 // limits of every host from the headers of its answers. When a server says to wait, the requests that it has not
-// refused yet wait as well. Where it knows nothing yet, it starts slowly. It sends again what is safe to send again.
+// refused yet wait as well. Where it knows nothing yet, it starts slowly: one request goes first, and
+// each answer lets two more go. A server that is slow and refuses nothing is not waited for: after 250 ms without an
+// answer one more request goes, and twice as many may be under way. It sends again what is safe to send again.
 //
 // The Transport decides which buckets a request draws on, what an answer says, and whether a request is sent again.
 // Package throttle knows how a bucket counts, and package headers how headers are written. Beyond these, requests go to

@@ -13,8 +13,9 @@ import (
 const horizon = lease.Horizon
 
 const (
-	patience    = 5 * time.Second // for which others wait for the answer to a request that went ahead
-	unsaidReset = time.Second     // until when a limit is looked at whose reset is not known
+	slowStep    = 250 * time.Millisecond // after which one more goes in a slow start
+	patience    = 5 * time.Second        // for which others wait for the answer to a request that went ahead
+	unsaidReset = time.Second            // until when a limit is looked at whose reset is not known
 	maxWindows  = 16
 	enough      = 32 // answers end a slow start
 )

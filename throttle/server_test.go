@@ -103,8 +103,8 @@ func TestSlowStartHungProbeIsNotWaitedForForEver(t *testing.T) {
 		start := time.Now()
 		hung := a.get()
 		a.get().Done(Answer{})
-		if got := time.Since(start); got != patience {
-			t.Errorf("went after %v, want %v", got, patience)
+		if got := time.Since(start); got != slowStep {
+			t.Errorf("went after %v, want %v", got, slowStep)
 		}
 		hung.Done(Answer{})
 	})

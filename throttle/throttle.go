@@ -124,8 +124,9 @@ type Limiter struct {
 	Spend Spend
 
 	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or
-	// when a hold has ended. Then each answer lets two more go, until the server has stated how much it
-	// allows, or enough answers have come. It needs callers that use Acquire and Grant.Done.
+	// when a hold has ended. Then each answer lets two more go, until the server has stated how much it allows,
+	// or enough answers have come; and after 250 ms without one, one more goes, and twice as many may be in flight
+	// (after a refusal, until something is served, after 5 s). It needs callers that use Acquire and Grant.Done.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If

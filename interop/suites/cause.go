@@ -22,7 +22,7 @@ const (
 	sameError = "the test compares the error of a context by ==; for a request that was not sent pacer returns a" +
 		" *throttle.Error, in which errors.Is finds the same"
 	slowStart = "the test answers no request before all are there, and pacer starts slowly: the first goes" +
-		" alone, and one more for each 5 s without an answer"
+		" alone, and the others within seconds without an answer"
 	resigned = "the client renews or signs its credentials for each of its own attempts, and pacer sends what it was" +
 		" given; PrepareRetry is where that can be done"
 	adapted = "the client changes the request before its next attempt (another model, another URL, a count in a" +

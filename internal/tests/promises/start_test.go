@@ -22,10 +22,13 @@ func waves(went []time.Duration) (n []int) {
 	return n
 }
 
-// inASecond is a server that takes a second for each answer.
-func inASecond(serve func(int) *http.Response) func(int) *http.Response {
+// trip is how long the answers of inAWhile take: less than what a slow start waits for at most.
+const trip = 200 * time.Millisecond
+
+// inAWhile is a server that takes a while for each answer.
+func inAWhile(serve func(int) *http.Response) func(int) *http.Response {
 	return func(n int) *http.Response {
-		time.Sleep(time.Second)
+		time.Sleep(trip)
 		return serve(n)
 	}
 }
@@ -33,13 +36,13 @@ func inASecond(serve func(int) *http.Response) func(int) *http.Response {
 // An unknown host starts slowly: one probe, then what is in flight doubles with each answer, until
 // the headers say how much is allowed or enough answers have been seen.
 func TestPromiseUnknownHostStartsSlowly(t *testing.T) {
-	visit(t, inASecond(always(200)), func(g *guest) {
+	visit(t, inAWhile(always(200)), func(g *guest) {
 		g.crowd(200).Wait()
 		if got, want := waves(g.went), []int{1, 2, 4, 8, 16, 32, 137}; !slices.Equal(got, want) {
 			t.Errorf("went in waves of %v, want %v", got, want)
 		}
 	})
-	visit(t, inASecond(always(200, trio(1000, 900, time.Minute)...)), func(g *guest) {
+	visit(t, inAWhile(always(200, trio(1000, 900, time.Minute)...)), func(g *guest) {
 		g.crowd(200).Wait()
 		if got, want := waves(g.went), []int{1, 199}; !slices.Equal(got, want) {
 			t.Errorf("told that 900 remain, went in waves of %v, want %v", got, want)
@@ -47,9 +50,52 @@ func TestPromiseUnknownHostStartsSlowly(t *testing.T) {
 	})
 }
 
+// A server that is slow, and refuses nothing, is not asked one by one: without an answer, one more goes after a
+// quarter of a second, and then twice as many.
+func TestPromiseSlowStartDoesNotSerialiseWhatIsSlow(t *testing.T) {
+	visit(t, func(n int) *http.Response {
+		if n == 0 {
+			time.Sleep(time.Minute) // a long poll
+		}
+		return reply(200)
+	}, func(g *guest) {
+		g.crowd(2).Wait()
+		g.wantWent(0, 0, 250*time.Millisecond)
+	})
+	together := make(chan struct{})
+	visit(t, func(n int) *http.Response {
+		if n == 39 {
+			close(together)
+		}
+		<-together
+		return reply(200)
+	}, func(g *guest) {
+		together = make(chan struct{})
+		g.crowd(40).Wait()
+		if got, want := waves(g.went), []int{1, 1, 2, 4, 8, 16, 8}; !slices.Equal(got, want) || time.Since(g.start) != 1500*time.Millisecond {
+			t.Errorf("went in waves of %v, and was answered after %v; want %v and 1.5s", got, time.Since(g.start), want)
+		}
+	})
+}
+
+// A server that refuses what is more than one request hears few, if it does so within a quarter of a second.
+func TestPromiseSlowStartOfAServerThatRefuses(t *testing.T) {
+	visit(t, inAWhile(func(n int) *http.Response {
+		if n <= 5 {
+			return reply(429)
+		}
+		return reply(200)
+	}), func(g *guest) {
+		g.crowd(40).Wait()
+		if got := waves(g.went); !slices.Equal(got[:6], []int{1, 1, 1, 1, 1, 1}) {
+			t.Errorf("went in waves of %v, want one by one while it refuses", got)
+		}
+	})
+}
+
 // Every bucket starts slowly after a hold.
 func TestPromiseSlowStartAfterAHold(t *testing.T) {
-	visit(t, inASecond(func(n int) *http.Response {
+	visit(t, inAWhile(func(n int) *http.Response {
 		if n == 50 {
 			return reply(429, "Retry-After", "30")
 		}
@@ -77,11 +123,11 @@ func TestPromiseSlowStartAfterIdling(t *testing.T) {
 		{time.Hour, time.Hour, []int{1, 2, 4}},
 		{-1, 24 * time.Hour, []int{7}},
 	} {
-		visit(t, inASecond(always(200)), func(g *guest) {
+		visit(t, inAWhile(always(200)), func(g *guest) {
 			g.Learn.IdleAfter = test.set
 			g.crowd(64).Wait()
 			g.went = nil
-			time.Sleep(test.idle - time.Second) // the last of them took one
+			time.Sleep(test.idle - trip) // the last of them took one
 			g.crowd(7).Wait()
 			if got := waves(g.went); !slices.Equal(got, test.want) {
 				t.Errorf("IdleAfter %v: after %v went in waves of %v, want %v", test.set, test.idle, got, test.want)

@@ -117,7 +117,7 @@ func (s *Server) Restart(forget bool) {
 		return
 	}
 	s.advance()
-	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant}
+	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant, refused: s.refusals > 0}
 	if forget {
 		s.served = servedRate{}
 	}

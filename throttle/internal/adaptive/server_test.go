@@ -76,7 +76,7 @@ func TestSlowStart(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
 	b.Restart(true)
 	flight := []*Ticket{b.send()}
-	b.wantDue(patience)
+	b.wantDue(slowStartStep)
 	for round, want := range []int{2, 4, 8, 16} {
 		for _, r := range flight {
 			b.done(r, Answer{})
@@ -125,21 +125,47 @@ func TestSlowStartEnds(t *testing.T) {
 	}
 }
 
-// TestSlowStartPatience: an answer is awaited for so long; an optimist does not wait.
-func TestSlowStartPatience(t *testing.T) {
+// TestSlowStartStep: an answer is awaited for so long; an optimist does not wait.
+func TestSlowStartStep(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
 	b.Restart(true)
 	old := b.send()
-	b.at(patience - 1).wantDue(1)
+	b.at(slowStartStep - 1).wantDue(1)
 	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, true); d.At != b.now || d.Cause != limit.SlowStart {
 		t.Errorf("an optimist has %+v", d)
 	}
-	b.at(patience).wantDue(0)
+	b.at(slowStartStep).wantDue(0)
+	for _, want := range []int{1, 2, 4, 8} { // without an answer
+		n := 0
+		for b.Open(b.now, of(1), 0) {
+			b.send()
+			n++
+		}
+		if n != want {
+			t.Errorf("%d more go, want %d", n, want)
+		}
+		b.wantDue(slowStartStep)
+		b.at(b.now.Sub(start) + slowStartStep)
+	}
 	b.Restart(false)
 	b.done(old, Answer{})
 	if got := b.SlowStart(); got != 1 {
 		t.Errorf("%d may be in flight, want 1: the answer is to a request from before the restart", got)
 	}
+}
+
+// TestSlowStartAfterARefusal: while nothing was served since, an answer is awaited for long, and then one goes.
+func TestSlowStartAfterARefusal(t *testing.T) {
+	b := newBucket(t, Config{SlowStart: true})
+	b.Restart(true)
+	b.exchange(Answer{Refused: true})
+	b.send()
+	b.wantDue(patience)
+	last := b.at(b.now.Sub(start) + patience).send()
+	b.wantDue(patience)
+	b.done(last, Answer{})
+	b.send()
+	b.wantDue(slowStartStep)
 }
 
 // TestServedRate: a silent server is paced at just under the rate at which it served while it

@@ -1,6 +1,8 @@
 package adaptive
 
 import (
+	"time"
+
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -9,11 +11,16 @@ import (
 // one more with each answer, so that each answer lets two requests go (the slow start of TCP,
 // RFC 5681 section 3.1). It ends with the first answer that states a limit, or after
 // slowStartAnswers answers that state none.
+//
+// A server may be slow without refusing: a long poll, or requests that are answered only together. So
+// when no request could go for slowStartStep, one more goes, and twice as many may be in flight. After a
+// refusal, until something is served again, it takes patience, and no more may be in flight for that.
 type slowStart struct {
 	allowed   int           // requests that may be in flight; zero if there is no slow start
 	restart   sequence      // when it began: only requests granted later are counted
 	inFlight  int           // requests granted since restart that are not over
 	answered  int           // answers to requests granted since restart
+	refused   bool          // it began with a refusal, and nothing was served since
 	lastGrant monotime.Time // while there was a slow start
 }
 
@@ -21,9 +28,21 @@ type slowStart struct {
 // doubling.
 const slowStartAnswers = 32
 
+// slowStartStep is longer than most round trips, so that a server that refuses does so before a second
+// request goes; and 100 requests at a server that answers late are all sent after seven steps.
+const slowStartStep = 250 * time.Millisecond
+
 // open reports whether a request may go now.
 func (s *slowStart) open(now monotime.Time) bool {
-	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.lastGrant.Add(patience)
+	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway()
+}
+
+// nextAnyway is when one more may go without an answer.
+func (s *slowStart) nextAnyway() monotime.Time {
+	if s.refused {
+		return s.lastGrant.Add(patience)
+	}
+	return s.lastGrant.Add(slowStartStep)
 }
 
 // due returns from, or what comes later because of the slow start, if ahead requests go before.
@@ -35,7 +54,7 @@ func (s *slowStart) due(from limit.Due, ahead int, optimist bool) limit.Due {
 	if from.Cause == "" {
 		from.Cause = limit.SlowStart
 	}
-	if at := s.lastGrant.Add(patience); s.inFlight >= s.allowed && at > from.At && !optimist {
+	if at := s.nextAnyway(); s.inFlight >= s.allowed && at > from.At && !optimist {
 		return from.Until(at, at, limit.SlowStart, "")
 	}
 	return from
@@ -44,6 +63,9 @@ func (s *slowStart) due(from limit.Due, ahead int, optimist bool) limit.Due {
 // take counts a grant.
 func (s *slowStart) take(now monotime.Time) {
 	if s.allowed > 0 {
+		if s.inFlight >= s.allowed && !s.refused {
+			s.allowed *= 2
+		}
 		s.inFlight++
 		s.lastGrant = now
 	}
@@ -63,6 +85,7 @@ func (s *slowStart) serve(granted sequence, stated bool) {
 	}
 	s.answered++
 	s.allowed++
+	s.refused = false
 	if stated || s.answered >= slowStartAnswers {
 		s.allowed = 0
 	}
