@@ -72,8 +72,8 @@ type Error struct {
 	cause  error         // of ctxErr
 	detail string        // what the text says after that of Err
 
-	most    int   // what the quota grants at once, of ErrTooLarge; zero if not known
-	trouble error // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's
+	advice  string // what the quota grants at once, of ErrTooLarge, and what to do
+	trouble error  // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's
 }
 
 // Error implements error.
@@ -95,10 +95,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " %q", e.Quota)
 	}
 	if errors.Is(e.Err, ErrTooLarge) {
-		fmt.Fprintf(&b, ", cost %d", e.Cost)
-		if e.most > 0 {
-			fmt.Fprintf(&b, ", at most %d", e.most)
-		}
+		fmt.Fprintf(&b, ", cost %d%s", e.Cost, e.advice)
 	} else if e.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
 	}

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -106,13 +104,11 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // drop takes w out of line. If w was granted already, the grant is given back; if w was dismissed, the tree
 // that waits for it waits no longer.
 func (w *waiter) drop() {
-	w.quit()
-	if errors.Is(w.err, errDismissed) {
-		w.l.thaw()
-	}
-}
-
-func (w *waiter) quit() {
+	defer func() {
+		if errors.Is(w.err, errDismissed) {
+			w.l.thaw()
+		}
+	}()
 	root := w.l.lock()
 	defer w.l.unlock(root)
 	now := root.now()
@@ -208,9 +204,7 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
-		if i := slices.IndexFunc(d.bucket.quotas, func(q quota.Quota) bool { return q.Name == d.Quota }); i >= 0 {
-			e.most = limit.Most(&d.bucket.quotas[i])
-		}
+		e.advice = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStore); b = b.Parent {
 		if b.link != nil && b.link.lease.DownSince() != 0 { // nobody knows when it is back

@@ -1,0 +1,70 @@
+package limit
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// Advice that Validate refuses, or with which the cost is refused again, is worse than none.
+func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"5/s":                               `; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s debt"`,
+		"5/s burst 10 as calls":             `; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`,
+		"5 tokens/s burst 10 queue 3":       `; it grants at most 10 at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
+		"5B/s burst 10B":                    `; it grants at most 10 at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
+		"10/m window":                       `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt"`,
+		"10/m window grid":                  `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt"`,
+		"10 tokens/m log":                   `; it grants at most 10 at once: claim less and settle the rest, or write "10 tokens/m debt"`,
+		"10/m sliding 5 queue 7 as \"a b\"": `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt"`,
+		"10/m estimate":                     `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt"`,
+		"10 tokens in flight":               `; it grants at most 10 at once: claim less`,
+		"10 tokens unanswered":              `; it grants at most 10 at once: claim less`,
+	} {
+		for _, share := range []float64{0, 0.5} {
+			qs := quota.MustParse(text).Explicit()
+			cost := 50
+			if share > 0 && Most(&qs[0]) > 1 { // granted to urgent claims
+				cost = Most(&qs[0])
+			}
+			if left := Unreserved(qs, share); share > 0 {
+				if _, ok := New(left[0], 0).When(0, 0, cost); ok {
+					t.Fatalf("%s: %d is not too large", text, cost)
+				}
+			}
+			got := TooLarge(qs, qs[0].Name, cost, share)
+			if share == 0 && got != want {
+				t.Errorf("%s: got %s\nwant %s", text, got, want)
+			}
+			for _, m := range regexp.MustCompile(`"[^"]*"`).FindAllString(got, -1) {
+				better, _ := strconv.Unquote(m)
+				read, err := quota.Parse(better)
+				if err != nil || read.String() != better {
+					t.Fatalf("%s: advice %s: %v", text, better, err)
+				}
+				read = read.Explicit()
+				if share > 0 {
+					read = Unreserved(read, share)
+				}
+				if _, ok := New(read[0], 0).When(0, 0, cost); !ok {
+					t.Errorf("%s: advice %s does not grant %d with a share of %v", text, better, cost, share)
+				}
+			}
+		}
+	}
+}
+
+func TestTooLargeSaysWhatIsReserved(t *testing.T) {
+	qs := quota.MustParse("5/s burst 10").Explicit()
+	if got, want := TooLarge(qs, "5/s burst 10", 7, 0.5), `; it grants at most 5 at once to claims that are not Urgent, since 0.5 of it is reserved: claim less, or write "5/s burst 14" or "5/s burst 10 debt"`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := TooLarge(qs, "5/s burst 10", 50, 0), `; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got := TooLarge(qs, "6/s", 50, 0); got != "" {
+		t.Errorf("%s of a quota that is not there", got)
+	}
+}
