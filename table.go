@@ -32,7 +32,8 @@ type Table map[string]quota.Quotas
 
 // Validate reports all that a Transport cannot work with, joined by errors.Join in the order of the patterns:
 //
-//   - quotas that are invalid,
+//   - quotas that are invalid; and of the quotas of a pattern and of its host, those whose Units are nearly the same
+//     ("token" and "tokens", see [quota.Quotas.Misspelled]),
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean;
@@ -71,9 +72,13 @@ func (t Table) validate() (*pattern.Set[quota.Quotas], error) {
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(t)) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
-		for _, q := range t[p] {
+		_, above := t.hostQuotas(p)
+		for i, q := range t[p] {
+			meant, ok := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
 			if err := q.Validate(); err != nil {
 				bad(err)
+			} else if ok && q.N > 0 {
+				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q", q.String(), q.Unit, meant.Unit, meant.String()))
 			}
 		}
 		mistake := mistakes[p]

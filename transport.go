@@ -95,7 +95,8 @@ type Transport struct {
 	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If quota.Requests is
 	// not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not among them and some quota
 	// is of bytes, the bodies of request and response are counted. If nil, a request costs nothing else. A unit that no
-	// quota has is ignored. The map that Cost returns must not be changed later.
+	// quota has is ignored, but "token" beside quotas in "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The
+	// map that Cost returns must not be changed later.
 	Cost func(*http.Request) quota.Costs
 
 	// Spent returns what a request has cost according to its answer. The difference from Cost is given

@@ -51,10 +51,10 @@ func isUnit(s string) bool {
 			return false // "5 MB"
 		}
 	}
-	switch p := plural(strings.ToLower(s)); {
-	case p == Requests || p == Bytes:
-		return s == p
-	case s == "in" || s == Unanswered.String():
+	switch {
+	case s == Requests || s == Bytes:
+		return true
+	case near(s, Requests) || near(s, Bytes) || s == "in" || s == Unanswered.String():
 		return false
 	}
 	return s != "" && len(s) <= 64

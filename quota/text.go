@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -51,9 +52,13 @@ func Parse(s string) (Quotas, error) {
 	}
 	var qs Quotas
 	for {
+		column := p.column
 		q, err := p.quota()
 		if err != nil {
 			return nil, err
+		}
+		if err := q.checkSpelling(qs); err != nil {
+			return nil, fmt.Errorf(prefix+"column %d: %w", column, err)
 		}
 		qs = append(qs, q)
 		if p.word == "" {

@@ -7,12 +7,24 @@ import (
 	"time"
 )
 
-// Validate returns the error of the first quota that is invalid, or nil.
+// Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
+// one ("token" beside "tokens", see [Quotas.Misspelled]) is invalid too.
 func (qs Quotas) Validate() error {
-	for _, q := range qs {
+	for i, q := range qs {
 		if err := q.Validate(); err != nil {
 			return err
 		}
+		if err := q.checkSpelling(qs[:i]); err != nil {
+			return fmt.Errorf(prefix+"%w", err)
+		}
+	}
+	return nil
+}
+
+// checkSpelling returns an error if the Unit of q is nearly that of a quota before it.
+func (q Quota) checkSpelling(before Quotas) error {
+	if meant, ok := before.Misspelled(q.Unit); ok && q.N > 0 {
+		return fmt.Errorf("%q: Unit is %q, want %q as in %q", q.label(), named(q.unit()), named(meant.unit()), meant.label())
 	}
 	return nil
 }

@@ -71,8 +71,10 @@ func wantedUnit(number, unit, rest string) string {
 	if bytes := inBytes(number, unit); bytes != "" {
 		return "bytes in one word with the number: " + bytes
 	}
-	if word := plural(strings.ToLower(unit)); word == Requests || word == Bytes {
-		return word + rest
+	for _, word := range [...]string{Requests, Bytes} {
+		if near(unit, word) {
+			return word + rest
+		}
 	}
 	return afterNumber
 }

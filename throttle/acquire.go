@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"time"
@@ -19,8 +20,9 @@ type Claim struct {
 	// the empty unit, or else 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on. Negative
-	// costs count as zero. The map must not be changed while the Grant is in use.
+	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on, and a unit that no
+	// quota has is ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see
+	// quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
@@ -140,12 +142,10 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if found.stale() {
 		return nil, errDismissed
 	}
-	now := root.now()
-	for b := l; b != nil; b = b.Parent {
-		if b.invalid != nil {
-			return nil, b.invalid
-		}
+	if err := l.unfit(&need); err != nil {
+		return nil, err
 	}
+	now := root.now()
 	l.restartIfIdle(now)
 	b := l
 	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, l) {
@@ -164,6 +164,31 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
 	return l.enqueue(ctx, now, c, p, need, hasPlace)
+}
+
+// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
+// or of a bucket above it, or with a unit of the costs.
+func (l *Limiter) unfit(need *need) error {
+	for b := l; b != nil; b = b.Parent {
+		if b.invalid != nil {
+			return b.invalid
+		}
+		if need.Costs != nil {
+			if e := b.misspelled(need.Costs); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// misspelled returns an ErrUnit if one of the units is nearly that of a quota of l.
+func (l *Limiter) misspelled(costs quota.Costs) *Error {
+	unit, q, ok := limit.Misspelled(costs, l.quotas)
+	if !ok {
+		return nil
+	}
+	return &Error{Bucket: l.Name, Quota: q.Name, Cost: costs[unit], Err: ErrUnit, detail: fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))}
 }
 
 // class is what kind of request the claim is for.
@@ -311,10 +336,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
 func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
-	root := l.lock()
-	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.class())
-	}
+	l, root := l.redirect(l.lock(), c.class())
 	defer l.unlock(root)
 	now := root.now()
 	return l.project(now, need).forecast(now)
@@ -328,10 +350,7 @@ func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 
 func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	need := c.need()
-	root := l.lock()
-	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.class())
-	}
+	l, root := l.redirect(l.lock(), c.class())
 	defer l.unlock(root)
 	now := root.now()
 	l.restartIfIdle(now)
@@ -342,10 +361,8 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 
 // project returns when a claim that is made now would go.
 func (l *Limiter) project(now monotime.Time, need need) delay {
-	for b := l; b != nil; b = b.Parent {
-		if b.invalid != nil {
-			return delay{limit.Due{At: now, Never: true}, b}
-		}
+	if l.unfit(&need) != nil {
+		return delay{limit.Due{At: now, Never: true}, l}
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64

@@ -42,7 +42,7 @@ type Forecast struct {
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
-	Never  bool          // the cost is above what a quota ever grants at once, or the configuration is invalid
+	Never  bool          // the cost is above what a quota ever grants at once, a unit is ErrUnit, or the configuration is invalid
 }
 
 func (d delay) forecast(now monotime.Time) Forecast {

@@ -26,6 +26,8 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
+	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs.
+	ErrUnit = errors.New("cost in a misspelled unit")
 	// ErrClosed: Limiter.Close was called.
 	ErrClosed = errors.New("closed")
 	// ErrCanceled: the caller's context or Cancel channel ended the wait, or had ended before it.
@@ -66,7 +68,7 @@ type Error struct {
 	Cause  Cause         // what the claim had to wait for; empty if nothing
 	Wait   time.Duration // how long the wait would have been from then on; zero if not known; see above
 	At     time.Time     // when the claim would have gone; zero if not known
-	Cost   int           // what was claimed: in requests, or in the quota's unit for ErrTooLarge
+	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
 	Err    error         // ErrWait, ErrMaxWait, …
 	ctxErr error         // of the context that ended, or would have ended, the wait
 	cause  error         // of ctxErr

@@ -113,7 +113,8 @@ func (g *right) end() {
 // stays as it was. What was claimed too much goes back as if it had never been claimed. What was claimed too
 // little is charged now, as by a server that learns the cost at the end; this may leave a bucket in debt.
 // The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A
-// negative cost counts as zero; an empty unit means quota.Requests. After Cancel, Settle does nothing.
+// negative cost counts as zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit
+// in a Claim counts as the right one, unless spent has that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {
 		g.kept.Settle(spent)
@@ -129,6 +130,9 @@ func (g *Grant) Settle(spent quota.Costs) {
 
 // settle is Settle. It requires that mu is held, in a change of g.l.
 func (g *right) settle(now monotime.Time, spent quota.Costs) {
+	for b := g.l; b != nil; b = b.Parent {
+		spent = limit.Spelled(spent, b.quotas)
+	}
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now

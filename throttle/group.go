@@ -199,11 +199,11 @@ func (g *Group) Update(change func() (moved bool)) error {
 	}
 	var errs []error
 	for _, r := range renewals {
-		if r.old.forgotten.Load() {
-			errs = append(errs, g.find(r.old.entry.node.Path()).quotasError())
-		} else {
-			errs = append(errs, r.old.updateQuotas(r.new.Quotas))
+		l := r.old
+		if l.forgotten.Load() {
+			l = g.find(l.entry.node.Path())
 		}
+		errs = append(errs, l.updateQuotas(r.new.Quotas))
 	}
 	return errors.Join(errs...)
 }

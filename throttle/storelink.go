@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -353,10 +354,7 @@ func (w *waiter) forLease(now monotime.Time) lease.Waiter {
 
 // timeLeft is how long w can still wait; negative if there is no bound.
 func (w *waiter) timeLeft(now monotime.Time) time.Duration {
-	at := monotime.Time(math.MaxInt64)
-	if w.expires != 0 {
-		at = w.expires
-	}
+	at := cmp.Or(w.expires, math.MaxInt64)
 	if w.deadline != 0 {
 		at = min(at, w.deadline-1)
 	}
@@ -446,21 +444,25 @@ func (l *Limiter) storeName() string {
 	return l.Name
 }
 
-// checkStore returns an error if the quotas cannot live in the Store. It requires that mu is held.
-func (l *Limiter) checkStore(qs quota.Quotas) error {
-	if l.Store == nil {
-		return nil
-	}
-	qs = qs.Explicit()
-	if l.storeName() == "" {
+// checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It
+// requires that mu is held.
+func (l *Limiter) checkQuotas(qs quota.Quotas) error {
+	if l.Store != nil && l.storeName() == "" {
 		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
 	}
+	qs = qs.Explicit()
 	for b := l.Parent; b != nil; b = b.Parent {
-		if b.Store != nil {
+		if err := limit.CheckUnits(l.Name, qs, b.Name, b.quotas); err != nil {
+			return err
+		}
+		if l.Store != nil && b.Store != nil {
 			if err := lease.CheckBelow(l.Name, qs, l.Late, b.Name, b.quotas, b.Late); err != nil {
 				return err
 			}
 		}
+	}
+	if l.Store == nil {
+		return nil
 	}
 	return lease.Check(qs, l.Late)
 }

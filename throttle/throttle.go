@@ -238,7 +238,7 @@ func (l *Limiter) Resume() {
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
-	if err := errors.Join(qs.Validate(), l.checkStore(qs)); err != nil {
+	if err := errors.Join(qs.Validate(), l.checkQuotas(qs)); err != nil {
 		return err
 	}
 	l.replaceQuotas(root.now(), qs.Explicit())
@@ -249,19 +249,12 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	root := l.lock()
 	same := l.invalid == nil && slices.Equal(l.quotas, qs.Explicit())
-	err := l.checkStore(qs) // the quotas of the Parent may be new
+	err := l.checkQuotas(qs) // the quotas of the Parent may be new
 	l.unlock(root)
 	if same {
 		return err
 	}
 	return l.SetQuotas(qs)
-}
-
-// quotasError returns what is wrong with the quotas of a new Limiter.
-func (l *Limiter) quotasError() error {
-	root := l.lock()
-	defer l.unlock(root)
-	return l.invalid
 }
 
 // replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of qs
@@ -400,7 +393,7 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill = bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
-	l.invalid = errors.Join(l.Quotas.Validate(), limit.CheckReserve(l.Reserve), l.checkStore(l.Quotas))
+	l.invalid = errors.Join(l.Quotas.Validate(), limit.CheckReserve(l.Reserve), l.checkQuotas(l.Quotas))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}

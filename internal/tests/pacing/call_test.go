@@ -462,3 +462,23 @@ func TestCallCostsMayBeChanged(t *testing.T) {
 		}
 	})
 }
+
+// A Call whose cost is in "token" would draw on no quota in "tokens", and go without a limit.
+func TestCallInAMisspelledUnitIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 30, Unit: "tokens"}), Cost: func(*http.Request) quota.Costs { return quota.Costs{"tokens": 1} }}
+		for _, mode := range []pacer.Mode{pacer.ModeWait, pacer.ModeReject, pacer.ModeObserve} {
+			call := &pacer.Call{Costs: quota.Costs{"token": 1}, Mode: mode}
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(pacer.WithCall(t.Context(), call)))
+			want := `throttle: a.example: not sent: cost in a misspelled unit: "token", want "tokens" as in "30 tokens/s"`
+			if mode == pacer.ModeObserve { // delays and refuses nothing
+				if err != nil {
+					t.Errorf("%v: %v", mode, err)
+				}
+			} else if !errors.Is(err, throttle.ErrUnit) || err.Error() != want {
+				t.Errorf("%v: got %v, want %s", mode, err, want)
+			}
+		}
+	})
+}

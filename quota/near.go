@@ -1,0 +1,126 @@
+package quota
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// Misspelled returns a quota that unit was probably meant for: its Unit is another word that is nearly the same, as
+// "tokens" is beside "token", "Tokens" and "tokesn". Ok is false if there is none, or if a quota has unit itself. It is
+// for those who enforce quotas: a cost in a misspelled unit would draw on nothing.
+//
+// Two words are nearly the same if they differ in nothing but case, the marks '-', '_' and '.', or a plural; or by one
+// letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more (replaced:
+// five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
+//
+// A Quota without an N never is the one that was meant. With the unit as its Unit, it says that the unit is no mistake.
+func (qs Quotas) Misspelled(unit string) (meant Quota, ok bool) {
+	unit = canonical(unit)
+	for i := range qs {
+		if qs[i].unit() == unit {
+			return meant, false
+		}
+	}
+	for i := range qs {
+		if q := &qs[i]; q.N > 0 && near(named(unit), named(q.unit())) {
+			return *q, true
+		}
+	}
+	return meant, false
+}
+
+// named returns the unit by its name, which is not empty.
+func named(unit string) string {
+	if unit == "" {
+		return Requests
+	}
+	return unit
+}
+
+// near reports whether two different words are nearly the same; see Quotas.Misspelled.
+func near(a, b string) bool {
+	if bits.OnesCount32(letters(a)^letters(b)) > 4 { // "query" and "queries" differ by as many; most words by more
+		return false
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	whole, other := marks.Replace(a), marks.Replace(b)
+	if whole == other || isPlural(whole, other) || isPlural(other, whole) {
+		return true
+	}
+	parts, others := strings.FieldsFunc(a, isMark), strings.FieldsFunc(b, isMark)
+	if len(parts) != len(others) {
+		return false
+	}
+	differ := 0
+	for i, part := range parts {
+		if part != others[i] {
+			if differ++; !slips(part, others[i]) {
+				return false
+			}
+		}
+	}
+	return differ == 1
+}
+
+// letters returns the set of the letters of a word, whatever their case.
+func letters(word string) (set uint32) {
+	for _, c := range []byte(word) {
+		if c |= 'a' - 'A'; isLetter(c) {
+			set |= 1 << (c - 'a')
+		}
+	}
+	return set
+}
+
+// marks takes out the marks that units may have in them.
+var marks = strings.NewReplacer("-", "", "_", "", ".", "")
+
+func isMark(c rune) bool { return c == '-' || c == '_' || c == '.' }
+
+// isPlural reports whether many is the plural of one.
+func isPlural(one, many string) bool {
+	if one == "" || !isLetter(one[len(one)-1]) {
+		return false
+	}
+	stem, y := strings.CutSuffix(one, "y")
+	return many == one+"s" || many == one+"es" || y && many == stem+"ies"
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// slips reports whether two parts of words are so long that the one letter by which they differ is a slip.
+func slips(a, b string) bool {
+	at, x, y := difference(a, b)
+	for _, c := range []byte(x + y) {
+		if !isLetter(c) {
+			return false
+		}
+	}
+	short := min(len(a), len(b))
+	return oneSlip(x, y) && short >= 4 && (len(x) != 1 || len(y) != 1 || short >= 5 && at > 0)
+}
+
+// oneSlip reports whether x and y, the difference of two words, are one letter that is inserted, removed, replaced or
+// swapped with the next.
+func oneSlip(x, y string) bool {
+	switch {
+	case len(x) <= 1 && len(y) <= 1:
+		return true
+	case len(x) == 2 && len(y) == 2:
+		return x[0] == y[1] && x[1] == y[0]
+	}
+	return false
+}
+
+// difference cuts off what two words have in common, at their beginnings and at their ends. It returns where the rest
+// begins, and the rest of each.
+func difference(a, b string) (at int, x, y string) {
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	x, y = a[at:], b[at:]
+	for x != "" && y != "" && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return at, x, y
+}
