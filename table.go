@@ -20,7 +20,7 @@ import (
 //
 // As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
 // pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of
-// its own.
+// its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change nothing.
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //
@@ -36,8 +36,8 @@ type Table map[string]quota.Quotas
 //     ("token" and "tokens", see [quota.Quotas.Misspelled]),
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
-//     fragment; because the host or method is in the wrong case or invalid; because the path is not clean;
-//     or because every request that matches has a more specific pattern.
+//     fragment; because the host or method is in the wrong case or invalid; because the path is not clean, or
+//     has a '*' where a wildcard is meant; or because every request that matches has a more specific pattern.
 //
 // A Transport with a Store wants more of its Quotas: see Shared and [Transport.Validate].
 func (t Table) Validate() error {

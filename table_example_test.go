@@ -62,7 +62,7 @@ func ExampleTable_Validate() {
 	// Output:
 	// pacer: Quotas["api.example.com/upload"]: quota: "5/s": Burst is -1, want at least 0
 	// pacer: Quotas["get api.example.com/search/"]: want the method in upper case: "GET"
-	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, as "api.example.com/"
+	// pacer: Quotas["https://api.example.com/"]: want a pattern without a scheme, since it is for all of them: "api.example.com/"
 }
 
 // What is only redundant does no harm, but is probably a mistake.

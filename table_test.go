@@ -60,7 +60,7 @@ func TestTableValidate(t *testing.T) {
 				p + `["A.example/"]: quota: "-1/s": N is -1, want at least 0 (0 is no limit)`,
 				p + `["A.example/"]: want the host in lower case: "a.example"`,
 				p + `["GET  a.example/{x"]: want a pattern of http.ServeMux: parsing "GET  a.example/{x": at offset 15: bad wildcard segment (must end with '}')`,
-				p + `["a.example"]: want a pattern of http.ServeMux: parsing "a.example": at offset 0: host/path missing /`,
+				p + `["a.example"]: want a path after the host: "a.example/" is all of it`,
 				p + `["a.example/{x}/b"]: want a pattern of http.ServeMux: pattern "a.example/{x}/b" conflicts with pattern "a.example/a/{y}": ` +
 					`a.example/{x}/b and a.example/a/{y} both match some paths, like "/a/b". But neither is more specific than the other. ` +
 					`a.example/{x}/b matches "/x/b", but a.example/a/{y} doesn't. a.example/a/{y} matches "/a/y", but a.example/{x}/b doesn't.`,
@@ -84,7 +84,7 @@ func TestTableValidate(t *testing.T) {
 		},
 		{
 			table:     Table{"h/": q("10/s, 5/s"), "https://h/": nil},
-			want:      []string{p + `["https://h/"]: want a pattern without a scheme, as "api.example.com/"`},
+			want:      []string{p + `["https://h/"]: want a pattern without a scheme, since it is for all of them: "h/"`},
 			redundant: []string{`Quotas["h/"]: 10/s never binds: 5/s admits at most 5 in each window of 1s`},
 		},
 	} {

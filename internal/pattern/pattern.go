@@ -38,16 +38,21 @@ func Check(pattern string) error {
 	method, host, p := Split(pattern)
 	switch {
 	case strings.Contains(pattern, "://"):
-		return errors.New(`want a pattern without a scheme, as "api.example.com/"`)
+		return errors.New("want a pattern without a scheme, since it is for all of them" + instead(pattern))
 	case strings.HasPrefix(pattern, " "), strings.HasPrefix(pattern, "\t"):
 		return errors.New("want a pattern without a blank before it")
 	case strings.Contains(pattern, "\x00"):
 		return errors.New(`want a pattern without a zero byte ("%00" is one that belongs to the path)`)
 	case method != strings.ToUpper(method):
 		return fmt.Errorf("want the method in upper case: %q", strings.ToUpper(method))
+	case method == "*":
+		return errors.New("want a pattern without a method, if it is for all of them")
 	}
-	if err := checkHost(host); err != nil {
+	if err := checkHost(pattern, host); err != nil {
 		return err
+	}
+	if host != "" && p == "" {
+		return fmt.Errorf("want a path after the host: %q is all of it", strings.TrimLeft(method+" "+host+"/", " "))
 	}
 	clean := path.Clean("/" + p)
 	if strings.HasSuffix(p, "/") && clean != "/" {
@@ -58,12 +63,42 @@ func Check(pattern string) error {
 		return errors.New(`want a path without a query or a fragment, which are not looked at ("%3F" and "%23" are a '?' and a '#' that belong to the path)`)
 	case p != "" && p != clean:
 		return fmt.Errorf("want a clean path, as those of requests are made before they are looked up: %q", clean)
+	case strings.Contains(p, "*"):
+		return errors.New(`want {name} for a part of the path, or {name...} for the rest, not '*' ("%2A" is a '*' that belongs to the path)`)
 	}
 	return nil
 }
 
-// checkHost is Check for the host of a pattern. A request is looked up by the [Hostname] of its URL.
-func checkHost(host string) error {
+// instead returns the pattern that was meant, as the end of an error: without its scheme, its port and the dot behind
+// its host, and in lower case. It returns nothing if that is no pattern either.
+func instead(pattern string) string {
+	if scheme, rest, ok := strings.Cut(pattern, "://"); ok {
+		method := ""
+		if i := strings.LastIndexAny(scheme, " \t"); i >= 0 {
+			method = scheme[:i+1]
+		}
+		pattern = method + rest
+	}
+	method, host, p := Split(pattern)
+	meant := (&url.URL{Host: host}).Hostname()
+	if strings.Contains(meant, ":") {
+		meant = "[" + meant + "]"
+	}
+	meant = strings.TrimSuffix(strings.ToLower(meant), ".")
+	if p == "" {
+		p = "/"
+	}
+	if method != "" {
+		method += " "
+	}
+	if meant = method + meant + p; host == "" || Check(meant) != nil {
+		return ""
+	}
+	return fmt.Sprintf(": %q", meant)
+}
+
+// checkHost is Check for the host of the pattern. A request is looked up by the [Hostname] of its URL.
+func checkHost(pattern, host string) error {
 	inner, bracket := strings.CutPrefix(host, "[")
 	address, closed := strings.CutSuffix(inner, "]")
 	ip, notIP := netip.ParseAddr(address)
@@ -77,7 +112,9 @@ func checkHost(host string) error {
 	case host != strings.ToLower(host):
 		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
 	case strings.Contains(host, ":"):
-		return errors.New("want the host without a port: a pattern is for all ports of a host")
+		return errors.New("want the host without a port, since a pattern is for all ports of a host" + instead(pattern))
+	case strings.HasSuffix(host, "."):
+		return errors.New("want the host without the dot behind it, which makes no difference" + instead(pattern))
 	case strings.HasPrefix(host, "."), strings.Contains(host, ".."):
 		return fmt.Errorf(`want a host, not %q: a pattern is for one, and "/" for each that is not named`, host)
 	}
@@ -126,9 +163,17 @@ func HostOnly(pattern string) (host string, ok bool) {
 	return host, path == "" && !strings.ContainsAny(host, " \t")
 }
 
-// Hostname returns the host of u by which a request is looked up: in lower case, without a port, and
-// without the brackets around an IPv6 address.
-func Hostname(u *url.URL) string { return strings.ToLower(u.Hostname()) }
+// Hostname returns the host of u by which a request is looked up: in lower case, without a port, without the dot behind
+// it that makes a name absolute, and without the brackets around an IPv6 address, which is in its shortest form.
+func Hostname(u *url.URL) string {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if strings.Contains(host, ":") {
+		if ip, err := netip.ParseAddr(host); err == nil {
+			return ip.String()
+		}
+	}
+	return host
+}
 
 // wildcards returns the names of the wildcards in a pattern: for "/{a}/{b...}", a and b.
 func wildcards(pattern string) (names []string) {

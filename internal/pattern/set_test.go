@@ -16,7 +16,7 @@ func TestNew(t *testing.T) {
 		"a.example/{x}/b":  `conflicts with pattern "a.example/a/{y}"`,
 		"":                 "want a pattern of http.ServeMux: http: invalid pattern",
 		"A.example/":       "want the host in lower case",
-		"a.example":        "host/path missing /",
+		"a.example":        "want a path after the host",
 		"GET a.example/{x": "bad wildcard segment",
 	} {
 		if err := mistakes[pattern]; err == nil || !strings.Contains(err.Error(), want) || strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "registered at") {

@@ -22,7 +22,7 @@ import (
 const separator = "\x00"
 
 // Host returns the key of the bucket of a host. The key has the host and port in lower case, without the
-// port that the scheme implies, and then the tenant, unless that is empty.
+// port that the scheme implies and the dot behind a name, and then the tenant, unless that is empty.
 func Host(u *url.URL, tenant string) string {
 	host := authority(u)
 	if tenant != "" {
@@ -31,7 +31,8 @@ func Host(u *url.URL, tenant string) string {
 	return host
 }
 
-// authority returns the host and port of u in lower case, without the port that the scheme implies.
+// authority returns the host and port of u in lower case, without the port that the scheme implies. The host is that of
+// pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
 func authority(u *url.URL) string {
 	host := u.Host
 	for i := range len(host) {
@@ -46,6 +47,16 @@ func authority(u *url.URL) string {
 		host = strings.TrimSuffix(host, ":443")
 	case "http":
 		host = strings.TrimSuffix(host, ":80")
+	}
+	switch {
+	case strings.HasPrefix(host, "["):
+		if i := strings.LastIndexByte(host, ']'); i > 0 {
+			host = "[" + pattern.Hostname(u) + "]" + host[i+1:]
+		}
+	case strings.HasSuffix(host, "."):
+		host = strings.TrimSuffix(host, ".")
+	case strings.Contains(host, ".:"):
+		host = strings.Replace(host, ".:", ":", 1)
 	}
 	return host
 }

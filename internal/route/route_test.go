@@ -16,6 +16,12 @@ func TestHost(t *testing.T) {
 		"http://[::1]:80/":                  "[::1]",
 		"http://[FE80::1]:8080/":            "[fe80::1]:8080",
 		"https://user:pass@api.example.com": "api.example.com",
+		"https://api.example.com./x":        "api.example.com", // an absolute name
+		"https://API.Example.com.:443/x":    "api.example.com",
+		"https://api.example.com.:8443/x":   "api.example.com:8443",
+		"https://api.example.com.:/x":       "api.example.com",
+		"https://[0:0::1]:443/":             "[::1]",
+		"http://[2001:DB8:0::1]:8080/":      "[2001:db8::1]:8080",
 		"unix:///socket":                    "",
 		"http:///path":                      "",
 		"http://api.example.com:/":          "api.example.com", // RFC 3986 section 6.2.3

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,8 +72,8 @@ func TestStateOfBuckets(t *testing.T) {
 
 func TestRouteValidate(t *testing.T) {
 	for want, tr := range map[string]*pacer.Transport{
-		`Quotas["a.example"]: want a pattern of http.ServeMux`: {Quotas: map[string]quota.Quotas{"a.example": {{N: 1, Kind: quota.TokenBucket}}}},
-		`Quotas["GET a.example/{"]`:                            {Quotas: map[string]quota.Quotas{"GET a.example/{": {{N: 1, Kind: quota.TokenBucket}}}},
+		`Quotas["a.example"]: want a path after the host`: {Quotas: map[string]quota.Quotas{"a.example": {{N: 1}}}},
+		`Quotas["GET a.example/{"]`:                       {Quotas: map[string]quota.Quotas{"GET a.example/{": {{N: 1}}}},
 		`Quotas["a.example/{y}/b"]: want a pattern of http.ServeMux: pattern "a.example/{y}/b"`: {Quotas: map[string]quota.Quotas{
 			"a.example/a/{x}": {{N: 1, Kind: quota.TokenBucket}}, "a.example/{y}/b": {{N: 1, Kind: quota.TokenBucket}},
 		}},
@@ -289,6 +290,82 @@ func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
 	}
 	http.DefaultTransport = &pacer.Transport{Base: before}
 	if err := http.DefaultTransport.(*pacer.Transport).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// However a request writes its host, the quotas of the host hold: one bucket for each port, which the port that the
+// scheme implies, a dot behind the name, upper case and userinfo do not change. Each way is the end of a redirect.
+func TestQuotasHoldHoweverAHostIsWritten(t *testing.T) {
+	for _, test := range []struct{ url, bucket string }{
+		{"https://api.example/v1/x", "api.example"},
+		{"https://API.Example/v1/x", "api.example"},
+		{"https://api.example./v1/x", "api.example"},
+		{"https://API.example.:443/v1/x", "api.example"},
+		{"https://api.example:443/v1/x", "api.example"},
+		{"http://api.example:80/v1/x", "api.example"},
+		{"https://api.example:/v1/x", "api.example"},
+		{"https://user:secret@api.example/v1/x", "api.example"},
+		{"https://api.example:8443/v1/x", "api.example:8443"},
+		{"https://api.example.:8443/v1/x", "api.example:8443"},
+		{"http://api.example:443/v1/x", "api.example:443"},
+		{"https://[2001:db8::1]/v1/x", "[2001:db8::1]"},
+		{"https://[2001:DB8::1]:443/v1/x", "[2001:db8::1]"},
+		{"https://[2001:db8:0:0::1]:8443/v1/x", "[2001:db8::1]:8443"},
+	} {
+		t.Run(test.url, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					if req.URL.Host == "start.example" {
+						return lab.Answer(req, http.StatusFound, "", "Location", test.url), nil
+					}
+					return lab.Answer(req, http.StatusOK, ""), nil
+				})
+				one := quota.Quotas{{N: 1, Per: time.Minute}}
+				tr := &pacer.Transport{Base: base, Quotas: pacer.Table{
+					"api.example/": one, "[2001:db8::1]/": one,
+					"GET api.example/v1/{id}": {{N: 2, Per: time.Minute}}, "GET [2001:db8::1]/v1/{id}": {{N: 2, Per: time.Minute}},
+				}}
+				c := &http.Client{Transport: tr}
+				start := time.Now()
+				for range 2 {
+					lab.Get(t, c, "https://start.example/")
+				}
+				if took := time.Since(start); took != time.Minute {
+					t.Errorf("took %v, want a minute: two requests to the host", took)
+				}
+				var names []string
+				for _, s := range tr.State() {
+					names = append(names, s.Bucket)
+				}
+				if !slices.Contains(names, test.bucket) || len(names) != 3 {
+					t.Errorf("buckets %q, want %q, one of a route, and that of the start", names, test.bucket)
+				}
+			})
+		})
+	}
+}
+
+// What is not a pattern of a host is refused in words, and no quota that holds nowhere.
+func TestPatternsThatNoRequestHasAreRefused(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"https://api.example/":    `want a pattern without a scheme, since it is for all of them: "api.example/"`,
+		"api.example:8443/":       `want the host without a port, since a pattern is for all ports of a host: "api.example/"`,
+		"GET api.example:8443/v1": `want the host without a port, since a pattern is for all ports of a host: "GET api.example/v1"`,
+		"api.example./":           `want the host without the dot behind it, which makes no difference: "api.example/"`,
+		"api.example":             `want a path after the host: "api.example/" is all of it`,
+		"api.example/users/*":     `want {name} for a part of the path, or {name...} for the rest, not '*' ("%2A" is a '*' that belongs to the path)`,
+	} {
+		for field, tr := range map[string]*pacer.Transport{
+			"Quotas": {Quotas: pacer.Table{pattern: {{N: 1}}}},
+			"Modes":  {Modes: map[string]pacer.Mode{pattern: pacer.ModeReject}},
+		} {
+			if err, want := tr.Validate(), "pacer: "+field+"["+strconv.Quote(pattern)+"]: "+want; err == nil || err.Error() != want {
+				t.Errorf("got %v\nwant %s", err, want)
+			}
+		}
+	}
+	if err := (pacer.Table{"api.example/%2A/x": nil, "api.example/{a}/{b...}": nil}).Validate(); err != nil {
 		t.Error(err)
 	}
 }
