@@ -11,7 +11,8 @@ import (
 // Advice that Validate refuses, or with which the cost is refused again, is worse than none.
 func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"5/s":                               `; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s debt"`,
+		"5/s":                               `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt"`,
+		"5/s even":                          `; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s even debt"`,
 		"5/s burst 10 as calls":             `; it grants at most 10 at once: claim less, or write "5/s burst 50" or "5/s burst 10 debt"`,
 		"5 tokens/s burst 10 queue 3":       `; it grants at most 10 at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
 		"5B/s burst 10B":                    `; it grants at most 10 at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
