@@ -308,7 +308,11 @@ func TestAPlainQuotaDelaysAgain(t *testing.T) {
 		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{}) }, true},
 		"a lost one":           {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{Lost: true}) }, false},
 		"the reset":            {func(*testing.T, *Limiter) { time.Sleep(s) }, true},
-		"another limit":        {func(_ *testing.T, l *Limiter) { l.sayOther() }, true},
+		"more than there is": {func(_ *testing.T, l *Limiter) {
+			g, _ := l.Observe(Claim{})
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 51, Reset: s, ResetKnown: true}}})
+		}, true},
+		"another limit": {func(_ *testing.T, l *Limiter) { l.sayOther() }, true},
 		"a refusal": {func(_ *testing.T, l *Limiter) {
 			g, _ := l.Observe(Claim{})
 			g.Done(Answer{Refused: true})

@@ -9,8 +9,8 @@ import (
 // States implements limit.Heard: it reports whether what the server says of a limit of n tokens in per
 // counts in place of a quota that the user has told so. That is the case
 //
-//   - while the latest answer that states anything states a limit of n over per; or of n over no span,
-//     with a reset within per;
+//   - while the latest answer that states anything states a limit of n over per, of which no more than
+//     n remains; or of n over no span, with a reset within per;
 //   - until that reset. After it, a window of which something remained may have begun anew, and is not
 //     known; of one that was used up, one request at a time goes to find out, and nothing else;
 //   - unless the latest answer that was served states nothing, or a refusal came that no used-up
@@ -20,7 +20,7 @@ func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration
 		return false
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.stated && w.unit == unit && w.limit == n && w.isOver(per) && (now < w.reset.late || w.remaining <= 0) {
+		if w.lastAnswer == s.stated && w.unit == unit && w.limit == n && w.remaining <= n && w.isOver(per) && (now < w.reset.late || w.remaining <= 0) {
 			return true
 		}
 	}
