@@ -3,6 +3,7 @@ package pacer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -38,8 +40,8 @@ type Call struct {
 	// Transport.Cost returns for it. A unit that no quota has is ignored, but see there. A negative cost is zero.
 	Costs quota.Costs
 
-	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative,
-	// the request does not wait. MaxStandstill holds all the same.
+	// MaxWait bounds how long the request waits, as Transport.MaxWait does. Zero means not set. If negative, the
+	// request does not wait. Below 1 ms, it is an error, as in a Transport. MaxStandstill holds all the same.
 	MaxWait time.Duration
 
 	// MaxAttempts bounds how often the request is sent if it fails, as Retry.MaxAttempts does. Zero means
@@ -192,6 +194,19 @@ type requestInfo struct {
 func infoOf(ctx context.Context) *requestInfo {
 	c, _ := ctx.Value(infoKey{}).(*requestInfo)
 	return c
+}
+
+// check returns an error if a bound of a Call was probably meant to be in another unit.
+func (c *requestInfo) check() error {
+	if c == nil {
+		return nil
+	}
+	for l := c.calls; l != nil; l = l.older {
+		if why := fields.BareNumber(l.call.MaxWait, time.Millisecond); why != "" {
+			return errors.New("pacer: Call.MaxWait is " + why)
+		}
+	}
+	return nil
 }
 
 // terms are the conditions under which a request is sent.

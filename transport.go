@@ -60,13 +60,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/below"
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -76,7 +76,8 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
-// Of every bound, a negative one is a bound of zero, and [NoLimit] is none.
+// Of every bound, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an error: it is a
+// number without a unit.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
@@ -210,7 +211,8 @@ type Learn struct {
 	MaxBuckets int
 }
 
-// Shared says how quotas are shared with other processes. With the zero Shared, they are not.
+// Shared says how quotas are shared with other processes. With the zero Shared, they are not. Without a Store, the other
+// fields must be zero.
 type Shared struct {
 	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as
 	// one of package redisquota, share the quotas, and a hold that one process is told of holds all.
@@ -249,6 +251,9 @@ func (t *Transport) Validate() error {
 func (t *Transport) init() error {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf("pacer: "+format, args...)) }
+	for _, why := range t.misset() {
+		bad("%s", why)
+	}
 	degrade := t.Mode == ModeDegrade
 	if err := t.Mode.check(); err != nil {
 		wrong = append(wrong, err)
@@ -261,18 +266,6 @@ func (t *Transport) init() error {
 	}
 	if degrade && t.Fallback == nil {
 		bad("Fallback is nil, want a function that answers in ModeDegrade")
-	}
-	if s := t.Learn.Spend; s < throttle.SpendAuto || s > throttle.SpendEven {
-		bad("Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
-	}
-	if share := t.Line.Reserve; !(share >= 0 && share < 1) {
-		bad("Line.Reserve is %v, want a share from 0 to less than 1", share)
-	}
-	if o := t.Shared.Outage; o < throttle.OutageShare || o > throttle.OutageOpen {
-		bad("Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
-	}
-	if !validName(t.Retry.ResendHeader) {
-		bad("Retry.ResendHeader is %q, want the name of a header", t.Retry.ResendHeader)
 	}
 	if err := t.Learn.Headers.Validate(); err != nil {
 		bad("Learn.Headers: %w", err)
@@ -287,7 +280,6 @@ func (t *Transport) init() error {
 	if d := http.RoundTripper(t); t.Base == d || t.Base == nil && http.DefaultTransport == d {
 		bad("Base is this Transport itself, want the RoundTripper below it: keep http.DefaultTransport before you replace it")
 	}
-	t.checkDurations(bad)
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
@@ -295,26 +287,23 @@ func (t *Transport) init() error {
 	return errors.Join(append(wrong, err)...)
 }
 
-// checkDurations reports durations that were probably meant to be in another unit.
-func (t *Transport) checkDurations(bad func(format string, args ...any)) {
-	for _, f := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"MaxWait", t.MaxWait},
-		{"MaxStandstill", t.MaxStandstill},
-		{"Line.Ageing", t.Line.Ageing},
-		{"Line.MaxUnread", t.Line.MaxUnread},
-		{"Retry.MaxElapsed", t.Retry.MaxElapsed},
-		{"Retry.AttemptTimeout", t.Retry.AttemptTimeout},
-		{"Learn.MaxHold", t.Learn.MaxHold},
-		{"Learn.IdleAfter", t.Learn.IdleAfter},
-		{"Shared.Late", t.Shared.Late},
-	} {
-		if f.d > 0 && f.d < time.Millisecond {
-			bad("%s is %v, want 1ms or more: a number alone is in nanoseconds, %d * time.Second in seconds", f.name, f.d, int64(f.d))
-		}
+// misset returns what is wrong with single fields.
+func (t *Transport) misset() []string {
+	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared", t.Shared, "Store")...)
+	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if s := t.Learn.Spend; s < throttle.SpendAuto || s > throttle.SpendEven {
+		bad("Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
 	}
+	if share := t.Line.Reserve; !(share >= 0 && share < 1) {
+		bad("Line.Reserve is %v, want a share from 0 to less than 1", share)
+	}
+	if o := t.Shared.Outage; o < throttle.OutageShare || o > throttle.OutageOpen {
+		bad("Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
+	}
+	if !fields.IsToken(t.Retry.ResendHeader) {
+		bad("Retry.ResendHeader is %q, want the name of a header", t.Retry.ResendHeader)
+	}
+	return wrong
 }
 
 func (t *Transport) base() http.RoundTripper {
@@ -401,10 +390,8 @@ func (t *Transport) check(req *http.Request) error {
 	case req.Header == nil:
 		return errors.New("pacer: nil Request.Header")
 	}
-	return t.Validate()
-}
-
-// validName reports whether name is empty or a token of RFC 9110 section 5.6.2, as names of headers are.
-func validName(name string) bool {
-	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	return infoOf(req.Context()).check()
 }

@@ -83,8 +83,8 @@ type Quota struct {
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
-	// error, as is one above 50 years for what is no TokenBucket. Per must be zero for
-	// InFlight and Unanswered, which have no span.
+	// error, as is one below 1 µs, which is a number without a unit, and one above 50 years for a
+	// quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span.
 	Per time.Duration
 
 	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp and
@@ -124,7 +124,7 @@ type Quota struct {
 	// WarmUp, if positive, makes a bucket that starts slowly after idling and after the server
 	// pushed back: Guava's SmoothWarmingUp (see package warmup). A cold bucket grants at N/Per
 	// divided by ColdFactor, and under load it reaches N/Per after WarmUp. Zero means no warm-up;
-	// a negative duration is an error.
+	// a negative duration is an error, as is one below 1 µs.
 	//
 	// With a WarmUp, Burst must be zero, since stored tokens stand for coldness and not for a
 	// burst. Debt must be false, since a request of any cost goes and the next one pays.

@@ -56,6 +56,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "at most 1<<50")
 	case q.Per < 0:
 		return bad("Per", q.Per, "a positive duration, or 0 for a second")
+	case isBare(q.Per):
+		return bad("Per", q.Per, wantedUnits(q.Per))
 	case !q.isBucket() && q.Per > longest:
 		return bad("Per", q.Per, "at most 50 years")
 	case q.Burst < 0:
@@ -64,6 +66,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Queue", q.Queue, "at least 0 (0 is no bound)")
 	case q.WarmUp < 0:
 		return bad("WarmUp", q.WarmUp, "a positive duration, or 0 for none")
+	case isBare(q.WarmUp):
+		return bad("WarmUp", q.WarmUp, wantedUnits(q.WarmUp))
 	case !q.isBucket() && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 for a Kind other than TokenBucket: N may go at once")
 	case !q.isBucket() && q.Debt:
@@ -88,6 +92,15 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "a positive number beside a Kind")
 	}
 	return nil
+}
+
+// isBare reports whether d is so short that it is a number to which somebody forgot the unit. No quota has such a span:
+// a million in a millisecond is a thousand in a microsecond.
+func isBare(d time.Duration) bool { return d > 0 && d < time.Microsecond }
+
+// wantedUnits says what is wanted in place of a bare number.
+func wantedUnits(d time.Duration) string {
+	return fmt.Sprintf("1µs or more: a number alone is in nanoseconds, %d * time.Second in seconds", int64(d))
 }
 
 // longest is the longest Per of a window. The arithmetic adds up several windows, and their sum

@@ -43,7 +43,8 @@ type Claim struct {
 	Cancel <-chan struct{}
 
 	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If
-	// negative, a claim that cannot go at once fails with ErrWait.
+	// negative, a claim that cannot go at once fails with ErrWait. Where a claim must wait,
+	// less than 1 µs is an error, as in a Limiter.
 	MaxWait time.Duration
 }
 
@@ -209,6 +210,9 @@ func (c *Claim) need() need {
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
 // requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
+	if err := limit.CheckDuration("Claim.MaxWait", c.MaxWait); err != nil {
+		return nil, err
+	}
 	w := &waiter{
 		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),

@@ -548,7 +548,7 @@ func TestForecastBehindTheHeadOfASlowChild(t *testing.T) {
 // TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody from what is reserved.
 func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Nanosecond}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Microsecond}
 		c := newCrowd()
 		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
 		c.claim(t.Context(), l, "n2", Claim{N: 5}, 0) // not before 1 s, whoever else goes

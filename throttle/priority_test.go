@@ -21,7 +21,7 @@ func TestPriorityOrder(t *testing.T) {
 		// u1 as of −2 ms, n2 as of 2 ms, u2 as of 1 ms.
 		2 * time.Millisecond: {"first 0s", "u1 1s", "n1 2s", "b1 3s", "u2 4s", "n2 5s", "b2 6s"},
 		// With hardly any Ageing, first in, first out.
-		1: {"first 0s", "b1 1s", "n1 2s", "u1 3s", "b2 4s", "n2 5s", "u2 6s"},
+		time.Microsecond: {"first 0s", "b1 1s", "n1 2s", "u1 3s", "b2 4s", "n2 5s", "u2 6s"},
 	} {
 		t.Run(ageing.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestReserveRate(t *testing.T) {
 // An urgent one goes past normal ones that wait only for what is left to them.
 func TestReserveUrgentPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Nanosecond}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5, Ageing: time.Microsecond}
 		c := newCrowd()
 		c.claim(t.Context(), l, "n1", Claim{N: 5}, 0)
 		c.claim(t.Context(), l, "n2", Claim{}, 0) // at 200 ms: 5 a second come back for them

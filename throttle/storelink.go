@@ -243,10 +243,7 @@ func (l *Limiter) lineShrank() {
 // mustAskStore reports whether a reply of a store must come before it is known that w must wait: w is due, by
 // its delay d, but the line does not release it.
 func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
-	if d.At > now {
-		return false
-	}
-	for b := l; b != nil; b = b.Parent {
+	for b := l; b != nil && d.At <= now; b = b.Parent {
 		if b.link != nil && b.link.lease.MayAsk(now) {
 			return true
 		}

@@ -84,8 +84,8 @@ type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
 
-	// Quotas are enforced together. None means no configured limit. If a quota is invalid, Wait and Acquire
-	// return the error of Quotas.Validate.
+	// Quotas are enforced together. None means no configured limit. If a quota is invalid, or another field, Wait and
+	// Acquire return the error: a duration below 1 µs, for one, which is a number without a unit.
 	Quotas quota.Quotas
 
 	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
@@ -187,6 +187,7 @@ type Limiter struct {
 
 	initialized bool          // init was called
 	standstill  time.Duration // effective MaxStandstill; at the root, the least of the tree
+	misset      error         // what is wrong with fields other than Quotas
 	invalid     error         // if not nil, every claim gets this error
 	clock       monotime.Clock
 	stack       limit.Stack     // limits of the quotas that do not live in the Store
@@ -275,7 +276,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 	l.quotas = qs
 	if !l.isClosed() {
-		l.invalid = limit.CheckReserve(l.Reserve)
+		l.invalid = l.misset
 	}
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	local := qs
@@ -296,23 +297,20 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 // redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called
 // with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
 func (l *Limiter) redirect(root *Limiter, c class) (at, atRoot *Limiter) {
-	for {
+	for l.forgotten.Load() || l.isSplit {
+		forgotten := l.forgotten.Load()
+		root.mu.Unlock()
 		switch {
-		case l.forgotten.Load() && l.entry.node.Named:
-			root.mu.Unlock()
-			l = l.Parent
-			root = l.lock()
-		case l.forgotten.Load():
-			root.mu.Unlock()
-			l, root = l.lockCurrent()
-		case l.isSplit:
-			root.mu.Unlock()
+		case !forgotten:
 			l = l.entry.group.classBucket(l, c)
-			root = l.lock()
+		case l.entry.node.Named:
+			l = l.Parent
 		default:
-			return l, root
+			l = l.entry.group.current(l)
 		}
+		root = l.lock()
 	}
+	return l, root
 }
 
 // lockCurrent locks the tree of l and returns l and the root. If the Group of l has forgotten l, the bucket
@@ -393,7 +391,8 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill = bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
-	l.invalid = errors.Join(l.Quotas.Validate(), limit.CheckReserve(l.Reserve), l.checkQuotas(l.Quotas))
+	l.misset = limit.CheckFields(l, l.Reserve, l.Store == nil && (l.StoreName != "" || l.Outage != 0 || l.Late != 0 || l.StoreEvent != nil))
+	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}

@@ -48,11 +48,8 @@ func (w *waiter) Row() int { return w.priority.index() }
 // channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	ctxErr, why := context.Canceled, context.Canceled
-	var expired <-chan time.Time
 	if w.expires != 0 {
-		timer := time.NewTimer(w.expires.Sub(w.l.now()))
-		defer timer.Stop()
-		expired = timer.C
+		defer time.AfterFunc(w.expires.Sub(w.l.now()), w.expire).Stop()
 	}
 	select {
 	case <-w.done:
@@ -60,11 +57,6 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 		return w.err
 	case <-ctx.Done():
 		ctxErr, why = ctx.Err(), context.Cause(ctx)
-	case <-expired:
-		w.expire()
-		<-w.done
-		g.right = w.grant
-		return w.err
 	case <-w.cancel:
 	}
 	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.

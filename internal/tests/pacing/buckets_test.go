@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -272,6 +273,33 @@ func TestValidateDurationsWithoutAUnit(t *testing.T) {
 	tr = &pacer.Transport{MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Ageing: ms, MaxUnread: -1}, Retry: pacer.Retry{AttemptTimeout: ms}}
 	if err := tr.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestACallWithABareNumberIsNotSent(t *testing.T) {
+	tr := &pacer.Transport{Base: lab.OK()}
+	older := pacer.WithCall(t.Context(), &pacer.Call{MaxWait: 30})
+	for _, ctx := range []context.Context{older, pacer.WithCall(older, &pacer.Call{MaxWait: time.Minute})} {
+		req := lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx)
+		_, sent := tr.RoundTrip(req)
+		_, _, acquired := tr.Acquire(t.Context(), req)
+		_, foreseen := tr.Forecast(req)
+		for _, err := range []error{sent, acquired, foreseen} {
+			if want := "pacer: Call.MaxWait is 30ns, want 1ms or more: a number alone is in nanoseconds, 30 * time.Second in seconds"; err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
+}
+
+// What says how a Store is used does nothing without one, and its author thinks that it does.
+func TestFieldsOfSharedWantAStore(t *testing.T) {
+	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, Late: time.Second, Event: func(throttle.StoreEvent) {}}}).Validate()
+	want := "pacer: Shared.Outage is set, want a Store, without which it does nothing\n" +
+		"pacer: Shared.Late is set, want a Store, without which it does nothing\n" +
+		"pacer: Shared.Event is set, want a Store, without which it does nothing"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 

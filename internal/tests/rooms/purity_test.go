@@ -21,6 +21,7 @@ var pure = map[string][]string{
 	"throttle/internal/tree":      nil,
 	"throttle/internal/varint":    nil,
 	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
+	"internal/fields":             nil,
 	"internal/pattern":            nil,
 	"internal/route":              nil,
 	"internal/verdict":            nil,

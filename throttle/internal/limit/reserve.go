@@ -1,20 +1,11 @@
 package limit
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
 )
-
-// CheckReserve returns an error if no such share of quotas can be reserved.
-func CheckReserve(share float64) error {
-	if !(share >= 0 && share < 1) {
-		return fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", share)
-	}
-	return nil
-}
 
 // Unreserved returns what is left of quotas for claims that are not urgent, if a share of each
 // is reserved: of a token bucket so much less of its rate and of its burst, of the others so

@@ -1,0 +1,51 @@
+package fields
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+type config struct {
+	Wait  time.Duration
+	Group struct {
+		Late, Soon time.Duration
+		hidden     time.Duration
+	}
+	Count  int64
+	Handle *struct{ Wait time.Duration }
+	hidden time.Duration
+}
+
+func TestBareNumbers(t *testing.T) {
+	c := config{Wait: 30, Count: 30, hidden: 30, Handle: &struct{ Wait time.Duration }{30}}
+	c.Group.Late, c.Group.Soon, c.Group.hidden = 1_000_000, 999_999, 30
+	want := []string{
+		"Wait is 30ns, want 1ms or more: a number alone is in nanoseconds, 30 * time.Second in seconds",
+		"Group.Soon is 999.999µs, want 1ms or more: a number alone is in nanoseconds, 999999 * time.Second in seconds",
+	}
+	if got := BareNumbers(&c, time.Millisecond); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	c.Wait, c.Group.Soon = -30, 0
+	if got := BareNumbers(&c, time.Millisecond); got != nil {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSetWithout(t *testing.T) {
+	type group struct {
+		Store any
+		Late  time.Duration
+		Event func()
+	}
+	want := []string{"Shared.Late is set, want a Store, without which it does nothing", "Shared.Event is set, want a Store, without which it does nothing"}
+	if got := SetWithout("Shared", group{Late: -1, Event: func() {}}, "Store"); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	for _, fine := range []group{{}, {Store: 1}, {Store: 1, Late: 1}} {
+		if got := SetWithout("Shared", fine, "Store"); got != nil {
+			t.Errorf("%+v: got %q", fine, got)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package throttle
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// MaxWait: 30 is 30 ns, which nobody means. Whatever the field, the first claim says so.
+func TestABareNumberIsNoDuration(t *testing.T) {
+	found := 0
+	for i := range reflect.TypeFor[Limiter]().NumField() {
+		f := reflect.TypeFor[Limiter]().Field(i)
+		if !f.IsExported() || f.Type != reflect.TypeFor[time.Duration]() {
+			continue
+		}
+		found++
+		for d, fine := range map[time.Duration]bool{30: false, 999: false, time.Microsecond: true, -30: true, NoLimit: true} {
+			l := &Limiter{Name: "a", Store: &store.Memory{}}
+			reflect.ValueOf(l).Elem().Field(i).SetInt(int64(d))
+			err := l.Wait(t.Context(), 1)
+			if want := "throttle: " + f.Name + " is " + d.String() + ", want 1µs or more: a number alone is in nanoseconds, "; !fine && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+				t.Errorf("%s of %v: got %v\nwant %s", f.Name, d, err, want)
+			}
+			if fine && err != nil {
+				t.Errorf("%s of %v: %v", f.Name, d, err)
+			}
+		}
+	}
+	if found != 6 {
+		t.Errorf("found %d durations, want 6", found)
+	}
+	l := &Limiter{MaxStandstill: 120, Reserve: 2}
+	want := "throttle: Reserve is 2, want a share from 0 to less than 1\nthrottle: MaxStandstill is 120ns, want 1µs or more: a number alone is in nanoseconds, 120 * time.Second in seconds"
+	for range 2 {
+		if err := l.Wait(t.Context(), 1); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		if err := l.SetQuotas(quota.Quotas{{N: 1}}); err != nil { // which are fine
+			t.Error(err)
+		}
+	}
+	l = &Limiter{Quotas: quota.Quotas{{N: 1}}}
+	if _, err := l.Acquire(t.Context(), Claim{MaxWait: 30}); err != nil {
+		t.Errorf("a claim that goes at once: %v", err)
+	}
+	if _, err := l.Acquire(t.Context(), Claim{MaxWait: 30}); err == nil || !strings.Contains(err.Error(), "Claim.MaxWait is 30ns, want 1µs or more") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is about a Store does nothing without one, and its author thinks that it does.
+func TestFieldsOfAStoreWantAStore(t *testing.T) {
+	for name, l := range map[string]*Limiter{
+		"StoreName":  {StoreName: "a"},
+		"Outage":     {Outage: OutageOpen},
+		"Late":       {Late: time.Second},
+		"StoreEvent": {StoreEvent: func(StoreEvent) {}},
+	} {
+		if err, want := l.Wait(t.Context(), 1), "throttle: "+name+" is set, want a Store, without which it does nothing"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		l = &Limiter{Name: "a", StoreName: l.StoreName, Outage: l.Outage, Late: l.Late, StoreEvent: l.StoreEvent, Store: &store.Memory{}}
+		if err := l.Wait(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range reflect.TypeFor[Limiter]().NumField() {
+		switch f := reflect.TypeFor[Limiter]().Field(i); f.Name {
+		case "StoreName", "Outage", "Late", "StoreEvent", "Store":
+		default:
+			if strings.Contains(f.Name, "Store") && f.IsExported() {
+				t.Errorf("is %s about a Store?", f.Name)
+			}
+		}
+	}
+}
