@@ -70,13 +70,18 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 		if left != nil && made[i].unreserved == nil {
 			made[i].unreserved = New(left[i], wall)
 		}
-		for _, l := range [...]Limit{made[i].all, made[i].unreserved} {
-			if p, ok := l.(*plain); ok {
-				p.spread = spread(int(p.n), p.log.Per)
-			}
+	}
+	made.setSpread(spread)
+	*s = made
+}
+
+// setSpread sets how the rest of each plain quota is spread.
+func (s Stack) setSpread(spread func(int, time.Duration) Spread) {
+	for l := range s.Limits() {
+		if p, ok := l.(*plain); ok {
+			p.spread = spread(int(p.n), p.log.Per)
 		}
 	}
-	*s = made
 }
 
 // cost is what d costs of the quota, zero if that is no limit.
