@@ -35,8 +35,8 @@ func plural(unit string) string {
 
 // isUnit reports whether s can be the name of a unit: at most 64 letters, digits, '-', '_' and '.',
 // a letter first. Words with another meaning in the text of a quota are no units. Words that are
-// nearly "requests" or "bytes" are none either, since a quota in a unit in which nothing is counted
-// would never bind.
+// nearly "requests" or "bytes" are none either, nor is "req", since a quota in a unit in which
+// nothing is counted would never bind.
 func isUnit(s string) bool {
 	for i, c := range []byte(s) {
 		switch {
@@ -51,13 +51,7 @@ func isUnit(s string) bool {
 			return false // "5 MB"
 		}
 	}
-	switch {
-	case s == Requests || s == Bytes:
-		return true
-	case near(s, Requests) || near(s, Bytes) || s == "in" || s == Unanswered.String():
-		return false
-	}
-	return s != "" && len(s) <= 64
+	return s != "" && len(s) <= 64 && !isNoUnit(s)
 }
 
 // suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of

@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -64,11 +66,17 @@ func operand[T any](p *parser, read func(string) (T, bool), want string) (T, err
 
 // unexpected returns the error that word, which begins at column, stands where want was expected.
 func unexpected(column int, word, want string) error {
-	if word == "" {
-		return fmt.Errorf(prefix+"column %d: nothing, want %s", column, want)
+	if !strings.HasPrefix(want, didYouMean) {
+		want = "want " + want
 	}
-	return fmt.Errorf(prefix+"column %d: %q, want %s", column, word, want)
+	if word == "" {
+		return fmt.Errorf(prefix+"column %d: nothing, %s", column, want)
+	}
+	return fmt.Errorf(prefix+"column %d: %q, %s", column, word, want)
 }
+
+// rest is the text from the current word on.
+func (p *parser) rest() string { return p.word + p.text }
 
 // quota reads one quota and stops at the comma after it, or at the end.
 func (p *parser) quota() (Quota, error) {
@@ -78,12 +86,18 @@ func (p *parser) quota() (Quota, error) {
 		return q, err
 	}
 	seen := map[string]bool{"kind": q.Kind.Concurrent()}
+	columns := map[string]int{} // of the clauses, by the fields that they set
 	for p.word != "" && p.word != "," {
+		columns[fieldOf[p.word]] = p.column
 		if err := p.clause(&q, seen); err != nil {
 			return q, err
 		}
 	}
 	if err := q.check(); err != nil {
+		var e *fieldError
+		if errors.As(err, &e) {
+			column = cmp.Or(columns[e.field], column)
+		}
 		return q, fmt.Errorf(prefix+"column %d: %w", column, err)
 	}
 	if q.Burst == 1 {
@@ -95,12 +109,18 @@ func (p *parser) quota() (Quota, error) {
 // start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit".
 func (p *parser) start(q *Quota) error {
 	if p.take("no") {
-		return p.expect("limit", `"limit" after "no"`)
+		return p.expect("limit", wantedWord(p.word, "limit", `"limit" after "no"`))
 	}
 	column, word := p.column, p.word
 	before, per, slash := strings.Cut(word, "/")
 	var ok bool
 	if q.N, q.Unit, ok = parseAmount(before); !ok {
+		digits, _ := cutNumber(word)
+		if n, fine := number(digits); fine { // "5rps", "5req/s"
+			if m := meant(Quota{N: n}, p.rest()[len(digits):]); m != "" {
+				return unexpected(column, word, m)
+			}
+		}
 		if !slash && (word == "" || word[0] < '0' || word[0] > '9') {
 			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
 		}
@@ -113,28 +133,49 @@ func (p *parser) start(q *Quota) error {
 		before, per, slash = strings.Cut(word, "/")
 		unit := plural(before)
 		if !isUnit(unit) {
-			return unexpected(column, word, wantedUnit(number, before, word[len(before):]))
+			return unexpected(column, word, cmp.Or(meant(*q, p.rest()), p.thousands(number), wantedUnit(number, before, word[len(before):])))
 		}
 		q.Unit = canonical(unit)
 		p.next()
 	}
 	if !slash {
-		return p.concurrent(q)
+		return p.concurrent(q, column, word)
 	}
 	if q.Per, ok = period(per); !ok {
-		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s"))
+		return unexpected(column+len(before)+1, per, cmp.Or(meant(*q, "per "+per+" "+p.rest()), wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s")))
+	}
+	if isBare(q.Per) {
+		return unexpected(column+len(before)+1, per, "at least 1µs")
 	}
 	return nil
 }
 
+// thousands says how a number is written of which a comma was to set apart the thousands. The comma is the current word.
+func (p *parser) thousands(number string) string {
+	digits, _ := cutNumber(p.text)
+	if p.word != "," || len(digits) != 3 || len(number) > 3 {
+		return ""
+	}
+	return didYouMean + strconv.Quote(number+digits)
+}
+
 // concurrent reads "in flight" or "unanswered", which such a quota has in place of a span.
-func (p *parser) concurrent(q *Quota) error {
+// Before is the word before that, at a column.
+func (p *parser) concurrent(q *Quota, column int, before string) error {
 	if p.take("in") {
 		q.Kind = InFlight
-		return p.expect("flight", `"flight" after "in"`)
+		return p.expect("flight", wantedWord(p.word, "flight", `"flight" after "in"`))
+	}
+	if p.word != Unanswered.String() {
+		if m := meant(*q, p.rest()); m != "" {
+			return unexpected(p.column, p.word, m)
+		}
+		if m := meant(Quota{N: q.N}, before+" "+p.rest()); m != "" { // "5 a second"
+			return unexpected(column, before, m)
+		}
 	}
 	q.Kind = Unanswered
-	return p.expect(Unanswered.String(), afterNumber)
+	return p.expect(Unanswered.String(), wantedWord(p.word, Unanswered.String(), afterNumber))
 }
 
 // burstOrEven is the clause of which even is the shortest form.
@@ -168,7 +209,7 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
-		return unexpected(column, word, "a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as")
+		return unexpected(column, word, wantedClause(word))
 	}
 	if err == nil && seen[clause] {
 		err = unexpected(column, word, "only one "+clause)
@@ -211,20 +252,21 @@ func (p *parser) kind(q *Quota, word string) (err error) {
 	return err
 }
 
-// period reads PER. A letter alone means one: "h" is one hour.
+// period reads PER. A unit alone means one: "h" and "hour" are one hour.
 func period(s string) (time.Duration, bool) {
-	switch s {
+	switch s = inLetters(s); s {
 	case "ms", "s", "m", "h", "d":
 		s = "1" + s
 	}
 	return duration(s)
 }
 
-// duration reads a positive duration as time.ParseDuration does, or a number of days: "7d".
+// duration reads a positive duration as time.ParseDuration does, or one in days, or in words: "7d", "30seconds".
 func duration(s string) (time.Duration, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' {
 		return 0, false
 	}
+	s = inLetters(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, ok := number(days)
 		return time.Duration(n) * 24 * time.Hour, ok && n <= maxDays

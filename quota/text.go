@@ -23,8 +23,9 @@ import (
 //	N unanswered     N requests at the same time, of the Kind Unanswered; or N UNIT unanswered
 //	no limit         the zero Quota
 //
-// PER is ms, s, m, h, d, a number of days such as 7d, or a duration such as 1m30s. UNIT is a
-// word of your choice. Bytes are written in one word with the number: 500kB, 1.5MB, 1MiB. Their
+// PER is ms, s, m, h, d, a number of days such as 7d, or a duration such as 1m30s; in place of a
+// letter alone, the word may stand: sec, secs, second, seconds, min, mins, minute, minutes, hr, hrs,
+// hour, hours, day, days. UNIT is a word of your choice. Bytes are written in one word with the number: 500kB, 1.5MB, 1MiB. Their
 // suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti for powers of 1024.
 //
 // After that come clauses, in any order and each at most once; a quota has one Kind at most.
@@ -43,7 +44,8 @@ import (
 //	as NAME           the Name: one word, or several in double quotes as in a Go string
 //
 // The empty text means no quotas. Every quota that Parse returns passes Validate. An error says at
-// which column (counted in bytes, from 1) which word stands, and what was expected there.
+// which column (counted in bytes, from 1) which word stands, and what was expected there, or meant:
+// "5 rps" is answered with "5/s", "10 concurrent" with "10 in flight", and "brust" with "burst".
 func Parse(s string) (Quotas, error) {
 	p := parser{text: s}
 	p.next()

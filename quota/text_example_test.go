@@ -35,10 +35,10 @@ func ExampleMustParse() {
 	fmt.Println(limiter.Quotas, limiter.Wait(context.Background(), 1))
 
 	defer func() { fmt.Println(recover()) }()
-	quota.MustParse("5000/hour")
+	quota.MustParse("5000 per hour")
 	// Output:
 	// 5000/h, 10 in flight <nil>
-	// quota: MustParse("5000/hour"): column 6: "hour", want ms, s, m, h, d, or a duration such as 1m30s
+	// quota: MustParse("5000 per hour"): column 6: "per", did you mean "5000/h"
 }
 
 // Quotas of different units, as a provider of a language model grants them.

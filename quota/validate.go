@@ -38,10 +38,15 @@ func (q Quota) Validate() error {
 	return nil
 }
 
+// fieldError says what is wrong with a field of a quota.
+type fieldError struct{ field, text string }
+
+func (e *fieldError) Error() string { return e.text }
+
 // check is Validate without the prefix of the package.
 func (q Quota) check() error { //nolint:gocyclo // a flat table
 	bad := func(field string, value any, want string) error {
-		return fmt.Errorf("%q: %s is %v, want %s", q.label(), field, value, want)
+		return &fieldError{field, fmt.Sprintf("%q: %s is %v, want %s", q.label(), field, value, want)}
 	}
 	switch {
 	case q.Kind < 0 || q.Kind > Unanswered:
@@ -53,7 +58,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	case q.Kind.Concurrent() && q.Per != 0:
 		return bad("Per", q.Per, "0 for InFlight and Unanswered")
 	case !q.isBucket() && int64(q.N) > MaxN:
-		return bad("N", q.N, "at most 1<<50")
+		return bad("N", q.N, "at most 1<<50, 1125899906842624")
 	case q.Per < 0:
 		return bad("Per", q.Per, "a positive duration, or 0 for a second")
 	case isBare(q.Per):
@@ -79,7 +84,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	case q.WarmUp > 0 && q.Burst > 0:
 		return bad("Burst", q.Burst, "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
 	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
-		return bad("ColdFactor", q.ColdFactor, "at least 1, or 0 for 3")
+		return bad("ColdFactor", q.ColdFactor, "from 1 to 2147483647, or 0 for 3")
 	case q.ColdFactor != 0 && q.WarmUp == 0:
 		return bad("ColdFactor", q.ColdFactor, "0 without a WarmUp")
 	case q.Cells < 0:
