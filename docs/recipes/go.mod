@@ -1,0 +1,26 @@
+module github.com/gopacer/pacer/docs/recipes
+
+go 1.25.0
+
+require (
+	github.com/google/go-github/v88 v88.0.0
+	github.com/gopacer/pacer v0.0.0
+	github.com/openai/openai-go/v3 v3.74.0
+	golang.org/x/sync v0.22.0
+)
+
+require (
+	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
+	github.com/dunglas/httpsfv v1.1.2 // indirect
+	github.com/google/go-querystring v1.2.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/tidwall/gjson v1.19.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.1 // indirect
+	github.com/tidwall/sjson v1.2.5 // indirect
+	golang.org/x/time v0.14.0 // indirect
+)
+
+replace github.com/gopacer/pacer => ../..
