@@ -51,6 +51,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		return err
 	}
 	client := openai.NewClient(
+		option.WithEnvironmentProduction(), // whatever the environment says
 		option.WithAPIKey("a key"),
 		option.WithHTTPClient(&http.Client{Transport: transport}), // no Timeout: it would count the time in line, too
 		option.WithMaxRetries(0), // pacer sends again. Two layers of retries would multiply
