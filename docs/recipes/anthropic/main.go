@@ -55,7 +55,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		option.WithEnvironmentProduction(), // whatever the environment says
 		option.WithAPIKey("a key"),
 		option.WithHTTPClient(&http.Client{Transport: transport}), // no Timeout: it would count the time in line, too
-		option.WithMaxRetries(0), // pacer sends again: a 529, "overloaded", after a backoff, a 429 when its time has come
+		option.WithMaxRetries(0),                                  // pacer sends again: a 529, "overloaded", after a backoff, a 429 when its time has come
 	)
 
 	var in, answers atomic.Int64

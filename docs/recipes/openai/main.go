@@ -54,7 +54,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		option.WithEnvironmentProduction(), // whatever the environment says
 		option.WithAPIKey("a key"),
 		option.WithHTTPClient(&http.Client{Transport: transport}), // no Timeout: it would count the time in line, too
-		option.WithMaxRetries(0), // pacer sends again. Two layers of retries would multiply
+		option.WithMaxRetries(0),                                  // pacer sends again. Two layers of retries would multiply
 	)
 
 	var estimated, settled atomic.Int64
@@ -65,7 +65,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 			tokens := estimate(prompt)
 			call := &pacer.Call{
 				Costs:      quota.Costs{"tokens": tokens}, // what is claimed before the request goes
-				Idempotent: true, // a POST that failed is sent again: it may be paid for twice
+				Idempotent: true,                          // a POST that failed is sent again: it may be paid for twice
 			}
 			answer, err := client.Chat.Completions.New(pacer.WithCall(ctx, call), openai.ChatCompletionNewParams{
 				Model:               openai.ChatModelGPT5Mini,
