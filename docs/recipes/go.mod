@@ -11,6 +11,7 @@ require (
 	github.com/openai/openai-go/v3 v3.74.0
 	github.com/slack-go/slack v0.29.0
 	github.com/stripe/stripe-go/v85 v85.0.0
+	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sync v0.22.0
 )
 
