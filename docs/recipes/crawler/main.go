@@ -1,0 +1,130 @@
+// The program fetches the pages of 50 hosts: from each of them one page at a time and two in a second, from all of them at
+// once. While it does, it prints how far it is, and how long the rest will take. A host that says to come back in an hour is
+// left for the next time, and delays no other one.
+//
+// As it stands, the program talks to a fake; main says how to take that out. At last it prints
+//
+//	490 pages of 49 hosts; later: host13.example.com (in 1h0m0s)
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+func main() {
+	api := newFake() // for real hosts, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
+	defer api.Close()
+	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
+	transport := &pacer.Transport{
+		Base: base,
+		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a Crawl-delay of 10 would
+		// be one more line: "slow.example.com/": 1/10s. Other hosts are found at run time? SetQuotas changes the table.
+		Quotas: pacer.Table{"/": quota.MustParse("1/500ms, 1 in flight")},
+	}
+	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at once.
+	if err := transport.Validate(); err != nil {
+		return err
+	}
+	c := crawl{client: &http.Client{Transport: transport}, hosts: map[string]bool{}, later: map[string]time.Duration{}}
+
+	ended := make(chan struct{})
+	var pages sync.WaitGroup
+	for host := range 50 {
+		for page := range 10 {
+			// A goroutine for each page is all the queue that is needed: who waits in line costs some kilobytes. A crawl of
+			// millions has one for each host, which fetches one page after the other.
+			pages.Go(func() { c.fetch(ctx, fmt.Sprintf("https://host%d.example.com/%d", host, page)) })
+		}
+	}
+	go func() { pages.Wait(); close(ended) }()
+
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			fmt.Fprintln(out, c.progress(transport))
+		case <-ended:
+			_, err := fmt.Fprintln(out, c.summary())
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+type crawl struct {
+	client *http.Client
+
+	mu    sync.Mutex // protects the fields below
+	pages int
+	hosts map[string]bool          // of pages
+	later map[string]time.Duration // when hosts want to be asked again
+}
+
+func (c *crawl) fetch(ctx context.Context, url string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return
+	}
+	resp, err := c.client.Do(req)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body) // a page is in flight until it was read or closed
+		resp.Body.Close()
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var early *throttle.Error
+	switch {
+	case errors.As(err, &early): // not sent: the host had told another request to come back later
+		c.later[req.URL.Host] = max(early.Wait, c.later[req.URL.Host])
+	case err == nil && resp.StatusCode == http.StatusOK:
+		c.hosts[req.URL.Host] = true
+		c.pages++
+	}
+}
+
+// progress says how far the crawl is. All pages that are left wait in the lines of their hosts. So the crawl takes as long as
+// a page would wait that came now to the host with the longest line.
+func (c *crawl) progress(transport *pacer.Transport) string {
+	waiting, rest := 0, time.Duration(0)
+	for _, host := range transport.State() {
+		if waiting += host.Waiting; host.Waiting > 0 { // and not one that wants to be asked later
+			rest = max(rest, host.Next.Wait) // for a page that would come now, behind all others
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d pages, %d wait, %v to go", c.pages, waiting, rest.Round(100*time.Millisecond))
+}
+
+func (c *crawl) summary() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := fmt.Sprintf("%d pages of %d hosts", c.pages, len(c.hosts))
+	var later []string
+	for host, wait := range c.later {
+		later = append(later, fmt.Sprintf("%s (in %v)", host, wait.Round(time.Second)))
+	}
+	if len(later) > 0 {
+		text += "; later: " + strings.Join(later, ", ")
+	}
+	return text
+}
