@@ -35,7 +35,7 @@ func main() {
 // The units are words of this program: the same in limits and in Costs.
 const (
 	input, output = "input-tokens", "output-tokens"
-	limits        = "50/m log, 30000 input-tokens/m log, 8000 output-tokens/m log"
+	limits        = "50/m, 30000 input-tokens/m, 8000 output-tokens/m"
 	maxAnswer     = 500
 )
 

@@ -38,7 +38,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		Base: base,
 		// docs.aws.amazon.com/kms/latest/developerguide/requests-per-second.html. An operation is a unit: a request for
 		// TagResource costs 1 of that unit, and none of any other.
-		Quotas: pacer.Table{"kms.eu-central-1.amazonaws.com/": quota.MustParse("10 TagResource/s log, 2000 DescribeKey/s log")},
+		Quotas: pacer.Table{"kms.eu-central-1.amazonaws.com/": quota.MustParse("10 TagResource/s, 2000 DescribeKey/s")},
 		Cost:   func(req *http.Request) quota.Costs { return quota.Costs{operation(req): 1} },
 		// Each operation has a bucket of its own: when one of them is refused, the others go on.
 		Key: operation,

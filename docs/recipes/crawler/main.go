@@ -37,7 +37,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		Base: base,
 		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a Crawl-delay of 10 would
 		// be one more line: "slow.example.com/": 1/10s. Other hosts are found at run time? SetQuotas changes the table.
-		Quotas: pacer.Table{"/": quota.MustParse("1/500ms, 1 in flight")},
+		Quotas: pacer.Table{"/": quota.MustParse("2/s even, 1 in flight")},
 	}
 	// What a host says holds that host. If it says more than MaxStandstill, two minutes, pages of it fail at once.
 	if err := transport.Validate(); err != nil {

@@ -40,7 +40,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	// Below all: how tokens are got.
 	tokens := &pacer.Transport{
 		Base:   base,
-		Quotas: pacer.Table{"auth.example.com/": quota.MustParse("10/m log")},
+		Quotas: pacer.Table{"auth.example.com/": quota.MustParse("10/m")},
 	}
 	config := clientcredentials.Config{ClientID: "an ID", ClientSecret: "a secret", TokenURL: "https://auth.example.com/token"}
 	source := config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokens}))

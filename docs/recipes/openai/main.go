@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 }
 
 const (
-	limits    = "500/m log, 30000 tokens/m log"
+	limits    = "500/m, 30000 tokens/m"
 	maxAnswer = 900
 )
 

@@ -33,7 +33,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
 		// docs.stripe.com/rate-limits: 25 operations a second in a sandbox, 100 with live data, if the account has no others.
-		Quotas: pacer.Table{"api.stripe.com/": quota.MustParse("25/s burst 25")},
+		Quotas: pacer.Table{"api.stripe.com/": quota.MustParse("25/s")},
 		// An object that another request holds is a 429, too, with the code lock_timeout: that is a failure, after which the
 		// request is sent again with a backoff, and no reason to hold all the others. The body of the error says so.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
