@@ -84,7 +84,7 @@ func TestRouteValidate(t *testing.T) {
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},
 		`Mode is 9, want ModeWait`:                                      {Mode: 9},
 		`Fallback is nil, want a function`:                              {Mode: pacer.ModeDegrade},
-		`ColdFactor is 0.5, want from 1 to 2147483647, or 0`:                      {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
+		`ColdFactor is 0.5, want from 1 to 2147483647, or 0`:            {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, ColdFactor: .5}}}},
 		`Burst is 5, want 0 beside a WarmUp`:                            {Quotas: map[string]quota.Quotas{"/": {{N: 1, WarmUp: time.Second, Burst: 5}}}},
 		`N is 0, want a positive number beside a B`:                     {Quotas: map[string]quota.Quotas{"/": {{Burst: 5}}}},
 	} {
