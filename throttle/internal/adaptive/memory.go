@@ -148,7 +148,8 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	if saneRate(h.refill) && w.limit > 0 {
 		w.refill.maxHold = s.config.MaxHold
 		o := outcome{now: now, limit: w.limit, remaining: w.remaining}
-		w.refill.start(&o, now, monotime.Seconds(float64(w.limit)/h.refill))
+		full := monotime.Seconds(float64(w.limit) / h.refill)
+		w.refill.start(&o, now, full, full)
 	}
 	w.spread = s.config.spreadFor(w.limit, late.Sub(now))
 	w.scheduleProbe(now, &s.config)

@@ -1,6 +1,8 @@
 package adaptive
 
 import (
+	"cmp"
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -28,6 +30,8 @@ import (
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
+	atMost       float64       // the rate may turn out to be as high
+	guessed      float64       // if the measurement began long ago, the rate that the resets say; else zero
 	pacedFrom    monotime.Time // when the latest request went while nothing remained
 	fullSpan     time.Duration // about how long the whole limit takes to come back
 	doubtRefills doubt         // about whether the server refills
@@ -44,6 +48,7 @@ type refill struct {
 	measuredFrom  monotime.Time
 	remainingThen int
 	countedSince  int
+	sentBefore    int // cost of the requests granted before whose answers came since: some of it belongs to remainingThen
 
 	raise         float64       // the rate is multiplied by it with each served answer, if it is above 1
 	refusalsInRow int           // of paced requests
@@ -73,8 +78,17 @@ const (
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
-// timeFor returns how long n tokens take to come back: n/rate.
-func (r *refill) timeFor(n int) time.Duration { return monotime.Seconds(float64(n) / r.rate) }
+// timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is possible
+// after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise + … + 1/raise^(n−1).
+func (r *refill) timeFor(n int, optimist bool) time.Duration {
+	switch {
+	case !optimist || n <= 1:
+		return monotime.Seconds(float64(n) / r.rate)
+	case r.raise > 1:
+		return monotime.Seconds((1 - math.Pow(r.raise, -float64(n))) / (1 - 1/r.raise) / r.rate)
+	}
+	return monotime.Seconds(1/r.rate + float64(n-1)/r.atMost)
+}
 
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
@@ -97,16 +111,16 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.resetMoved && o.remaining <= o.remainingBefore:
 		// full = time to full · limit/(limit − remaining)
 		missing := max(o.limit-o.remaining, 1)
-		full := (after.late.Sub(o.now) + after.resolution).Seconds() * float64(o.limit) / float64(missing)
-		r.start(o, o.now, monotime.Seconds(full))
+		perToken := float64(o.limit) / float64(missing)
+		r.start(o, o.now, monotime.Seconds((after.late.Sub(o.now)+after.resolution).Seconds()*perToken), monotime.Seconds(after.early.Sub(o.now).Seconds()*perToken))
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
-		r.start(o, o.spentSince, o.sent.Sub(o.spentSince))
+		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
 		r.raise = firstRaise
 	case !o.probe || o.spentSince == 0 || 10*(o.remaining+o.n) >= 9*o.limit: // the whole limit is back, or other clients took the rest
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
 		// A part is back before the reset: so the reset is the time to full.
-		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+after.resolution)
+		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+after.resolution, min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.
@@ -119,24 +133,26 @@ func (r *refill) detect(o *outcome, after *reset) {
 		case after.late.Sub(o.now) < o.lateBefore.Sub(o.spentSince)/2:
 			full = o.lateBefore.Sub(o.spentSince)
 		}
-		r.start(o, min(o.lateBefore, o.sent), full+full/20) // a little longer: a refusal costs more than a late request
-		r.provisionalSpan = max(full-slack, full/8)         // positive also where the resets are two steps apart
+		least := max(full-slack, full/8)                           // positive also where the resets are two steps apart
+		r.start(o, min(o.lateBefore, o.sent), full+full/20, least) // a little longer: a refusal costs more than a late request
+		r.provisionalSpan = least
 	}
 }
 
-// start takes the server for one that refills, the whole limit in the span full. The rate is
+// start takes the server for one that refills, the whole limit in the span full, or in least at the least. The rate is
 // measured from an instant on.
-func (r *refill) start(o *outcome, since monotime.Time, full time.Duration) {
+func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duration) {
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
-	r.measuredFrom, r.remainingThen, r.countedSince = since, 0, o.n
+	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
+	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = since, 0, o.n, 0
 	if o.limit >= fewTokens { // the limit was smaller when the raise began
 		r.raise = 0
 	}
 	// If since is now, the answer tells what was there. Else nothing was there at since, and the
 	// request of the answer took the first of what came back.
-	if since == o.now {
-		r.remainingThen, r.countedSince = o.remaining, 0
+	if r.guessed = r.atMost / 2; since == o.now {
+		r.remainingThen, r.countedSince, r.guessed = o.remaining, 0, 0
 	}
 }
 
@@ -144,6 +160,9 @@ func (r *refill) start(o *outcome, since monotime.Time, full time.Duration) {
 // refusal, and finds out whether the server does not refill after all.
 func (r *refill) measure(o *outcome) {
 	if o.sent < r.measuredFrom {
+		if !o.refused {
+			r.sentBefore += o.n
+		}
 		return
 	}
 	if o.refused {
@@ -153,7 +172,7 @@ func (r *refill) measure(o *outcome) {
 		}
 		r.slowDown()
 		r.pacedFrom = o.now
-		r.measuredFrom, r.remainingThen, r.countedSince = o.now, o.remaining, 0
+		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
 		return
 	}
 	r.refusalsInRow = 0
@@ -173,6 +192,7 @@ func (r *refill) measure(o *outcome) {
 	case took >= r.fullSpan/2:
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
+		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
 	}
 }
 

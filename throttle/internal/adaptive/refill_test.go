@@ -123,7 +123,7 @@ func TestRefillRaise(t *testing.T) {
 // TestRefillStartsWithoutRaise: a rate that is not a small limit's is not raised with each answer.
 func TestRefillStartsWithoutRaise(t *testing.T) {
 	r := refill{raise: firstRaise, maxHold: time.Hour}
-	r.start(&outcome{now: start, limit: 10}, start, 10*time.Second)
+	r.start(&outcome{now: start, limit: 10}, start, 10*time.Second, 10*time.Second)
 	if r.measure(&outcome{sent: start, now: start, n: 1}); r.rate != 1 {
 		t.Errorf("rate %v, want 1", r.rate)
 	}

@@ -95,12 +95,27 @@ func (s *servedRate) rateAt(t monotime.Time) float64 {
 	return s.rate * math.Exp(s.growth*d*(1+acceleration*s.growth/maxGrowth*d))
 }
 
-// due returns when n tokens may go, not before t, if ahead tokens go before.
-func (s *servedRate) due(t monotime.Time, ahead, n int) monotime.Time {
+// due returns when n tokens may go, not before t, if ahead tokens go before. An optimist expects that the rate rises
+// meanwhile, as it does until something is refused.
+func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 	if s.rate == 0 {
 		return t
 	}
-	return max(t, s.pacedTo.Add(monotime.Seconds(float64(ahead+n)/s.rateAt(t))))
+	in := float64(ahead+n) / s.rateAt(t)
+	if optimist && ahead > 0 {
+		// They do not go before d with d · rateAt(d) = ahead + n, since the rate is lower until then.
+		least, from := 0.0, max(s.pacedTo, t)
+		for range 16 {
+			d := (least + in) / 2
+			if d*s.rateAt(from.Add(monotime.Seconds(d))) < float64(ahead+n) {
+				least = d
+			} else {
+				in = d
+			}
+		}
+		in = least
+	}
+	return max(t, s.pacedTo.Add(monotime.Seconds(in)))
 }
 
 // take counts a grant, now, of n tokens to a request that came at the instant asked.

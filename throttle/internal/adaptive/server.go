@@ -125,7 +125,7 @@ func (s *Server) Restart(forget bool) {
 
 // Open reports whether the server allows d now, if a share of each limit is reserved for others.
 func (s *Server) Open(now monotime.Time, d *limit.Demand, share float64) bool {
-	if !s.slowStart.open(now) || s.served.due(now, 0, d.N) > now {
+	if !s.slowStart.open(now) || s.served.due(now, 0, d.N, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
@@ -148,7 +148,7 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 		from = s.slowStart.due(from, ahead.N, optimist)
 	}
 	if s.served.rate > 0 {
-		if at := s.served.due(from.At, ahead.N, d.N); at > from.At {
+		if at := s.served.due(from.At, ahead.N, d.N, optimist); at > from.At {
 			from = from.Until(at, at, limit.Pace, "what the server was seen to allow")
 		}
 	}

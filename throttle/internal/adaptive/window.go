@@ -32,6 +32,7 @@ type window struct {
 	text       string        // name and limit, for errors
 	limit      int           // zero if it is not known, or if what requests cost of it is not
 	span       time.Duration // zero if not stated
+	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
 	heardAt    monotime.Time // when that answer came
 	lastGrant  monotime.Time // when a request went last
@@ -104,23 +105,19 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
 		// not waited for again.
-		return max(t, since.Add(w.refill.timeFor(max(ahead+n-max(left, -reserve), 1))))
+		return max(t, since.Add(w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)))
 	case crowded && optimist:
 		return t
-	case w.probing && t >= w.probeAt:
-		if optimist {
-			return t
-		}
+	case w.probing && t >= w.probeAt && !optimist:
 		return max(t, w.probeSent.Add(patience))
-	case w.remaining > 0 && inFlight > 0 && optimist:
+	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
 		return t // the answers to what is in flight may leave something over
 	}
 	at := max(t, w.probeAt)
 	perWindow := max(w.limit-reserve, n, 1)
-	if more := ahead + n - perWindow; more > 0 && w.limit > 0 && w.span > 0 {
+	if more := ahead + n - perWindow; more > 0 && w.limit > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
-		windows := math.Ceil(float64(more) / float64(perWindow))
-		at = at.Add(monotime.Seconds(windows * w.span.Seconds()))
+		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
 	}
 	return at
 }
@@ -217,6 +214,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) {
 	o.resetMoved = change.moved
 	if change.another {
 		w.overlap.lastHeardBy = nil
+		w.seen.note(o, &w.reset)
 	}
 	if o.foundRoundsDown = w.reset.roundsDown && !roundedDown; o.foundRoundsDown {
 		w.wholeSteps = untried // the guess was computed for a reset that is rounded up

@@ -155,26 +155,46 @@ func TestNoProbeNoJitter(t *testing.T) {
 	}
 }
 
-// TestWindowLongQueue: what needs more than one window waits for the windows that follow.
+// TestWindowLongQueue: what needs more than one window waits for the windows that follow; for a part of one, until it is
+// known that the limit does not come back token by token. A span that is not stated is at least as long as the wait
+// for a reset was, and no longer than from one reset to the next.
 func TestWindowLongQueue(t *testing.T) {
-	b := newBucket(t, Config{})
-	s := left(0, 10, 30*time.Second)
-	s.Window = time.Minute
-	b.exchange(says(s))
 	for _, test := range []struct {
-		ahead int
-		want  time.Duration
-	}{{0, 30 * time.Second}, {9, 30 * time.Second}, {10, 90 * time.Second}, {19, 90 * time.Second}, {20, 150 * time.Second}} {
-		if got := b.dueAfter(test.ahead, 1); got != test.want {
-			t.Errorf("%d ahead: due in %v, want %v", test.ahead, got, test.want)
+		name   string
+		stated time.Duration
+		second time.Duration // the reset that the answer to the probe states; zero if there is none
+		left   int           // after that
+		share  float64
+		want   map[int]time.Duration // by what is ahead
+	}{
+		{"stated", time.Minute, 0, 0, 0, map[int]time.Duration{0: 30, 9: 30, 10: 36, 19: 90, 20: 96}},
+		{"half is reserved", time.Minute, 0, 0, 0.5, map[int]time.Duration{4: 30, 5: 42, 9: 90, 10: 102}},
+		{"seen", 0, 0, 0, 0, map[int]time.Duration{0: 30, 9: 30, 10: 33, 19: 60, 20: 63}},
+		{"stated and whole", time.Minute, 60, 9, 0, map[int]time.Duration{9: 30, 10: 90, 19: 90, 20: 150}},
+		{"seen and whole", 0, 60, 9, 0, map[int]time.Duration{9: 30, 10: 90, 19: 90, 20: 150}},
+		{"the next reset is sooner", 0, 20, 9, 0, map[int]time.Duration{9: 30, 10: 50, 19: 50, 20: 70}},
+	} {
+		b := newBucket(t, Config{})
+		first := left(0, 10, 30*time.Second)
+		first.Window = test.stated
+		b.exchange(says(first))
+		if test.second > 0 {
+			next := left(test.left, 10, test.second*time.Second)
+			next.Window = test.stated
+			b.at(30 * time.Second).exchange(says(next))
+			for i := range test.left { // all of it is used
+				s := left(test.left-1-i, 10, test.second*time.Second)
+				s.Window = test.stated
+				b.exchange(says(s))
+			}
 		}
-	}
-	for _, test := range []struct {
-		ahead int
-		want  time.Duration
-	}{{4, 30 * time.Second}, {5, 90 * time.Second}, {9, 90 * time.Second}, {10, 150 * time.Second}} {
-		if got := b.Due(limit.Due{At: b.now}, of(test.ahead), of(1), 0.5, false).At.Sub(b.now); got != test.want {
-			t.Errorf("%d ahead, half of each window is reserved: due in %v, want %v", test.ahead, got, test.want)
+		for ahead, want := range test.want {
+			if test.second > 0 {
+				want += test.second - 30
+			}
+			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), test.share, true).At.Sub(b.now); got != want*time.Second {
+				t.Errorf("%s, %d ahead: due in %v, want %v", test.name, ahead, got, want*time.Second)
+			}
 		}
 	}
 }
