@@ -217,13 +217,17 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
-	if d := bound(w.maxWait); d > 0 && d != unbounded {
+	if d := monotime.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
 		w.expires = p.since.Add(d)
 	}
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
 	}
-	d := w.project(now, hasPlace)
+	var ahead *predecessors
+	if hasPlace { // it goes to the front
+		ahead = &predecessors{}
+	}
+	d := w.project(now, ahead)
 	w.forecast = d.forecast(now)
 	switch {
 	case d.Never:
@@ -235,10 +239,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 			return nil, w.refusal(now, d, ErrWait)
 		}
 	}
-	why := w.missedBound(d.At)
-	if s, beyond := w.standstill(now); why == nil && beyond {
-		d, why = s, ErrStandstill
-	}
+	d, why := w.missedBound(now, d)
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
 	}
@@ -285,7 +286,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	if !w.Before(last) {
 		return d, ErrQueueFull
 	}
-	last.end(last.refusal(now, last.project(now, false), ErrQueueFull))
+	last.end(last.refusal(now, last.project(now, nil), ErrQueueFull))
 	return d, nil
 }
 
@@ -316,7 +317,7 @@ func (w *waiter) report(found *search) {
 	told := false
 	defer func() {
 		if !told {
-			w.drop()
+			_ = w.drop(nil, nil)
 		}
 	}()
 	found.reportWait(w.forecast)
@@ -370,7 +371,7 @@ func (l *Limiter) project(now monotime.Time, need need) delay {
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64
-	return w.project(now, false)
+	return w.project(now, nil)
 }
 
 // Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of

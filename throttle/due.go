@@ -150,7 +150,7 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 		l.link.arm(now)
 	}
 	l.server.Restart(false)
-	l.refuseOutOfBounds(now)
+	l.later()
 }
 
 // restartIfIdle forgets a hold that is over, and starts the bucket slowly if it is new or has idled.
@@ -187,7 +187,7 @@ func (l *Limiter) maxHold() time.Duration {
 	if l.MaxHold == 0 {
 		return 15 * time.Minute
 	}
-	return min(bound(l.MaxHold), monotime.Longest)
+	return min(monotime.Bound(l.MaxHold), monotime.Longest)
 }
 
 func (l *Limiter) random() func() float64 {

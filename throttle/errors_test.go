@@ -25,7 +25,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.Canceled},
 			false, false,
-			"throttle: a: not sent: canceled while waiting: hold: context canceled",
+			"throttle: a: not sent: canceled while waiting: hold, could go in 59m59s: context canceled",
 		},
 		{
 			"canceled with a cause", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -34,7 +34,7 @@ func TestErrorsOfContexts(t *testing.T) {
 			},
 			[]error{ErrCanceled, context.Canceled, why},
 			false, false,
-			"throttle: a: not sent: canceled while waiting: hold: the user went away",
+			"throttle: a: not sent: canceled while waiting: hold, could go in 59m59s: the user went away",
 		},
 		{
 			"canceled already", func(parent context.Context) (context.Context, context.CancelFunc) {
@@ -101,7 +101,7 @@ func TestErrorOfACancelChannel(t *testing.T) {
 		cancel := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(cancel) })
 		_, err := l.Acquire(t.Context(), Claim{Cancel: cancel})
-		if want := "throttle: not sent: canceled while waiting: hold: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
+		if want := "throttle: not sent: canceled while waiting: hold, could go in 59m59s: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

@@ -134,6 +134,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = limit.Spelled(spent, b.quotas)
 	}
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
+	g.l.later()
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, more, less, g.urgent)

@@ -126,7 +126,7 @@ func TestLeaseCancel(t *testing.T) {
 		tl.ask(t.Context(), "b2", b, 1)
 		tl.ask(t.Context(), "b3", b, 1)
 		time.Sleep(time.Second)
-		tl.check(t, "a1 500µs", `a2 50ms: throttle: api: not sent: canceled while waiting: pace "10/s even": context canceled`,
+		tl.check(t, "a1 500µs", `a2 50ms: throttle: api: not sent: canceled while waiting: pace "10/s even", could go in 51.5ms: context canceled`,
 			"b1 101.5ms", "b2 202.5ms", "b3 303.5ms")
 	})
 }

@@ -20,14 +20,18 @@ import (
 // better one waits only because it must not use what is reserved, an urgent one may go first.
 type line struct {
 	order.Queue[*waiter]
-	sum       [priorities]limit.Demand // what the waiters need that asked this bucket itself
-	direct    int                      // how many waiters asked this bucket itself
-	total     [priorities]limit.Demand // what all need that wait in this bucket or one below it
-	waiting   int                      // how many these are
-	below     list.List                // the buckets next below in which some wait, as *Limiter
-	inParent  *list.Element            // where this bucket is in the parent's below
-	unchecked bool                     // the bucket is in the root's unchecked
-	timer     *time.Timer              // for the next waiter that may go; nil until one waits
+	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
+	direct   int                      // how many waiters asked this bucket itself
+	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
+	waiting  int                      // how many these are
+	below    list.List                // the buckets next below in which some wait, as *Limiter
+	inParent *list.Element            // where this bucket is in the parent's below
+	timer    *time.Timer              // for the next waiter that may go; nil until one waits
+
+	changed    bool // the bucket is in the root's changed
+	later      bool // see Limiter.later
+	looksLater bool // tick will be called for a look
+	looks      order.Looks
 }
 
 // lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
@@ -75,19 +79,6 @@ func (w *waiter) addCounts(sign int) {
 			b.Parent.line.below.Remove(b.line.inParent)
 		}
 	}
-}
-
-// everybody appends all that wait in l or in a bucket below it.
-func (l *Limiter) everybody(all []*waiter) []*waiter {
-	for w := range l.line.InOrder() {
-		if w.l == l {
-			all = append(all, w)
-		}
-	}
-	for e := l.line.below.Front(); e != nil; e = e.Next() {
-		all = e.Value.(*Limiter).everybody(all)
-	}
-	return all
 }
 
 // withdraw takes w out of the lines above b, where it would block others.
@@ -149,7 +140,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			continue // no waiter comes from below
 		}
 		for guest := range l.line.Row(i) {
-			if guest.l == l || w.sameBranch(guest, l) {
+			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) {
 				continue // counted already
 			}
 			var buf [priorities]*waiter
@@ -175,11 +166,6 @@ func (l *Limiter) opensForAll(now monotime.Time) bool {
 	return l.stack.OpenForAll(now, &all.Demand)
 }
 
-// sameBranch reports whether w and guest come to l through the same bucket below l.
-func (w *waiter) sameBranch(guest *waiter, l *Limiter) bool {
-	return w.l.branchUnder(l) == guest.l.branchUnder(l)
-}
-
 // branchUnder returns the bucket next to above on the way from l up to above; nil if l is above.
 func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 	for b := l; b != above; b = b.Parent {
@@ -194,17 +180,9 @@ type place struct {
 	number uint64 // orders the claims of one instant; zero for a claim that grantFast or Observe granted
 }
 
-// rank is the order in which claims go, the smallest first: the instant at which the claim was first made,
-// less Ageing for each step above Normal. The order of two ranks never changes, since all waiters age alike.
+// rank is the order in which claims go, the smallest first.
 func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
-	ageing := l.Ageing
-	switch {
-	case ageing == 0:
-		ageing = 10 * time.Second
-	case ageing < 0 || ageing > monotime.Longest:
-		ageing = monotime.Longest
-	}
-	return since.Add(-time.Duration(p.index()-Normal.index()) * ageing)
+	return order.Rank(since, p.index()-Normal.index(), l.Ageing)
 }
 
 // need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.

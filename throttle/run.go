@@ -23,7 +23,7 @@ func (l *Limiter) run(now monotime.Time) {
 	if len(root.peers) > 0 {
 		l.wakePeers(root, now)
 	}
-	for again := true; again; again = root.endStandstills(now) {
+	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
 		root.arm(now)
@@ -34,25 +34,34 @@ func (l *Limiter) run(now monotime.Time) {
 func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place, c class) {
 	l.charge(g, now, now, need, p, c)
 	l.restock(now)
-	if root := l.root(); root.standstill != unbounded && root.line.waiting > 0 {
+	if l.root().line.waiting > 0 {
+		l.later()
 		l.run(now)
 	}
 }
 
-// endStandstills refuses those who wait for longer than MaxStandstill even for one token, in the buckets of the
-// tree that have changed. It reports whether there were any. It is called for the root.
-func (l *Limiter) endStandstills(now monotime.Time) (ended bool) {
-	for len(l.unchecked) > 0 {
-		last := len(l.unchecked) - 1
-		b := l.unchecked[last]
-		l.unchecked, b.line.unchecked = l.unchecked[:last], false
-		if !b.mayStandStill(now) {
-			continue
-		}
-		for _, w := range b.everybody(nil) {
-			if d, beyond := w.standstill(now); beyond && w.entries != nil {
-				l.refuse(now, w, w.refusal(now, d, ErrStandstill))
-				ended = true
+// later notes that those who wait in l, or share a bucket above it, may go later than it seemed, since something was
+// learned, or charged to others. The run that follows looks whether they miss a bound.
+func (l *Limiter) later() {
+	for b := l; b != nil; b = b.Parent {
+		b.line.later = b.line.waiting > 0
+	}
+}
+
+// look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
+// whether there were any. It is called for the root.
+func (l *Limiter) look(now monotime.Time) (ended bool) {
+	for len(l.changed) > 0 {
+		last := len(l.changed) - 1
+		b := l.changed[last]
+		l.changed, b.line.changed = l.changed[:last], false
+		if line := &b.line; line.later || b.mayStandStill(now) {
+			if in := line.looks.Next(now, line.waiting); in == 0 {
+				line.later = false
+				ended = b.refuseOutOfBounds(now) || ended
+			} else if !line.looksLater {
+				line.looksLater = true
+				time.AfterFunc(in, b.tick)
 			}
 		}
 	}
@@ -114,6 +123,7 @@ func (l *Limiter) wakePeers(root *Limiter, now monotime.Time) {
 	var few [8]adaptive.ID
 	for _, id := range l.server.Sharing(few[:0]) {
 		for b := root.peers[id]; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
+			b.line.later = true
 			b.promote(now)
 		}
 	}
@@ -228,8 +238,8 @@ func (l *Limiter) arm(now monotime.Time) {
 	if l.link != nil {
 		l.link.ask(now)
 	}
-	if root.standstill != unbounded && l.line.waiting > 0 && !l.line.unchecked {
-		l.line.unchecked, root.unchecked = true, append(root.unchecked, l)
+	if l.line.waiting > 0 && !l.line.changed {
+		l.line.changed, root.changed = true, append(root.changed, l)
 	}
 }
 
@@ -237,16 +247,17 @@ func (l *Limiter) arm(now monotime.Time) {
 // waits for its end.
 func (l *Limiter) outageTooLong() monotime.Time {
 	bound := l.root().standstill
-	if l.link == nil || bound == unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
+	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
 		return 0
 	}
 	return l.link.lease.DownSince().Add(bound)
 }
 
-// tick runs when the timer fires.
+// tick runs when the timer fires, or when the line may be looked at again.
 func (l *Limiter) tick() {
 	root := l.lock()
 	defer l.unlock(root)
+	l.line.looksLater = false
 	l.run(root.now())
 }
 
@@ -266,25 +277,33 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 	}
 }
 
-// refuseOutOfBounds refuses the waiters in the line of l that would miss their bounds, as it looks now. It is
-// called when a hold begins or gets longer, and when quotas change.
-func (l *Limiter) refuseOutOfBounds(now monotime.Time) {
+// refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now. It
+// reports whether there were any.
+func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
 	for w := range l.line.InOrder() {
 		ahead := &before
 		if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
 		}
-		d := l.due(now, now, *ahead, &w.need, w.l, true)
-		if why := w.missedBound(d.At); why != nil {
-			l.refuse(now, w, w.refusal(now, delay{d, l}, why))
-			continue
+		if w.l == l {
+			if d, why := w.missedBound(now, w.project(now, ahead)); why != nil {
+				l.root().refuse(now, w, w.refusal(now, d, why))
+				ended = true
+				continue
+			}
 		}
 		before.add(&w.Demand, w.priority)
 		if w.urgent() {
 			urgent.add(&w.Demand, w.priority)
 		}
 	}
+	for e := l.line.below.Front(); e != nil; {
+		b := e.Value.(*Limiter)
+		e = e.Next() // b leaves the list with the last who waits in it
+		ended = b.refuseOutOfBounds(now) || ended
+	}
+	return ended
 }
 
 // refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from

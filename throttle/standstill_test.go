@@ -14,6 +14,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // standing is a bucket in which nothing goes for longer than two minutes, or not.
@@ -160,7 +161,7 @@ func standsStill(t *testing.T, s standing) {
 		t.Fatalf("got %v, want ErrStandstill", err)
 	}
 	want := *s.want
-	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", bound(s.l.MaxStandstill))
+	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", monotime.Bound(s.l.MaxStandstill))
 	if diff := cmp.Diff(want, *e, cmp.Comparer(errors.Is), cmp.AllowUnexported(Error{})); diff != "" {
 		t.Error(diff)
 	}

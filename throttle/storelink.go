@@ -76,7 +76,7 @@ func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 	})
 	for _, a := range c.Asked {
 		if w := waiters[a.Waiter]; w.asksStore && w.entries != nil {
-			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, true), ErrWait)) })
+			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
 	}
 	s.ask(now)
@@ -100,8 +100,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 		if w.entries == nil || w.asksStore {
 			continue
 		}
-		if why := w.missedBound(u.Due.At); why != nil {
-			s.l.refuse(now, w, w.refusal(now, delay{u.Due, s.l}, why))
+		if d, why := w.missedBound(now, delay{u.Due, s.l}); why != nil {
+			s.l.refuse(now, w, w.refusal(now, d, why))
 		}
 	}
 	if e.Retry == 0 {
@@ -121,6 +121,7 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 	s.lease.StoreKnowsHold(at)
 	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
 		s.l.hold = at
+		s.l.later()
 		return
 	}
 	s.l.holdUntil(at, 0, now)

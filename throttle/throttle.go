@@ -209,7 +209,7 @@ type Limiter struct {
 	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
 	claimCount uint64                   // numbers the claims that did not go through grantFast
 	site       adaptive.Site            // what the servers of the tree have in common
-	unchecked  []*Limiter               // buckets of which a standstill was not looked for since they changed
+	changed    []*Limiter               // buckets in which some wait, and which were not looked at since they changed
 	peers      map[adaptive.ID]*Limiter // buckets whose servers may share windows
 	lastChange monotime.Time            // instant of the latest change that may let somebody go
 }
@@ -264,7 +264,7 @@ func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
 		l.lastCharged = now
-		l.refuseOutOfBounds(now)
+		l.later()
 	})
 }
 
@@ -389,7 +389,7 @@ func (l *Limiter) init() {
 		MaxHold: l.maxHold(), MaxStandstill: l.longestReset(), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
-	l.standstill = bound(l.MaxStandstill)
+	l.standstill = monotime.Bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
 	l.misset = limit.CheckFields(l, l.Reserve, l.Store == nil && (l.StoreName != "" || l.Outage != 0 || l.Late != 0 || l.StoreEvent != nil))
 	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))
@@ -398,20 +398,9 @@ func (l *Limiter) init() {
 	}
 }
 
-// unbounded is longer than any wait.
-const unbounded = time.Duration(math.MaxInt64)
-
-// bound returns the effective value of a field that bounds a duration, and of which zero means no bound.
-func bound(d time.Duration) time.Duration {
-	if d == 0 || d == NoLimit {
-		return unbounded
-	}
-	return min(max(d, 0), monotime.Longest)
-}
-
 // longestReset is how far away a reset is that may be waited for; zero if there is no bound, or if nobody waits.
 func (l *Limiter) longestReset() time.Duration {
-	if d := min(bound(l.MaxStandstill), bound(l.MaxWait)); d != unbounded {
+	if d := min(monotime.Bound(l.MaxStandstill), monotime.Bound(l.MaxWait)); d != monotime.Unbounded {
 		return d
 	}
 	return 0

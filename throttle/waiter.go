@@ -47,24 +47,24 @@ func (w *waiter) Row() int { return w.priority.index() }
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
 // channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
-	ctxErr, why := context.Canceled, context.Canceled
+	var expired <-chan time.Time
 	if w.expires != 0 {
-		defer time.AfterFunc(w.expires.Sub(w.l.now()), w.expire).Stop()
+		timer := time.NewTimer(w.expires.Sub(w.l.now()))
+		defer timer.Stop()
+		expired = timer.C
 	}
 	select {
 	case <-w.done:
-		g.right = w.grant
-		return w.err
+	case <-expired:
+		w.expire()
+		<-w.done
 	case <-ctx.Done():
-		ctxErr, why = ctx.Err(), context.Cause(ctx)
+		return w.drop(ctx.Err(), context.Cause(ctx))
 	case <-w.cancel:
+		return w.drop(context.Canceled, context.Canceled)
 	}
-	// If w was granted at the same time, the cancel holds, and the grant is given back for the next in line.
-	w.drop()
-	return &Error{
-		Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled,
-		ctxErr: ctxErr, cause: why, detail: " while waiting",
-	}
+	g.right = w.grant
+	return w.err
 }
 
 // expire refuses w, whose MaxWait has passed, unless it may go now.
@@ -74,7 +74,7 @@ func (w *waiter) expire() {
 	now := root.now()
 	w.l.change(now, func() {
 		if w.entries != nil {
-			w.end(w.refusal(now, w.project(now, true), ErrMaxWait))
+			w.end(w.refusal(now, w.project(now, &predecessors{}), ErrMaxWait))
 		}
 	})
 }
@@ -93,26 +93,30 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 	return granted
 }
 
-// drop takes w out of line. If w was granted already, the grant is given back; if w was dismissed, the tree
-// that waits for it waits no longer.
-func (w *waiter) drop() {
-	defer func() {
-		if errors.Is(w.err, errDismissed) {
-			w.l.thaw()
-		}
-	}()
+// drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is given back
+// for the next in line; if w was dismissed, the tree that waits for it waits no longer.
+func (w *waiter) drop(ctxErr, cause error) error {
+	e := &Error{Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled}
 	root := w.l.lock()
-	defer w.l.unlock(root)
 	now := root.now()
 	w.l.change(now, func() {
 		switch {
 		case w.entries != nil:
 			w.leave()
 			w.l.lineShrank()
+			if known := w.refusal(now, w.project(now, nil), ErrCanceled); known.Cause != "" {
+				e = known
+			}
 		case w.err == nil:
 			w.grant.giveBack(now)
 		}
 	})
+	w.l.unlock(root)
+	if errors.Is(w.err, errDismissed) {
+		w.l.thaw()
+	}
+	e.ctxErr, e.cause, e.detail = ctxErr, cause, " while waiting"
+	return e
 }
 
 // end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that
@@ -126,16 +130,18 @@ func (w *waiter) end(err error) {
 	}
 }
 
-// project returns when w, which is not in line, would go if it joined now. It would stand behind those with a
-// better rank; or at the front, if first is true. If nothing changes, w does not go before that.
-func (w *waiter) project(now monotime.Time, first bool) delay {
+// project returns when w would go if ahead went before it. If ahead is nil, w is not in line, and those with a better
+// rank go before it. If nothing changes, w does not go before that.
+func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	d := delay{Due: limit.Due{At: now}}
-	var ahead predecessors
+	var sum predecessors
 	for b := w.l; b != nil; b = b.Parent {
-		if !first {
-			b.addAhead(&ahead, w, now)
+		if ahead == nil {
+			b.addAhead(&sum, w, now)
+		} else {
+			sum = *ahead
 		}
-		p := delay{b.due(now, now, ahead, &w.need, w.l, true), b}
+		p := delay{b.due(now, now, sum, &w.need, w.l, true), b}
 		if p.Never {
 			return p
 		}
@@ -148,25 +154,28 @@ func (w *waiter) project(now monotime.Time, first bool) delay {
 	return d
 }
 
-// missedBound returns ErrDeadline or ErrMaxWait if a wait until at misses that bound, else nil.
-func (w *waiter) missedBound(at monotime.Time) error {
+// missedBound returns which bound w misses with the delay d, and the delay that says so; nil if none.
+func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	switch {
-	case w.deadline != 0 && at >= w.deadline:
-		return ErrDeadline
-	case w.expires != 0 && at > w.expires:
-		return ErrMaxWait
+	case w.deadline != 0 && d.At >= w.deadline:
+		return d, ErrDeadline
+	case w.expires != 0 && d.At > w.expires:
+		return d, ErrMaxWait
 	}
-	return nil
+	if s, beyond := w.standstill(now); beyond {
+		return s, ErrStandstill
+	}
+	return d, nil
 }
 
 // standstill returns what one token waits for, with nobody ahead, and whether that is longer than MaxStandstill.
 func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
-	if w.l.standstill == unbounded || w.asksStore {
+	if w.l.standstill == monotime.Unbounded || w.asksStore {
 		return d, false
 	}
 	one := need{w.One(), w.priority}
 	for b := w.l; b != nil; b = b.Parent {
-		if p, far := b.oneToken(now, &one, w.l, bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+		if p, far := b.oneToken(now, &one, w.l, monotime.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true
 		}
 	}
@@ -186,7 +195,7 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	case errors.Is(why, ErrMaxWait):
 		e.detail = within("", w.maxWait)
 	case errors.Is(why, ErrStandstill):
-		e.detail = within("", bound(w.l.MaxStandstill))
+		e.detail = within("", monotime.Bound(w.l.MaxStandstill))
 		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
