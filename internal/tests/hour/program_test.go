@@ -14,6 +14,9 @@ var (
 	printsLines  = regexp.MustCompile(`^\s*It prints:\n\n((?:\t.*\n)+)`)
 )
 
+// measured is what depends on how busy the machine is: how long something took, and what was refused meanwhile.
+var measured = regexp.MustCompile(`\d+ refused|\d+\.\d+ s`)
+
 // Every program runs, and prints what the text below it says.
 func TestPrograms(t *testing.T) {
 	for _, p := range pages(t) {
@@ -39,7 +42,7 @@ func TestPrograms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got != want {
+				if measured.ReplaceAllString(got, "?") != measured.ReplaceAllString(want, "?") {
 					t.Errorf("it prints %q, and the text says %q", got, want)
 				}
 			})

@@ -115,7 +115,7 @@ func TestPlainSpread(t *testing.T) {
 			if !opens(l, at, 0, k) || at > now && opens(l, at-1, 0, k) {
 				t.Fatalf("%d of %d may go at %d, says When: open then %v, just before %v", k, n, at, opens(l, at, 0, k), opens(l, at-1, 0, k))
 			}
-			if at = max(at, now.Add(time.Duration(r.IntN(2)*r.IntN(1e12)))); r.IntN(3) == 0 && at > now {
+			if at = max(at, now.Add(time.Duration(r.Int64N(2)*r.Int64N(1e12)))); r.IntN(3) == 0 && at > now {
 				continue // nobody goes
 			}
 			now = at
