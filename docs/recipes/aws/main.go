@@ -26,7 +26,6 @@ import (
 
 func main() {
 	api := newFake() // for the real KMS, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	defer api.Close()
 	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -23,7 +23,6 @@ import (
 
 func main() {
 	api := newFake(2 * time.Second) // for a real API, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	defer api.Close()
 	cache, err := os.UserCacheDir() // ~/.cache; what is lost here is learned again
 	if err == nil {
 		err = run(context.Background(), os.Stdout, api.Transport(), filepath.Join(cache, "pacer-recipe", "limits.json"))

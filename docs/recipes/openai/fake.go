@@ -51,11 +51,11 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	if !requests.OK || !tokens.OK {
 		f.refused++
 		w.WriteHeader(http.StatusTooManyRequests)
-		fmt.Fprint(w, `{"error":{"message":"Rate limit reached for gpt-5-mini on tokens per min (TPM).","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`)
+		fmt.Fprint(w, `{"error":{"message":"Rate limit reached for gpt-5.4-mini on tokens per min (TPM).","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`)
 		return
 	}
 	f.answered++
-	fmt.Fprintf(w, `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"gpt-5-mini",`+
+	fmt.Fprintf(w, `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"gpt-5.4-mini",`+
 		`"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],`+
 		`"usage":{"prompt_tokens":50,"completion_tokens":%d,"total_tokens":%d}}`, usage-50, usage)
 }

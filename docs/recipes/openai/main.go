@@ -26,7 +26,6 @@ import (
 
 func main() {
 	api := newFake() // for the real API, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	defer api.Close()
 	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -68,7 +67,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 				Idempotent: true,                          // a POST that failed is sent again: it may be paid for twice
 			}
 			answer, err := client.Chat.Completions.New(pacer.WithCall(ctx, call), openai.ChatCompletionNewParams{
-				Model:               openai.ChatModelGPT5Mini,
+				Model:               openai.ChatModelGPT5_4Mini,
 				Messages:            []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)},
 				MaxCompletionTokens: openai.Int(maxAnswer),
 			})

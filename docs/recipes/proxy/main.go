@@ -26,9 +26,11 @@ import (
 )
 
 func main() {
-	api := newFake() // for real APIs, leave out the fake, and all that follows but for http.ListenAndServe:
-	defer api.Close()
-	if err := run(context.Background(), os.Stdout, api); err != nil { // http.ListenAndServe("localhost:8080", newProxy(http.DefaultTransport))
+	// For real APIs, leave out the fake and run, and write in their place:
+	//
+	//	err := http.ListenAndServe("localhost:8080", newProxy(http.DefaultTransport))
+	err := run(context.Background(), os.Stdout, newFake())
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
