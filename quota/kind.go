@@ -44,7 +44,8 @@ const (
 	// again when answers state no limits any more, when the reset has passed, and after a refusal that
 	// the statements do not explain. A statement with another N never takes its place. If Per is
 	// longer than MaxStandstill of the Limiter, the last fifth of N is spread over the time until a
-	// fifth is back, as throttle.Spend says of limits that are learned; so a program that has used
+	// fifth is back, but no two tokens are more than MaxStandstill apart, as throttle.Spend says of limits
+	// that are learned; so a program that has used
 	// four fifths of its hour in a minute goes on slowly. With a Store, neither is done.
 	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp is TokenBucket.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 )
@@ -68,4 +69,40 @@ func TestTokensAMinuteGoAtOnce(t *testing.T) {
 			t.Errorf("60000 tokens took %v, want a minute", got)
 		}
 	})
+}
+
+// TestAPlainQuotaHoldsWhereTheServerTalksNonsense: a server which says with every answer that nothing remains, and that
+// the limit is restored in a moment, is not believed in place of the quota.
+func TestAPlainQuotaHoldsWhereTheServerTalksNonsense(t *testing.T) {
+	for _, reset := range []string{"0s", "0ms", "1ms", "10ms"} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			var window time.Time
+			used, refused := 0, 0
+			base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				mu.Lock()
+				status := http.StatusOK
+				if time.Since(window) >= 10*time.Second {
+					window, used = time.Now(), 0
+				}
+				if used++; used > 100 {
+					status = http.StatusTooManyRequests
+					refused++
+				}
+				mu.Unlock()
+				time.Sleep(50 * time.Millisecond)
+				return lab.Answer(req, status, "", "X-RateLimit-Limit-Requests", "100", "X-RateLimit-Remaining-Requests", "0",
+					"X-RateLimit-Reset-Requests", reset), nil
+			})
+			tr := &pacer.Transport{Base: base, Quotas: pacer.Table{"/": quota.MustParse("100/10s")}, Rand: lab.Zero}
+			var wait sync.WaitGroup
+			for range 400 {
+				wait.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "https://a.example/") })
+			}
+			wait.Wait()
+			if refused > 0 {
+				t.Errorf("reset %s: %d refused", reset, refused)
+			}
+		})
+	}
 }

@@ -13,6 +13,8 @@ import (
 //     n remains; or of n over no span, with a reset within per;
 //   - until that reset. After it, a window of which something remained may have begun anew, and is not
 //     known; of one that was used up, one request at a time goes to find out, and nothing else;
+//   - unless the limit is taken for one that the server refills bit by bit: then the rate at which it
+//     comes back is a guess, and no count;
 //   - unless the latest answer that was served states nothing, or a refusal came that no used-up
 //     window explains, since which no request was granted and served with a statement.
 func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration) bool {
@@ -20,7 +22,7 @@ func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration
 		return false
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.stated && w.unit == unit && w.limit == n && w.remaining <= n && w.isOver(per) && (now < w.reset.late || w.remaining <= 0) {
+		if w.lastAnswer == s.stated && w.unit == unit && w.limit == n && w.remaining <= n && !w.refill.refills && w.isOver(per) && (now < w.reset.late || w.remaining <= 0) {
 			return true
 		}
 	}
