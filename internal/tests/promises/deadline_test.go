@@ -48,7 +48,7 @@ func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.
 					return
 				}
 				resp.Body.Close()
-				if resp.StatusCode != 200 {
+				if resp.StatusCode != http.StatusOK {
 					f.told, f.errs = append(f.told, time.Since(start)), append(f.errs, errors.New(resp.Status))
 					return
 				}

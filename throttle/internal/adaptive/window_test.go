@@ -159,31 +159,32 @@ func TestNoProbeNoJitter(t *testing.T) {
 // known that the limit does not come back token by token. A span that is not stated is at least as long as the wait
 // for a reset was, and no longer than from one reset to the next.
 func TestWindowLongQueue(t *testing.T) {
+	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	for _, test := range []struct {
 		name   string
 		stated time.Duration
-		second time.Duration // the reset that the answer to the probe states; zero if there is none
-		left   int           // after that
+		second int // the reset that the answer to the probe states, in seconds; zero if there is none
+		left   int // after that
 		share  float64
-		want   map[int]time.Duration // by what is ahead
+		want   map[int]int // in seconds, by what is ahead
 	}{
-		{"stated", time.Minute, 0, 0, 0, map[int]time.Duration{0: 30, 9: 30, 10: 36, 19: 90, 20: 96}},
-		{"half is reserved", time.Minute, 0, 0, 0.5, map[int]time.Duration{4: 30, 5: 42, 9: 90, 10: 102}},
-		{"seen", 0, 0, 0, 0, map[int]time.Duration{0: 30, 9: 30, 10: 33, 19: 60, 20: 63}},
-		{"stated and whole", time.Minute, 60, 9, 0, map[int]time.Duration{9: 30, 10: 90, 19: 90, 20: 150}},
-		{"seen and whole", 0, 60, 9, 0, map[int]time.Duration{9: 30, 10: 90, 19: 90, 20: 150}},
-		{"the next reset is sooner", 0, 20, 9, 0, map[int]time.Duration{9: 30, 10: 50, 19: 50, 20: 70}},
+		{"stated", time.Minute, 0, 0, 0, map[int]int{0: 30, 9: 30, 10: 36, 19: 90, 20: 96}},
+		{"half is reserved", time.Minute, 0, 0, 0.5, map[int]int{4: 30, 5: 42, 9: 90, 10: 102}},
+		{"seen", 0, 0, 0, 0, map[int]int{0: 30, 9: 30, 10: 33, 19: 60, 20: 63}},
+		{"stated and whole", time.Minute, 60, 9, 0, map[int]int{9: 30, 10: 90, 19: 90, 20: 150}},
+		{"seen and whole", 0, 60, 9, 0, map[int]int{9: 30, 10: 90, 19: 90, 20: 150}},
+		{"the next reset is sooner", 0, 20, 9, 0, map[int]int{9: 30, 10: 50, 19: 50, 20: 70}},
 	} {
 		b := newBucket(t, Config{})
 		first := left(0, 10, 30*time.Second)
 		first.Window = test.stated
 		b.exchange(says(first))
 		if test.second > 0 {
-			next := left(test.left, 10, test.second*time.Second)
+			next := left(test.left, 10, seconds(test.second))
 			next.Window = test.stated
 			b.at(30 * time.Second).exchange(says(next))
 			for i := range test.left { // all of it is used
-				s := left(test.left-1-i, 10, test.second*time.Second)
+				s := left(test.left-1-i, 10, seconds(test.second))
 				s.Window = test.stated
 				b.exchange(says(s))
 			}
@@ -192,8 +193,8 @@ func TestWindowLongQueue(t *testing.T) {
 			if test.second > 0 {
 				want += test.second - 30
 			}
-			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), test.share, true).At.Sub(b.now); got != want*time.Second {
-				t.Errorf("%s, %d ahead: due in %v, want %v", test.name, ahead, got, want*time.Second)
+			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), test.share, true).At.Sub(b.now); got != seconds(want) {
+				t.Errorf("%s, %d ahead: due in %v, want %v", test.name, ahead, got, seconds(want))
 			}
 		}
 	}
