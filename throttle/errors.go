@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +100,10 @@ func (e *Error) Error() string {
 	} else if e.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
 	}
-	if why := cmp.Or(e.cause, e.trouble); why != nil {
-		b.WriteString(": " + why.Error())
+	for _, why := range []error{e.trouble, e.cause} {
+		if why != nil {
+			b.WriteString(": " + why.Error())
+		}
 	}
 	return b.String()
 }

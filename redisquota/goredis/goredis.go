@@ -12,6 +12,12 @@ package goredis
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,11 +27,14 @@ import (
 // New returns a Store on the server of c. The caller closes c, after the Limiters. The Store's Prefix may be
 // set, and its Client wrapped, before the Store is used.
 func New(c redis.UniversalClient) *redisquota.Store {
-	return &redisquota.Store{Client: client{c}}
+	return &redisquota.Store{Client: &client{redis: c}}
 }
 
 // client is a redisquota.Client.
-type client struct{ redis redis.UniversalClient }
+type client struct {
+	redis redis.UniversalClient
+	late  atomic.Pointer[error] // of the latest call that failed after the end of its context; nil since one was served
+}
 
 var script = redis.NewScript(redisquota.Script())
 
@@ -36,7 +45,7 @@ type reply struct {
 }
 
 // Run implements redisquota.Client.
-func (c client) Run(ctx context.Context, keys, args []string) ([]string, error) {
+func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error) {
 	values := make([]any, len(args))
 	for i, a := range args {
 		values[i] = a
@@ -45,17 +54,48 @@ func (c client) Run(ctx context.Context, keys, args []string) ([]string, error) 
 	go func() {
 		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
 		done <- reply{flat, err}
+		switch {
+		case err == nil:
+			c.late.Store(nil)
+		case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
+			c.late.Store(&err)
+		}
 	}()
 	select {
 	case r := <-done:
+		if r.err != nil && ctx.Err() != nil {
+			r.err = c.noAnswer(r.err)
+		}
 		return r.flat, r.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, c.noAnswer(context.Cause(ctx))
 	}
 }
 
+// noAnswer is the error of a call that had no answer in time. It says of whom, and why the call before failed: go-redis
+// dials again and again, and tells what is wrong only after that.
+func (c *client) noAnswer(err error) error {
+	if why := c.late.Load(); why != nil {
+		return fmt.Errorf("no answer from %s: %w (before: %w)", c.address(), err, *why)
+	}
+	return fmt.Errorf("no answer from %s: %w", c.address(), err)
+}
+
+// address is where the server is, as the caller of New has said.
+func (c *client) address() string {
+	switch c := c.redis.(type) {
+	case *redis.Client:
+		return c.Options().Addr
+	case *redis.ClusterClient:
+		return strings.Join(c.Options().Addrs, ", ")
+	case *redis.Ring:
+		return strings.Join(slices.Sorted(maps.Values(c.Options().Addrs)), ", ")
+	}
+	return "the server"
+}
+
 // Subscribe implements redisquota.Client. go-redis renews the subscription by itself.
-func (c client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
+func (c *client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
 	s := c.redis.Subscribe(ctx, channel)
 	defer s.Close()
 	messages := s.Channel()

@@ -233,3 +233,71 @@ func TestSharedQuotasAreChecked(t *testing.T) {
 		})
 	}
 }
+
+// unreachable is a Store at an address where nobody answers.
+type unreachable struct{ store.Memory }
+
+var errUnreachable = errors.New("dial tcp 10.1.2.3:6379: connect: connection refused")
+
+// Exchange implements store.Store.
+func (*unreachable) Exchange(context.Context, *store.Request) (*store.Reply, error) {
+	return nil, errUnreachable
+}
+
+// A Store that cannot be reached is told at once, whatever the Mode, and each error names address and cause.
+func TestAStoreThatCannotBeReachedIsNotSilence(t *testing.T) {
+	for name, test := range map[string]struct {
+		mode    pacer.Mode
+		timeout time.Duration // Client.Timeout: net/http keeps no more than the text of its error
+		want    error         // nil if the request is sent
+		at      time.Duration
+	}{
+		"wait":                  {pacer.ModeWait, 0, throttle.ErrStandstill, 2 * time.Minute},
+		"wait within a timeout": {pacer.ModeWait, 30 * time.Second, throttle.ErrCanceled, 30 * time.Second},
+		"reject":                {pacer.ModeReject, 0, throttle.ErrWait, 0},
+		"degrade":               {pacer.ModeDegrade, 0, throttle.ErrWait, 0},
+		"observe":               {pacer.ModeObserve, 0, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var events []throttle.StoreEvent
+				var told error
+				tr := &pacer.Transport{
+					Base: new(shared), Quotas: lab.All(quota.Quota{N: 5}), Mode: test.mode,
+					Shared: pacer.Shared{Store: new(unreachable), Event: func(e throttle.StoreEvent) {
+						if events = append(events, e); time.Since(start) != 0 {
+							t.Errorf("told after %v", time.Since(start))
+						}
+					}},
+					Fallback: func(req *http.Request, err *throttle.Error) (*http.Response, error) {
+						told = err
+						return lab.Answer(req, http.StatusOK, ""), nil
+					},
+				}
+				client := &http.Client{Transport: tr, Timeout: test.timeout}
+				resp, err := client.Get("http://a.example/")
+				if took := time.Since(start); took != test.at {
+					t.Errorf("took %v, want %v", took, test.at)
+				}
+				if err == nil {
+					resp.Body.Close()
+					err = told
+				}
+				if test.timeout == 0 && !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), errUnreachable.Error()) {
+					t.Errorf("got %v, want %v that says %q", err, test.want, errUnreachable)
+				}
+				synctest.Wait()
+				if test.mode == pacer.ModeObserve { // it asks no Store
+					return
+				}
+				if len(events) != 1 || events[0].Bucket != "a.example" || !errors.Is(events[0].Err, errUnreachable) {
+					t.Errorf("events %+v, want one of %v", events, errUnreachable)
+				}
+				if err := tr.Close(); err != nil && !errors.Is(err, errUnreachable) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package goredis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+const addr = "10.1.2.3:6379"
+
+// dialer dials a server, for redis.Options.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+var errRefused = errors.New("connection refused")
+
+func refuses(_ context.Context, network, addr string) (net.Conn, error) {
+	return nil, fmt.Errorf("dial %s %s: %w", network, addr, errRefused)
+}
+
+// clients are those of go-redis.
+var clients = map[string]func(dialer) redis.UniversalClient{
+	"one node": func(d dialer) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: addr, Dialer: d}) },
+	"cluster": func(d dialer) redis.UniversalClient {
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Dialer: d})
+	},
+	"ring": func(d dialer) redis.UniversalClient {
+		return redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": addr}, Dialer: d, HeartbeatFrequency: 24 * time.Hour})
+	},
+}
+
+// A wrong address is told at once, with the address and the cause, and once more to those who have waited.
+func TestAWrongAddressIsNotSilence(t *testing.T) {
+	for name, client := range clients {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := client(refuses)
+				start := time.Now()
+				var events []throttle.StoreEvent
+				l := &throttle.Limiter{
+					Name: "api", Quotas: quota.Quotas{{N: 5}}, MaxStandstill: 2 * time.Minute, Store: goredis.New(c),
+					StoreEvent: func(e throttle.StoreEvent) {
+						events = append(events, e)
+						if took := time.Since(start); took > 250*time.Millisecond {
+							t.Errorf("told after %v", took)
+						}
+					},
+				}
+				err := l.Wait(t.Context(), 1)
+				if !errors.Is(err, throttle.ErrStandstill) || !strings.Contains(err.Error(), addr+": "+errRefused.Error()) {
+					t.Errorf("got %v, want ErrStandstill that names %s and %q", err, addr, errRefused)
+				}
+				if len(events) != 1 || !strings.Contains(events[0].Err.Error(), addr) || !errors.Is(events[0].Err, errRefused) {
+					t.Errorf("events %v, want one that names %s and %q", events, addr, errRefused)
+				}
+				if err := l.Close(); err != nil && !errors.Is(err, errRefused) {
+					t.Error(err)
+				}
+				c.Close()
+				time.Sleep(time.Minute) // what still dials ends
+			})
+		})
+	}
+}
+
+// A server that does not answer is named as well, and so is what was wrong where go-redis finds out too late.
+func TestNoAnswerNamesTheServer(t *testing.T) {
+	for name, client := range clients {
+		t.Run(name, func(t *testing.T) {
+			called := make(chan struct{})
+			answer := make(chan struct{})
+			c := client(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				called <- struct{}{}
+				<-answer
+				return refuses(ctx, network, addr)
+			})
+			defer c.Close()
+			s := goredis.New(c)
+			for range 1000 {
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() {
+					<-called
+					cancel()
+				}()
+				_, err := s.Exchange(ctx, &store.Request{
+					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, Late: 20 * time.Millisecond,
+					Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
+				})
+				if err == nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "no answer from "+addr) {
+					t.Fatalf("got %v, want that it names %s", err, addr)
+				}
+				if errors.Is(err, errRefused) {
+					return
+				}
+				answer <- struct{}{} // too late
+			}
+			t.Error("the cause is never named")
+		})
+	}
+}
