@@ -225,6 +225,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	var ahead *predecessors
 	if hasPlace { // it goes to the front
+		l.later()
 		ahead = &predecessors{}
 	}
 	d := w.project(now, ahead)

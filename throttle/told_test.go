@@ -1,0 +1,147 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// news is what happens while a claim waits for ten seconds at the most, and what it is told at that moment.
+type news struct {
+	name    string
+	l       *Limiter
+	prepare func(l *Limiter) // before the claim waits
+	happens func(l *Limiter)
+	want    *Error // nil if the claim may still go
+}
+
+func allNews(t *testing.T) []news {
+	t.Helper()
+	full := func(l *Limiter) { l.Observe(Claim{}) }
+	var g *Grant
+	take := func(l *Limiter) { g = grant(t, l, Claim{}) }
+	answer := func(a Answer) func(*Limiter) { return func(*Limiter) { g.Done(a) } }
+	set := func(text string) func(*Limiter) {
+		return func(l *Limiter) {
+			if err := l.SetQuotas(quotas(t, text)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	window := "the server's limit of 10"
+	return []news{
+		{"nothing remains", &Limiter{SlowStart: true}, take, answer(says(0, time.Minute)), &Error{Cause: CauseWindow, Quota: window, Wait: time.Minute}},
+		{"nothing remains for a moment", &Limiter{SlowStart: true}, take, answer(says(0, 10*time.Second)), nil},
+		{"something remains", &Limiter{SlowStart: true}, take, answer(says(1, time.Minute)), nil},
+		{"refused", &Limiter{SlowStart: true}, take, answer(Answer{Refused: true, Hold: 11 * time.Second, HoldKnown: true}), &Error{Cause: CauseHold, Wait: 11 * time.Second}},
+		{"a hold", &Limiter{SlowStart: true}, take, func(l *Limiter) { l.Pause(time.Minute) }, &Error{Cause: CauseHold, Wait: time.Minute}},
+		{"a hold within", &Limiter{SlowStart: true}, take, func(l *Limiter) { l.Pause(10 * time.Second) }, nil},
+		{"a hold above", &Limiter{SlowStart: true, Parent: &Limiter{Name: "p"}}, take, func(l *Limiter) { l.Parent.Pause(time.Minute) }, &Error{Bucket: "p", Cause: CauseHold, Wait: time.Minute}},
+		{"a slower quota", &Limiter{Quotas: quotas(t, "1/s even")}, full, set("1/m even"), &Error{Cause: CausePace, Quota: "1/m even", Wait: time.Minute}},
+		{"a debt", &Limiter{Quotas: quotas(t, "1/s even")}, take, func(*Limiter) { g.Settle(quota.Costs{quota.Requests: 30}) }, &Error{Cause: CausePace, Quota: "1/s even", Wait: 30 * time.Second}},
+		{"a small debt", &Limiter{Quotas: quotas(t, "1/s even")}, take, func(*Limiter) { g.Settle(quota.Costs{quota.Requests: 10}) }, nil},
+		{"charged to others", &Limiter{Quotas: quotas(t, "1/s even")}, full, func(l *Limiter) {
+			l.Observe(Claim{N: 29})
+		}, &Error{Cause: CausePace, Quota: "1/s even", Wait: 30 * time.Second}},
+		{"charged to others above", &Limiter{Quotas: quotas(t, "1/s even"), Parent: &Limiter{Name: "p", Quotas: quotas(t, "1/s even")}}, full, func(l *Limiter) {
+			other := &Limiter{Parent: l.Parent}
+			other.Observe(Claim{N: 29})
+		}, &Error{Bucket: "p", Cause: CausePace, Quota: "1/s even", Wait: 30 * time.Second}},
+		{"made again by others", &Limiter{Quotas: quotas(t, "1/s even")}, func(l *Limiter) { take(l); g.Done(Answer{Refused: true}) }, func(l *Limiter) {
+			for range 10 {
+				join(t, l, Claim{After: g})
+			}
+		}, &Error{Cause: CausePace, Quota: "1/s even", Wait: 11 * time.Second}},
+	}
+}
+
+// Who cannot make it any more is told at that moment: with the bound that it misses, the true cause and the true time.
+func TestToldWhenItIsKnown(t *testing.T) {
+	for i, row := range allNews(t) {
+		for _, bound := range []error{ErrMaxWait, ErrDeadline, ErrStandstill} {
+			t.Run(fmt.Sprintf("%s, %v", row.name, bound), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					n := allNews(t)[i] // made in the bubble
+					for b := n.l; b != nil; b = b.Parent {
+						b.Rand = noJitter
+					}
+					n.prepare(n.l)
+					ctx, c := t.Context(), Claim{}
+					switch bound {
+					case ErrMaxWait:
+						c.MaxWait = 10 * time.Second
+					case ErrDeadline:
+						timed, cancel := context.WithTimeout(ctx, 10*time.Second+1)
+						defer cancel()
+						ctx = timed
+					case ErrStandstill:
+						if n.name == "made again by others" {
+							t.Skip("others that go first are no standstill")
+						}
+						n.l.MaxStandstill = 10 * time.Second
+						n.l.lock()
+						n.l.standstill = n.l.MaxStandstill
+						n.l.root().standstill = n.l.MaxStandstill
+						n.l.unlock(n.l.root())
+					}
+					_, w, err := n.l.Join(ctx, c)
+					if err != nil || w == nil {
+						t.Fatalf("does not wait: %v", err)
+					}
+					n.happens(n.l)
+					synctest.Wait()
+					if n.want == nil {
+						if w.err != nil {
+							t.Errorf("told %v", w.err)
+						}
+						return
+					}
+					var e *Error
+					if !gone(w) || !errors.As(w.err, &e) {
+						t.Fatalf("is not told: %v", w.err)
+					}
+					if !errors.Is(e, bound) || e.Cause != n.want.Cause || e.Quota != n.want.Quota || e.Bucket != n.want.Bucket || e.Wait != n.want.Wait || !e.At.Equal(time.Now().Add(e.Wait)) {
+						t.Errorf("told %#v, want %v and %#v", e, bound, n.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A long line is not looked at whenever something is learned: what is learned again within a hundredth of a second
+// is told to a thousand at the end of it.
+func TestALongLineIsLookedAtOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		grant(t, l, Claim{})
+		var all []*Waiter
+		for range 1000 {
+			_, w := join(t, l, Claim{MaxWait: time.Minute})
+			all = append(all, w)
+		}
+		told := func() (n int) {
+			synctest.Wait()
+			for _, w := range all {
+				if gone(w) {
+					n++
+				}
+			}
+			return n
+		}
+		l.Pause(time.Minute)
+		l.Pause(time.Minute + 1)
+		time.Sleep(9*time.Millisecond - 1)
+		if n := told(); n != 0 {
+			t.Errorf("%d are told too soon", n)
+		}
+		if time.Sleep(1); told() != 1000 {
+			t.Errorf("%d are told, want 1000", told())
+		}
+	})
+}
