@@ -85,7 +85,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	switch {
 	case missing > 0 || crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
-	case w.remaining < w.spread.Below && !w.refill.refills:
+	case left < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
 		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(left+1), w.spread.Gap)
 		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), true

@@ -340,3 +340,18 @@ func TestJudgeProbe(t *testing.T) {
 		}
 	}
 }
+
+// TestSpreadOfABurst: the last fifth is spread also where all of it is asked for before an answer says what remains.
+func TestSpreadOfABurst(t *testing.T) {
+	b := newBucket(t, Config{MaxStandstill: 2 * time.Minute})
+	b.exchange(says(left(100, 100, time.Hour)))
+	n := 0
+	for b.Open(b.now, of(1), 0) {
+		b.send()
+		n++
+	}
+	if n != 81 {
+		t.Errorf("%d go at once, want 81", n)
+	}
+	b.wantDue(2 * time.Minute)
+}
