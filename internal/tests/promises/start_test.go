@@ -2,6 +2,7 @@ package promises
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/throttle"
 )
 
 // waves returns how many requests went at each instant.
@@ -205,4 +207,41 @@ func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Modes that do not wait keep their word beside a slow answer: what would have to wait is refused or answered by the
+// caller at once, and what is only observed goes.
+func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
+	for mode, want := range map[pacer.Mode][2]int{ // the status at once, and a quarter of a second later; zero if it is not sent
+		pacer.ModeWait:    {200, 200},
+		pacer.ModeReject:  {0, 200},
+		pacer.ModeDegrade: {503, 200},
+		pacer.ModeObserve: {200, 200},
+	} {
+		visit(t, func(n int) *http.Response {
+			if n == 0 {
+				time.Sleep(time.Minute) // a long poll
+			}
+			return reply(200)
+		}, func(g *guest) {
+			g.Mode = mode
+			g.Fallback = func(req *http.Request, err *throttle.Error) (*http.Response, error) {
+				if err.Cause != throttle.CauseSlowStart || !errors.Is(err, throttle.ErrWait) {
+					t.Errorf("%v: %v", mode, err)
+				}
+				resp := reply(503)
+				resp.Request = req
+				return resp, nil
+			}
+			poll := g.crowd(1)
+			if got := g.get(); got != want[0] || mode != pacer.ModeWait && time.Since(g.start) != 0 {
+				t.Errorf("%v: got %d after %v, want %d at once", mode, got, time.Since(g.start), want[0])
+			}
+			time.Sleep(250*time.Millisecond - time.Since(g.start))
+			if got := g.get(); got != want[1] || mode != pacer.ModeWait && time.Since(g.start) != 250*time.Millisecond {
+				t.Errorf("%v: got %d after %v, want %d after a quarter of a second", mode, got, time.Since(g.start), want[1])
+			}
+			poll.Wait()
+		})
+	}
 }
