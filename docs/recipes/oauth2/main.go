@@ -29,8 +29,9 @@ import (
 
 func main() {
 	api := newFake(2*time.Second, time.Hour) // for a real API, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	defer api.Close()
-	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
+	err := run(context.Background(), os.Stdout, api.Transport())
+	api.Close()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

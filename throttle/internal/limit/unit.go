@@ -2,7 +2,6 @@ package limit
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/gopacer/pacer/quota"
 )
@@ -26,12 +25,13 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 		if !ok {
 			return costs
 		}
-		n := costs[unit]
-		costs = maps.Clone(costs)
-		delete(costs, unit)
-		if _, both := costs[UnitName(&q)]; !both {
-			costs[UnitName(&q)] = n
+		meant := quota.Costs{UnitName(&q): costs[unit]}
+		for u, n := range costs { // not maps.Clone, for which every answer would escape to the heap
+			if u != unit {
+				meant[u] = n
+			}
 		}
+		costs = meant
 	}
 }
 
