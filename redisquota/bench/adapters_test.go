@@ -66,7 +66,7 @@ func TestAdapters(t *testing.T) {
 			defer stop()
 			for i := range 1000 {
 				reply, err := shared.Exchange(t.Context(), &store.Request{
-					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
 					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []store.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
 				})
 				if err != nil || len(reply.Slots) == 0 {
