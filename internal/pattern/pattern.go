@@ -16,6 +16,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Split takes a pattern apart as ServeMux does. The path begins with a slash, or is empty if the pattern
@@ -166,6 +167,9 @@ func HostOnly(pattern string) (host string, ok bool) {
 // Hostname returns the host of u by which a request is looked up: in lower case, without a port, without the dot behind
 // it that makes a name absolute, and without the brackets around an IPv6 address, which is in its shortest form.
 func Hostname(u *url.URL) string {
+	if IsPlain(u.Host) {
+		return u.Host
+	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if strings.Contains(host, ":") {
 		if ip, err := netip.ParseAddr(host); err == nil {
@@ -173,6 +177,17 @@ func Hostname(u *url.URL) string {
 		}
 	}
 	return host
+}
+
+// IsPlain reports whether the host of a URL is its Hostname already, as nearly each is: it has no character in upper
+// case, no port, no bracket, no dot behind it, and is ASCII.
+func IsPlain(host string) bool {
+	for i := range len(host) {
+		if c := host[i]; 'A' <= c && c <= 'Z' || c == ':' || c == '[' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return !strings.HasSuffix(host, ".")
 }
 
 // wildcards returns the names of the wildcards in a pattern: for "/{a}/{b...}", a and b.

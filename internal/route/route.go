@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gopacer/pacer/internal/pattern"
 )
@@ -34,13 +33,10 @@ func Host(u *url.URL, tenant string) string {
 // authority returns the host and port of u in lower case, without the port that the scheme implies. The host is that of
 // pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
 func authority(u *url.URL) string {
-	host := u.Host
-	for i := range len(host) {
-		if c := host[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
-			host = strings.ToLower(host)
-			break
-		}
+	if pattern.IsPlain(u.Host) {
+		return u.Host
 	}
+	host := strings.ToLower(u.Host)
 	host = strings.TrimSuffix(host, ":") // a port may be empty: RFC 3986 section 3.2.3
 	switch u.Scheme {
 	case "https":
