@@ -1,16 +1,15 @@
 package pacer
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
+	"time"
 
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/internal/table"
 	"github.com/gopacer/pacer/quota"
 )
 
@@ -21,6 +20,7 @@ import (
 // As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
 // pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of
 // its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change nothing.
+// "bücher.example" and "xn--bcher-kva.example" are two hosts here: write the one that stands in the URLs.
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //
@@ -32,8 +32,9 @@ type Table map[string]quota.Quotas
 
 // Validate reports all that a Transport cannot work with, joined by errors.Join in the order of the patterns:
 //
-//   - quotas that are invalid; and of the quotas of a pattern and of its host, those whose Units are nearly the same
-//     ("token" and "tokens", see [quota.Quotas.Misspelled]),
+//   - quotas that are invalid, or have a duration below 1 ms, which is a number without a unit,
+//   - of the quotas of a pattern and of its host, those whose Units are nearly the same ("token" and "tokens", see
+//     [quota.Quotas.Misspelled]),
 //   - patterns that ServeMux refuses, and pairs of patterns between which ServeMux could not choose,
 //   - patterns that no request is looked up under: because they name a scheme, a port, a query or a
 //     fragment; because the host or method is in the wrong case or invalid; because the path is not clean, or
@@ -74,10 +75,15 @@ func (t Table) validate() (*pattern.Set[quota.Quotas], error) {
 		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
 		_, above := t.hostQuotas(p)
 		for i, q := range t[p] {
-			meant, ok := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
+			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
 			if err := q.Validate(); err != nil {
 				bad(err)
-			} else if ok && q.N > 0 {
+				continue
+			}
+			for _, why := range fields.BareNumbers(&q, time.Millisecond) {
+				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
+			}
+			if nearly && q.N > 0 {
 				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q", q.String(), q.Unit, meant.Unit, meant.String()))
 			}
 		}
@@ -108,89 +114,19 @@ func (t Table) hostQuotas(p string) (string, quota.Quotas) {
 // UnmarshalJSON reads an object whose keys are patterns, none of them twice. It replaces the whole table by
 // a new map, so that a Table in use elsewhere is not changed. The error names everything that cannot be
 // read, each with its pattern and the column in its text; after an error, the table is unchanged.
-func (t *Table) UnmarshalJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	switch first, err := d.Token(); {
-	case err != nil:
-		return fmt.Errorf("pacer: Quotas: %w", err)
-	case first == nil:
-		return nil // null changes nothing, as everywhere in encoding/json
-	case first != json.Delim('{'):
-		return errors.New("pacer: Quotas: want an object of patterns")
-	}
-	read := Table{}
-	var errs []error
-	for d.More() {
-		key, err := d.Token()
-		var value any
-		if err == nil {
-			err = d.Decode(&value)
-		}
-		if err != nil {
-			return fmt.Errorf("pacer: Quotas: %w", err)
-		}
-		p := key.(string)
-		if _, ok := read[p]; ok {
-			errs = append(errs, fmt.Errorf("pacer: Quotas[%q]: there twice", p))
-			continue
-		}
-		errs = append(errs, read.parse(p, value))
-	}
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("pacer: Quotas: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("pacer: Quotas: want nothing after the object")
-	}
-	return t.replace(read, errs)
-}
+func (t *Table) UnmarshalJSON(data []byte) error { return t.replace(table.JSON(data)) }
 
 // UnmarshalYAML reads a mapping in the way in which UnmarshalJSON reads an object. The method is the
 // interface of gopkg.in/yaml.v2, go.yaml.in/yaml/v3 and github.com/goccy/go-yaml. These libraries find keys
 // that are there twice; yaml.v2 does so only in UnmarshalStrict.
 func (t *Table) UnmarshalYAML(unmarshal func(any) error) error {
-	var values map[string]any
-	if err := unmarshal(&values); err != nil {
-		return fmt.Errorf("pacer: Quotas: %w", err)
-	}
-	read := Table{}
-	var errs []error
-	for _, p := range slices.Sorted(maps.Keys(values)) {
-		errs = append(errs, read.parse(p, values[p]))
-	}
-	return t.replace(read, errs)
+	return t.replace(table.YAML(unmarshal))
 }
 
-// replace makes t the table that was read, unless there are errors.
-func (t *Table) replace(read Table, errs []error) error {
-	if err := errors.Join(errs...); err != nil {
-		return err
+// replace makes t the table that was read, unless there is none.
+func (t *Table) replace(read map[string]quota.Quotas, err error) error {
+	if read != nil && err == nil {
+		*t = read
 	}
-	*t = read
-	return nil
-}
-
-// parse adds the quotas of pattern p to the table. value is a text, or an array of texts.
-func (t Table) parse(p string, value any) error {
-	t[p] = nil
-	texts, array := value.([]any)
-	if !array {
-		texts = []any{value}
-	}
-	for i, text := range texts {
-		at := fmt.Sprintf("pacer: Quotas[%q]", p)
-		if array {
-			at += fmt.Sprintf("[%d]", i)
-		}
-		s, ok := text.(string)
-		if !ok {
-			return fmt.Errorf(`%s: %v, want a text such as "5/s burst 10", or an array of such texts`, at, strings.TrimSpace(fmt.Sprint(text)))
-		}
-		qs, err := quota.Parse(s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		t[p] = append(t[p], qs...)
-	}
-	return nil
+	return err
 }

@@ -1,0 +1,98 @@
+// Package table reads tables of quotas from JSON and YAML.
+//
+// In comes an object of patterns, each with a text for quota.Parse or an array of such texts. Out come the quotas by
+// pattern, or an error that names everything that cannot be read, each with its pattern and the column in its text. The
+// package does not know which patterns and quotas make sense together.
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// JSON reads an object whose keys are patterns, none of them twice. Of "null", which changes nothing in encoding/json,
+// it returns nil.
+func JSON(data []byte) (map[string]quota.Quotas, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	switch first, err := d.Token(); {
+	case err != nil:
+		return nil, fmt.Errorf("pacer: Quotas: %w", err)
+	case first == nil:
+		return nil, nil
+	case first != json.Delim('{'):
+		return nil, errors.New("pacer: Quotas: want an object of patterns")
+	}
+	read := map[string]quota.Quotas{}
+	var errs []error
+	for d.More() {
+		key, err := d.Token()
+		var value any
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pacer: Quotas: %w", err)
+		}
+		p := key.(string)
+		if _, ok := read[p]; ok {
+			errs = append(errs, fmt.Errorf("pacer: Quotas[%q]: there twice", p))
+			continue
+		}
+		read[p], err = parse(p, value)
+		errs = append(errs, err)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("pacer: Quotas: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("pacer: Quotas: want nothing after the object")
+	}
+	return read, errors.Join(errs...)
+}
+
+// YAML reads a mapping as JSON reads an object. unmarshal is what the libraries for YAML give to a yaml.Unmarshaler.
+func YAML(unmarshal func(any) error) (map[string]quota.Quotas, error) {
+	var values map[string]any
+	if err := unmarshal(&values); err != nil {
+		return nil, fmt.Errorf("pacer: Quotas: %w", err)
+	}
+	read := map[string]quota.Quotas{}
+	var errs []error
+	for _, p := range slices.Sorted(maps.Keys(values)) {
+		qs, err := parse(p, values[p])
+		read[p], errs = qs, append(errs, err)
+	}
+	return read, errors.Join(errs...)
+}
+
+// parse returns the quotas of pattern p. value is a text, or an array of texts.
+func parse(p string, value any) (all quota.Quotas, err error) {
+	texts, array := value.([]any)
+	if !array {
+		texts = []any{value}
+	}
+	for i, text := range texts {
+		at := fmt.Sprintf("pacer: Quotas[%q]", p)
+		if array {
+			at += fmt.Sprintf("[%d]", i)
+		}
+		s, ok := text.(string)
+		if !ok {
+			return nil, fmt.Errorf(`%s: %v, want a text such as "5/s burst 10", or an array of such texts`, at, strings.TrimSpace(fmt.Sprint(text)))
+		}
+		qs, err := quota.Parse(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		all = append(all, qs...)
+	}
+	return all, nil
+}
