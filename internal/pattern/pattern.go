@@ -42,6 +42,8 @@ func Check(pattern string) error {
 		return errors.New("want a pattern without a scheme, since it is for all of them" + instead(pattern))
 	case strings.HasPrefix(pattern, " "), strings.HasPrefix(pattern, "\t"):
 		return errors.New("want a pattern without a blank before it")
+	case strings.HasSuffix(pattern, " "), strings.HasSuffix(pattern, "\t"):
+		return errors.New("want a pattern without a blank behind it")
 	case strings.Contains(pattern, "\x00"):
 		return errors.New(`want a pattern without a zero byte ("%00" is one that belongs to the path)`)
 	case method != strings.ToUpper(method):
@@ -63,7 +65,7 @@ func Check(pattern string) error {
 	case strings.ContainsAny(p, "?#"):
 		return errors.New(`want a path without a query or a fragment, which are not looked at ("%3F" and "%23" are a '?' and a '#' that belong to the path)`)
 	case p != "" && p != clean:
-		return fmt.Errorf("want a clean path, as those of requests are made before they are looked up: %q", clean)
+		return fmt.Errorf("want a clean path, as those of requests are made before they are looked up: %q", strings.TrimLeft(method+" "+host+clean, " "))
 	case strings.Contains(p, "*"):
 		return errors.New(`want {name} for a part of the path, or {name...} for the rest, not '*' ("%2A" is a '*' that belongs to the path)`)
 	}
@@ -92,10 +94,11 @@ func instead(pattern string) string {
 	if method != "" {
 		method += " "
 	}
-	if meant = method + meant + p; host == "" || Check(meant) != nil {
+	whole := method + meant + p
+	if meant == "" || Check(whole) != nil {
 		return ""
 	}
-	return fmt.Sprintf(": %q", meant)
+	return fmt.Sprintf(": %q", whole)
 }
 
 // checkHost is Check for the host of the pattern. A request is looked up by the [Hostname] of its URL.

@@ -65,13 +65,16 @@ func TestCheck(t *testing.T) {
 		"☃.example/":                         "no '☃'",
 		"api.example.com/search?q=1":         "without a query or a fragment",
 		"api.example.com/search#top":         "without a query or a fragment",
-		"api.example.com/a//b":               `a clean path, as those of requests are made before they are looked up: "/a/b"`,
-		"api.example.com//":                  `: "/"`,
+		"api.example.com/a//b":               `a clean path, as those of requests are made before they are looked up: "api.example.com/a/b"`,
+		"api.example.com//":                  `: "api.example.com/"`,
 		"//api.example.com/":                 `: "/api.example.com/"`,
-		"api.example.com/a/../b/":            `: "/b/"`,
-		"api.example.com/a/.":                `: "/a"`,
-		"GET api.example.com/./a":            `: "/a"`,
-		"CONNECT api.example.com/{a}//":      `: "/{a}/"`,
+		"api.example.com/a/../b/":            `: "api.example.com/b/"`,
+		"api.example.com/a/.":                `: "api.example.com/a"`,
+		"GET api.example.com/./a":            `: "GET api.example.com/a"`,
+		"CONNECT api.example.com/{a}//":      `: "CONNECT api.example.com/{a}/"`,
+		"api.example.com/ ":                  "without a blank behind it",
+		"GET api.example.com/x\t":            "without a blank behind it",
+		":8443/":                             "since a pattern is for all ports of a host",
 	} {
 		if err := Check(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q in it", pattern, err, want)
