@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,6 +12,24 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 )
+
+// TestSettleAboveMaxN: a cost above quota.MaxN counts as that, and what is too much of it goes back whole.
+func TestSettleAboveMaxN(t *testing.T) {
+	for _, text := range []string{"10 tokens/s burst 10", "10 tokens/s", "10 tokens/s window", "10 tokens/s window grid", "10 tokens/s log", "10 tokens/s sliding", "10 tokens/s estimate"} {
+		for _, claimed := range []int{1, 10, math.MaxInt} {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, text)}
+				g, _ := l.Observe(tokens(claimed))
+				for _, spent := range []int{0, math.MaxInt, 1, quota.MaxN + 1, 3} {
+					g.Settle(quota.Costs{"tokens": spent})
+				}
+				if got := l.State().Limits[0].Available; got != 7 {
+					t.Errorf("%s, claimed %d: %d are left, want 7", text, claimed, got)
+				}
+			})
+		}
+	}
+}
 
 // TestSettle grants some of 10 tokens a second, settles it for another number after 300
 // ms, and looks when two others may go, to the nanosecond.

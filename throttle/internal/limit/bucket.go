@@ -56,7 +56,7 @@ func (b *bucket) Take(due, now monotime.Time, n int) {
 	}
 	b.asked = 0
 	b.peaks.Note(now, float64(b.burst)-b.tokens, dust)
-	if n > b.burst {
+	if n = int(tokens(n)); n > b.burst {
 		b.ledger.SetBurstAt(due.Std(), n)
 		defer b.ledger.SetBurstAt(due.Std(), b.burst)
 	}

@@ -26,8 +26,8 @@ func (ps Parts) In(unit string) (n int) {
 	return n
 }
 
-// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, an
-// empty unit is quota.Requests. It returns the corrected parts, what is to be charged now (more), and what is to
+// Correct makes the sum of each unit in spent what spent says, as of now. A negative cost counts as zero, one above
+// quota.MaxN as that, and an empty unit is quota.Requests. It returns the corrected parts, what is to be charged now (more), and what is to
 // be taken back (less): the latest charges first, each as of the instant at which it was made.
 func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, more quota.Costs, less Parts) {
 	more = quota.Costs{}
@@ -35,7 +35,7 @@ func (ps Parts) Correct(now monotime.Time, spent quota.Costs) (corrected Parts, 
 		if unit == "" {
 			unit = quota.Requests
 		}
-		switch diff := max(n, 0) - ps.In(unit); {
+		switch diff := int(tokens(max(n, 0))) - ps.In(unit); {
 		case diff > 0:
 			more[unit] = diff
 		case diff < 0:
@@ -90,11 +90,11 @@ func (c *Charged) Parts(granted monotime.Time) Parts {
 	if c.parts != nil {
 		return c.parts
 	}
-	cost := maps.Clone(c.Demand.Costs)
-	if cost == nil {
-		cost = quota.Costs{}
+	cost := quota.Costs{}
+	for unit, n := range c.Demand.Costs {
+		cost[unit] = int(tokens(n))
 	}
-	cost[quota.Requests] = c.Demand.N
+	cost[quota.Requests] = int(tokens(c.Demand.N))
 	return Parts{{At: granted, Cost: cost}}
 }
 
