@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -175,19 +176,12 @@ func (l *Limiter) recentlyUsed(now monotime.Time) bool {
 	return last != 0 && (after <= 0 || now.Sub(last) < after)
 }
 
-func (l *Limiter) idleAfter() time.Duration {
-	if l.IdleAfter == 0 {
-		return time.Minute
-	}
-	return l.IdleAfter
-}
+// idleAfter is the effective IdleAfter.
+func (l *Limiter) idleAfter() time.Duration { return cmp.Or(l.IdleAfter, time.Minute) }
 
 // maxHold is the effective MaxHold; zero if a server cannot hold the bucket.
 func (l *Limiter) maxHold() time.Duration {
-	if l.MaxHold == 0 {
-		return 15 * time.Minute
-	}
-	return min(monotime.Bound(l.MaxHold), monotime.Longest)
+	return min(monotime.Bound(cmp.Or(l.MaxHold, 15*time.Minute)), monotime.Longest)
 }
 
 func (l *Limiter) random() func() float64 {

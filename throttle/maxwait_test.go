@@ -141,3 +141,18 @@ func TestStateOfAnInvalidLimiter(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxWaitThatHasPassed: the error says how much of the bound has passed, since the time that it says counts from then.
+func TestMaxWaitThatHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Name: "a", Quotas: quotas(t, "1/s even"), MaxWait: 5 * time.Second}
+		first := grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		time.Sleep(990 * time.Millisecond)
+		first.Settle(quota.Costs{quota.Requests: 9})
+		want := `throttle: a: not sent: wait over MaxWait (5s, after waiting for 990ms): pace "1/s even", could go in 8.01s`
+		if _, err := w.Wait(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	})
+}

@@ -471,6 +471,9 @@ func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
 					t.Fatalf("with %d of %d left, went at %v: nothing is scarce yet", left, test.limit, at)
 				}
 			}
+			if f := a.l.Forecast(Claim{}); f.Cause != CausePace || f.Quota == "" {
+				t.Fatalf("%+v, want the pace of the limit as the cause: something remains", f)
+			}
 			for i := range test.limit/5 - 5 { // the last minute is waited for
 				if at, want := ask(), test.gap*time.Duration(i+1); at != want {
 					t.Fatalf("with %d of %d left, went at %v, want %v", left, test.limit, at, want)

@@ -161,7 +161,7 @@ func standsStill(t *testing.T, s standing) {
 		t.Fatalf("got %v, want ErrStandstill", err)
 	}
 	want := *s.want
-	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", monotime.Bound(s.l.MaxStandstill))
+	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", monotime.Bound(s.l.MaxStandstill), 0)
 	if diff := cmp.Diff(want, *e, cmp.Comparer(errors.Is), cmp.AllowUnexported(Error{})); diff != "" {
 		t.Error(diff)
 	}

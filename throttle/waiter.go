@@ -193,14 +193,14 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
-		e.detail = within("", w.maxWait)
+		e.detail = within("", w.maxWait, now.Sub(w.expires.Add(-w.maxWait)))
 	case errors.Is(why, ErrStandstill):
-		e.detail = within("", monotime.Bound(w.l.MaxStandstill))
+		e.detail = within("", monotime.Bound(w.l.MaxStandstill), 0)
 		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.detail, e.ctxErr = within("in ", w.deadline.Sub(now)), context.DeadlineExceeded
+		e.detail, e.ctxErr = within("in ", w.deadline.Sub(now), 0), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
@@ -215,5 +215,10 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	return e
 }
 
-// within says which bound was missed.
-func within(in string, d time.Duration) string { return fmt.Sprintf(" (%s%v)", in, readable.Round(d)) }
+// within says which bound was missed, and how much of it has passed.
+func within(in string, d, waited time.Duration) string {
+	if waited = readable.Round(waited); waited > 0 {
+		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, readable.Round(d), waited)
+	}
+	return fmt.Sprintf(" (%s%v)", in, readable.Round(d))
+}

@@ -156,11 +156,14 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 		n := costIn(d, w.unit)
 		at, open := w.due(from.At, costIn(ahead, w.unit), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
 		if at > from.At || !open && from.Cause == "" {
-			said := at
-			if at > from.At && !open && !w.refill.refills {
+			said, cause := at, limit.Window
+			switch {
+			case open: // something remains, and is spread
+				cause = limit.Pace
+			case at > from.At && !w.refill.refills:
 				said = at.Add(w.cutBy)
 			}
-			from = from.Until(at, said, limit.Window, w.text)
+			from = from.Until(at, said, cause, w.text)
 		}
 	}
 	return from
