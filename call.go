@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/quota"
@@ -71,11 +73,11 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 	if c == nil {
 		return ctx
 	}
-	next := &requestInfo{calls: &calls{call: c}}
+	next := &requestInfo{}
 	if last := infoOf(ctx); last != nil {
-		next.calls.older = last.calls.without(c)
-		next.payment, next.above = last.payment, last.above
+		*next = *last
 	}
+	next.calls = &calls{c, next.calls.without(c)}
 	return context.WithValue(ctx, infoKey{}, next)
 }
 
@@ -188,6 +190,7 @@ type requestInfo struct {
 	calls   *calls     // nil if the request belongs to no Call
 	payment *payment   // what Acquire was granted; nil if Acquire was not called
 	above   *Transport // a Transport above that retries the request; nil if there is none
+	sent    *url.URL   // what that Transport sent
 }
 
 // infoOf returns the requestInfo of a context, nil if it has none.
@@ -196,10 +199,14 @@ func infoOf(ctx context.Context) *requestInfo {
 	return c
 }
 
-// check returns an error if a bound of a Call was probably meant to be in another unit.
-func (c *requestInfo) check() error {
-	if c == nil {
+// check returns an error if t has sent the request that it is given to send, or if a bound of a Call was probably meant
+// to be in another unit. A Base may send another request through t, to get a token for one.
+func (c *requestInfo) check(t *Transport, req *http.Request) error {
+	switch {
+	case c == nil:
 		return nil
+	case c.above == t && c.sent.String() == req.URL.String():
+		return backoff.Permanent(errBelowItself)
 	}
 	for l := c.calls; l != nil; l = l.older {
 		if why := fields.BareNumber(l.call.MaxWait, time.Millisecond); why != "" {

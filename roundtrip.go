@@ -81,7 +81,7 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 		}
 	}()
 	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
-	if t.aboveTransport || tm.countsBytes {
+	if t.isAbove() || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
 	if resp, err = t.send(next, tm); err != nil {

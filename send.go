@@ -78,15 +78,16 @@ func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.R
 // retries reports whether t may send a request again that passes through another Transport below. Then only t
 // does: two layers that each send three times would send a request nine times.
 func (t *Transport) retries(tm *terms) bool {
-	return t.aboveTransport && tm.mode != ModeObserve && !tm.once && (tm.maxAttempts > 1 || t.Retry.maxRefusals() > 0)
+	return t.isAbove() && tm.mode != ModeObserve && !tm.once && (tm.maxAttempts > 1 || t.Retry.maxRefusals() > 0)
 }
 
 // mark returns a request that tells a Transport below that t retries.
 func (t *Transport) mark(req *http.Request) *http.Request {
-	mark := &requestInfo{above: t}
+	mark := &requestInfo{}
 	if c := infoOf(req.Context()); c != nil {
-		mark.calls, mark.payment = c.calls, c.payment
+		*mark = *c
 	}
+	mark.above, mark.sent = t, req.URL
 	return req.WithContext(context.WithValue(req.Context(), infoKey{}, mark))
 }
 

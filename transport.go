@@ -113,9 +113,9 @@ type Transport struct {
 	Modes map[string]Mode
 
 	// Fallback answers requests in ModeDegrade that pacer does not send; the error says why. An answer of
-	// the server, a refusal too, is returned as it came, without Fallback. Fallback returns an answer or an error, such as the one that
-	// it is given. If it reads the body of the request, it has to close it. Fallback must be set if Mode or
-	// one of Modes is ModeDegrade.
+	// the server, a refusal too, is returned as it came, without Fallback. Fallback returns an answer or an
+	// error, such as the one that it is given. If it reads the body of the request, it has to close it.
+	// Fallback must be set if Mode or one of Modes is ModeDegrade.
 	Fallback func(*http.Request, *throttle.Error) (*http.Response, error)
 
 	// MaxWait bounds how long a request waits for its turn, and for how long a request that the server
@@ -126,7 +126,8 @@ type Transport struct {
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is further away,
 	// because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it: requests fail at once
 	// with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned. Zero means two minutes,
-	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones.
+	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. Of a limit whose reset is
+	// further away than MaxStandstill, the last fifth is spread over the time to it; see Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.
@@ -154,7 +155,7 @@ type Transport struct {
 	buckets        throttle.Group
 	lastHost       atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
 	modes          *pattern.Set[Mode]
-	aboveTransport bool // requests may pass through another Transport below t
+	aboveTransport bool // there is another Transport in Base
 }
 
 // NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
@@ -278,7 +279,7 @@ func (t *Transport) init() error {
 		t.modes = modes
 	}
 	if d := http.RoundTripper(t); t.Base == d || t.Base == nil && http.DefaultTransport == d {
-		bad("Base is this Transport itself, want the RoundTripper below it: keep http.DefaultTransport before you replace it")
+		wrong = append(wrong, errBelowItself)
 	}
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
@@ -312,6 +313,15 @@ func (t *Transport) base() http.RoundTripper {
 	}
 	return http.DefaultTransport
 }
+
+// isAbove reports whether requests may pass through another Transport below t.
+func (t *Transport) isAbove() bool {
+	_, leaf := t.base().(*http.Transport)
+	return t.aboveTransport || t.Base == nil && !leaf
+}
+
+// errBelowItself says that a Transport sends requests through itself.
+var errBelowItself = errors.New("pacer: Base leads back to this Transport, want the RoundTripper below it: keep http.DefaultTransport before you replace it")
 
 // maxStandstill is the effective MaxStandstill.
 func (t *Transport) maxStandstill() time.Duration {
@@ -366,8 +376,8 @@ func (t *Transport) Save(w io.Writer) error {
 }
 
 // Load reads what Save wrote, best before the first request. It changes only buckets that have learned
-// nothing yet, and leaves out what is out of date. State shows what was read when a bucket is asked for. If r cannot be read, Load changes nothing and returns an
-// error.
+// nothing yet, and leaves out what is out of date. State shows what was read when a bucket is asked for. If
+// r cannot be read, Load changes nothing and returns an error.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -393,5 +403,5 @@ func (t *Transport) check(req *http.Request) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	return infoOf(req.Context()).check()
+	return infoOf(req.Context()).check(t, req)
 }

@@ -312,7 +312,22 @@ func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
 	loop := &pacer.Transport{}
 	loop.Base = loop
 	for _, tr := range []*pacer.Transport{itself, loop} {
-		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || !strings.Contains(err.Error(), "Base is this Transport itself") {
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || !strings.Contains(err.Error(), "Base leads back to this Transport") {
+			t.Errorf("got %v", err)
+		}
+	}
+	// A wrapper is looked through, and a function that nobody can look through says so with the first request.
+	for _, wrap := range []func(http.RoundTripper) http.RoundTripper{
+		func(rt http.RoundTripper) http.RoundTripper { return struct{ http.RoundTripper }{rt} },
+		func(rt http.RoundTripper) http.RoundTripper {
+			return &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
+				func(req *http.Request) (*http.Response, error) { return rt.RoundTrip(req.Clone(req.Context())) },
+			}}
+		},
+	} {
+		wrapped := &pacer.Transport{Quotas: pacer.Table{"/": {{Kind: quota.InFlight, N: 1}}}}
+		http.DefaultTransport = wrap(wrapped)
+		if _, err := wrapped.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err == nil || !strings.Contains(err.Error(), "Base leads back to this Transport") {
 			t.Errorf("got %v", err)
 		}
 	}
