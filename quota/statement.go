@@ -46,6 +46,6 @@ type Statement struct {
 	Absolute bool
 	Skew     time.Duration
 
-	// Window is the span of the limit. Zero means that the server did not say.
+	// Window is the span of the limit. Zero or a negative time means that the server did not say.
 	Window time.Duration
 }
