@@ -44,6 +44,20 @@ func TestNestedOnlyTheOutermostRetries(t *testing.T) {
 	}
 }
 
+// A program may have a pacer for http.DefaultTransport, and a Transport without a Base above it.
+func TestNestedAboveDefaultTransport(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	synctest.Test(t, func(t *testing.T) {
+		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){statusOf(500)}}
+		http.DefaultTransport = &pacer.Transport{Base: base, Rand: lab.Zero}
+		outer := &pacer.Transport{Rand: lab.Zero}
+		if _, err := outer.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); err != nil || len(base.Got) != 3 {
+			t.Errorf("%v, sent %d times, want 3", err, len(base.Got))
+		}
+	})
+}
+
 // statusOf is an answer of a status.
 func statusOf(code int) func(*http.Request) (*http.Response, error) { return lab.Status(code, "") }
 
