@@ -195,10 +195,10 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	e := l.server.Learn(now, t, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
 	})
-	l.line.later = l.line.waiting > 0
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
 		l.joinPeers()
 	}
+	l.heard()
 	if l.link != nil {
 		l.link.lease.Said(now, a.Statements)
 		l.link.arm(now)

@@ -16,10 +16,18 @@ func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
 	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, l.reserveFor(need)) {
 		return false
 	}
-	if !l.stack.Open(now, &need.Demand, need.urgent(), &asked.server) {
+	if !l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) {
 		return false
 	}
 	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
+}
+
+// believed is what may be believed in place of quotas of l for claims made to asked.
+func (l *Limiter) believed(asked *Limiter) limit.Heard {
+	if asked == l {
+		return &l.server
+	}
+	return (*adaptive.Together)(&asked.server)
 }
 
 // reserveFor is the share of what the server allows that the claim must not use.
@@ -71,7 +79,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	if direct {
 		d = l.server.Due(d, &ahead.all, &need.Demand, 0, optimist)
 	}
-	d = l.stack.Due(now, d, &ahead.all, &need.Demand, false, optimist, &asked.server)
+	d = l.stack.Due(now, d, &ahead.all, &need.Demand, false, optimist, l.believed(asked))
 	if l.link != nil && !d.Never {
 		d = l.link.lease.Due(now, d, &ahead.all, &need.Demand, false, optimist)
 	}
@@ -85,7 +93,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	if direct {
 		left = l.server.Due(left, &ahead.unreserved, &need.Demand, l.Reserve, optimist)
 	}
-	left = l.stack.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist, &asked.server)
+	left = l.stack.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist, l.believed(asked))
 	if l.link != nil && !left.Never {
 		left = l.link.lease.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist)
 	}

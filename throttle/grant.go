@@ -98,7 +98,9 @@ func (g *right) giveBack(now monotime.Time) {
 	if g.extra != nil {
 		g.extra.uses = nil
 	}
-	g.end()
+	g.l.server.Cancel(&g.ticket, g.demandOrNil())
+	g.freeSlots(quota.InFlight)
+	g.freeSlots(quota.Unanswered)
 }
 
 // end ends what is under way; what was charged stays charged. It requires that mu is held.

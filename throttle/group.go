@@ -156,7 +156,7 @@ func (l *Limiter) retire(noRoom bool) bool {
 // leavePeers ends the sharing of the server's limits with other buckets of the tree.
 func (l *Limiter) leavePeers(root *Limiter) {
 	l.server.Leave()
-	delete(root.peers, l.server.ID())
+	delete(root.sharers, l.server.ID())
 }
 
 // Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the
@@ -318,11 +318,11 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 // joinPeers notes that l may share limits of the server with other buckets of the tree.
 func (l *Limiter) joinPeers() {
 	root := l.root()
-	if l.server.Overlaps() && root.peers[l.server.ID()] == nil {
-		if root.peers == nil {
-			root.peers = map[adaptive.ID]*Limiter{}
+	if l.server.Overlaps() && root.sharers[l.server.ID()] == nil {
+		if root.sharers == nil {
+			root.sharers = map[adaptive.ID]*Limiter{}
 		}
-		root.peers[l.server.ID()] = l
+		root.sharers[l.server.ID()] = l
 	}
 }
 

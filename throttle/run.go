@@ -20,9 +20,7 @@ func (l *Limiter) run(now monotime.Time) {
 	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
 		root.runOnThaw = append(root.runOnThaw, l)
 	}
-	if len(root.peers) > 0 {
-		l.wakePeers(root, now)
-	}
+	l.peers(root, func(b *Limiter) { b.promote(now) })
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
@@ -46,6 +44,12 @@ func (l *Limiter) later() {
 	for b := l; b != nil; b = b.Parent {
 		b.line.later = b.line.waiting > 0
 	}
+}
+
+// heard is later for those who wait in l and in its peers, since something was learned of the server.
+func (l *Limiter) heard() {
+	l.line.later = l.line.waiting > 0
+	l.peers(l.root(), func(b *Limiter) { b.line.later = true })
 }
 
 // look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
@@ -117,14 +121,16 @@ func (l *Limiter) promote(now monotime.Time) {
 	l.arm(now)
 }
 
-// wakePeers promotes waiters in other buckets that draw on the same limits of the server as l, since what l
-// has learned counts for them too.
-func (l *Limiter) wakePeers(root *Limiter, now monotime.Time) {
+// peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and for those
+// above them: what l has learned counts for them too.
+func (l *Limiter) peers(root *Limiter, f func(b *Limiter)) {
+	if len(root.sharers) == 0 {
+		return
+	}
 	var few [8]adaptive.ID
 	for _, id := range l.server.Sharing(few[:0]) {
-		for b := root.peers[id]; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
-			b.line.later = true
-			b.promote(now)
+		for b := root.sharers[id]; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
+			f(b)
 		}
 	}
 }

@@ -94,6 +94,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 	}
 	for i := range e.Statements {
 		s.l.server.Overhear(now, &e.Statements[i])
+		s.l.heard()
 	}
 	for _, u := range e.Unserved {
 		w := waiters[u.Waiter]
@@ -386,9 +387,9 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 	if w.l == l {
 		d = l.server.Due(d, &limit.Demand{}, &w.Demand, l.reserveFor(&w.need), false)
 	}
-	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, &w.l.server)
+	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
 	if l.Reserve > 0 && !w.urgent() {
-		d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, true, false, &w.l.server)
+		d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, true, false, l.believed(w.l))
 	}
 	return d
 }

@@ -210,7 +210,7 @@ type Limiter struct {
 	claimCount uint64                   // numbers the claims that did not go through grantFast
 	site       adaptive.Site            // what the servers of the tree have in common
 	changed    []*Limiter               // buckets in which some wait, and which were not looked at since they changed
-	peers      map[adaptive.ID]*Limiter // buckets whose servers may share windows
+	sharers    map[adaptive.ID]*Limiter // buckets whose servers may share windows
 	lastChange monotime.Time            // instant of the latest change that may let somebody go
 }
 

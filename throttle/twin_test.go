@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,12 +121,12 @@ func TestTwinsRelease(t *testing.T) {
 		a, b := pairOf()
 		hear(t, a, 50, time.Minute)
 		hear(t, b, 49, time.Minute)
-		if got := a.server.Sharing(nil); len(got) != 1 || a.root().peers[got[0]] != b {
+		if got := a.server.Sharing(nil); len(got) != 1 || a.root().sharers[got[0]] != b {
 			t.Errorf("a shares with %v, want b", got)
 		}
 		b.Release()
-		if got := a.server.Sharing(nil); len(got) != 0 || len(a.root().peers) != 1 || b.server.Overlaps() || len(b.State().Limits) != 0 {
-			t.Errorf("a shares with %v, peers are %v, want none of b", got, a.root().peers)
+		if got := a.server.Sharing(nil); len(got) != 0 || len(a.root().sharers) != 1 || b.server.Overlaps() || len(b.State().Limits) != 0 {
+			t.Errorf("a shares with %v, peers are %v, want none of b", got, a.root().sharers)
 		}
 		if got := hear(t, a, 48, time.Minute); got != 48 {
 			t.Errorf("a has %d, want 48", got)
@@ -157,4 +158,110 @@ func TestThawRunsAll(t *testing.T) {
 			t.Errorf("went after %v, want 1s", got)
 		}
 	})
+}
+
+// TestTwinsAreQuietWhileTheyWait: buckets that share a limit look at their lines when something was learned, and not
+// because one of them looks at its own.
+func TestTwinsAreQuietWhileTheyWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pairOf()
+		hear(t, a, 50, time.Minute)
+		hear(t, b, 49, time.Minute)
+		g := grant(t, a, Claim{})
+		for range 1000 { // a look at so many is postponed
+			for _, l := range []*Limiter{a, b} {
+				if _, _, err := l.Join(t.Context(), Claim{N: 50}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 3 {
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 40, Reset: time.Minute, ResetKnown: true}}})
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			for name, l := range map[string]*Limiter{"a": a, "b": b} {
+				if l.line.waiting < 1000 || l.line.later || l.line.looksLater {
+					t.Fatalf("%s: %d wait, will be looked at: %v, at a time: %v", name, l.line.waiting, l.line.later, l.line.looksLater)
+				}
+			}
+			g, _ = a.Observe(Claim{})
+		}
+	})
+}
+
+// TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem: each child hears of a limit of its own that has the numbers
+// of the Parent's quota. One count for all may be believed.
+func TestStatementsOfChildrenDoNotCountForTheQuotaOfAllOfThem(t *testing.T) {
+	for _, together := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &Limiter{Name: "host", Quotas: quotas(t, "60/m"), Rand: noJitter}
+			var children []*Limiter
+			for range 5 {
+				children = append(children, &Limiter{Parent: p, Rand: noJitter})
+			}
+			sent, start := 0, time.Now()
+			ask := func(n int) {
+				for k := range n {
+					for i, l := range children {
+						ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+						g, err := l.Acquire(ctx, Claim{})
+						cancel()
+						if err != nil {
+							continue
+						}
+						sent++
+						st := quota.Statement{Name: fmt.Sprint("user ", i), Limit: 60, Remaining: 59 - k, Reset: time.Minute - time.Since(start), ResetKnown: true}
+						if together {
+							st.Name, st.Remaining, st.Reset = "", 60-sent, 30*time.Second-time.Since(start)
+							if st.Reset <= 0 {
+								st.Remaining, st.Reset = 120-sent, time.Minute+st.Reset
+							}
+						}
+						g.Done(Answer{Statements: []quota.Statement{st}})
+					}
+				}
+			}
+			ask(60)
+			time.Sleep(31*time.Second - time.Since(start)) // the server's grid begins anew after 30 s, and a log after 60
+			ask(60)
+			if want := map[bool]int{false: 60, true: 120}[together]; sent != want {
+				t.Errorf("one limit for all: %v: %d went in 31 s, want %d", together, sent, want)
+			}
+		})
+	}
+}
+
+// TestCancelLeavesNoGap: where the rest of a limit is spread, a grant that was canceled does not put off the next one.
+func TestCancelLeavesNoGap(t *testing.T) {
+	for _, learned := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "60/h"), MaxStandstill: 2 * time.Minute, Rand: noJitter}
+			if learned {
+				l.Quotas = nil
+			}
+			for i := range 49 {
+				g := grant(t, l, Claim{})
+				if learned {
+					g.Done(Answer{Statements: []quota.Statement{{Limit: 60, Remaining: 59 - i, Reset: time.Hour, ResetKnown: true}}})
+				}
+			}
+			time.Sleep(10 * time.Minute)
+			before := l.Forecast(Claim{}).Wait
+			for range 3 {
+				first, second := grant(t, l, Claim{}), (*Grant)(nil)
+				if after := l.Forecast(Claim{}).Wait; after <= before {
+					t.Errorf("learned %v: the next waits %v, with nothing more to spread than %v", learned, after, before)
+				}
+				time.Sleep(time.Second)
+				if second, _ = l.Observe(Claim{}); second.Time() == first.Time() {
+					t.Fatal("at one instant")
+				}
+				second.Cancel()
+				first.Cancel()
+				if after := l.Forecast(Claim{}).Wait; after != before {
+					t.Errorf("learned %v: after grants that were canceled, the next waits %v, and before %v", learned, after, before)
+				}
+			}
+		})
+	}
 }

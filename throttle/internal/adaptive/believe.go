@@ -18,15 +18,47 @@ import (
 //   - unless the latest answer that was served states nothing, or a refusal came that no used-up
 //     window explains, since which no request was granted and served with a statement.
 func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration) bool {
+	return s.stating(now, unit, n, per) != nil
+}
+
+// stating returns the window that States is about, nil if there is none.
+func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duration) *window {
 	if s.silent || s.doubted != 0 {
-		return false
+		return nil
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.stated && w.unit == unit && w.limit == n && w.remaining <= n && !w.refill.refills && w.isOver(per) && (now < w.reset.late || w.remaining <= 0) {
-			return true
+		if w.lastAnswer == s.stated && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills && (now < w.reset.late || w.remaining <= 0) {
+			return w
 		}
 	}
-	return false
+	return nil
+}
+
+// Together is a Server as it counts for a quota on which all Servers of its Site draw together: what it states of one
+// counter says nothing of another, and a server may count each route with the numbers that are granted to all.
+type Together Server
+
+// States implements limit.Heard. It is that of the Server, as long as no other Server of the Site hears of a limit of the
+// same numbers that is not the same window.
+func (t *Together) States(now monotime.Time, unit string, n int, per time.Duration) bool {
+	s := (*Server)(t)
+	w := s.stating(now, unit, n, per)
+	if w == nil || !s.isCompared {
+		return false
+	}
+	for _, o := range s.site.compared {
+		for _, v := range o.windows {
+			if v != w && v.isOf(unit, n, per) && now < v.reset.late {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isOf reports whether the window is of n tokens of a unit over a span, as far as the server says.
+func (w *window) isOf(unit string, n int, span time.Duration) bool {
+	return w.unit == unit && w.limit == n && w.isOver(span)
 }
 
 // isOver reports whether the window is of a span, as far as the server says.

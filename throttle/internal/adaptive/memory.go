@@ -139,7 +139,8 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.reset.early, w.reset.late, w.reset.opened = min(h.early, late), late, now
 	w.reset.count++
 	w.overlap.lastHeardBy = nil
-	w.lastGrant, w.heardAt = now, now
+	w.last.note(now)
+	w.heardAt = now
 	if w.remaining == 0 {
 		w.spentSince = now
 	} else { // something has come back since the latest probe

@@ -196,6 +196,15 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	s.slowStart.end(t.sequence)
 }
 
+// Cancel counts a request that was not sent, and ends it.
+func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
+	for _, w := range s.windows {
+		w.last.takeBack(t.Sent)
+	}
+	s.End(t, cost)
+	s.ProbeOver(t)
+}
+
 // ProbeOver notes that the answer to a request has come, or will not come: if the request was a
 // probe, another one may go.
 func (s *Server) ProbeOver(t *Ticket) {

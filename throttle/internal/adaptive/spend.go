@@ -22,6 +22,37 @@ const (
 // scarceDivisor says below which part of the limit the rest is spread: limit/5.
 const scarceDivisor = 5
 
+// latest is when something went last, and before that, so that what was not sent in the end can be taken back. At the
+// start nothing went.
+type latest [4]struct {
+	at monotime.Time
+	n  int // how often at that instant
+}
+
+// at is when something went last.
+func (l *latest) at() monotime.Time { return l[0].at }
+
+// note notes that something goes now.
+func (l *latest) note(now monotime.Time) {
+	if now != l[0].at {
+		copy(l[1:], l[:])
+		l[0].at, l[0].n = now, 0
+	}
+	l[0].n++
+}
+
+// takeBack takes back what went at an instant, unless that is long forgotten.
+func (l *latest) takeBack(went monotime.Time) {
+	for i := range l {
+		if l[i].at == went {
+			if l[i].n--; l[i].n <= 0 {
+				copy(l[i:], l[i+1:])
+			}
+			return
+		}
+	}
+}
+
 // SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at
 // most so far away. The gap between two requests is (time to the reset)/(left + 1), left being what is
 // neither in flight nor reserved; see window.due. The bound of the gap is that nobody waits for longer

@@ -35,7 +35,7 @@ type window struct {
 	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
 	heardAt    monotime.Time // when that answer came
-	lastGrant  monotime.Time // when a request went last
+	last       latest        // request that went
 
 	// The first answer to a request granted after nextSince makes nextRemaining the least.
 	remaining     int // least Remaining of the answers of the last two round trips
@@ -87,8 +87,8 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
 	case left < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
-		gap := min(max(w.reset.early.Sub(w.lastGrant), 0)/time.Duration(left+1), w.spread.Gap)
-		return max(t, w.lastGrant.Add(gap*time.Duration(ahead+n))), true
+		gap := min(max(w.reset.early.Sub(w.last.at()), 0)/time.Duration(left+1), w.spread.Gap)
+		return max(t, w.last.at().Add(gap*time.Duration(ahead+n))), true
 	}
 	return t, true
 }
@@ -125,7 +125,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 // take counts a grant. So much is claimed with it: it is in flight, or reserved for others. It
 // reports whether the request is a probe.
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
-	w.lastGrant = now
+	w.last.note(now)
 	left := w.remaining - claimed
 	if left <= 0 {
 		w.refill.pacedFrom = now
@@ -156,7 +156,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		w.span = min(st.Window, monotime.Longest)
 	}
 	o.limit, o.span = w.limit, w.span
-	w.lastGrant, w.heardAt = max(w.lastGrant, t.Sent), now
+	if w.heardAt = now; t.Sent > w.last.at() {
+		w.last.note(t.Sent)
+	}
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
 	w.narrow(&o, st)

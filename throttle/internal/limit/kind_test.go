@@ -99,7 +99,7 @@ func TestPlainSpread(t *testing.T) {
 		n := 1 + r.IntN(200)
 		l := New(explicit(quota.Quota{N: n, Per: time.Hour}), 0).(*plain)
 		l.spread = Spread{Below: []int{(n + 4) / 5, math.MaxInt}[r.IntN(2)], Gap: 2 * time.Minute}
-		now := monotime.Time(1)
+		now, last := monotime.Time(1), monotime.Time(0)
 		for range 100 {
 			k := 1 + r.IntN(min(3, n))
 			at, ok := l.When(now, 0, k)
@@ -108,7 +108,7 @@ func TestPlainSpread(t *testing.T) {
 				t.Fatalf("%d of %d may go at %d, and unspread at %d", k, n, at, unspread)
 			}
 			if at > unspread {
-				if spread++; at > max(unspread, l.last.Add(time.Duration(k)*l.spread.Gap)) {
+				if spread++; at > max(unspread, last.Add(time.Duration(k)*l.spread.Gap)) {
 					t.Errorf("%d of %d wait for longer than %d gaps", k, n, k)
 				}
 			}
@@ -118,7 +118,7 @@ func TestPlainSpread(t *testing.T) {
 			if at = max(at, now.Add(time.Duration(r.Int64N(2)*r.Int64N(1e12)))); r.IntN(3) == 0 && at > now {
 				continue // nobody goes
 			}
-			now = at
+			now, last = at, at
 			l.Take(now, now, k)
 		}
 	}

@@ -82,7 +82,6 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 type plain struct {
 	sliding
 	spread Spread
-	last   monotime.Time // when something went last; zero if nothing did
 }
 
 // Spread is how what is left of a limit is spread: while less than Below is left, two requests are a gap
@@ -136,18 +135,12 @@ func (p *plain) spreadFrom(at monotime.Time, n int) (spread, next monotime.Time)
 		return at, 0
 	}
 	next = live[i].Last.Add(p.log.Per)
-	left := p.n - (p.log.Number() - p.log.Before(i))
+	last, left := live[len(live)-1].Last, p.n-(p.log.Number()-p.log.Before(i))
 	if left <= 0 || left >= int64(p.spread.Below) {
 		return at, next
 	}
 	// gap = time until Below is left again / (left + 1)
 	back, _ := p.sliding.When(at, 0, int(min(int64(p.spread.Below), p.n)))
-	gap := min(back.Sub(p.last)/time.Duration(left+1), p.spread.Gap)
-	return max(at, p.last.Add(monotime.Times(int64(n), gap))), next
-}
-
-// Take implements Limit.
-func (p *plain) Take(due, now monotime.Time, n int) {
-	p.sliding.Take(due, now, n)
-	p.last = now
+	gap := min(back.Sub(last)/time.Duration(left+1), p.spread.Gap)
+	return max(at, last.Add(monotime.Times(int64(n), gap))), next
 }
