@@ -85,7 +85,7 @@ func (w *turn) waits(f throttle.Forecast) {
 
 // observed tells Trace if the request should have waited.
 func (w *turn) observed(f throttle.Forecast) {
-	if f.Wait > 0 {
+	if f.Cause != "" {
 		w.t.Trace.queued(queued(w.req, f))
 	}
 }

@@ -18,7 +18,7 @@ import (
 // SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the
 // new quotas. If another pattern is the most specific one for it now, the request moves to the line of that
 // pattern, to the place that its priority and arrival give it. A pattern that is in both tables keeps what
-// was charged to it. A nil or empty table takes all Quotas away: a key of YAML with nothing behind it is read
+// was charged to it, quota by quota, if the new one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil or empty table takes all Quotas away: a key of YAML with nothing behind it is read
 // as such a table. A larger burst fills at the rate of its quota. If something is wrong with the table,
 // SetQuotas returns an error and changes nothing.
 func (t *Transport) SetQuotas(quotas Table) error {

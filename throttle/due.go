@@ -3,8 +3,10 @@ package throttle
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -27,7 +29,16 @@ func (l *Limiter) believed(asked *Limiter) limit.Heard {
 	if asked == l {
 		return &l.server
 	}
-	return (*adaptive.Together)(&asked.server)
+	return (*child)(asked)
+}
+
+// child is a bucket as it counts for the quotas of those above it.
+type child Limiter
+
+// States implements limit.Heard. What is stated to a bucket that has such a quota itself is taken to be about that one.
+func (c *child) States(now monotime.Time, unit string, n int, per time.Duration) bool {
+	own := slices.ContainsFunc(c.quotas, func(q quota.Quota) bool { return q.Unit == unit && q.N == n && q.Per == per })
+	return !own && c.server.StatesForAll(now, unit, n, per)
 }
 
 // reserveFor is the share of what the server allows that the claim must not use.

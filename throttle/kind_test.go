@@ -305,9 +305,15 @@ func TestAPlainQuotaDelaysAgain(t *testing.T) {
 		waits bool
 	}{
 		"believed":             {func(*testing.T, *Limiter) {}, false},
-		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{}) }, true},
-		"a lost one":           {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{Lost: true}) }, false},
-		"the reset":            {func(*testing.T, *Limiter) { time.Sleep(s) }, true},
+		"an answer of nothing": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{}) }, false},
+		"four answers of nothing": {func(_ *testing.T, l *Limiter) {
+			for range 4 {
+				g, _ := l.Observe(Claim{})
+				g.Done(Answer{})
+			}
+		}, true},
+		"a lost one": {func(_ *testing.T, l *Limiter) { g, _ := l.Observe(Claim{}); g.Done(Answer{Lost: true}) }, false},
+		"the reset":  {func(*testing.T, *Limiter) { time.Sleep(s) }, true},
 		"more than there is": {func(_ *testing.T, l *Limiter) {
 			g, _ := l.Observe(Claim{})
 			g.Done(Answer{Statements: []quota.Statement{{Limit: 50, Remaining: 51, Reset: s, ResetKnown: true}}})
@@ -388,4 +394,57 @@ func TestAPlainQuotaOfAParent(t *testing.T) {
 			t.Errorf("who asks the host waits %v, want 1.5s", got)
 		}
 	})
+}
+
+// TestAPlainQuotaIsNotBelievedForEver: after the reset of a limit that was used up, one request finds out, and as long as
+// nothing is stated, no other; and without a reset nobody knows when the server counts anew.
+func TestAPlainQuotaIsNotBelievedForEver(t *testing.T) {
+	stated := func(remaining int, known bool) Answer {
+		return Answer{Statements: []quota.Statement{{Limit: 10, Remaining: remaining, Window: time.Minute, Reset: 5 * time.Second, ResetKnown: known}}}
+	}
+	for _, c := range []struct {
+		remaining int // after the tenth
+		known     bool
+		then      Answer
+		want      int // in the rest of the minute
+	}{
+		{0, true, Answer{Lost: true}, 1},
+		{0, false, stated(0, false), 0},
+		{9, false, stated(9, false), 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "10/m"), Rand: noJitter}
+			for i := range 10 {
+				grant(t, l, Claim{}).Done(stated(max(9-i, c.remaining), c.known))
+			}
+			went := 0
+			for start := time.Now(); time.Since(start) < 59*time.Second; time.Sleep(10 * time.Millisecond) {
+				if g, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); err == nil {
+					went++
+					g.Done(c.then)
+				}
+			}
+			if went != c.want {
+				t.Errorf("%+v: %d went, want %d", c, went, c.want)
+			}
+		})
+	}
+}
+
+// TestAPlainQuotaIsSpreadEvenly: a quota that is spread evenly lets N go in each span, and not less.
+func TestAPlainQuotaIsSpreadEvenly(t *testing.T) {
+	for _, text := range []string{"50/m", "60/m"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, text), Spend: SpendEven}
+			n, start := l.Quotas[0].N, time.Now()
+			for range 3 * n {
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, want := time.Since(start), time.Minute/time.Duration(n)*time.Duration(3*n-1); got != want {
+				t.Errorf("%s: three spans' worth took %v, want %v", text, got, want)
+			}
+		})
+	}
 }

@@ -121,6 +121,20 @@ func (ahead *predecessors) add(d *limit.Demand, p Priority) {
 	}
 }
 
+// ahead returns what stands before w in the line of its bucket, of a few thousand at most.
+func (w *waiter) ahead() *predecessors {
+	ahead, most := new(predecessors), 4000
+	for o := range w.l.line.InOrder() {
+		if most--; o == w || most == 0 {
+			break
+		}
+		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
+			ahead.add(&o.Demand, o.priority)
+		}
+	}
+	return ahead
+}
+
 // addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for
 // w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if
 // it has one in the line of l and would let all of them go at once; else only that one counts.

@@ -12,7 +12,7 @@ type Spend int
 const (
 	// SpendAuto is SpendEager if the reset may be waited for: if it is at most MaxStandstill away, and MaxWait,
 	// where these are bounds. Then waiting for the reset is the fastest way. Otherwise it is SpendBalanced: a limit
-	// of an hour must not be used up in its first minute.
+	// of an hour must not be used up in its first minute. For a quota.Plain, MaxStandstill alone counts.
 	SpendAuto Spend = iota
 
 	// SpendEager spends as fast as claims come. Then all wait for the reset.

@@ -234,8 +234,8 @@ func (l *Limiter) Resume() {
 }
 
 // SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an
-// old one, preferably at the same index, keeps what was charged; others start anew. If a quota is invalid,
-// nothing changes and the error says why.
+// old one, preferably at the same index, keeps what was charged; others start anew. Plain, SlidingLog and
+// SlidingWindow are one kind here. If a quota is invalid, nothing changes and the error says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -288,7 +288,9 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 			}
 		}
 	}
-	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), l.server.SpreadFor)
+	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), func(n int, per time.Duration) limit.Spread {
+		return adaptive.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
+	})
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)
 	}

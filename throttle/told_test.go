@@ -145,3 +145,37 @@ func TestALongLineIsLookedAtOnceInAWhile(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoLeavesTheLineIsToldOfItself: an error counts those who stand before, and not those who came later.
+func TestWhoLeavesTheLineIsToldOfItself(t *testing.T) {
+	for _, c := range []struct {
+		l     *Limiter
+		claim Claim
+		cause Cause
+		wait  time.Duration
+	}{
+		{&Limiter{Quotas: quotas(t, "1/s even")}, Claim{}, CausePace, 900 * time.Millisecond},
+		{&Limiter{Quotas: quotas(t, "1/s even")}, Claim{MaxWait: time.Hour}, CausePace, 900 * time.Millisecond},
+		{&Limiter{Quotas: quotas(t, "5/m"), SlowStart: true}, Claim{}, CauseSlowStart, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: c.l.Quotas, SlowStart: c.l.SlowStart}
+			grant(t, l, Claim{})
+			ctx, cancel := context.WithCancel(t.Context())
+			_, first, err := l.Join(ctx, c.claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 8 {
+				join(t, l, c.claim)
+			}
+			time.Sleep(100 * time.Millisecond)
+			cancel()
+			_, err = first.Wait(ctx)
+			var e *Error
+			if !errors.As(err, &e) || e.Cause != c.cause || e.Wait != c.wait {
+				t.Errorf("told %v, want %v for %v", err, c.cause, c.wait)
+			}
+		})
+	}
+}

@@ -74,7 +74,7 @@ func (w *waiter) expire() {
 	now := root.now()
 	w.l.change(now, func() {
 		if w.entries != nil {
-			w.end(w.refusal(now, w.project(now, &predecessors{}), ErrMaxWait))
+			w.end(w.refusal(now, w.project(now, w.ahead()), ErrMaxWait))
 		}
 	})
 }
@@ -102,11 +102,11 @@ func (w *waiter) drop(ctxErr, cause error) error {
 	w.l.change(now, func() {
 		switch {
 		case w.entries != nil:
-			w.leave()
-			w.l.lineShrank()
-			if known := w.refusal(now, w.project(now, nil), ErrCanceled); known.Cause != "" {
+			if known := w.refusal(now, w.project(now, w.ahead()), ErrCanceled); known.Cause != "" {
 				e = known
 			}
+			w.leave()
+			w.l.lineShrank()
 		case w.err == nil:
 			w.grant.giveBack(now)
 		}

@@ -109,6 +109,8 @@ func checkHost(pattern, host string) error {
 	switch {
 	case bracket && closed && (notIP != nil || !ip.Is6()):
 		return fmt.Errorf("want an IPv6 address in brackets, not %q", host)
+	case notIP == nil && ip.Zone() != "":
+		return errors.New("want an IPv6 address without a zone, which means something on one machine only")
 	case notIP == nil && ip.Is6() && host != "["+ip.String()+"]":
 		return fmt.Errorf("want an IPv6 address in brackets, and in its shortest form: %q", "["+ip.String()+"]")
 	case notIP == nil && ip.Is6():

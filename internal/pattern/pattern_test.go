@@ -52,6 +52,7 @@ func TestCheck(t *testing.T) {
 		"::1/":                               `in brackets, and in its shortest form: "[::1]"`,
 		"[0:0::1]/":                          `in brackets, and in its shortest form: "[::1]"`,
 		"[2001:DB8::1]/":                     `in brackets, and in its shortest form: "[2001:db8::1]"`,
+		"[fe80::1%25eth0]/":                  "without a zone",
 		"[10.0.0.1]/":                        "want an IPv6 address in brackets",
 		"[api.example.com]/":                 "want an IPv6 address in brackets",
 		"*.example.com/":                     `no '*'`,

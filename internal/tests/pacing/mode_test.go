@@ -479,3 +479,29 @@ func TestPanicOfTheCallersFunctions(t *testing.T) {
 		})
 	}
 }
+
+// TestObserveTellsOfWhatOnlyAnAnswerEnds: nobody knows for how long a request would have waited for another one, and it
+// would have waited all the same.
+func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
+	for _, text := range []string{"1/10s", "1 in flight", "1 unanswered"} {
+		synctest.Test(t, func(t *testing.T) {
+			base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return lab.Answer(req, 200, ""), nil
+			})
+			var told []throttle.Cause
+			tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: pacer.Table{"/": quota.MustParse(text)}, Trace: &pacer.Trace{
+				Queued: func(q pacer.Queued) { told = append(told, q.Cause) },
+			}}
+			var wait sync.WaitGroup
+			for range 3 {
+				wait.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "http://a.example/") })
+				time.Sleep(10 * time.Millisecond)
+			}
+			wait.Wait()
+			if len(told) != 2 {
+				t.Errorf("%s: told of %v, want of two", text, told)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package pacing_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -104,5 +105,58 @@ func TestAPlainQuotaHoldsWhereTheServerTalksNonsense(t *testing.T) {
 				t.Errorf("reset %s: %d refused", reset, refused)
 			}
 		})
+	}
+}
+
+// TestMaxWaitDoesNotSpreadAQuota: a minute is not longer than MaxStandstill, so all may go at once.
+func TestMaxWaitDoesNotSpreadAQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, MaxWait: 10 * time.Second, Quotas: pacer.Table{"/": quota.MustParse("100/m")}}
+		start := time.Now()
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "http://h.example/") })
+		}
+		wait.Wait()
+		if len(base.Got) != 100 || time.Since(start) > time.Second {
+			t.Errorf("%d in %v, want 100 at once", len(base.Got), time.Since(start))
+		}
+	})
+}
+
+// TestQuotaOfAHostBesideWhatRoutesState: the server counts each channel, and says so, or has one limit for each user with
+// the same numbers. The quota of the host, of which it says nothing, holds for all of them together.
+func TestQuotaOfAHostBesideWhatRoutesState(t *testing.T) {
+	for _, name := range []string{"X-RateLimit-Bucket", "X-Unknown"} {
+		for _, quotas := range []pacer.Table{
+			{"h.example/": quota.MustParse("10/m"), "h.example/channels/{id}": quota.MustParse("10/m")},
+			{"h.example/": quota.MustParse("10/m"), "h.example/channels/{id}": quota.MustParse("100/m")},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				used, sent, start := map[string]int{}, 0, time.Now()
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					sent++
+					used[req.URL.Path]++
+					return lab.Answer(req, 200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", strconv.Itoa(10-used[req.URL.Path]), "X-RateLimit-Reset-After", "50", name, req.URL.Path), nil
+				})
+				tr := &pacer.Transport{Base: base, Quotas: quotas}
+				for i := range 30 {
+					go func() {
+						if resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://h.example/channels/"+strconv.Itoa(i%3), "")); err == nil {
+							resp.Body.Close()
+						}
+					}()
+				}
+				time.Sleep(59 * time.Second)
+				if sent > 10 {
+					t.Errorf("%s, %v: %d in %v, want 10", name, quotas, sent, time.Since(start))
+				}
+				time.Sleep(time.Hour)
+			})
+		}
 	}
 }

@@ -469,3 +469,21 @@ func TestSetQuotasOfAThousandWaiters(t *testing.T) {
 		}
 	})
 }
+
+// A quota that is written more exactly counts on: what went is the same.
+func TestSetQuotasFromPlainToALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{Base: base, Quotas: pacer.Table{"/": quota.MustParse("10/m")}}
+		serial(t, tr, base, 10)
+		for _, text := range []string{"10/m log", "10/m sliding", "10/m", "10/m even, 10/m"} {
+			if err := tr.SetQuotas(pacer.Table{"/": quota.MustParse(text)}); err != nil {
+				t.Fatal(err)
+			}
+			f, err := tr.Forecast(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil || f.Wait != time.Minute {
+				t.Errorf("%s: %+v, %v; want a wait of a minute", text, f, err)
+			}
+		}
+	})
+}

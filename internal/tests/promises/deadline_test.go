@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -121,5 +122,29 @@ func TestPromiseTimeoutsAreToldWhenTheyAreKnown(t *testing.T) {
 				t.Errorf("%d of %d were told: half of them after %v, want %v; all after %v, want %v", told, n, hurried.told[n/2], test.half, hurried.told[told-1], test.all)
 			}
 		})
+	}
+}
+
+// TestPromiseNobodyIsToldWhoWouldMakeIt: the server states the reset of its windows of 2 s in whole seconds, so it may come
+// up to a second before it is stated. Unbounded, a hundred requests take little more than 2 s.
+func TestPromiseNobodyIsToldWhoWouldMakeIt(t *testing.T) {
+	for _, text := range []string{"", "50/2s", "50/2s window"} {
+		for _, maxWait := range []time.Duration{0, 2500 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(100 * time.Millisecond) // into the second
+				s := &pacertest.Server{Algorithm: &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, Dialect: pacertest.XRateLimit, Latency: 20 * time.Millisecond}
+				defer s.Close()
+				tr := &pacer.Transport{Base: s.Transport(), MaxWait: maxWait, Rand: lab.Zero, Quotas: pacer.Table{"/": quota.MustParse(text)}}
+				start := time.Now()
+				var wait sync.WaitGroup
+				for range 100 {
+					wait.Go(func() { lab.Get(t, &http.Client{Transport: tr}, "http://a.example/") })
+				}
+				wait.Wait()
+				if took := time.Since(start); took > 2100*time.Millisecond {
+					t.Errorf("%q, MaxWait %v: %v", text, maxWait, took)
+				}
+			})
+		}
 	}
 }

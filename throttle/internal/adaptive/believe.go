@@ -11,39 +11,40 @@ import (
 //
 //   - while the latest answer that states anything states a limit of n over per, of which no more than
 //     n remains; or of n over no span, with a reset within per;
-//   - until that reset. After it, a window of which something remained may have begun anew, and is not
-//     known; of one that was used up, one request at a time goes to find out, and nothing else;
+//   - until that reset. After it, a window may have begun anew, and is not known. Of one that was used up, one
+//     request goes to find out, and nothing else until the answer states the limit again;
 //   - unless the limit is taken for one that the server refills bit by bit: then the rate at which it
 //     comes back is a guess, and no count;
-//   - unless the latest answer that was served states nothing, or a refusal came that no used-up
-//     window explains, since which no request was granted and served with a statement.
+//   - unless several answers in a row that were served state nothing: a few may come from a cache;
+//   - unless a refusal came that no used-up window explains, until a request that was granted after it is
+//     served with a statement.
 func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration) bool {
 	return s.stating(now, unit, n, per) != nil
 }
 
 // stating returns the window that States is about, nil if there is none.
 func (s *Server) stating(now monotime.Time, unit string, n int, per time.Duration) *window {
-	if s.silent || s.doubted != 0 {
+	if s.silent > maxSilent || s.doubted != 0 {
 		return nil
 	}
 	for _, w := range s.windows {
-		if w.lastAnswer == s.stated && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills && (now < w.reset.late || w.remaining <= 0) {
+		if w.lastAnswer == s.stated && w.isOf(unit, n, per) && w.remaining <= n && !w.refill.refills &&
+			(now < w.reset.late || w.remaining <= 0 && w.probeSent < w.reset.late) {
 			return w
 		}
 	}
 	return nil
 }
 
-// Together is a Server as it counts for a quota on which all Servers of its Site draw together: what it states of one
-// counter says nothing of another, and a server may count each route with the numbers that are granted to all.
-type Together Server
+// maxSilent is how many answers in a row may state nothing while what was stated before is believed.
+const maxSilent = 3
 
-// States implements limit.Heard. It is that of the Server, as long as no other Server of the Site hears of a limit of the
-// same numbers that is not the same window.
-func (t *Together) States(now monotime.Time, unit string, n int, per time.Duration) bool {
-	s := (*Server)(t)
+// StatesForAll is States for a quota on which all Servers of the Site draw together: what is stated of one counter says
+// nothing of another, and a server may count each route with the numbers that are granted to all. So it is false if the
+// server has a name for the counter, or if another Server hears of a limit of the same numbers by another window.
+func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
-	if w == nil || !s.isCompared {
+	if w == nil || w.bucket != "" || !s.isCompared {
 		return false
 	}
 	for _, o := range s.site.compared {

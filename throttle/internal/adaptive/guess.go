@@ -54,3 +54,15 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried 
 	}
 	return r.late, noGuess
 }
+
+// earliestProbe returns an instant before which no probe will go, on whatever guess, if something remains yet at the
+// instant t. It is for projections.
+func earliestProbe(t monotime.Time, limit int, r *reset, f *refill, tried proof) monotime.Time {
+	at, _ := earlyProbe(limit, t, r, f, tried)
+	if !f.refills && f.doubtEarly.skip == 0 && limit >= 1 {
+		// From here on more than half of the wait is uncertain.
+		from := max(t, r.early.Add(r.early.Sub(r.late)))
+		at = min(at, from)
+	}
+	return at
+}

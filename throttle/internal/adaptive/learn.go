@@ -58,8 +58,10 @@ func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
 		s.stated = s.sequence
 	}
 	if !a.Refused && !a.Lost {
-		s.silent = len(a.Statements) == 0
-		if !s.silent && t.sequence >= s.doubted {
+		if s.silent++; len(a.Statements) > 0 {
+			s.silent = 0
+		}
+		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
 		s.served.addServed(now, t.N)
@@ -109,7 +111,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 	if !s.usedUp(now) {
 		s.doubted = s.sequence
 	}
-	if s.silent || !s.usedUp(now) {
+	if s.silent > 0 || !s.usedUp(now) {
 		s.served.addRefusal(now, a.HoldKnown)
 	}
 	s.Restart(false)

@@ -152,7 +152,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 		full := monotime.Seconds(float64(w.limit) / h.refill)
 		w.refill.start(&o, now, full, full)
 	}
-	w.spread = s.config.spreadFor(w.limit, late.Sub(now))
+	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)
 }
 

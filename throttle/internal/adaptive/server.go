@@ -28,7 +28,7 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows  []*window
-	silent   bool       // the latest request that was served was answered without a statement
+	silent   int        // answers in a row, to requests that were served, without a statement
 	stated   sequence   // the latest answer that stated anything
 	doubted  sequence   // the latest refusal that no statement explains; zero if an answer has come since that does
 	served   servedRate // while refusals are not explained by windows

@@ -54,21 +54,19 @@ func (l *latest) takeBack(went monotime.Time) {
 }
 
 // SpreadFor returns how a limit of so many tokens is spread over the time to its reset, if that is at
-// most so far away. The gap between two requests is (time to the reset)/(left + 1), left being what is
-// neither in flight nor reserved; see window.due. The bound of the gap is that nobody waits for longer
-// than MaxStandstill while something remains.
-func (s *Server) SpreadFor(n int, in time.Duration) limit.Spread { return s.config.spreadFor(n, in) }
-
-func (c *Config) spreadFor(n int, in time.Duration) limit.Spread {
-	longest := monotime.Longest
-	if c.MaxStandstill > 0 {
-		longest = c.MaxStandstill
+// most so far away, and may be waited for if it is at most longest away; zero is no bound. The gap between two
+// requests is (time to the reset)/(left + 1), left being what is neither in flight nor reserved; see window.due.
+// The bound of the gap is that nobody waits for longer than MaxStandstill while something remains.
+func (s Spend) SpreadFor(n int, in, longest time.Duration) limit.Spread {
+	gap := monotime.Longest
+	if longest > 0 {
+		gap = longest
 	}
 	switch {
-	case c.Spend == Even:
-		return limit.Spread{Below: math.MaxInt, Gap: longest}
-	case c.Spend == Balanced, c.Spend == Auto && c.MaxStandstill > 0 && in > c.MaxStandstill:
-		return limit.Spread{Below: (n + scarceDivisor - 1) / scarceDivisor, Gap: longest}
+	case s == Even:
+		return limit.Spread{Below: math.MaxInt, Gap: gap}
+	case s == Balanced, s == Auto && longest > 0 && in > longest:
+		return limit.Spread{Below: (n + scarceDivisor - 1) / scarceDivisor, Gap: gap}
 	}
 	return limit.Spread{}
 }

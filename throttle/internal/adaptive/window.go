@@ -113,9 +113,13 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	case optimist && w.remaining > 0 && ahead+n-left <= inFlight:
 		return t // the answers to what is in flight may leave something over
 	}
-	at := max(t, w.probeAt)
+	at := w.probeAt
+	if optimist && w.spentSince == 0 {
+		at = min(at, earliestProbe(t, w.limit, &w.reset, &w.refill, w.wholeSteps))
+	}
+	at = max(t, at)
 	perWindow := max(w.limit-reserve, n, 1)
-	if more := ahead + n - perWindow; more > 0 && w.limit > 0 {
+	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.limit > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
 		at = at.Add(w.seen.timeFor(float64(more)/float64(perWindow), w.span))
 	}
@@ -173,7 +177,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		w.refill.doubtRefills.occasion()
 	}
 	w.others.count(&o, inFlight, w.remaining <= 0)
-	w.spread = c.spreadFor(w.limit, w.reset.late.Sub(now))
+	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
 	if a.Refused && a.Hold > 0 {

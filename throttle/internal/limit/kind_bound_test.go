@@ -21,10 +21,6 @@ func clone(l Limit) Limit {
 	case *Grid:
 		c := *l
 		return &c
-	case *plain:
-		c := *l
-		c.log.entries = slices.Clone(l.log.entries)
-		return &c
 	case *sliding:
 		c := *l
 		c.log.entries = slices.Clone(l.log.entries)
@@ -247,6 +243,7 @@ func TestKindsLate(t *testing.T) {
 // TestKindsSet changes N and Per in place, which keeps what was charged.
 func TestKindsSet(t *testing.T) {
 	const s = monotime.Time(time.Second)
+	log := map[quota.Kind]bool{quota.Plain: true, quota.SlidingLog: true, quota.SlidingWindow: true}
 	for _, test := range []struct {
 		from, to string
 		want     monotime.Time // when 3 may go, after 4 went at 0.2 s and 1 at 0.4 s, seen at 0.5 s
@@ -266,10 +263,13 @@ func TestKindsSet(t *testing.T) {
 		{"5/s log", "3/s log", 14 * s / 10},
 		{"5/s log", "5/m log", 602 * s / 10},
 		{"5/s log", "5/200ms log", s / 2},
-		{"5/s log", "5/s sliding", s / 2},
+		{"5/s log", "5/s sliding", 12 * s / 10}, // it remembers the same
 		{"5/s sliding", "5/2s sliding 3", 22 * s / 10},
 		{"5/s sliding", "3/s sliding", 14 * s / 10},
-		{"5/s sliding 4", "5/s log", s / 2},
+		{"5/s sliding 4", "5/s log", 14 * s / 10},
+		{"5/s", "3/s log", 14 * s / 10},
+		{"5/s log", "5/s", 12 * s / 10},
+		{"300/s", "5/s sliding", 12 * s / 10},
 		{"5/s estimate", "5/s estimate", s + s/2 + 1},
 		{"5/s estimate", "8/s estimate", s / 2},
 		{"5/s estimate", "5/s", 0},
@@ -280,7 +280,8 @@ func TestKindsSet(t *testing.T) {
 		l := New(explicit(from), int64(30*s))
 		l.Take(2*s/10, 2*s/10, 4)
 		l.Take(4*s/10, 4*s/10, 1)
-		if ok := l.Set(s/2, explicit(to)); ok != (from.Kind == to.Kind && from.WarmUp == to.WarmUp) {
+		same := from.Kind == to.Kind || log[from.Kind] && log[to.Kind]
+		if ok := l.Set(s/2, explicit(to)); ok != (same && from.WarmUp == to.WarmUp) {
 			t.Errorf("from %v to %v: %v", from, to, ok)
 		} else if !ok {
 			continue

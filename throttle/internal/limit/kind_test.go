@@ -97,13 +97,13 @@ func TestPlainSpread(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n := 1 + r.IntN(200)
-		l := New(explicit(quota.Quota{N: n, Per: time.Hour}), 0).(*plain)
+		l := New(explicit(quota.Quota{N: n, Per: time.Hour}), 0).(*sliding)
 		l.spread = Spread{Below: []int{(n + 4) / 5, math.MaxInt}[r.IntN(2)], Gap: 2 * time.Minute}
 		now, last := monotime.Time(1), monotime.Time(0)
 		for range 100 {
 			k := 1 + r.IntN(min(3, n))
 			at, ok := l.When(now, 0, k)
-			unspread, _ := l.sliding.When(now, 0, k)
+			unspread, _ := l.unspread(now, 0, k)
 			if !ok || at < unspread {
 				t.Fatalf("%d of %d may go at %d, and unspread at %d", k, n, at, unspread)
 			}

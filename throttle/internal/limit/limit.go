@@ -66,10 +66,6 @@ func New(q quota.Quota, wall int64) Limit {
 		return newWarm(q)
 	}
 	switch q.Kind {
-	case quota.Plain:
-		p := &plain{sliding: sliding{kind: q.Kind}}
-		p.Set(0, q)
-		return p
 	case quota.TokenBucket:
 		return newBucket(q)
 	case quota.FixedWindow:

@@ -10,24 +10,43 @@ import (
 
 // sliding admits N in any window of Per. It remembers the instant of each token
 // (quota.SlidingLog), or that of the tokens of a cell together (quota.SlidingWindow; a quota.Plain
-// does either).
+// does either). What it remembers is good for each of these kinds.
+//
+// Two things set a quota.Plain apart. What a server states of the same limit is believed in its place (see
+// Heard), which is the matter of the Stack. And where Per is so long that nobody waits for its end, what is
+// left below a part of N is spread over the time until that part is back.
 type sliding struct {
 	steady
-	kind quota.Kind
-	n    int64
-	log  Log
+	n      int64
+	log    Log
+	spread Spread // zero of the other kinds
 }
 
 func newSliding(q quota.Quota) *sliding {
-	s := &sliding{kind: q.Kind}
+	s := &sliding{}
 	s.Set(0, q)
 	return s
 }
 
-// When implements Limit. It lets what is ahead go token by token. Each goes when the token
+// When implements Limit.
+func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+	at, ok := s.unspread(t, ahead, n)
+	if !ok || s.spread.Below == 0 {
+		return at, ok
+	}
+	for {
+		spread, next := s.spreadFrom(at, ahead+n)
+		if next == 0 || spread <= next {
+			return spread, true
+		}
+		at = next // more is left then, and the gap is shorter
+	}
+}
+
+// unspread is When where nothing is spread. It lets what is ahead go token by token. Each goes when the token
 // which went N before it has left. If that one is ahead too, it goes Per after the one which
 // went N before that, and so on.
-func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
+func (s *sliding) unspread(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 	if tokens(n) > s.n {
 		return t, false
 	}
@@ -61,11 +80,10 @@ func (s *sliding) Idle(now monotime.Time) bool { return s.log.Empty(now) }
 
 // Set implements Limit.
 func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
-	if q.N == 0 || q.Kind != s.kind {
+	if q.N == 0 || q.Kind != quota.Plain && q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
 		return false
 	}
-	s.n, s.log.Per = int64(q.N), q.Per
-	s.log.Cell = 0
+	s.n, s.log.Per, s.log.Cell, s.spread = int64(q.N), q.Per, 0, Spread{}
 	switch {
 	case q.Kind == quota.SlidingWindow:
 		s.log.Cell = q.Per / time.Duration(q.Cells)
@@ -73,15 +91,6 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 		s.log.Cell = q.Per / plainExact
 	}
 	return true
-}
-
-// plain is a quota of which nobody says how the provider counts: a log of N in any Per. Two things set it
-// apart from one that was asked for. What a server states of the same limit is believed in its place (see
-// Heard), which is the matter of the Stack. And where Per is so long that nobody waits for its end, what is
-// left below a part of N is spread over the time until that part is back.
-type plain struct {
-	sliding
-	spread Spread
 }
 
 // Spread is how what is left of a limit is spread: while less than Below is left, two requests are a gap
@@ -111,36 +120,25 @@ func Counted(qs quota.Quotas) quota.Quotas {
 	return counted
 }
 
-// When implements Limit.
-func (p *plain) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
-	at, ok := p.sliding.When(t, ahead, n)
-	if !ok || p.spread.Below == 0 {
-		return at, ok
-	}
-	for {
-		spread, next := p.spreadFrom(at, ahead+n)
-		if next == 0 || spread <= next {
-			return spread, true
-		}
-		at = next // more is left then, and the gap is shorter
-	}
-}
-
 // spreadFrom returns when n tokens may go, not before at, if nothing comes back meanwhile; and when the next
 // token comes back after at, zero if none does.
-func (p *plain) spreadFrom(at monotime.Time, n int) (spread, next monotime.Time) {
-	live := p.log.Live()
-	i := sort.Search(len(live), func(i int) bool { return at < live[i].Last.Add(p.log.Per) })
+func (s *sliding) spreadFrom(at monotime.Time, n int) (spread, next monotime.Time) {
+	live := s.log.Live()
+	i := sort.Search(len(live), func(i int) bool { return at < live[i].Last.Add(s.log.Per) })
 	if i == len(live) {
 		return at, 0
 	}
-	next = live[i].Last.Add(p.log.Per)
-	last, left := live[len(live)-1].Last, p.n-(p.log.Number()-p.log.Before(i))
-	if left <= 0 || left >= int64(p.spread.Below) {
+	next = live[i].Last.Add(s.log.Per)
+	last, left := live[len(live)-1].Last, s.n-(s.log.Number()-s.log.Before(i))
+	if left <= 0 || left >= int64(s.spread.Below) {
 		return at, next
 	}
-	// gap = time until Below is left again / (left + 1)
-	back, _ := p.sliding.When(at, 0, int(min(int64(p.spread.Below), p.n)))
-	gap := min(back.Sub(last)/time.Duration(left+1), p.spread.Gap)
+	gap := s.log.Per / time.Duration(s.n) // all is spread
+	if below := int64(s.spread.Below); below < s.n {
+		// gap = time until Below is left again / (left + 1)
+		back, _ := s.unspread(at, 0, int(below))
+		gap = back.Sub(last) / time.Duration(left+1)
+	}
+	gap = min(gap, s.spread.Gap)
 	return max(at, last.Add(monotime.Times(int64(n), gap))), next
 }

@@ -29,7 +29,7 @@ type Heard interface {
 
 // Set replaces the quotas, of which a share is reserved. A quota that stays as it is keeps its
 // limits. Each other quota takes over the limits of an old one of the same kind and unit, if any
-// is left: first of all that at its own place. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
+// is left, or of a kind that remembers the same: first of all that at its own place. The wall clock was at wall, in nanoseconds since 1970, at instant 0.
 // Spread says how a limit of so many tokens is spread that comes back after so long.
 func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall int64, spread func(int, time.Duration) Spread) {
 	made, old := make(Stack, len(qs)), slices.Clone(*s)
@@ -37,14 +37,18 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 	if reserve > 0 {
 		left = Unreserved(qs, reserve)
 	}
-	takeOver := func(i, from int, same bool) {
+	alike := [...]func(q, o *quota.Quota) bool{
+		func(q, o *quota.Quota) bool { return *q == *o },
+		func(q, o *quota.Quota) bool { return q.Unit == o.Unit && q.Kind == o.Kind },
+		func(q, o *quota.Quota) bool { return q.Unit == o.Unit },
+	}
+	takeOver := func(i, from int, alike func(q, o *quota.Quota) bool) {
 		e := &made[i]
 		if e.all != nil || from >= len(old) || old[from].all == nil {
 			return
 		}
 		o := &old[from]
-		alike := qs[i] == *o.quota || !same && qs[i].Unit == o.quota.Unit
-		if !alike || !o.all.Set(now, qs[i]) {
+		if !alike(&qs[i], o.quota) || !o.all.Set(now, qs[i]) {
 			return
 		}
 		e.all, o.all = o.all, nil
@@ -52,13 +56,13 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 			e.unreserved = o.unreserved
 		}
 	}
-	for _, same := range [...]bool{true, false} {
+	for _, alike := range alike {
 		for i := range made {
-			takeOver(i, i, same)
+			takeOver(i, i, alike)
 		}
 		for i := range made {
 			for from := range old {
-				takeOver(i, from, same)
+				takeOver(i, from, alike)
 			}
 		}
 	}
@@ -77,9 +81,11 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 
 // setSpread sets how the rest of each plain quota is spread.
 func (s Stack) setSpread(spread func(int, time.Duration) Spread) {
-	for l := range s.Limits() {
-		if p, ok := l.(*plain); ok {
-			p.spread = spread(int(p.n), p.log.Per)
+	for i := range s {
+		for _, l := range [...]Limit{s[i].all, s[i].unreserved} {
+			if p, ok := l.(*sliding); ok && s[i].quota.Kind == quota.Plain {
+				p.spread = spread(int(p.n), p.log.Per)
+			}
 		}
 	}
 }
