@@ -44,13 +44,14 @@ type Cause string
 
 // The causes of a wait.
 const (
-	CausePace      Cause = "pace"              // a configured quota
-	CauseWarmUp    Cause = "warm-up"           // a configured quota that warms up
-	CauseInFlight  Cause = "in flight"         // a configured quota that bounds what is under way
-	CauseHold      Cause = "hold"              // the server told everybody to wait, or Pause was called
-	CauseWindow    Cause = "window used up"    // the server says that nothing remains of a limit
-	CauseSlowStart Cause = "slow start"        // one request goes first, and others when its answer has come
-	CauseStore     Cause = "store not reached" // a Store that cannot be reached
+	CausePace      Cause = "pace"                   // a configured quota
+	CauseSpread    Cause = "spread until the reset" // a share of what remains, for the time until a far reset; see Spend
+	CauseWarmUp    Cause = "warm-up"                // a configured quota that warms up
+	CauseInFlight  Cause = "in flight"              // a configured quota that bounds what is under way
+	CauseHold      Cause = "hold"                   // the server told everybody to wait, or Pause was called
+	CauseWindow    Cause = "window used up"         // the server says that nothing remains of a limit
+	CauseSlowStart Cause = "slow start"             // one request goes first, and others when its answer has come
+	CauseStore     Cause = "store not reached"      // a Store that cannot be reached
 )
 
 // Error says that a Limiter, not the server, refused a claim, and why.

@@ -448,3 +448,20 @@ func TestAPlainQuotaIsSpreadEvenly(t *testing.T) {
 		})
 	}
 }
+
+// TestSpreadIsTheCause: who waits although something remains is told why.
+func TestSpreadIsTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/h"), MaxStandstill: 2 * time.Minute}
+		for range 9 {
+			grant(t, l, Claim{})
+		}
+		if f := l.Forecast(Claim{}); f.Cause != CauseSpread || f.Quota != "10/h" || f.Wait != 2*time.Minute {
+			t.Errorf("%+v", f)
+		}
+		l.Observe(Claim{})
+		if f := l.Forecast(Claim{}); f.Cause != CausePace || f.Wait != time.Hour {
+			t.Errorf("used up: %+v", f)
+		}
+	})
+}

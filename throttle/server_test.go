@@ -471,8 +471,8 @@ func TestScarceLimitIsSpreadOverAFarReset(t *testing.T) {
 					t.Fatalf("with %d of %d left, went at %v: nothing is scarce yet", left, test.limit, at)
 				}
 			}
-			if f := a.l.Forecast(Claim{}); f.Cause != CausePace || f.Quota == "" {
-				t.Fatalf("%+v, want the pace of the limit as the cause: something remains", f)
+			if f := a.l.Forecast(Claim{}); f.Cause != CauseSpread || f.Quota == "" {
+				t.Fatalf("%+v, want the limit as the cause, and that it is spread", f)
 			}
 			for i := range test.limit/5 - 5 { // the last minute is waited for
 				if at, want := ask(), test.gap*time.Duration(i+1); at != want {

@@ -159,7 +159,7 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 			said, cause := at, limit.Window
 			switch {
 			case open: // something remains, and is spread
-				cause = limit.Pace
+				cause = limit.Spaced
 			case at > from.At && !w.refill.refills:
 				said = at.Add(w.cutBy)
 			}

@@ -22,6 +22,7 @@ type Cause string
 // The causes.
 const (
 	Pace      Cause = "pace"
+	Spaced    Cause = "spread until the reset"
 	WarmUp    Cause = "warm-up"
 	InFlight  Cause = "in flight"
 	Hold      Cause = "hold"

@@ -43,6 +43,12 @@ func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 	}
 }
 
+// isSpread reports whether what When returned is later because the rest is spread.
+func (s *sliding) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
+	unspread, _ := s.unspread(t, ahead, n)
+	return unspread < at
+}
+
 // unspread is When where nothing is spread. It lets what is ahead go token by token. Each goes when the token
 // which went N before it has left. If that one is ahead too, it goes Per after the one which
 // went N before that, and so on.

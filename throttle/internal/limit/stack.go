@@ -199,6 +199,9 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 			}
 		default:
 			due = due.later(at, e.quota)
+			if log, ok := l.(*sliding); ok && log.isSpread(from.At, ahead.In(e.quota), n, at) {
+				due.Cause = Spaced
+			}
 		}
 	}
 	return due
