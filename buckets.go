@@ -60,10 +60,26 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	}
 	var err error
 	rs.Set, err = copied.validate()
+	if err == nil {
+		err = t.checkCosts(copied)
+	}
 	if err == nil && t.Shared.Store != nil {
 		err = t.checkShared(copied)
 	}
 	return rs, err
+}
+
+// checkCosts reports which quotas are in a unit of which nothing says what requests cost: they would limit nothing.
+func (t *Transport) checkCosts(quotas Table) error {
+	var all []error
+	for _, p := range slices.Sorted(maps.Keys(quotas)) {
+		for _, q := range quotas[p] {
+			if q.N > 0 && q.Unit != "" && q.Unit != quota.Requests && q.Unit != quota.Bytes && t.Cost == nil && t.Spent == nil {
+				all = append(all, fmt.Errorf("pacer: Quotas[%q]: quota: %q: want Cost or Spent, which say what a request costs in %s; a Cost that returns nil if only Calls do", p, q.String(), q.Unit))
+			}
+		}
+	}
+	return errors.Join(all...)
 }
 
 // checkShared reports which quotas cannot live in the Store.

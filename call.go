@@ -295,7 +295,8 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 }
 
 // costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes
-// already. Before the request is sent, at most the length of its own body is known.
+// already. Before the request is sent, at most the length of its own body is known; it is charged for one byte at
+// least, so that it waits while a quota is in debt for answers before.
 func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
@@ -304,7 +305,7 @@ func (tm *terms) costBytes(req *http.Request) {
 	if costs == nil {
 		costs = quota.Costs{}
 	}
-	costs[quota.Bytes] = int(max(req.ContentLength, 0))
+	costs[quota.Bytes] = int(max(req.ContentLength, 1))
 	tm.claim.Costs, tm.countsBytes = costs, true
 }
 

@@ -25,7 +25,8 @@ func ExampleCall() {
 			{N: 500, Per: time.Minute, Burst: 500},
 			{N: 1000, Unit: "tokens", Per: time.Hour, Burst: 1000},
 		}},
-		Mode: pacer.ModeReject, // so that the example need not wait
+		Cost: func(*http.Request) quota.Costs { return nil }, // each Call says what it costs
+		Mode: pacer.ModeReject,                               // so that the example need not wait
 	}
 	client := &http.Client{Transport: transport}
 	ask := func(guess, truth int) {

@@ -240,7 +240,8 @@ func FuzzTableJSON(f *testing.F) {
 		if table.Validate() != nil {
 			return
 		}
-		if err := (&Transport{Quotas: table, Base: http.DefaultTransport}).Validate(); err != nil {
+		cost := func(*http.Request) quota.Costs { return nil }
+		if err := (&Transport{Quotas: table, Base: http.DefaultTransport, Cost: cost}).Validate(); err != nil {
 			t.Error(err)
 		}
 	})

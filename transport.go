@@ -95,13 +95,15 @@ type Transport struct {
 
 	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If quota.Requests is
 	// not among them or less than 1, the request costs 1 of that unit. If quota.Bytes is not among them and some quota
-	// is of bytes, the bodies of request and response are counted. If nil, a request costs nothing else. A unit that no
-	// quota has is ignored, but "token" beside quotas in "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The
+	// is of bytes, the bodies of request and response are counted. If nil, a request costs nothing else: then quotas in
+	// other units are an error unless Spent is set. A Cost that returns nil says that only Calls cost something. A unit
+	// that no quota has is ignored, but "token" beside quotas in "tokens" is throttle.ErrUnit: see quota.Quotas.Misspelled. The
 	// map that Cost returns must not be changed later.
 	Cost func(*http.Request) quota.Costs
 
 	// Spent returns what a request has cost according to its answer. The difference from Cost is given
-	// back, or charged to later requests. Spent must not read the body; see Call.Settle for costs that
+	// back, or charged to later requests: those of which nobody says what they cost wait until the quota is out
+	// of debt. Spent must not read the body; see Call.Settle for costs that
 	// stand in the body. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 

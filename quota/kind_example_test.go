@@ -117,7 +117,8 @@ func ExampleKind_unanswered() {
 	fmt.Println(err != nil)
 
 	first.Done(throttle.Answer{Reading: true})
-	fmt.Println(l.Wait(context.Background(), 1))
+	_, err = l.Acquire(context.Background(), throttle.Claim{})
+	fmt.Println(err)
 	// Output:
 	// <nil>
 	// true

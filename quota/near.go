@@ -7,7 +7,7 @@ import (
 
 // Misspelled returns a quota that unit was probably meant for: its Unit is another word that is nearly the same, as
 // "tokens" is beside "token", "Tokens" and "tokesn". Ok is false if there is none, or if a quota has unit itself. It is
-// for those who enforce quotas: a cost in a misspelled unit would draw on nothing.
+// for those who enforce quotas: a cost in the wrong unit would draw on nothing.
 //
 // Two words are nearly the same if they differ in nothing but case, the marks '-', '_' and '.', or a plural; or by one
 // letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more (replaced:

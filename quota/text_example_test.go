@@ -31,13 +31,13 @@ func ExampleParse() {
 // Quotas in the literal of a program. A text that cannot be read is a mistake of the program, and
 // panics.
 func ExampleMustParse() {
-	limiter := throttle.Limiter{Quotas: quota.MustParse("5000/h, 10 in flight")}
+	limiter := throttle.Limiter{Quotas: quota.MustParse("5000/h, 10/s burst 20")}
 	fmt.Println(limiter.Quotas, limiter.Wait(context.Background(), 1))
 
 	defer func() { fmt.Println(recover()) }()
 	quota.MustParse("5000 per hour")
 	// Output:
-	// 5000/h, 10 in flight <nil>
+	// 5000/h, 10/s burst 20 <nil>
 	// quota: MustParse("5000 per hour"): column 6: "per", did you mean "5000/h"
 }
 

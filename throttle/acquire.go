@@ -20,8 +20,9 @@ type Claim struct {
 	// the empty unit, or else 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on, and a unit that no
-	// quota has is ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see
+	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on; but once some request was
+	// found to cost more of it than was claimed (see Grant.Settle), the claim waits until a token is there, unless it says
+	// that it costs 0. With a Store it does not wait. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see
 	// quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed while the Grant is in use.
 	Costs quota.Costs
 
@@ -39,6 +40,8 @@ type Claim struct {
 	// when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
+	bare bool // made by Wait or Allow: nobody will say when the request ends
+
 	// Cancel, if not nil, ends the wait when it is closed, as the context does.
 	Cancel <-chan struct{}
 
@@ -48,26 +51,27 @@ type Claim struct {
 	MaxWait time.Duration
 }
 
-// Wait blocks until n tokens are granted or ctx ends. It fails at once, with an [*Error], if the wait would
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
 // end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no
 // token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// What Wait grants does not count as in flight, since nobody reports when it ends. Use Acquire for requests
-// whose answers the bucket is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is
+// in flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended.
+// Use Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
-	g, err := l.Acquire(ctx, Claim{N: n})
+	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
 	if err == nil {
 		g.endUnreported()
 	}
 	return err
 }
 
-// Allow reports whether n tokens are granted now, and charges them if so. It never blocks. With a Store, it grants only
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only
 // slots in hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than
 // that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow returns false if
-// a quota is invalid. Zero counts as one; Allow panics if n < 0. What it grants does not count as in flight, as for Wait.
+// a quota is invalid, or is one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
-	c := Claim{N: n, MaxWait: -1}
+	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant
 	if ctx := context.Background(); !l.grantFast(ctx, &c, &g) {
 		w, err := l.join(ctx, &c, place{}, &g, nil)
@@ -113,9 +117,11 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 		return false
 	}
 	now, n := l.now(), max(c.N, 1)
+	if !l.recentlyUsed(now) { // looked at first: what is counted below keeps a bucket that has idled from starting slowly
+		return false
+	}
 	l.fastInFlight.Add(int64(n))
-	// fastGrant is read again: a goroutine that sets it to false calls countFast after that.
-	if !l.recentlyUsed(now) || !l.fastGrant.Load() {
+	if !l.fastGrant.Load() { // read again: a goroutine that sets it to false calls countFast after that
 		l.fastInFlight.Add(int64(-n))
 		return false
 	}
@@ -143,7 +149,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if found.stale() {
 		return nil, errDismissed
 	}
-	if err := l.unfit(&need); err != nil {
+	if err := l.unfit(&need, c.bare); err != nil {
 		return nil, err
 	}
 	now := root.now()
@@ -168,14 +174,19 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 }
 
 // unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
-// or of a bucket above it, or with a unit of the costs.
-func (l *Limiter) unfit(need *need) error {
+// or of a bucket above it, or with a unit of the costs. Bare says that the claim is one of Wait or Allow.
+func (l *Limiter) unfit(need *need, bare bool) error {
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
 			return b.invalid
 		}
 		if need.Costs != nil {
 			if e := b.misspelled(need.Costs); e != nil {
+				return e
+			}
+		}
+		if bare {
+			if e := b.notForWait(need.N); e != nil {
 				return e
 			}
 		}
@@ -190,6 +201,16 @@ func (l *Limiter) misspelled(costs quota.Costs) *Error {
 		return nil
 	}
 	return &Error{Bucket: l.Name, Quota: q.Name, Cost: costs[unit], Err: ErrUnit, detail: fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))}
+}
+
+// notForWait returns an ErrUnit if there is a quota on which n requests alone do not draw.
+func (l *Limiter) notForWait(n int) *Error {
+	for i := range l.quotas {
+		if q := &l.quotas[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {
+			return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
+		}
+	}
+	return nil
 }
 
 // class is what kind of request the claim is for.
@@ -367,7 +388,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 
 // project returns when a claim that is made now would go.
 func (l *Limiter) project(now monotime.Time, need need) delay {
-	if l.unfit(&need) != nil {
+	if l.unfit(&need, false) != nil {
 		return delay{limit.Due{At: now, Never: true}, l}
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}

@@ -11,14 +11,14 @@ import (
 
 func TestLimiterAllow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "10/s burst 3, 1 in flight")}
+		l := &Limiter{Quotas: quotas(t, "10/s burst 3")}
 		for _, step := range []struct {
 			after time.Duration
 			n     int
 			want  bool
 		}{
 			{0, 0, true},  // zero counts as one
-			{0, 2, true},  // the burst is used up; none of them is in flight
+			{0, 2, true},  // the burst is used up
 			{0, 1, false}, // a token comes back after 100 ms
 			{99 * time.Millisecond, 1, false},
 			{time.Millisecond, 1, true},

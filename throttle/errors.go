@@ -25,8 +25,9 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
 	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
-	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs.
-	ErrUnit = errors.New("cost in a misspelled unit")
+	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs. Or Wait
+	// or Allow were called, which claim requests alone, and there is a quota of something else.
+	ErrUnit = errors.New("cost in the wrong unit")
 	// ErrClosed: Limiter.Close was called.
 	ErrClosed = errors.New("closed")
 	// ErrCanceled: the caller's context or Cancel channel ended the wait, or had ended before it.

@@ -350,7 +350,7 @@ func TestLeaseValidate(t *testing.T) {
 		{"api", "5/s log", time.Second / 2, true},
 	} {
 		l := &Limiter{Name: c.name, Quotas: quotas(t, c.quotas), Late: c.late, Store: new(store.Memory), MaxWait: time.Minute}
-		if err := l.Wait(t.Context(), 1); (err == nil) != c.ok {
+		if _, err := l.Acquire(t.Context(), Claim{}); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 		l.Close()

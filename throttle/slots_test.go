@@ -99,16 +99,28 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 	})
 }
 
-func TestInFlightNotAfterWait(t *testing.T) {
+// TestWaitAndAllowAreForQuotasInRequests: what they would not draw on, and what nobody would give back, is an error.
+func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quotas(t, "1 in flight, 1 unanswered, 1/s even")}
-		c := newCrowd()
-		for _, name := range []string{"a", "b", "c"} {
-			c.wait(t.Context(), &l, name, 1)
+		for text, quota := range map[string]string{
+			"2 in flight, 5/s": "2 in flight", "1/s, 2 unanswered": "2 unanswered", "30000 tokens/m": "30000 tokens/m",
+			"5/s burst 10, 1MiB/s debt": "1MiB/s debt",
+		} {
+			for _, l := range []*Limiter{{Name: "a", Quotas: quotas(t, text)}, {Quotas: quotas(t, "5/s"), Parent: &Limiter{Name: "a", Quotas: quotas(t, text)}}} {
+				err := l.Wait(t.Context(), 3)
+				want := `throttle: a: not sent: cost in the wrong unit: Wait and Allow are for quotas in requests, want Acquire for "` + quota + `"`
+				if !errors.Is(err, ErrUnit) || err.Error() != want {
+					t.Errorf("%s: %v\nwant %s", text, err, want)
+				}
+				if l.Allow(1) {
+					t.Errorf("%s: Allow grants", text)
+				}
+				grant(t, l, Claim{})
+			}
 		}
-		c.check(t, "a 0s", "b 1s", "c 2s")
-		if s := l.State(); s.InFlight != 0 {
-			t.Errorf("%+v", s)
+		l := &Limiter{Quotas: quotas(t, "5/s, no limit, 3/s burst 3")}
+		if err := l.Wait(t.Context(), 1); err != nil || !l.Allow(1) {
+			t.Error(err)
 		}
 	})
 }

@@ -29,9 +29,11 @@ func TestStackMeansWhatProvidersMean(t *testing.T) {
 			}
 			l, start := &Limiter{Quotas: qs}, time.Now()
 			for i, at := range want {
-				if err := l.Wait(t.Context(), 1); err != nil {
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
 					t.Fatal(err)
 				}
+				g.Done(Answer{})
 				if got := time.Since(start); got != at {
 					t.Errorf("%s: number %d went at %v, want %v", text, i, got, at)
 				}

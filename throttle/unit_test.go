@@ -15,11 +15,11 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 		account := &Limiter{Name: "account", Quotas: quotas(t, "100 points/s log")}
 		l := &Limiter{Name: "api", Quotas: quotas(t, "5/s burst 5, 30 tokens/s log"), Parent: account}
 		for _, test := range []struct{ unit, bucket, quota, want string }{
-			{"token", "api", "30 tokens/s log", `throttle: api: not sent: cost in a misspelled unit: "token", want "tokens" as in "30 tokens/s log"`},
-			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in a misspelled unit: "Tokens", want "tokens" as in "30 tokens/s log"`},
-			{"tokns", "api", "30 tokens/s log", `throttle: api: not sent: cost in a misspelled unit: "tokns", want "tokens" as in "30 tokens/s log"`},
-			{"request", "api", "5/s burst 5", `throttle: api: not sent: cost in a misspelled unit: "request", want "requests" as in "5/s burst 5"`},
-			{"point", "account", "100 points/s log", `throttle: account: not sent: cost in a misspelled unit: "point", want "points" as in "100 points/s log"`},
+			{"token", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s log"`},
+			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "Tokens", want "tokens" as in "30 tokens/s log"`},
+			{"tokns", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "tokns", want "tokens" as in "30 tokens/s log"`},
+			{"request", "api", "5/s burst 5", `throttle: api: not sent: cost in the wrong unit: "request", want "requests" as in "5/s burst 5"`},
+			{"point", "account", "100 points/s log", `throttle: account: not sent: cost in the wrong unit: "point", want "points" as in "100 points/s log"`},
 		} {
 			c := Claim{Costs: quota.Costs{test.unit: 7, "tokens": 1}}
 			_, _, err := l.Join(t.Context(), c)
@@ -47,7 +47,7 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 	})
 }
 
-// Settle cannot fail. A cost in a misspelled unit counts, since it would else be a pass without a limit.
+// Settle cannot fail. A cost in the wrong unit counts, since it would else be a pass without a limit.
 func TestSettleCountsMisspelledUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, settle := range map[string]func(g *Grant, spent quota.Costs){

@@ -38,6 +38,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		// What platform.openai.com/settings/organization/limits says of the model, here of a low tier. Each model has limits
 		// of its own: a program that uses two of them has a Key, or a Transport for each.
 		Quotas: pacer.Table{"api.openai.com/": quota.MustParse(limits)},
+		Cost:   func(*http.Request) quota.Costs { return nil }, // each Call says what it costs in tokens
 		// OpenAI says "You exceeded your current quota" with the same 429 as "too fast". Only the body of the error tells
 		// one from the other, and money is not waited for.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},

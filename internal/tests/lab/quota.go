@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -31,3 +32,6 @@ type Steady struct{}
 
 // Delay implements backoff.Backoff.
 func (Steady) Delay(n int, _ time.Duration) time.Duration { return time.Second << (n - 1) }
+
+// NoCost is a Cost of requests for which Calls say what they cost.
+func NoCost(*http.Request) quota.Costs { return nil }

@@ -202,9 +202,10 @@ func TestBytesPaceDownloads(t *testing.T) {
 	}
 }
 
-// A request that costs no bytes as far as anybody knows does not wait for them, and none
-// above the burst is ever sent.
+// Whatever a request costs in bytes, its answer has some: it waits for one byte, and goes when that is there. None above
+// the burst is ever sent.
 func TestBytesOfUploads(t *testing.T) {
+	const oneByte = time.Second/mebi + 1
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(perSecond)}
 		start := time.Now()
@@ -212,7 +213,7 @@ func TestBytesOfUploads(t *testing.T) {
 			if _, err := tr.RoundTrip(upload(t, n, true)); err != nil {
 				t.Fatal(err)
 			}
-			if want := []time.Duration{0, time.Second / 2, time.Second / 2, time.Second}[i]; time.Since(start) != want {
+			if want := []time.Duration{0, time.Second / 2, time.Second/2 + oneByte, time.Second}[i]; time.Since(start) != want {
 				t.Errorf("%d bytes went after %v, want %v", n, time.Since(start), want)
 			}
 		}
@@ -427,4 +428,36 @@ func TestBytesOfAnAnswerThatIsLeftAlone(t *testing.T) {
 			t.Errorf("%d are charged, want 1000", got)
 		}
 	})
+}
+
+// Downloads are paced by what came before, whoever asks: one after the other, with a length that is known or not, and
+// whatever kind of quota it is; and all at once where the quota is a bucket: in a window, what was too much is forgotten at
+// its end.
+func TestBytesOfDownloadsHoldBackThoseThatFollow(t *testing.T) {
+	const size = 150_000
+	for _, text := range []string{"100kB/s debt", "100kB/s even debt", "100kB/s burst 100kB debt", "100kB/s", "100kB/s window", "100kB/s log"} {
+		for _, known := range []bool{true, false} {
+			for _, atOnce := range []bool{true, false} {
+				if atOnce && !strings.Contains(text, "debt") {
+					continue
+				}
+				synctest.Test(t, func(t *testing.T) {
+					base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){download(size, known)}}
+					tr := &pacer.Transport{Base: base, Quotas: pacer.Table{"/": quota.MustParse(text)}}
+					client := &http.Client{Transport: tr}
+					start := time.Now()
+					var wait sync.WaitGroup
+					for range 20 {
+						if wait.Go(func() { lab.Get(t, client, "http://a.example/") }); !atOnce {
+							wait.Wait()
+						}
+					}
+					wait.Wait()
+					if took := time.Since(start); took < 19*time.Second {
+						t.Errorf("%s, length known %v, at once %v: 20 of 150 kB took %v", text, known, atOnce, took)
+					}
+				})
+			}
+		}
+	}
 }

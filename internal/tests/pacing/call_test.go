@@ -176,7 +176,7 @@ func TestCallSettleFromTheBody(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){
 			lab.Status(200, `{"usage": {"total_tokens": 400}}`), lab.Status(200, `{"usage": {"total_tokens": 1500}}`), lab.Status(200, `{}`),
 		}}
-		tr := &pacer.Transport{Base: base, MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 60, Per: time.Minute, Unit: "tokens", Burst: 2000})}
+		tr := &pacer.Transport{Base: base, Cost: lab.NoCost, MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 60, Per: time.Minute, Unit: "tokens", Burst: 2000})}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		start := time.Now()
 		ask := func() {
@@ -228,7 +228,7 @@ func TestCallSettleRetimesThoseWhoWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.Quota{N: 1, Unit: "tokens", Burst: 100})}
+				tr := &pacer.Transport{Base: lab.OK(), Cost: lab.NoCost, Quotas: lab.All(quota.Quota{N: 1, Unit: "tokens", Burst: 100})}
 				req := lab.Request(t, "GET", "http://a.example/", "")
 				first := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
 				if _, err := tr.RoundTrip(of(req, first)); err != nil {
@@ -250,7 +250,7 @@ func TestCallSettleRetimesThoseWhoWait(t *testing.T) {
 // Settle is about what was sent last: each attempt has paid for itself.
 func TestCallSettleIsAboutTheLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: lab.All(tokens(1000))}
+		tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(503, ""), lab.Status(200, "")}}, Retry: pacer.Retry{Backoff: lab.Steady{}}, Cost: lab.NoCost, Quotas: lab.All(tokens(1000))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
 		if _, err := tr.RoundTrip(of(req, c)); err != nil {
@@ -270,7 +270,7 @@ func TestCallSettleIsAboutTheLastAttempt(t *testing.T) {
 func TestCallSettleBeforeTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &pacer.Call{Costs: quota.Costs{"tokens": 100}}
-		tr := &pacer.Transport{Quotas: lab.All(tokens(1000)), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		tr := &pacer.Transport{Cost: lab.NoCost, Quotas: lab.All(tokens(1000)), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			c.Settle(quota.Costs{"tokens": 10})
 			return lab.Answer(r, 200, ""), nil
 		})}
@@ -287,7 +287,7 @@ func TestCallSettleBeforeTheAnswer(t *testing.T) {
 // What was refused here was not sent, and costs nothing that could be settled.
 func TestCallSettleWithoutSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeReject, Quotas: lab.All(tokens(100))}
+		tr := &pacer.Transport{Base: lab.OK(), Mode: pacer.ModeReject, Cost: lab.NoCost, Quotas: lab.All(tokens(100))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		if _, err := tr.RoundTrip(of(req, &pacer.Call{Costs: quota.Costs{"tokens": 90}})); err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestCallConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each, who = 20, 20
 		tr := &pacer.Transport{
-			MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(tokens(100_000), quota.Quota{N: 5, Kind: quota.InFlight}),
+			MaxWait: time.Hour, MaxStandstill: time.Hour, Cost: lab.NoCost, Quotas: lab.All(tokens(100_000), quota.Quota{N: 5, Kind: quota.InFlight}),
 			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				time.Sleep(time.Millisecond)
 				return lab.Answer(r, 200, "x"), nil
@@ -354,7 +354,7 @@ func TestCallConcurrentUse(t *testing.T) {
 func TestCallOfAContextInAContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
-		tr := &pacer.Transport{Base: base, Quotas: lab.All(tokens(100), quota.Quota{N: 100, Per: time.Hour, Burst: 100, Unit: "images"})}
+		tr := &pacer.Transport{Base: base, Cost: lab.NoCost, Quotas: lab.All(tokens(100), quota.Quota{N: 100, Per: time.Hour, Burst: 100, Unit: "images"})}
 		outer := &pacer.Call{Priority: throttle.Urgent, Costs: quota.Costs{"tokens": 30, "images": 1}, MaxWait: time.Minute}
 		inner := &pacer.Call{Costs: quota.Costs{"tokens": 40}, MaxWait: 500 * time.Millisecond}
 		req := of(of(of(lab.Request(t, "GET", "http://a.example/", ""), outer), inner), inner) // the same one again counts once
@@ -431,8 +431,8 @@ func TestCallBounds(t *testing.T) {
 // A Call through two Transports was sent once, and each is settled.
 func TestCallOfTwoTransports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(tokens(100))}
-		outer := &pacer.Transport{Base: inner, Quotas: lab.All(tokens(100))}
+		inner := &pacer.Transport{Base: lab.OK(), Cost: lab.NoCost, Quotas: lab.All(tokens(100))}
+		outer := &pacer.Transport{Base: inner, Cost: lab.NoCost, Quotas: lab.All(tokens(100))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		c := &pacer.Call{Costs: quota.Costs{"tokens": 50}}
 		if _, err := outer.RoundTrip(of(req, c)); err != nil || c.Attempts() != 1 {
@@ -448,7 +448,7 @@ func TestCallOfTwoTransports(t *testing.T) {
 // The map of a Call belongs to the caller again as soon as the request was sent.
 func TestCallCostsMayBeChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(tokens(100))}
+		tr := &pacer.Transport{Base: lab.OK(), Cost: lab.NoCost, Quotas: lab.All(tokens(100))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		costs := quota.Costs{"tokens": 40}
 		c := &pacer.Call{Costs: costs}
@@ -471,7 +471,7 @@ func TestCallInAMisspelledUnitIsNotSent(t *testing.T) {
 		for _, mode := range []pacer.Mode{pacer.ModeWait, pacer.ModeReject, pacer.ModeObserve} {
 			call := &pacer.Call{Costs: quota.Costs{"token": 1}, Mode: mode}
 			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(pacer.WithCall(t.Context(), call)))
-			want := `throttle: a.example: not sent: cost in a misspelled unit: "token", want "tokens" as in "30 tokens/s"`
+			want := `throttle: a.example: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s"`
 			if mode == pacer.ModeObserve { // delays and refuses nothing
 				if err != nil {
 					t.Errorf("%v: %v", mode, err)

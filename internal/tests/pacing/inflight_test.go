@@ -228,7 +228,7 @@ func TestNothingIsWrappedWithoutNeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var given *http.Response
-				tr := &pacer.Transport{Quotas: lab.All(qs...), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				tr := &pacer.Transport{Cost: lab.NoCost, Quotas: lab.All(qs...), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					given = lab.Answer(r, 200, "text")
 					return given, nil
 				})}

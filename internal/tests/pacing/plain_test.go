@@ -52,7 +52,7 @@ func TestTokensAMinuteGoAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var server pacertest.Server
 		defer server.Close()
-		tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
+		tr := &pacer.Transport{Base: server.Transport(), Cost: lab.NoCost, Quotas: pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s")}}
 		start := time.Now()
 		for _, cost := range []int{1, 29_999, 30_000} {
 			ctx := pacer.WithCall(context.Background(), &pacer.Call{Costs: quota.Costs{"tokens": cost}})

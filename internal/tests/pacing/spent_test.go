@@ -247,3 +247,57 @@ func TestSettleOfWhatWasNeverSent(t *testing.T) {
 		}
 	})
 }
+
+// Where only answers say what requests cost, requests that follow wait until the quota is out of debt; one that says that
+// it costs nothing does not.
+func TestCostsThatOnlyAnswersTell(t *testing.T) {
+	for _, by := range []string{"Spent", "Settle"} {
+		for _, text := range []string{"1000 tokens/s", "1000 tokens/s burst 1000", "1000 tokens/s window", "1000 tokens/s log"} {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &pacer.Transport{Base: lab.OK(), Cost: lab.NoCost, Quotas: pacer.Table{"/": quota.MustParse("100/s, " + text)}}
+				if by == "Spent" {
+					tr.Spent = func(*http.Response) quota.Costs { return quota.Costs{"tokens": 800} }
+				}
+				send := func(call *pacer.Call) {
+					req := lab.Request(t, "GET", "http://a.example/", "")
+					resp, err := tr.RoundTrip(req.WithContext(pacer.WithCall(req.Context(), call)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if resp.Body.Close(); by == "Settle" {
+						call.Settle(quota.Costs{"tokens": 800})
+					}
+				}
+				start := time.Now()
+				for range 10 {
+					send(&pacer.Call{})
+				}
+				paid := time.Since(start)
+				if paid < 4*time.Second {
+					t.Errorf("%s, %s: 8000 tokens in %v", by, text, paid)
+				}
+				if send(&pacer.Call{Costs: quota.Costs{"tokens": 0}}); time.Since(start) != paid {
+					t.Errorf("%s, %s: what costs nothing waited %v", by, text, time.Since(start)-paid)
+				}
+			})
+		}
+	}
+}
+
+// A quota in a unit of which nothing says what requests cost would limit nothing, and nobody would notice.
+func TestAQuotaInAUnitWantsACost(t *testing.T) {
+	table := pacer.Table{"/": quota.MustParse("500/m, 30000 tokens/m, 1MiB/s"), "b.example/": quota.MustParse("5 images in flight")}
+	want := `pacer: Quotas["/"]: quota: "30000 tokens/m": want Cost or Spent, which say what a request costs in tokens; a Cost that returns nil if only Calls do` + "\n" +
+		`pacer: Quotas["b.example/"]: quota: "5 images in flight": want Cost or Spent, which say what a request costs in images; a Cost that returns nil if only Calls do`
+	if err := (&pacer.Transport{Quotas: table}).Validate(); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	if err := new(pacer.Transport).SetQuotas(table); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	for _, tr := range []*pacer.Transport{{Cost: lab.NoCost}, {Spent: func(*http.Response) quota.Costs { return nil }}} {
+		if tr.Quotas = table; tr.Validate() != nil {
+			t.Error(tr.Validate())
+		}
+	}
+}

@@ -24,17 +24,25 @@ func (d *Demand) In(q *quota.Quota) int {
 	return d.N
 }
 
-// SetCosts sets the costs of a claim, without those that are negative; and N if it is among them and unset. Costs are
-// never changed.
+// says reports whether d says what it costs in a unit other than requests.
+func (d *Demand) says(unit string) bool {
+	_, ok := d.Costs[unit]
+	return ok
+}
+
+// SetCosts sets the costs of a claim, with zero for those that are negative; and N if it is among them and unset. Costs
+// are never changed.
 func (d *Demand) SetCosts(costs quota.Costs, unset bool) {
 	if unset {
 		d.N = max(costs[quota.Requests], costs[""], 1)
 	}
 	d.Costs = costs
-	for unit := range costs {
-		if costs[unit] < 0 {
+	for _, cost := range costs {
+		if cost < 0 {
 			d.Costs = maps.Clone(costs)
-			maps.DeleteFunc(d.Costs, func(_ string, cost int) bool { return cost < 0 })
+			for unit := range d.Costs {
+				d.Costs[unit] = max(d.Costs[unit], 0)
+			}
 			return
 		}
 	}

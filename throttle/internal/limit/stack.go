@@ -19,6 +19,7 @@ type entry struct {
 	quota      *quota.Quota // with all defaults written out
 	all        Limit        // nil if the quota is no limit
 	unreserved Limit        // what is left to claims that are not urgent; nil if nothing is reserved
+	settled    bool         // some cost in the unit was found to be more than was claimed
 }
 
 // Heard is what a server was heard to state. States reports whether its own count of a limit is to be
@@ -51,7 +52,7 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 		if !alike(&qs[i], o.quota) || !o.all.Set(now, qs[i]) {
 			return
 		}
-		e.all, o.all = o.all, nil
+		e.all, o.all, e.settled = o.all, nil, o.settled
 		if left != nil && o.unreserved.Set(now, left[i]) {
 			e.unreserved = o.unreserved
 		}
@@ -98,6 +99,16 @@ func (e *entry) cost(d *Demand) int {
 	return d.In(e.quota)
 }
 
+// asks is what d waits for: its cost, or one token if it does not say what it costs, and it was seen that claims may cost
+// more than they say.
+func (e *entry) asks(d *Demand) int {
+	n := e.cost(d)
+	if n == 0 && e.settled && !d.says(e.quota.Unit) {
+		return 1
+	}
+	return n
+}
+
 // take charges n.
 func (e *entry) take(due, now monotime.Time, n int, urgent bool) {
 	e.all.Take(due, now, n)
@@ -131,7 +142,7 @@ func (s Stack) Limits() iter.Seq[Limit] {
 func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
 	for i := range s {
 		e := &s[i]
-		n := e.cost(d)
+		n := e.asks(d)
 		if n == 0 || opens(e.all, now, 0, n) && (urgent || e.unreserved == nil || opens(e.unreserved, now, 0, n)) {
 			continue
 		}
@@ -176,7 +187,7 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 	due := from
 	for i := range s {
 		e := &s[i]
-		n := e.cost(d)
+		n := e.asks(d)
 		if n == 0 {
 			continue
 		}
@@ -230,6 +241,7 @@ func (s Stack) Settle(now monotime.Time, more quota.Costs, less []Part, urgent b
 			}
 		}
 		if n := more[unit]; n > 0 {
+			e.settled = true
 			e.take(now, now, n, urgent)
 		}
 	}
