@@ -44,6 +44,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 		// What console.anthropic.com/settings/limits says of the model, here of the first tier. Each class of models has
 		// limits of its own: a program that uses several has a Key, or a Transport for each.
 		Quotas: pacer.Table{"api.anthropic.com/": quota.MustParse(limits)},
+		Cost:   func(*http.Request) quota.Costs { return nil }, // each Call says what it costs in tokens
 		// An empty balance is a 400 or a 429, too, and not waited for: only the body of the error tells.
 		Learn: pacer.Learn{Bodies: pacer.ErrorBodies},
 	}
