@@ -9,9 +9,9 @@ import (
 // "tokens" is beside "token", "Tokens" and "tokesn". Ok is false if there is none, or if a quota has unit itself. It is
 // for those who enforce quotas: a cost in the wrong unit would draw on nothing.
 //
-// Two words are nearly the same if they differ in nothing but case, the marks '-', '_' and '.', or a plural; or by one
-// letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more (replaced:
-// five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
+// Two words are nearly the same if they differ in nothing but case, blanks, the marks '-', '_' and '.', or a plural; or
+// by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
+// (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
 //
 // A Quota without an N never is the one that was meant. With the unit as its Unit, it says that the unit is no mistake.
 func (qs Quotas) Misspelled(unit string) (meant Quota, ok bool) {
@@ -72,10 +72,10 @@ func letters(word string) (set uint32) {
 	return set
 }
 
-// marks takes out the marks that units may have in them.
-var marks = strings.NewReplacer("-", "", "_", "", ".", "")
+// marks takes out the marks that units may have in them, and the blanks that may be around a unit by mistake.
+var marks = strings.NewReplacer("-", "", "_", "", ".", "", " ", "", "\t", "", "\r", "", "\n", "")
 
-func isMark(c rune) bool { return c == '-' || c == '_' || c == '.' }
+func isMark(c rune) bool { return strings.ContainsRune("-_. \t\r\n", c) }
 
 // isPlural reports whether many is the plural of one.
 func isPlural(one, many string) bool {

@@ -24,6 +24,11 @@ func TestNear(t *testing.T) {
 		{"class", "classes", true},
 		{"gb", "gbs", true},
 		{"input_tokens", "input-tokens", true},
+		{" tokens", "tokens", true}, // blanks around it
+		{"tokens\n", "tokens", true},
+		{"\t Token ", "tokens", true},
+		{"input tokens", "input-tokens", true},
+		{" points", "tokens", false},
 		{"inputTokens", "input-tokens", true},
 		{"input-token", "input-tokens", true},
 		{"imput-tokens", "input-tokens", true},

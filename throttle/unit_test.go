@@ -18,6 +18,7 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 			{"token", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "token", want "tokens" as in "30 tokens/s log"`},
 			{"Tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "Tokens", want "tokens" as in "30 tokens/s log"`},
 			{"tokns", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: "tokns", want "tokens" as in "30 tokens/s log"`},
+			{" tokens", "api", "30 tokens/s log", `throttle: api: not sent: cost in the wrong unit: " tokens", want "tokens" as in "30 tokens/s log"`},
 			{"request", "api", "5/s burst 5", `throttle: api: not sent: cost in the wrong unit: "request", want "requests" as in "5/s burst 5"`},
 			{"point", "account", "100 points/s log", `throttle: account: not sent: cost in the wrong unit: "point", want "points" as in "100 points/s log"`},
 		} {
@@ -60,6 +61,7 @@ func TestSettleCountsMisspelledUnits(t *testing.T) {
 				left  int
 			}{
 				{quota.Costs{"token": 30}, 70},
+				{quota.Costs{"tokens ": 30}, 70},
 				{quota.Costs{"Tokens": 30, "images": 1}, 70},
 				{quota.Costs{"token": 30, "tokens": 20}, 80}, // the right one counts
 				{quota.Costs{"images": 30}, 90},
