@@ -74,7 +74,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	case isBare(q.WarmUp):
 		return bad("WarmUp", q.WarmUp, wantedUnits(q.WarmUp))
 	case !q.isBucket() && q.Burst > 0:
-		return bad("Burst", q.Burst, "0 for a Kind other than TokenBucket: N may go at once")
+		return bad("Burst", burst(q.Burst), "0 for a Kind other than TokenBucket: N may go at once")
 	case !q.isBucket() && q.Debt:
 		return bad("Debt", q.Debt, "false for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Debt:
@@ -82,7 +82,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	case !q.isBucket() && q.WarmUp > 0:
 		return bad("WarmUp", q.WarmUp, "0 for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Burst > 0:
-		return bad("Burst", q.Burst, "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
+		return bad("Burst", burst(q.Burst), "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
 	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
 		return bad("ColdFactor", q.ColdFactor, "from 1 to 2147483647, or 0 for 3")
 	case q.ColdFactor != 0 && q.WarmUp == 0:
@@ -97,6 +97,14 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "a positive number beside a Kind")
 	}
 	return nil
+}
+
+// burst returns a Burst for an error, with the word that a text has for it.
+func burst(n int) string {
+	if n == 1 {
+		return `1 ("even")`
+	}
+	return strconv.Itoa(n)
 }
 
 // isBare reports whether d is so short that it is a number to which somebody forgot the unit. No quota has such a span:
