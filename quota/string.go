@@ -64,7 +64,7 @@ func (q Quota) label() string {
 }
 
 // span writes a duration without the parts that are zero. One second, one minute and so on are
-// written as a letter alone: "s", "2s", "m", "1h30m", "d".
+// written as a letter alone, and whole days in days: "s", "2s", "m", "1h30m", "d", "30d".
 func span(d time.Duration) string {
 	switch d {
 	case time.Millisecond:
@@ -77,6 +77,9 @@ func span(d time.Duration) string {
 		return "h"
 	case 24 * time.Hour:
 		return "d"
+	}
+	if days := d / (24 * time.Hour); days > 0 && d%(24*time.Hour) == 0 {
+		return strconv.FormatInt(int64(days), 10) + "d"
 	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
