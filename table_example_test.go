@@ -28,7 +28,7 @@ func ExampleTable_UnmarshalJSON() {
 	fmt.Println(err)
 	// Output:
 	// 30/m window, 1000/d window grid <nil>
-	// pacer: Quotas["api.example.com/"]: quota: column 5: "brust", did you mean "burst"
+	// pacer: Quotas["api.example.com/"]: quota: column 5: "brust", did you mean "5/s burst 10"
 	// pacer: Quotas["/"]: there twice
 }
 

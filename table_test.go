@@ -152,7 +152,7 @@ func TestTableJSON(t *testing.T) {
 
 func TestTableJSONErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a/": "5/s brust 3"}`:                   `pacer: Quotas["a/"]: quota: column 5: "brust", did you mean "burst"`,
+		`{"a/": "5/s brust 3"}`:                   `pacer: Quotas["a/"]: quota: column 5: "brust", did you mean "5/s burst 3"`,
 		`{"a/": "5/s", "b/": "6/s", "a/": "7/s"}`: `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5/s", "\u0061/": "7/s"}`:         `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,

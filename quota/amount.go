@@ -36,7 +36,8 @@ func plural(unit string) string {
 // isUnit reports whether s can be the name of a unit: at most 64 letters, digits, '-', '_' and '.',
 // a letter first. Words with another meaning in the text of a quota are no units. Words that are
 // nearly "requests" or "bytes" are none either, nor is "req", since a quota in a unit in which
-// nothing is counted would never bind.
+// nothing is counted would never bind. A program that has a unit "queries" counts those by its Costs; who writes
+// "5 queries/s" hardly does, so that in a text such a word must stand in double quotes: see isPlainUnit.
 func isUnit(s string) bool {
 	for i, c := range []byte(s) {
 		switch {
@@ -51,7 +52,24 @@ func isUnit(s string) bool {
 			return false // "5 MB"
 		}
 	}
-	return s != "" && len(s) <= 64 && !isNoUnit(s)
+	return s != "" && len(s) <= 64 && !isTaken(s)
+}
+
+// isTaken reports whether a word means something else than a unit, in the text of a quota or to those who write it: a
+// quota in that unit would never bind.
+func isTaken(word string) bool {
+	if word == Requests || word == Bytes {
+		return false
+	}
+	p, n := known([]string{word})
+	return n > 0 && p.taken || near(word, Requests) || near(word, Bytes)
+}
+
+// isPlainUnit reports whether a unit stands in a text without double quotes.
+func isPlainUnit(s string) bool {
+	_, n := known([]string{s})
+	scale, _ := scaleOf(s)
+	return s == Requests || n == 0 && scale == nil && inBytes("", s+"B") == "" && isUnit(s)
 }
 
 // suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of
@@ -69,6 +87,23 @@ var suffixes = [...]struct {
 	{"KiB", 1 << 10},
 	{"kB", 1e3},
 	{"B", 1},
+}
+
+// scaleOf returns what the word behind a number multiplies that by, and what Parse reads in place of the word: 1000 for
+// "k", and 125 for "kbit" and "kbps", which are bytes. It returns nil if the word does not multiply.
+func scaleOf(word string) (scale *big.Rat, p phrase) {
+	if n := multiples[word]; n > 0 {
+		return big.NewRat(n, 1), p
+	}
+	for _, unit := range [...]struct{ name, to string }{{"bps", "bytes / s"}, {"bits", Bytes}, {"bit", Bytes}} {
+		prefix, ok := strings.CutSuffix(word, unit.name)
+		for _, s := range suffixes {
+			if ok && strings.EqualFold(prefix+"B", s.name) {
+				return big.NewRat(s.n, 8), phrase{to: unit.to, note: noteBits}
+			}
+		}
+	}
+	return nil, p
 }
 
 // amount writes n tokens of a unit as a person would, without the name of the unit: "5". Bytes are

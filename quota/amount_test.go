@@ -80,14 +80,14 @@ func TestAmount(t *testing.T) {
 }
 
 func TestIsUnit(t *testing.T) {
-	for _, s := range []string{"tokens", "a", "A", "a-b_c.d9", "points", Requests, Bytes, "megabytes", "flights", "IN", "kBs"} {
+	for _, s := range []string{"tokens", "a", "A", "a-b_c.d9", "points", Requests, Bytes, "megabytes", "flights", "kBs", "queries", "Mbit", "tpm"} {
 		if !isUnit(s) {
 			t.Errorf("%q is no unit, want one", s)
 		}
 	}
 	for _, s := range []string{
 		"", "9a", "-a", "a b", "a/b", "a,b", "ä", "a\x00", "in", "unanswered", "request", "Requests", "REQUEST", "byte", "Bytes",
-		"B", "b", "MB", "mb", "Kb", "KIB", "TiB", "req", "Reqs", "r", "rps", "RPM", "per", "in-flight", "concurrent", "reqests",
+		"B", "b", "MB", "mb", "Kb", "KIB", "TiB", "req", "Reqs", "r", "rps", "RPM", "per", "in-flight", "concurrent", "reqests", "IN",
 	} {
 		if isUnit(s) {
 			t.Errorf("%q is a unit, want none", s)

@@ -1,109 +1,206 @@
 package quota
 
 import (
+	"cmp"
+	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// This file guesses what was meant by words that are not those of Parse.
+// This file guesses what was meant by a text that Parse cannot read: it replaces the phrases and mends the numbers, the
+// spans and the slips, and if Parse can read that, it is the guess.
 
-// didYouMean begins what an error says if it is plain what was meant.
-const didYouMean = "did you mean "
-
-// spans are the words for spans, beside the units of time.ParseDuration.
-var spans = [...]struct {
-	letter string
-	words  []string
-}{
-	{"s", []string{"sec", "secs", "second", "seconds"}},
-	{"m", []string{"min", "mins", "minute", "minutes"}},
-	{"h", []string{"hr", "hrs", "hour", "hours"}},
-	{"d", []string{"day", "days"}},
-}
-
-// inLetters returns a span whose unit is a word with the letter for the word: "30s" for "30sec".
-func inLetters(s string) string {
-	number, word := cutNumber(s)
-	for _, span := range spans {
-		if slices.Contains(span.words, word) {
-			return number + span.letter
-		}
+// meant returns what was probably meant, as the end of an error, by that quota of a text in which the word at a column
+// cannot be read. It returns nothing if nobody knows.
+func meant(text string, column int) string {
+	var g guess
+	for words := quotaAt(text, column-1); len(words) > 0; {
+		words = words[g.read(words):]
 	}
-	return s
-}
-
-// rates are what people write for requests in a span, and for what is in flight.
-var (
-	rates = map[string]time.Duration{
-		"rps": time.Second, "qps": time.Second, "rpm": time.Minute, "qpm": time.Minute, "rph": time.Hour, "rpd": 24 * time.Hour,
-	}
-	requests = []string{Requests, "request", "r", "req", "reqs"}
-	flights  = []string{"concurrent", "concurrently", "parallel", "simultaneous", "simultaneously", "in-flight", "in_flight", "inflight"}
-)
-
-// isNoUnit reports whether a word means something else than a unit, in the text of a quota or to those who write it: a
-// quota in that unit would never bind.
-func isNoUnit(word string) bool {
-	switch word {
-	case Requests, Bytes:
-		return false
-	case "in", Unanswered.String():
-		return true
-	}
-	if near(word, Requests) || near(word, Bytes) {
-		return true
-	}
-	word = strings.ToLower(word)
-	_, rate := rates[word]
-	return rate || word == "per" || slices.Contains(flights, word) || slices.Contains(requests[2:], word)
-}
-
-// meant returns what was probably meant, as the end of an error, by a quota of which q is known, and the rest is words
-// that Parse cannot read: "per minute", "req/s", "rps", "concurrent". It returns nothing if nobody knows.
-func meant(q Quota, rest string) string {
-	rest, _, _ = strings.Cut(rest, ",")
-	words := strings.Fields(strings.ReplaceAll(strings.ToLower(rest), "/", " per "))
-	if len(words) > 0 && q.Unit == "" && slices.Contains(requests, words[0]) {
-		words = words[1:]
-	}
-	if len(words) == 0 {
+	quotas, err := parse(g.text())
+	if err != nil || len(quotas) == 0 {
 		return ""
 	}
-	per, rate := rates[words[0]]
+	m := "did you mean " + strconv.Quote(quotas.String())
+	if g.note != "" {
+		m += " (" + g.note + ")"
+	}
+	return m
+}
+
+// quotaAt returns the words of the quota that is at an offset of a text. A comma before a clause does not end a quota.
+func quotaAt(text string, at int) (words []string) {
+	comma := -1 // where the last word is one
+	for i := 0; i < len(text); {
+		if strings.IndexByte(blanks, text[i]) >= 0 {
+			i++
+			continue
+		}
+		before := words
+		if comma >= 0 {
+			before = nil
+		}
+		word, n := cutWord(text[i:], before)
+		switch {
+		case comma < 0, likely(word, clauses...) != "", strings.EqualFold(word, "with"):
+		case comma >= at:
+			return words
+		default:
+			words = nil
+		}
+		if comma = -1; word == "," {
+			comma = i
+		} else {
+			words = append(words, word)
+		}
+		i += n
+	}
+	if comma >= 0 && comma < at {
+		return nil
+	}
+	return words
+}
+
+// cutWord returns the next word of a text, and its length there; words are those before it. What follows a number is
+// a word of its own, but for a span and for bytes.
+func cutWord(text string, words []string) (word string, n int) {
+	const symbols = ",;/=:&+()"
+	until := func(ends string) int {
+		if i := strings.IndexAny(text, ends); i >= 0 {
+			return max(i, 1)
+		}
+		return len(text)
+	}
+	quoted, err := strconv.QuotedPrefix(text)
 	switch {
-	case rate && q.Unit == "":
-		q.Per = per
-	case slices.Contains(flights, words[0]):
-		q.Kind = InFlight
-	case len(words) > 1 && slices.Contains([]string{"per", "a", "an", "each", "every"}, words[0]):
-		span := words[1]
-		if digits, unit := cutNumber(span); digits != "" && unit == "" && len(words) > 2 {
-			span += words[2] // "per 10 seconds"
+	case err == nil && text[0] == '"':
+		n = len(quoted)
+	case len(words) > 0 && strings.EqualFold(words[len(words)-1], "as"): // a name
+		n = until(blanks + ",")
+	case isNumber(text):
+		first := !slices.ContainsFunc(words, isNumber)
+		whole := text[:until(blanks+symbols)]
+		if _, _, ok := parseAmount(whole); ok {
+			n = len(whole)
 		}
-		var ok bool
-		if q.Per, ok = period(likelySpan(span)); !ok {
-			return ""
+		if _, ok := duration(whole); ok && !first {
+			n = len(whole)
 		}
+		if rest := strings.TrimLeft(whole, "0123456789._"); n == 0 && !strings.ContainsAny(rest, "0123456789") { // of "1e3" nothing is known
+			n = len(whole) - len(rest)
+		}
+		n = cmp.Or(n, len(whole))
+		for first && strings.HasPrefix(text[n:], ",") { // that of thousands
+			if len(text)-len(strings.TrimLeft(text[n+1:], "0123456789")) != n+len(",000") {
+				break
+			}
+			n += len(",000")
+		}
+		return strings.NewReplacer(",", "", "_", "").Replace(text[:n]), n
 	default:
-		return ""
+		n = until(blanks + symbols + `"`)
 	}
-	if q.check() != nil {
-		return ""
-	}
-	return didYouMean + strconv.Quote(q.String())
+	return text[:n], n
 }
 
-// likelySpan returns a span in which the unit is known, if it is nearly a known one: "1week" is "7d", "minut" is "minute".
-func likelySpan(s string) string {
-	number, word := cutNumber(strings.ToLower(s))
-	switch word {
-	case "w", "wk", "week", "weeks":
-		if number == "" || number == "1" {
-			return "7d"
+func isNumber(word string) bool { return word != "" && '0' <= word[0] && word[0] <= '9' }
+
+// guess is what is known of what was meant.
+type guess struct {
+	done  string   // the quotas before, each with its comma
+	words []string // of the quota
+	n     *big.Rat // the first of them, if that is a number and not of bytes
+	note  string   // what to say with it
+}
+
+// read reads a phrase, or a word, and returns of how many words it is.
+func (g *guess) read(words []string) int {
+	word, head := words[0], len(g.words) == 1 && g.n != nil
+	scale, then := scaleOf(word)
+	p, n := known(words)
+	switch {
+	case g.last(0) == "/", g.last(0) == "as":
+		p, n = phrase{to: word}, 1
+	case head && scale != nil:
+		g.n.Mul(g.n, scale)
+		g.words[0] = g.n.RatString()
+		p, n = then, 1
+	case n > 0:
+	case head && near(word, Requests):
+		p, n = phrase{}, 1
+	case head && near(word, Bytes):
+		p, n = phrase{to: Bytes}, 1
+	default:
+		p, n = phrase{to: word}, 1
+	}
+	g.note = cmp.Or(p.note, g.note)
+	switch p.to {
+	case "":
+	case ",":
+		*g = guess{done: g.text() + ", ", note: g.note}
+	case word:
+		g.add(word)
+	default:
+		for _, w := range strings.Fields(p.to) {
+			if w == "N" && len(g.words) > 0 {
+				w = g.words[0]
+			}
+			g.add(w)
 		}
-		return s
+	}
+	return n
+}
+
+// last returns the last word, or with an i the one that is so many words before it; nothing if there is none.
+func (g *guess) last(i int) string {
+	if i = len(g.words) - 1 - i; i < 0 {
+		return ""
+	}
+	return g.words[i]
+}
+
+// add adds a word, as it is spelled after those before it.
+func (g *guess) add(word string) {
+	has := func(word string) bool { return slices.Contains(g.words, word) }
+	last := len(g.words) - 1
+	if n, ok := decimal(word); ok {
+		if len(g.words) == 0 {
+			g.n = n
+		}
+		word = n.RatString()
+	}
+	switch {
+	case g.last(0) == "as":
+	case g.last(0) == "/" && likely(word, "flight") != "":
+		g.words[last], word = "in", "flight"
+	case g.last(0) == "/":
+		word = g.span("", word)
+	case g.last(1) == "/" && strings.Trim(g.last(0), "0123456789") == "":
+		g.words[last] = g.span(g.last(0), word)
+		return
+	case g.last(0) == "no":
+		word = cmp.Or(likely(word, "limit"), word)
+	case g.last(0) == "window":
+		word = cmp.Or(likely(word, "grid"), likely(word, clauses...), word)
+	case has("/"), has("flight"), has("unanswered"):
+		word = cmp.Or(likely(word, clauses...), word)
+	default:
+		word = cmp.Or(likely(word, "unanswered"), word)
+	}
+	g.words = append(g.words, word)
+}
+
+// span returns a span as Parse reads it, if its unit is nearly a known one: "7d" for "1week", "minute" for "minut".
+func (g *guess) span(number, word string) string {
+	word = strings.ToLower(word)
+	for _, long := range longSpans {
+		if n, err := strconv.Atoi(cmp.Or(number, "1")); err == nil && n <= maxDays && slices.Contains(long.words, word) {
+			g.note = cmp.Or(long.note, g.note)
+			return strconv.Itoa(n*long.days) + "d"
+		}
 	}
 	for _, span := range spans {
 		if m := likely(word, span.words...); m != "" {
@@ -111,6 +208,30 @@ func likelySpan(s string) string {
 		}
 	}
 	return number + word
+}
+
+// text returns the text of the quotas.
+func (g *guess) text() string {
+	g.spread()
+	text := g.done
+	for i, word := range g.words {
+		if i > 0 && word != "/" && g.words[i-1] != "/" {
+			text += " "
+		}
+		text += word
+	}
+	return text
+}
+
+// spread has a fraction of a token as whole tokens in a longer span: 3/2s for 1.5/s.
+func (g *guess) spread() {
+	const largest = 100 // of the spans, as for 0.01/s; what was meant by more is not known
+	if i := slices.Index(g.words, "/") + 1; g.n != nil && 0 < i && i < len(g.words) {
+		per, ok := period(g.words[i])
+		if parts := g.n.Denom(); ok && per <= math.MaxInt64/largest && parts.Cmp(big.NewInt(largest)) <= 0 {
+			g.words[0], g.words[i] = g.n.Num().String(), span(per*time.Duration(parts.Int64()))
+		}
+	}
 }
 
 // likely returns that of the known words which is nearly the word; nothing if none is.
@@ -127,37 +248,4 @@ func likely(word string, known ...string) string {
 		}
 	}
 	return ""
-}
-
-// clauses are the words with which clauses begin.
-var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "as"}
-
-// fieldOf has the field that each clause sets.
-var fieldOf = map[string]string{
-	"even": "Burst", "burst": "Burst", "debt": "Debt", "queue": "Queue", "window": "Kind", "sliding": "Kind", "log": "Kind", "estimate": "Kind",
-	"warm-up": "WarmUp", "cold": "ColdFactor", "as": "Name",
-}
-
-// wantedClause says what was expected in place of a word where a clause begins.
-func wantedClause(word string) string {
-	same := map[string]string{"evenly": "even", "rolling": "log", "warm": "warm-up", "warmup": "warm-up", "name": "as", "named": "as"}
-	if m := same[strings.ToLower(word)]; m != "" {
-		return didYouMean + strconv.Quote(m)
-	}
-	if m := likely(word, clauses...); m != "" {
-		return didYouMean + strconv.Quote(m)
-	}
-	if m := likely(word, "grid"); m != "" {
-		return didYouMean + `"window grid"`
-	}
-	last := len(clauses) - 1
-	return "a comma, " + strings.Join(clauses[:last], ", ") + " or " + clauses[last]
-}
-
-// wantedWord says that a word was expected in place of another one.
-func wantedWord(word, known, want string) string {
-	if likely(word, known) != "" {
-		return didYouMean + strconv.Quote(known)
-	}
-	return want
 }

@@ -1,7 +1,10 @@
 package quota
 
 import (
+	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,15 +35,17 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"5 rps":                        `column 3: "rps", did you mean "5/s"`,
 		"5rps":                         `column 1: "5rps", did you mean "5/s"`,
-		"300 RPM burst 5":              `column 5: "RPM", did you mean "300/m"`,
+		"300 RPM burst 5":              `column 5: "RPM", did you mean "300/m burst 5"`,
 		"5/s, 1000 rpd":                `column 11: "rpd", did you mean "1000/d"`,
 		"5 req/s":                      `column 3: "req/s", did you mean "5/s"`,
-		"5r/m":                         `column 1: "5r/m", did you mean "5/m"`,
+		"5r/m":                         `column 1: "5r", did you mean "5/m"`,
 		"5 reqs/min":                   `column 3: "reqs/min", did you mean "5/m"`,
+		"5 reqests/min":                `column 3: "reqests/min", did you mean "5/m"`,
+		"5 Byte/m":                     `column 3: "Byte/m", did you mean "5B/m"`,
 		"100 per minute":               `column 5: "per", did you mean "100/m"`,
 		"100 requests per minute":      `column 14: "per", did you mean "100/m"`,
-		"100 req per minute":           `column 5: "req", did you mean "100/m"`,
 		"100 requests every 2 seconds": `column 14: "every", did you mean "100/2s"`,
+		"100 requests hourly":          `column 14: "hourly", did you mean "100/h"`,
 		"30000 tokens per day":         `column 14: "per", did you mean "30000 tokens/d"`,
 		"5 a second":                   `column 3: "a", did you mean "5/s"`,
 		"5 an hour":                    `column 3: "an", did you mean "5/h"`,
@@ -51,40 +56,137 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/minut":                      `column 3: "minut", did you mean "5/m"`,
 		"5/Hour":                       `column 3: "Hour", did you mean "5/h"`,
 		"5/M":                          `column 3: "M", did you mean "5/m"`,
-		"5/week":                       `column 3: "week", did you mean "5/7d"`,
-		"10 concurrent":                `column 4: "concurrent", did you mean "10 in flight"`,
-		"10 concurrent requests":       `column 4: "concurrent", did you mean "10 in flight"`,
-		"10 requests concurrently":     `column 13: "concurrently", did you mean "10 in flight"`,
-		"10 in-flight":                 `column 4: "in-flight", did you mean "10 in flight"`,
-		"10inflight":                   `column 1: "10inflight", did you mean "10 in flight"`,
-		"10 tokens parallel":           `column 11: "parallel", did you mean "10 tokens in flight"`,
-		"10 in fligth":                 `column 7: "fligth", did you mean "flight"`,
-		"10 tokens in flights":         `column 14: "flights", did you mean "flight"`,
-		"10 requests unansered":        `column 13: "unansered", did you mean "unanswered"`,
-		"no limits":                    `column 4: "limits", did you mean "limit"`,
-		"1,000/h":                      `column 2: ",", did you mean "1000"`,
-		"5/s brust 10":                 `column 5: "brust", did you mean "burst"`,
-		"5/s Burst 10":                 `column 5: "Burst", did you mean "burst"`,
-		"5/s bursts 10":                `column 5: "bursts", did you mean "burst"`,
-		"5/s warmup 10s":               `column 5: "warmup", did you mean "warm-up"`,
-		"5/s warm_up 10s":              `column 5: "warm_up", did you mean "warm-up"`,
-		"5/s warm up 10s":              `column 5: "warm", did you mean "warm-up"`,
-		"5/s windows":                  `column 5: "windows", did you mean "window"`,
-		"5/s window gird":              `column 12: "gird", did you mean "window grid"`,
-		"5/s slidng":                   `column 5: "slidng", did you mean "sliding"`,
-		"5/s evenly":                   `column 5: "evenly", did you mean "even"`,
-		"5/s queu 3":                   `column 5: "queu", did you mean "queue"`,
+		"5/10S":                        `column 3: "10S", did you mean "5/10s"`,
+
+		// A number with a point, with marks among its digits, or with a word.
+		"1.0/s":            `column 1: "1.0", did you mean "1/s"`,
+		"2.0/m":            `column 1: "2.0", did you mean "2/m"`,
+		"5/s burst 2.0":    `column 11: "2.0", did you mean "5/s burst 2"`,
+		"1.5/s":            `column 1: "1.5", did you mean "3/2s"`,
+		"0.5/s":            `column 1: "0.5", did you mean "1/2s"`,
+		"0.01/m":           `column 1: "0.01", did you mean "1/1h40m"`,
+		"2.5 tokens/10s":   `column 1: "2.5", did you mean "5 tokens/20s"`,
+		"1,000/h":          `column 2: ",", did you mean "1000/h"`,
+		"1,000/m":          `column 2: ",", did you mean "1000/m"`,
+		"5/s, 1,000,000/d": `column 7: ",", did you mean "1000000/d"`,
+		"1_000/m":          `column 1: "1_000", did you mean "1000/m"`,
+		"90k tokens/m":     `column 1: "90k", did you mean "90000 tokens/m"`,
+		"2M tokens/d":      `column 1: "2M", did you mean "2000000 tokens/d"`,
+		"1.5k req/m":       `column 1: "1.5k", did you mean "1500/m"`,
+		"10k/s":            `column 1: "10k", did you mean "10000/s"`,
+		"2 million/d":      `column 3: "million/d", did you mean "2000000/d"`,
+
+		// The units of language models, and bits.
+		"90000 TPM":    `column 7: "TPM", did you mean "90000 tokens/m"`,
+		"40000 tpm":    `column 7: "tpm", did you mean "40000 tokens/m"`,
+		"90k TPM":      `column 1: "90k", did you mean "90000 tokens/m"`,
+		"100 tps":      `column 5: "tps", did you mean "100/s"`,
+		"10Mbit/s":     `column 1: "10Mbit", did you mean "1250kB/s" (a byte has 8 bits)`,
+		"10 Mbit/s":    `column 4: "Mbit/s", did you mean "1250kB/s" (a byte has 8 bits)`,
+		"10Mbps":       `column 1: "10Mbps", did you mean "1250kB/s" (a byte has 8 bits)`,
+		"10 Mbps debt": `column 4: "Mbps", did you mean "1250kB/s debt" (a byte has 8 bits)`,
+		"10 bits/s":    `column 4: "bits/s", did you mean "5B/4s" (a byte has 8 bits)`,
+
+		// Words for requests.
+		"5 calls/s":              `column 3: "calls/s", did you mean "5/s" (a unit of that name stands in double quotes)`,
+		"5 hits/s":               `column 3: "hits/s", did you mean "5/s" (a unit of that name`,
+		"5 invocations/s":        `column 3: "invocations/s", did you mean "5/s" (a unit of that name`,
+		"5 queries/s":            `column 3: "queries/s", did you mean "5/s" (a unit of that name`,
+		"5 Query/s":              `column 3: "Query/s", did you mean "5/s" (a unit of that name`,
+		"5 transactions/s":       `column 3: "transactions/s", did you mean "5/s" (a unit of that name`,
+		"5 operations/s burst 6": `column 3: "operations/s", did you mean "5/s burst 6" (a unit of that name`,
+		"5 ops/s":                `column 3: "ops/s", did you mean "5/s" (a unit of that name`,
+		"100 calls per minute":   `column 5: "calls", did you mean "100/m" (a unit of that name`,
+		"100 queries/100s":       `column 5: "queries/100s", did you mean "100/1m40s" (a unit of that name`,
+		"5 calls in flight":      `column 3: "calls", did you mean "5 in flight" (a unit of that name`,
+
+		// Spans.
+		"20 in 10s":                  `column 7: "10s", did you mean "20/10s"`,
+		"20 in 10 seconds":           `column 7: "10", did you mean "20/10s"`,
+		"20 requests in 10 seconds":  `column 16: "10", did you mean "20/10s"`,
+		"20 requests in any 10 secs": `column 16: "any", did you mean "20/10s"`,
+		"20 per 10 seconds":          `column 4: "per", did you mean "20/10s"`,
+		"5/week":                     `column 3: "week", did you mean "5/7d"`,
+		"10000 per 2 weeks":          `column 7: "per", did you mean "10000/14d"`,
+		"1000/month":                 `column 6: "month", did you mean "1000/30d" (months of the calendar are not known)`,
+		"1000 monthly":               `column 6: "monthly", did you mean "1000/30d" (months of the calendar are not known)`,
+
+		// What is under way, and what is not bounded.
+		"10 concurrent":            `column 4: "concurrent", did you mean "10 in flight"`,
+		"10 concurrent requests":   `column 4: "concurrent", did you mean "10 in flight"`,
+		"10 requests concurrently": `column 13: "concurrently", did you mean "10 in flight"`,
+		"10 in-flight":             `column 4: "in-flight", did you mean "10 in flight"`,
+		"10inflight":               `column 1: "10inflight", did you mean "10 in flight"`,
+		"10in flight":              `column 1: "10in", did you mean "10 in flight"`,
+		"10 tokens parallel":       `column 11: "parallel", did you mean "10 tokens in flight"`,
+		"10 in fligth":             `column 7: "fligth", did you mean "10 in flight"`,
+		"10 tokens in flights":     `column 14: "flights", did you mean "10 tokens in flight"`,
+		"10 IN FLIGHT":             `column 4: "IN", did you mean "10 in flight"`,
+		"10 at a time":             `column 7: "a", did you mean "10 in flight"`,
+		"10 at once":               `column 7: "once", did you mean "10 in flight"`,
+		"10 requests unansered":    `column 13: "unansered", did you mean "10 unanswered"`,
+		"10 Unanswered":            `column 4: "Unanswered", did you mean "10 unanswered"`,
+		"no limits":                `column 4: "limits", did you mean "no limit"`,
+		"No Limit":                 `column 1: "No", did you mean "no limit"`,
+		"unlimited":                `column 1: "unlimited", did you mean "no limit"`,
+		"none":                     `column 1: "none", did you mean "no limit"`,
+		"infinite":                 `column 1: "infinite", did you mean "no limit"`,
+
+		// Clauses, and words that say nothing.
+		"max 10/s":                  `column 1: "max", did you mean "10/s"`,
+		"up to 100/m":               `column 1: "up", did you mean "100/m"`,
+		"at most 100/m":             `column 1: "at", did you mean "100/m"`,
+		"5/s;100/m":                 `column 3: "s;100/m", did you mean "5/s, 100/m"`,
+		"5/s and 100/m":             `column 5: "and", did you mean "5/s, 100/m"`,
+		"5/s + 100 rpm, 10/h":       `column 5: "+", did you mean "5/s, 100/m"`,
+		"10/s, burst 20":            `column 7: "burst", did you mean "10/s burst 20"`,
+		"60/min, burst 10, 900/h":   `column 9: "burst", did you mean "60/m burst 10"`,
+		"9/s, 10/s, with burst 20":  `column 12: "with", did you mean "10/s burst 20"`,
+		"10/s burst=20":             `column 6: "burst=20", did you mean "10/s burst 20"`,
+		"10/s burst of 20":          `column 12: "of", did you mean "10/s burst 20"`,
+		"10/s burst: 20":            `column 6: "burst:", did you mean "10/s burst 20"`,
+		"10/s (burst: 20)":          `column 6: "(burst:", did you mean "10/s burst 20"`,
+		"10/s with bursts up to 20": `column 6: "with", did you mean "10/s burst 20"`,
+		"100/m fixed window":        `column 7: "fixed", did you mean "100/m window"`,
+		"100/m fixed":               `column 7: "fixed", did you mean "100/m window"`,
+		"100/m calendar":            `column 7: "calendar", did you mean "100/m window grid"`,
+		"100/m sliding window":      `column 15: "window", did you mean "100/m sliding"`,
+		"100/m sliding log":         `column 15: "log", did you mean "100/m log"`,
+		"100/m rolling window":      `column 7: "rolling", did you mean "100/m log"`,
+		"100/m token bucket":        `column 7: "token", did you mean "100/m burst 100"`,
+		"10/s token bucket burst 5": `column 6: "token", did you mean "10/s burst 5"`,
+		"100/m leaky bucket":        `column 7: "leaky", did you mean "100/m even queue 100"`,
+		"100/m LOG":                 `column 7: "LOG", did you mean "100/m log"`,
+		"5/s brust 10":              `column 5: "brust", did you mean "5/s burst 10"`,
+		"5/s Burst 10":              `column 5: "Burst", did you mean "5/s burst 10"`,
+		"5/s warmup 10s":            `column 5: "warmup", did you mean "5/s warm-up 10s"`,
+		"5/s warm_up 10s":           `column 5: "warm_up", did you mean "5/s warm-up 10s"`,
+		"5/s warm up 10s":           `column 5: "warm", did you mean "5/s warm-up 10s"`,
+		"5/s windows":               `column 5: "windows", did you mean "5/s window"`,
+		"5/s window gird":           `column 12: "gird", did you mean "5/s window grid"`,
+		"5/s slidng 4":              `column 5: "slidng", did you mean "5/s sliding 4"`,
+		"5/s evenly":                `column 5: "evenly", did you mean "5/s even"`,
+		"5/s queu 3":                `column 5: "queu", did you mean "5/s queue 3"`,
+		"5 rps as A":                `column 3: "rps", did you mean "5/s as A"`,
+		`5 rps as "a / of, b"`:      `column 3: "rps", did you mean "5/s as \"a / of, b\""`,
 
 		// Of what may be meant in several ways, or in none.
-		"5 calls":  `column 8: nothing, want a unit and a span`,
-		"5 tpm":    `column 6: nothing, want a unit and a span`,
-		"5/month":  `column 3: "month", want ms, s, m, h, d, or a duration such as 1m30s`,
-		"5/s fast": `column 5: "fast", want a comma, even, burst`,
-		"5/100ns":  `column 3: "100ns", want at least 1µs`,
+		"5 calls":            `column 3: "calls", want a unit and a span`,
+		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
+		"5/s fast":           `column 5: "fast", want a comma, even, burst`,
+		"5/100ns":            `column 3: "100ns", want at least 1µs`,
+		"1.0/blink":          `column 1: "1.0", want a whole number from 1`,
+		"0.001/s":            `column 1: "0.001", want a whole number from 1`,
+		"1.5":                `column 1: "1.5", want a whole number from 1`,
+		"token bucket 100/m": `column 1: "token", want a quota such as`,
+		"0.01/106751d":       `column 1: "0.01", want a whole number from 1`,
+		"5/s,":               `column 5: nothing, want a quota such as`,
+		"1.5 parallel":       `column 1: "1.5", want a whole number from 1`,
+		"5/s, 1.0001":        `column 6: "1.0001", want a whole number from 1`,
 
 		// Too large: the bound.
 		"1125899906842625/s":             `N is 1125899906842625, want at most 1<<50, 1125899906842624`,
-		"99999999999999999999/s":         `want at most 9223372036854775807`,
+		"99999999999999999999/s":         "want at most " + strconv.Itoa(math.MaxInt),
 		"5/s warm-up 9s cold 3000000000": `column 16: "5/s warm-up 9s cold 3e+09": ColdFactor is 3e+09, want from 1 to 2147483647, or 0 for 3`,
 		"5/s log cold 3":                 `column 9: "5/s log": ColdFactor is 3, want 0 without a WarmUp`,
 	} {
@@ -92,26 +194,60 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 			continue
 		}
 		_, err := Parse(text)
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(want, "N is") && strings.HasSuffix(want, `"`) && !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: got %v\nwant %s", text, err, want)
+			continue
 		}
 		advised(t, text, err)
+	}
+}
+
+// Words that stay units: nobody counts them as requests.
+func TestParseReadsUnits(t *testing.T) {
+	for _, word := range []string{"messages", "writes", "reads", "points", "images", "tokens", "events", "pages"} {
+		text := "5 " + word + "/s"
+		if got, err := Parse(text); err != nil || got[0].Unit != word || got.String() != text {
+			t.Errorf("%q is read as %q, %v", text, got, err)
+		}
+	}
+}
+
+// A unit of a program may have the name of something else: then its text has double quotes, and is read as it was.
+func TestUnitsInDoubleQuotes(t *testing.T) {
+	for _, word := range []string{"queries", "Calls", "ops", "tps", "bits", "Mbit", "k", "a", "max"} {
+		qs := Quotas{{N: 5, Unit: word, Per: 1e9}, {N: 9, Unit: word, Kind: InFlight, Name: "x"}}
+		text := fmt.Sprintf("5 %q/s, 9 %[1]q in flight as x", word)
+		if err := qs.Validate(); err != nil || qs.String() != text {
+			t.Errorf("%#v is %q, %v, want %q", qs, qs, err, text)
+		}
+		if got, err := Parse(text); err != nil || !slices.Equal(got, qs) {
+			t.Errorf("%q is read as %#v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`5 "tokens"/s`: "5 tokens/s", `5 "requests"/s`: "5/s", `5 "bytes"/s, 2 "queries"/m burst 3`: `5B/s, 2 "queries"/m burst 3`,
+	} {
+		if got, err := Parse(text); err != nil || got.String() != want {
+			t.Errorf("%q is read as %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`5 "a b"/s`, `5 "rps"/s`, `5 ""/s`, `5 "in"/s`, `5 "a/s`, `5 "a""/s`, `5 "request"/s`, `5 "a"`} {
+		if got, err := Parse(text); err == nil {
+			t.Errorf("%q is read as %q", text, got)
+		}
 	}
 }
 
 // advised checks that what an error of Parse advises can be read.
 func advised(t *testing.T, text string, err error) {
 	t.Helper()
-	m := regexp.MustCompile(`did you mean (".*")$`).FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(`did you mean (".*?[^\\]")(?: \([^()]*\))?$`).FindStringSubmatch(err.Error())
 	if m == nil {
 		return
 	}
 	better, unquoted := strconv.Unquote(m[1])
 	if unquoted != nil {
 		t.Fatalf("%q: %v", text, err)
-	}
-	if !strings.ContainsAny(better, "/ ") || better == "window grid" {
-		return // one word of it
 	}
 	if qs, err := Parse(better); err != nil || qs.String() != better {
 		t.Errorf("%q: advised %s, which is read as %q, %v", text, better, qs, err)

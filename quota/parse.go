@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,12 @@ func (p *parser) next() {
 	if strings.HasPrefix(rest, `"`) {
 		if quoted, err := strconv.QuotedPrefix(rest); err == nil {
 			n = len(quoted)
+			if behind := rest[n:]; strings.HasPrefix(behind, "/") { // a unit
+				n += len(behind)
+				if i := strings.IndexAny(behind, blanks+","); i >= 0 {
+					n = len(quoted) + i
+				}
+			}
 		}
 	}
 	p.word, p.text, p.column = rest[:n], rest[n:], p.offset+1
@@ -64,19 +71,49 @@ func operand[T any](p *parser, read func(string) (T, bool), want string) (T, err
 	return v, nil
 }
 
-// unexpected returns the error that word, which begins at column, stands where want was expected.
-func unexpected(column int, word, want string) error {
-	if !strings.HasPrefix(want, didYouMean) {
-		want = "want " + want
-	}
-	if word == "" {
-		return fmt.Errorf(prefix+"column %d: nothing, %s", column, want)
-	}
-	return fmt.Errorf(prefix+"column %d: %q, %s", column, word, want)
+// A syntaxError says that a word, which begins at a column, stands where something else was expected.
+type syntaxError struct {
+	column     int
+	word, want string
 }
 
-// rest is the text from the current word on.
-func (p *parser) rest() string { return p.word + p.text }
+func (e *syntaxError) Error() string {
+	word := "nothing"
+	if e.word != "" {
+		word = strconv.Quote(e.word)
+	}
+	return fmt.Sprintf(prefix+"column %d: %s, %s", e.column, word, e.want)
+}
+
+// unexpected returns the error that word, which begins at column, stands where want was expected.
+func unexpected(column int, word, want string) error {
+	return &syntaxError{column, word, "want " + want}
+}
+
+// parse is Parse without a guess at what was meant by a text that cannot be read.
+func parse(s string) (Quotas, error) {
+	p := parser{text: s}
+	p.next()
+	if p.word == "" {
+		return nil, nil
+	}
+	var qs Quotas
+	for {
+		column := p.column
+		q, err := p.quota()
+		if err != nil {
+			return nil, err
+		}
+		if err := q.checkSpelling(qs); err != nil {
+			return nil, fmt.Errorf(prefix+"column %d: %w", column, err)
+		}
+		qs = append(qs, q)
+		if p.word == "" {
+			return qs, nil
+		}
+		p.next() // the comma
+	}
+}
 
 // quota reads one quota and stops at the comma after it, or at the end.
 func (p *parser) quota() (Quota, error) {
@@ -109,19 +146,13 @@ func (p *parser) quota() (Quota, error) {
 // start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit".
 func (p *parser) start(q *Quota) error {
 	if p.take("no") {
-		return p.expect("limit", wantedWord(p.word, "limit", `"limit" after "no"`))
+		return p.expect("limit", `"limit" after "no"`)
 	}
 	column, word := p.column, p.word
 	before, per, slash := strings.Cut(word, "/")
 	var ok bool
 	if q.N, q.Unit, ok = parseAmount(before); !ok {
-		digits, _ := cutNumber(word)
-		if n, fine := number(digits); fine { // "5rps", "5req/s"
-			if m := meant(Quota{N: n}, p.rest()[len(digits):]); m != "" {
-				return unexpected(column, word, m)
-			}
-		}
-		if !slash && (word == "" || word[0] < '0' || word[0] > '9') {
+		if !slash && !isNumber(word) {
 			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
 		}
 		return unexpected(column, before, wantedNumber(before))
@@ -131,18 +162,16 @@ func (p *parser) start(q *Quota) error {
 	if !slash && q.Unit == "" && p.word != "in" && p.word != Unanswered.String() {
 		column, word = p.column, p.word
 		before, per, slash = strings.Cut(word, "/")
-		unit := plural(before)
-		if !isUnit(unit) {
-			return unexpected(column, word, cmp.Or(meant(*q, p.rest()), p.thousands(number), wantedUnit(number, before, word[len(before):])))
+		if q.Unit, ok = unit(before); !ok {
+			return unexpected(column, word, wantedUnit(number, before))
 		}
-		q.Unit = canonical(unit)
 		p.next()
 	}
 	if !slash {
-		return p.concurrent(q, column, word)
+		return p.concurrent(q)
 	}
 	if q.Per, ok = period(per); !ok {
-		return unexpected(column+len(before)+1, per, cmp.Or(meant(*q, "per "+per+" "+p.rest()), wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s")))
+		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s"))
 	}
 	if isBare(q.Per) {
 		return unexpected(column+len(before)+1, per, "at least 1µs")
@@ -150,32 +179,25 @@ func (p *parser) start(q *Quota) error {
 	return nil
 }
 
-// thousands says how a number is written of which a comma was to set apart the thousands. The comma is the current word.
-func (p *parser) thousands(number string) string {
-	digits, _ := cutNumber(p.text)
-	if p.word != "," || len(digits) != 3 || len(number) > 3 {
-		return ""
+// unit reads a unit, which stands in double quotes if its word means something else: "queries" are requests. Ok is
+// false if it is none.
+func unit(s string) (unit string, ok bool) {
+	if strings.HasPrefix(s, `"`) {
+		unquoted, err := strconv.Unquote(s)
+		return canonical(unquoted), err == nil && isUnit(unquoted)
 	}
-	return didYouMean + strconv.Quote(number+digits)
+	s = plural(s)
+	return canonical(s), isPlainUnit(s)
 }
 
 // concurrent reads "in flight" or "unanswered", which such a quota has in place of a span.
-// Before is the word before that, at a column.
-func (p *parser) concurrent(q *Quota, column int, before string) error {
+func (p *parser) concurrent(q *Quota) error {
 	if p.take("in") {
 		q.Kind = InFlight
-		return p.expect("flight", wantedWord(p.word, "flight", `"flight" after "in"`))
-	}
-	if p.word != Unanswered.String() {
-		if m := meant(*q, p.rest()); m != "" {
-			return unexpected(p.column, p.word, m)
-		}
-		if m := meant(Quota{N: q.N}, before+" "+p.rest()); m != "" { // "5 a second"
-			return unexpected(column, before, m)
-		}
+		return p.expect("flight", `"flight" after "in"`)
 	}
 	q.Kind = Unanswered
-	return p.expect(Unanswered.String(), wantedWord(p.word, Unanswered.String(), afterNumber))
+	return p.expect(Unanswered.String(), afterNumber)
 }
 
 // burstOrEven is the clause of which even is the shortest form.
@@ -209,7 +231,7 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
-		return unexpected(column, word, wantedClause(word))
+		return unexpected(column, word, wantedClause)
 	}
 	if err == nil && seen[clause] {
 		err = unexpected(column, word, "only one "+clause)
@@ -259,6 +281,17 @@ func period(s string) (time.Duration, bool) {
 		s = "1" + s
 	}
 	return duration(s)
+}
+
+// inLetters returns a span whose unit is a word with the letter for the word: "30s" for "30sec".
+func inLetters(s string) string {
+	number, word := cutNumber(s)
+	for _, span := range spans {
+		if slices.Contains(span.words, word) {
+			return number + span.letter
+		}
+	}
+	return s
 }
 
 // duration reads a positive duration as time.ParseDuration does, or one in days, or in words: "7d", "30seconds".

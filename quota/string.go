@@ -22,8 +22,12 @@ func (q Quota) String() string {
 		return "no limit"
 	}
 	s := amount(q.N, q.Unit)
-	if unit := canonical(q.Unit); unit != "" && unit != Bytes {
+	switch unit := canonical(q.Unit); {
+	case unit == "", unit == Bytes:
+	case isPlainUnit(unit) || !isUnit(unit):
 		s += " " + unit
+	default:
+		s += " " + strconv.Quote(unit)
 	}
 	if !q.Kind.Concurrent() {
 		s += "/" + span(q.per())

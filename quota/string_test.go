@@ -24,6 +24,7 @@ func TestQuotaString(t *testing.T) {
 		"100/2d":                     {N: 100, Per: 48 * time.Hour},
 		"1000/30d":                   {N: 1000, Per: 30 * 24 * time.Hour},
 		"1000/721h":                  {N: 1000, Per: 721 * time.Hour},
+		`5 "queries"/s`:              {N: 5, Unit: "queries"},
 		"3/1h30m":                    {N: 3, Per: 90 * time.Minute},
 		"3/1m30s":                    {N: 3, Per: 90 * time.Second},
 		"3/10m":                      {N: 3, Per: 10 * time.Minute},

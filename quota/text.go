@@ -1,7 +1,8 @@
 package quota
 
 import (
-	"fmt"
+	"cmp"
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -25,7 +26,8 @@ import (
 //
 // PER is ms, s, m, h, d, a number of days such as 7d, or a duration such as 1m30s; in place of a
 // letter alone, the word may stand: sec, secs, second, seconds, min, mins, minute, minutes, hr, hrs,
-// hour, hours, day, days. UNIT is a word of your choice. Bytes are written in one word with the number: 500kB, 1.5MB, 1MiB. Their
+// hour, hours, day, days. UNIT is a word of your choice; in double quotes, if it is one of those that people
+// write for something else: "5 calls/s" is answered with "5/s", and 5 "calls"/s has a unit of that name. Bytes are written in one word with the number: 500kB, 1.5MB, 1MiB. Their
 // suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti for powers of 1024.
 //
 // After that come clauses, in any order and each at most once; a quota has one Kind at most.
@@ -45,29 +47,14 @@ import (
 //
 // The empty text means no quotas. Every quota that Parse returns passes Validate. An error says at
 // which column (counted in bytes, from 1) which word stands, and what was expected there, or meant:
-// "5 rps" is answered with "5/s", "10 concurrent" with "10 in flight", and "brust" with "burst".
+// "5 rps" is answered with "5/s", "10 concurrent" with "10 in flight", and "5/s brust 10" with "5/s burst 10".
 func Parse(s string) (Quotas, error) {
-	p := parser{text: s}
-	p.next()
-	if p.word == "" {
-		return nil, nil
+	qs, err := parse(s)
+	var e *syntaxError
+	if errors.As(err, &e) {
+		e.want = cmp.Or(meant(s, e.column), e.want)
 	}
-	var qs Quotas
-	for {
-		column := p.column
-		q, err := p.quota()
-		if err != nil {
-			return nil, err
-		}
-		if err := q.checkSpelling(qs); err != nil {
-			return nil, fmt.Errorf(prefix+"column %d: %w", column, err)
-		}
-		qs = append(qs, q)
-		if p.word == "" {
-			return qs, nil
-		}
-		p.next() // the comma
-	}
+	return qs, err
 }
 
 // MustParse is Parse for texts that are part of a program. It panics if the text cannot be read,

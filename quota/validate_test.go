@@ -14,7 +14,7 @@ func TestKindValidate(t *testing.T) {
 	for want, q := range map[string]Quota{
 		`"1 kind 9": Kind is 9, want one of the constants`:                   {N: 1, Kind: Unanswered + 1},
 		`Kind is -1, want one of the constants`:                              {N: 1, Kind: -1},
-		`"5/s even log": Burst is 1 ("even"), want 0 for a Kind other`:                {N: 5, Kind: SlidingLog, Burst: 1},
+		`"5/s even log": Burst is 1 ("even"), want 0 for a Kind other`:       {N: 5, Kind: SlidingLog, Burst: 1},
 		`WarmUp is 1s, want 0 for a Kind other than TokenBucket`:             {N: 5, Kind: FixedWindow, WarmUp: time.Second},
 		`ColdFactor is 3, want 0 without a WarmUp`:                           {N: 5, Kind: FixedWindow, ColdFactor: 3},
 		`Cells is -1, want at least 0 (0 is 10)`:                             {N: 5, Kind: SlidingWindow, Cells: -1},

@@ -46,7 +46,7 @@ func wantedAmount(s, want string) string {
 		return want
 	}
 	if suffix == "" {
-		if n.IsInt() {
+		if n.IsInt() && !strings.Contains(digits, ".") {
 			return "at most " + strconv.Itoa(math.MaxInt)
 		}
 		return want
@@ -67,14 +67,9 @@ func wantedAmount(s, want string) string {
 }
 
 // wantedUnit says what was expected in place of a unit between a number and the rest of its word.
-func wantedUnit(number, unit, rest string) string {
+func wantedUnit(number, unit string) string {
 	if bytes := inBytes(number, unit); bytes != "" {
 		return "bytes in one word with the number: " + bytes
-	}
-	for _, word := range [...]string{Requests, Bytes} {
-		if near(unit, word) {
-			return word + rest
-		}
 	}
 	return afterNumber
 }
@@ -106,6 +101,9 @@ func wantedSpan(s, want string) string {
 	}
 	return want
 }
+
+// wantedClause says what may follow the beginning of a quota.
+var wantedClause = "a comma, " + strings.Join(clauses[:len(clauses)-1], ", ") + " or " + clauses[len(clauses)-1]
 
 // cutNumber cuts s behind the digits and points with which it begins.
 func cutNumber(s string) (digits, rest string) {

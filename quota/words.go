@@ -1,0 +1,126 @@
+package quota
+
+import (
+	"slices"
+	"strings"
+)
+
+// phrase is what people write, in lower case, and what Parse reads in place of it.
+type phrase struct {
+	to   string
+	from []string
+	note string // what to say with it
+
+	// taken says that not even a Quota in Go may have one of the words as its Unit. All other words of the table may be
+	// units: a text has them in double quotes.
+	taken bool
+}
+
+// What to say with what was meant.
+const (
+	noteRequests = `a unit of that name stands in double quotes`
+	noteMonth    = "months of the calendar are not known"
+	noteBits     = "a byte has 8 bits"
+)
+
+// phrases are the words that Parse does not read. An N stands for the N of the quota.
+var phrases = [...]phrase{
+	// What requests are called, of which a text has no name.
+	{from: []string{"request", "requests", "r", "req", "reqs"}, taken: true},
+	{from: []string{
+		"call", "calls", "hit", "hits", "query", "queries", "transaction", "transactions", "invocation", "invocations", "op", "ops",
+		"operation", "operations",
+	}, note: noteRequests},
+
+	// Rates, and what stands before a span.
+	{to: "/ s", from: []string{"rps", "qps"}, taken: true},
+	{to: "/ m", from: []string{"rpm", "qpm"}, taken: true},
+	{to: "/ h", from: []string{"rph", "qph"}, taken: true},
+	{to: "/ d", from: []string{"rpd", "qpd"}, taken: true},
+	{to: "/ s", from: []string{"tps"}}, // transactions
+	{to: "tokens / m", from: []string{"tpm"}},
+	{to: "tokens / h", from: []string{"tph"}},
+	{to: "tokens / d", from: []string{"tpd"}},
+	{to: "/", from: []string{"per", "in"}, taken: true},
+	{to: "/", from: []string{"a", "an", "each", "every", "any", "within", "in a", "in an", "in any", "in each", "within any"}},
+	{to: "/ h", from: []string{"hourly"}},
+	{to: "/ d", from: []string{"daily"}},
+	{to: "/ week", from: []string{"weekly"}},
+	{to: "/ month", from: []string{"monthly"}},
+
+	// What is under way, and what has no bound.
+	{to: "in flight", from: []string{
+		"concurrent", "concurrently", "parallel", "simultaneous", "simultaneously", "in-flight", "in_flight", "inflight", "in flight", "in parallel",
+		"at a time", "at once", "at the same time",
+	}, taken: true},
+	{to: "unanswered", from: []string{"unanswered"}, taken: true},
+	{to: "no limit", from: []string{"no limit", "unlimited", "none", "infinite", "infinity", "inf", "without limit"}},
+
+	// Algorithms and clauses.
+	{to: "window", from: []string{"fixed", "fixed window"}},
+	{to: "window grid", from: []string{"window grid", "grid", "calendar", "calendar window", "clock window"}},
+	{to: "sliding", from: []string{"sliding window"}},
+	{to: "log", from: []string{"rolling", "rolling window", "sliding log", "sliding window log", "rolling log"}},
+	{to: "estimate", from: []string{"sliding window counter", "estimated"}},
+	{to: "burst N", from: []string{"token bucket"}},
+	{to: "even queue N", from: []string{"leaky bucket"}},
+	{to: "even", from: []string{"evenly", "evenly spaced", "spaced evenly"}},
+	{to: "burst", from: []string{"burst size", "token bucket burst"}},
+	{to: "queue", from: []string{"queue size"}},
+	{to: "warm-up", from: []string{"warm", "warmup", "warm up"}},
+	{to: "as", from: []string{"name", "named"}},
+
+	// What joins quotas, and what says nothing.
+	{to: ",", from: []string{"and", "&", "+", ";"}},
+	{from: []string{"max", "maximum", "at most", "up to", "no more than", "not more than", "with", "of", "=", ":", "(", ")"}},
+}
+
+// longestPhrase is the number of words of the longest phrase.
+const longestPhrase = 4
+
+// known returns the longest phrase with which words begin, and how many words it has: none if there is no such phrase.
+func known(words []string) (p phrase, n int) {
+	for n = min(len(words), longestPhrase); n > 0; n-- {
+		text := strings.ToLower(strings.Join(words[:n], " "))
+		for _, p := range phrases {
+			if slices.Contains(p.from, text) {
+				return p, n
+			}
+		}
+	}
+	return p, 0
+}
+
+// spans are the words for spans, beside the units of time.ParseDuration.
+var spans = [...]struct {
+	letter string
+	words  []string
+}{
+	{"s", []string{"sec", "secs", "second", "seconds"}},
+	{"m", []string{"min", "mins", "minute", "minutes"}},
+	{"h", []string{"hr", "hrs", "hour", "hours"}},
+	{"d", []string{"day", "days"}},
+}
+
+// longSpans are spans that Parse does not read, in days.
+var longSpans = [...]struct {
+	days  int
+	words []string
+	note  string
+}{
+	{7, []string{"w", "wk", "week", "weeks"}, ""},
+	{30, []string{"month", "months", "mo"}, noteMonth},
+	{365, []string{"year", "years", "yr"}, ""},
+}
+
+// multiples are the words that multiply a number.
+var multiples = map[string]int64{"k": 1e3, "K": 1e3, "M": 1e6, "thousand": 1e3, "million": 1e6}
+
+// clauses are the words with which clauses begin.
+var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "as"}
+
+// fieldOf has the field that each clause sets.
+var fieldOf = map[string]string{
+	"even": "Burst", "burst": "Burst", "debt": "Debt", "queue": "Queue", "window": "Kind", "sliding": "Kind", "log": "Kind", "estimate": "Kind",
+	"warm-up": "WarmUp", "cold": "ColdFactor", "as": "Name",
+}
