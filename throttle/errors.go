@@ -24,7 +24,7 @@ var (
 	// ErrQueueFull: MaxQueue claims wait already, or the line costs as much as a Quota's Queue.
 	ErrQueueFull = errors.New("queue is full")
 	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
-	ErrTooLarge = errors.New("cost above what the quota grants at once: never")
+	ErrTooLarge = errors.New("cost above what the quota ever grants at once")
 	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs. Or Wait
 	// or Allow were called, which claim requests alone, and there is a quota of something else.
 	ErrUnit = errors.New("cost in the wrong unit")

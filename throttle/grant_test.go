@@ -115,7 +115,8 @@ func TestErrorOfACaller(t *testing.T) {
 		"throttle: not sent":                          {},
 		"throttle: a: not sent: hold, could go in 1s": {Bucket: "a", Cause: CauseHold, Wait: time.Second},
 		"throttle: not sent: queue is full":           {Err: ErrQueueFull},
-		"throttle: a: not sent: cost above what the quota grants at once: never, cost 3": {Bucket: "a", Err: ErrTooLarge, Cost: 3},
+
+		"throttle: a: not sent: cost above what the quota ever grants at once, cost 3": {Bucket: "a", Err: ErrTooLarge, Cost: 3},
 	} {
 		if got := fmt.Sprint(e); got != want {
 			t.Errorf("got %q, want %q", got, want)

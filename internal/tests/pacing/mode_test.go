@@ -239,7 +239,7 @@ func TestCost(t *testing.T) {
 		}
 		cost = 21
 		_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
-		if want := `throttle: a.example: not sent: cost above what the quota grants at once: never: pace "10/s burst 20", cost 21; it grants at most 20 at once: claim less, or write "10/s burst 21" or "10/s burst 20 debt"`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
+		if want := `throttle: a.example: not sent: cost above what the quota ever grants at once: pace "10/s burst 20", cost 21; it grants at most 20 at once: claim less, or write "10/s burst 21" or "10/s burst 20 debt"`; !errors.Is(err, throttle.ErrTooLarge) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
