@@ -4,19 +4,22 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/gopacer/pacer/quota"
 )
 
 // TooLarge says what the quota of that name grants at once, of which a share is reserved, and which quotas in its place
-// would grant a cost that is above that. It returns nothing if there is no such quota. All defaults of qs must be
+// would grant a cost that is above that: with the same name and the same queue, and if that makes a token bucket of
+// another kind, with what the bucket admits. It returns nothing if there is no such quota. All defaults of qs must be
 // written out.
 func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 	i := slices.IndexFunc(qs, func(q quota.Quota) bool { return q.Name == name })
 	if i < 0 {
 		return ""
 	}
-	q, whom := qs[i], ""
+	q, whom := unnamed(qs[i]), ""
 	most, burst, debt := Most(&q), q, q
 	if share > 0 {
 		left := unreserved(q, share)
@@ -32,11 +35,32 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 	if q.Kind == quota.TokenBucket {
 		return says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
-	return says + fmt.Sprintf(" and settle the rest, or write %q", text(quota.Quota{N: q.N, Unit: q.Unit, Per: q.Per, Debt: true}))
+	debt.Kind, debt.Cells = quota.Plain, 0
+	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s)", text(debt), 2*int64(q.N), span(q.Per))
 }
 
-// text is how a quota is written, whatever its name.
-func text(q quota.Quota) string {
-	q.Name = ""
-	return q.String()
+// unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its text.
+func unnamed(q quota.Quota) quota.Quota {
+	if same, err := quota.Parse(q.Name); err == nil && slices.Equal(same.Explicit(), quota.Quotas{q}) {
+		q.Name = ""
+	}
+	return q
+}
+
+// text is how a quota is written, with its name.
+func text(q quota.Quota) string { return quota.Quotas{q}.String() }
+
+// span is a span in words.
+func span(per time.Duration) string {
+	switch per {
+	case time.Second:
+		return "second"
+	case time.Minute:
+		return "minute"
+	case time.Hour:
+		return "hour"
+	case 24 * time.Hour:
+		return "day"
+	}
+	return strings.TrimPrefix(quota.Quota{N: 1, Per: per}.String(), "1/")
 }
