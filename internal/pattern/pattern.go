@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,7 +38,9 @@ func Split(pattern string) (method, host, path string) {
 // refuses are found by New.
 func Check(pattern string) error {
 	method, host, p := Split(pattern)
-	switch {
+	switch alone := strings.TrimSpace(pattern); {
+	case slices.Contains(methods, alone):
+		return fmt.Errorf("want a path after the method, such as %q", alone+" /")
 	case strings.Contains(pattern, "://"):
 		return errors.New("want a pattern without a scheme, since it is for all of them" + instead(pattern))
 	case strings.HasPrefix(pattern, " "), strings.HasPrefix(pattern, "\t"):
@@ -46,6 +49,8 @@ func Check(pattern string) error {
 		return errors.New("want a pattern without a blank behind it")
 	case strings.Contains(pattern, "\x00"):
 		return errors.New(`want a pattern without a zero byte ("%00" is one that belongs to the path)`)
+	case len(eachMethod(pattern)) > 0:
+		return errors.New("want a pattern for each method: " + strings.Join(eachMethod(pattern), " and "))
 	case method != strings.ToUpper(method):
 		return fmt.Errorf("want the method in upper case: %q", strings.ToUpper(method))
 	case method == "*":
@@ -57,10 +62,17 @@ func Check(pattern string) error {
 	if host != "" && p == "" {
 		return fmt.Errorf("want a path after the host: %q is all of it", strings.TrimLeft(method+" "+host+"/", " "))
 	}
+	return checkPath(method, host, p)
+}
+
+// checkPath is Check for the path of the pattern.
+func checkPath(method, host, p string) error {
 	clean := path.Clean("/" + p)
 	if strings.HasSuffix(p, "/") && clean != "/" {
 		clean += "/"
 	}
+	_, colon, isColon := strings.Cut(p, "/:")
+	colon, _, _ = strings.Cut(colon, "/")
 	switch {
 	case strings.ContainsAny(p, "?#"):
 		return errors.New(`want a path without a query or a fragment, which are not looked at ("%3F" and "%23" are a '?' and a '#' that belong to the path)`)
@@ -68,8 +80,40 @@ func Check(pattern string) error {
 		return fmt.Errorf("want a clean path, as those of requests are made before they are looked up: %q", strings.TrimLeft(method+" "+host+clean, " "))
 	case strings.Contains(p, "*"):
 		return errors.New(`want {name} for a part of the path, or {name...} for the rest, not '*' ("%2A" is a '*' that belongs to the path)`)
+	case strings.Contains(p, "|"):
+		return errors.New(`want a pattern for each path, since '|' has no meaning in one ("%7C" is a '|' that belongs to the path)`)
+	case isColon:
+		name := colon
+		if register(http.NewServeMux(), "/{"+name+"}", http.NotFoundHandler()) != nil {
+			name = "name" // what stands there can be none
+		}
+		return fmt.Errorf(`want {%s} for a part of the path, not %q ("%%3A" is a ':' that belongs to the path)`, name, ":"+colon)
 	}
 	return nil
+}
+
+// methods are those of net/http.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect, http.MethodOptions,
+	http.MethodTrace,
+}
+
+// eachMethod returns what is meant by a pattern with several methods, "GET|POST /": a pattern for each, quoted.
+func eachMethod(pattern string) (patterns []string) {
+	head, p, _ := strings.Cut(pattern, "/")
+	words := strings.FieldsFunc(head, func(c rune) bool { return strings.ContainsRune("|, \t", c) })
+	isMethod := func(word string) bool { return slices.Contains(methods, strings.ToUpper(word)) }
+	if !strings.ContainsAny(head, "|,") || !slices.ContainsFunc(words, isMethod) {
+		return nil
+	}
+	host := ""
+	if last := len(words) - 1; !isMethod(words[last]) {
+		host, words = words[last], words[:last]
+	}
+	for _, method := range words {
+		patterns = append(patterns, fmt.Sprintf("%q", strings.ToUpper(method)+" "+host+"/"+p))
+	}
+	return patterns
 }
 
 // instead returns the pattern that was meant, as the end of an error: without its scheme, its port and the dot behind

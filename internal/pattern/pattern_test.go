@@ -14,6 +14,7 @@ func TestCheck(t *testing.T) {
 		"M-SEARCH api.example.com/{$}", "under_score.example/", "bücher.example/", "xn--bcher-kva.example/", "10.0.0.1/x",
 		"[::1]/", "GET [2001:db8::1]/x/{y...}", "localhost/100%/%2F/a:b@c", "CONNECT api.example.com/", "a.example/./../%2e%2e"[:10],
 		"a.example/%2e%2e/x", "a.example/..a/b..", "GET a.example/a A:1/",
+		"a.example/v1/%3Aid", "a.example/v1/x:batch", "a.example/a%7Cb", "get/", "GET /", "GET get/",
 	} {
 		if err := Check(pattern); err != nil {
 			t.Errorf("%q: %v", pattern, err)
@@ -48,6 +49,19 @@ func TestCheck(t *testing.T) {
 		"* api.example.com/":                 "without a method, if it is for all of them",
 		"api.example.com/users/*":            "want {name} for a part of the path, or {name...} for the rest, not '*'",
 		"GET /v1/*/posts":                    "want {name} for a part of the path, or {name...} for the rest, not '*'",
+		"api.example.com/v1/:id":             `want {id} for a part of the path, not ":id" ("%3A" is a ':' that belongs to the path)`,
+		"GET /:user/repos":                   `want {user} for a part of the path, not ":user"`,
+		"api.example.com/:":                  `want {name} for a part of the path, not ":"`,
+		"api.example.com/:a-b/":              `want {name} for a part of the path, not ":a-b"`,
+		"GET|POST api.example.com/":          `want a pattern for each method: "GET api.example.com/" and "POST api.example.com/"`,
+		"get,post,put api.example.com/x":     `want a pattern for each method: "GET api.example.com/x" and "POST api.example.com/x" and "PUT api.example.com/x"`,
+		"GET, POST api.example.com/":         `want a pattern for each method`,
+		"GET | POST api.example.com/":        `want a pattern for each method`,
+		"api.example.com/(search|users)":     `want a pattern for each path, since '|' has no meaning in one ("%7C" is a '|' that belongs to the path)`,
+		"GET /search|/users":                 `want a pattern for each path, since '|' has no meaning in one`,
+		"GET":                                `want a path after the method, such as "GET /"`,
+		"DELETE ":                            `want a path after the method, such as "DELETE /"`,
+		" PATCH":                             `want a path after the method, such as "PATCH /"`,
 		":80/":                               "without a port",
 		"::1/":                               `in brackets, and in its shortest form: "[::1]"`,
 		"[0:0::1]/":                          `in brackets, and in its shortest form: "[::1]"`,
