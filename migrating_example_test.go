@@ -180,7 +180,7 @@ func ExampleTransport_fromFailsafe() {
 
 	client := &http.Client{Transport: &pacer.Transport{
 		Retry:   pacer.Retry{MaxAttempts: 5, Backoff: backoff.Exponential{Initial: 10 * time.Millisecond, Max: time.Second}},
-		Quotas:  pacer.Table{"/": {{N: 10, Kind: quota.TokenBucket}}}, // evenly spaced
+		Quotas:  pacer.Table{"/": {{N: 10, Burst: 1}}}, // evenly spaced
 		MaxWait: time.Minute,
 	}}
 	resp, err := client.Get(url)

@@ -34,8 +34,6 @@ func (q Quota) explicit() Quota {
 	switch {
 	case q.WarmUp > 0:
 		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)
-	case q.Kind == TokenBucket:
-		q.Burst = cmp.Or(q.Burst, defaultBurst)
 	case q.isBucket():
 		q.Burst = cmp.Or(q.Burst, q.N)
 	case q.Kind == SlidingWindow:

@@ -137,9 +137,6 @@ func (p *parser) quota() (Quota, error) {
 		}
 		return q, fmt.Errorf(prefix+"column %d: %w", column, err)
 	}
-	if q.Burst == 1 {
-		q.Kind, q.Burst = TokenBucket, 0 // means the same, and String writes "even" for it
-	}
 	return q, nil
 }
 

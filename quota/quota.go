@@ -88,14 +88,13 @@ type Quota struct {
 	Per time.Duration
 
 	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp and
-	// ColdFactor are for a TokenBucket. A quota that has one of the first three and no Kind is one;
-	// with another Kind they are an error.
+	// ColdFactor are for a TokenBucket. A quota that has one of the first three is one without a Kind
+	// too; with another Kind they are an error.
 	Kind Kind
 
-	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. A
-	// negative number is an error. Zero means N for a quota without a Kind, and 1 if Kind is
-	// TokenBucket: then tokens are spaced evenly, one every Per/N. That is the only Burst with which
-	// hardly any window of the length Per ever sees more than N.
+	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero
+	// means N, and a negative number is an error. With a Burst of 1, tokens are spaced evenly, one every
+	// Per/N. That is the only Burst with which hardly any window of the length Per ever sees more than N.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
 	// another Kind, a cost above N is.
@@ -148,7 +147,6 @@ const MaxN = 1 << 50
 // What zero stands for.
 const (
 	defaultPer        = time.Second
-	defaultBurst      = 1 // of what says that it is a TokenBucket
 	defaultCells      = 10
 	defaultColdFactor = 3 // Guava's
 )

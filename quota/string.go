@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,10 +33,14 @@ func (q Quota) String() string {
 	if !q.Kind.Concurrent() {
 		s += "/" + span(q.per())
 	}
+	burst := q.Burst
+	if q.Kind == TokenBucket && !q.Debt && q.WarmUp == 0 {
+		burst = cmp.Or(burst, q.N) // some word has to say that it is a bucket
+	}
 	switch {
-	case q.Burst > 1:
-		s += " burst " + amount(q.Burst, q.Unit)
-	case q.Burst == 1, q.Kind == TokenBucket && q.WarmUp == 0:
+	case burst > 1:
+		s += " burst " + amount(burst, q.Unit)
+	case burst == 1:
 		s += " even"
 	}
 	if q.Debt {

@@ -11,10 +11,14 @@ func TestQuotaString(t *testing.T) {
 		"no limit":                   {},
 		"5/s":                        {N: 5},
 		"7/s even":                   {N: 7, Per: time.Second, Burst: 1},
-		"8/s even":                   {N: 8, Kind: TokenBucket},
-		"8/s even debt":              {N: 8, Kind: TokenBucket, Debt: true},
+		"8/s even":                   {N: 8, Burst: 1},
+		"8/s even debt":              {N: 8, Burst: 1, Debt: true},
 		"8/s debt":                   {N: 8, Debt: true},
 		"8/s burst 2":                {N: 8, Kind: TokenBucket, Burst: 2},
+		"8/s burst 8":                {N: 8, Kind: TokenBucket},
+		"9/s debt":                   {N: 9, Kind: TokenBucket, Debt: true},
+		"1/s even":                   {N: 1, Kind: TokenBucket},
+		"-8/s":                       {N: -8, Kind: TokenBucket},
 		"8/s warm-up 1s":             {N: 8, Kind: TokenBucket, WarmUp: time.Second},
 		"5/s burst 10":               {N: 5, Burst: 10},
 		"50/2s":                      {N: 50, Per: 2 * time.Second},
@@ -66,6 +70,40 @@ func TestQuotasString(t *testing.T) {
 	} {
 		if got := qs.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// {N: 10, Debt: true} and {N: 10, Kind: TokenBucket, Debt: true} once differed tenfold: N at once is the default of both.
+func TestZeroBurstIsN(t *testing.T) {
+	for _, q := range []Quota{
+		{N: 10, Kind: TokenBucket},
+		{N: 10, Debt: true},
+		{N: 10, Kind: TokenBucket, Debt: true},
+		{N: 1 << 20, Unit: Bytes, Kind: TokenBucket},
+		{N: math.MaxInt, Kind: TokenBucket},
+	} {
+		e := Quotas{q}.Explicit()[0]
+		if e.Kind != TokenBucket || e.Burst != q.N {
+			t.Errorf("%#v has a Burst of %d, want N", q, e.Burst)
+		}
+		back, err := Parse(q.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := back.Explicit()[0]; got != e {
+			t.Errorf("%#v is written %q, which is read as %+v", q, q, got)
+		}
+		full := q
+		full.Burst = q.N
+		if why := (Quotas{q, full}).Redundant(); why == nil || why[1] == "" {
+			t.Errorf("%#v is another one with a Burst of N: %q", q, why)
+		}
+	}
+	// Stored tokens stand for coldness, and not for a burst.
+	for _, q := range []Quota{{N: 10, WarmUp: 1e9}, {N: 10, Kind: TokenBucket, WarmUp: 1e9}} {
+		if e := (Quotas{q}).Explicit()[0]; e.Burst != 0 || e.Kind != TokenBucket || e.Validate() != nil {
+			t.Errorf("%#v is %+v", q, e)
 		}
 	}
 }

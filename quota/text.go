@@ -32,9 +32,9 @@ import (
 //
 // After that come clauses, in any order and each at most once; a quota has one Kind at most.
 //
-//	even              the Kind TokenBucket with a Burst of 1: one token every PER/N
+//	even              a TokenBucket with a Burst of 1: one token every PER/N
 //	burst B           the Burst of a TokenBucket, in the unit of the quota
-//	debt              a TokenBucket with Debt, and with a Burst of N unless a clause says otherwise
+//	debt              a TokenBucket with Debt; without even or burst, its Burst is N
 //	queue Q           the Queue, in the unit of the quota
 //	window            the Kind FixedWindow
 //	window grid       the Kind ClockWindow

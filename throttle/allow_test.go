@@ -54,7 +54,7 @@ func TestLimiterAllowNotBeforeWaiters(t *testing.T) {
 }
 
 func TestLimiterAllowInvalid(t *testing.T) {
-	if l := (&Limiter{Quotas: quota.Quotas{{N: -1, Kind: quota.TokenBucket}}}); l.Allow(1) {
+	if l := (&Limiter{Quotas: quota.Quotas{{N: -1, Burst: 1}}}); l.Allow(1) {
 		t.Error("allowed by an invalid quota")
 	}
 	defer func() {

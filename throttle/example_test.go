@@ -105,7 +105,7 @@ func ExampleLimiter_SetQuotas() {
 	go func() { went <- l.Wait(context.Background(), 1) }()
 
 	// The plan was upgraded: no hour's wait.
-	if err := l.SetQuotas(quota.Quotas{{N: 1000, Per: time.Second, Kind: quota.TokenBucket}}); err != nil {
+	if err := l.SetQuotas(quota.Quotas{{N: 1000, Per: time.Second, Burst: 1}}); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(<-went)

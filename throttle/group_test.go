@@ -387,7 +387,7 @@ func TestGroupUpdateReportsWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{"a": 1, "b": 1}
 		g := &Group{New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour, Kind: quota.TokenBucket}}}
+			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour, Burst: 1}}}
 		}}
 		a, b := g.Limiter("a"), g.Limiter("b")
 		err := g.Update(func() bool { n["a"], n["b"] = -1, 5; return false })
@@ -489,9 +489,9 @@ func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, above := &store.Memory{}, 1
 		g := &Group{New: func(path []string) *Limiter {
-			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above, Kind: quota.TokenBucket}}}
+			l := &Limiter{Name: strings.Join(path, "/"), Store: shared, Quotas: quota.Quotas{{N: above, Burst: 1}}}
 			if len(path) > 1 {
-				l.Quotas = quota.Quotas{{N: 10, Kind: quota.TokenBucket}}
+				l.Quotas = quota.Quotas{{N: 10, Burst: 1}}
 			}
 			return l
 		}}
@@ -573,7 +573,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 		var shared store.Store
 		memory := &store.Memory{}
 		g := &Group{New: func([]string) *Limiter {
-			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Kind: quota.TokenBucket}}, Store: shared, Rand: noJitter}
+			return &Limiter{Name: "a", Quotas: quota.Quotas{{N: 100, Burst: 1}}, Store: shared, Rand: noJitter}
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
 		grant.Done(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})

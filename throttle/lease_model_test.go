@@ -90,8 +90,8 @@ func play(t *testing.T, r *rand.Rand, quotas quota.Quotas, fails bool) (h sendin
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	largest := make([]int, len(quotas))
-	for i := range quotas {
-		largest[i] = min(slot.Most(&quotas[i]), 3)
+	for i, q := range quotas.Explicit() {
+		largest[i] = min(slot.Most(&q), 3)
 	}
 	for range 20 + r.IntN(200) {
 		by := r.IntN(members)

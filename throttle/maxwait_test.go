@@ -121,11 +121,11 @@ func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
 // What is wrong with a bucket is an error of each claim, and no more than that.
 func TestStateOfAnInvalidLimiter(t *testing.T) {
 	for name, l := range map[string]*Limiter{
-		"N":                 {Quotas: quota.Quotas{{N: -1, Kind: quota.TokenBucket}}},
+		"N":                 {Quotas: quota.Quotas{{N: -1, Burst: 1}}},
 		"Reserve":           {Quotas: quotas(t, "1/s even"), Reserve: 1},
 		"no Name":           {Quotas: quotas(t, "1/s even"), Store: new(store.Memory)},
 		"WarmUp in a Store": {Name: "a", Quotas: quotas(t, "1/s warm-up 1s"), Store: new(store.Memory)},
-		"above":             {Parent: &Limiter{Name: "host", Quotas: quota.Quotas{{N: -1, Kind: quota.TokenBucket}}}},
+		"above":             {Parent: &Limiter{Name: "host", Quotas: quota.Quotas{{N: -1, Burst: 1}}}},
 	} {
 		if err := l.Wait(t.Context(), 1); err == nil {
 			t.Errorf("%s: Wait returns no error", name)

@@ -126,7 +126,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 		}
 		return qs
 	}
-	l := &Limiter{Quotas: quotas([]quota.Quota{{N: 200, Kind: quota.TokenBucket}, {N: 100, Kind: quota.TokenBucket}, {N: 50, Kind: quota.TokenBucket}}[:1+r.IntN(3)])}
+	l := &Limiter{Quotas: quotas([]quota.Quota{{N: 200, Burst: 1}, {N: 100, Burst: 1}, {N: 50, Burst: 1}}[:1+r.IntN(3)])}
 	m := &model{quotas: append([]quota.Quota(nil), l.Quotas...)}
 	for _, q := range m.quotas {
 		m.tokens, m.spills = append(m.tokens, q.Burst*1000), append(m.spills, spill{})

@@ -62,7 +62,7 @@ func TestPriorityAgeingBound(t *testing.T) {
 		t.Run(fmt.Sprint(test.priority, " behind ", test.others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const ageing = 5 * time.Second
-				l := Limiter{Quotas: quota.Quotas{{N: 10, Kind: quota.TokenBucket}}, Ageing: ageing}
+				l := Limiter{Quotas: quota.Quotas{{N: 10, Burst: 1}}, Ageing: ageing}
 				grant(t, &l, Claim{})
 				start := time.Now()
 				_, w := join(t, &l, Claim{Priority: test.priority})

@@ -206,7 +206,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 		waiter      *Waiter
 		grant       *Grant
 	}
-	qs := []quota.Quota{{N: 200, Kind: quota.TokenBucket}, {N: 100, Kind: quota.TokenBucket}, {N: 200, Kind: quota.TokenBucket, Unit: "tokens"}, {N: 50, Kind: quota.TokenBucket, Unit: "tokens"}}
+	qs := []quota.Quota{{N: 200, Burst: 1}, {N: 100, Burst: 1}, {N: 200, Burst: 1, Unit: "tokens"}, {N: 50, Burst: 1, Unit: "tokens"}}
 	r.Shuffle(len(qs), func(i, j int) { qs[i], qs[j] = qs[j], qs[i] })
 	qs = qs[:2+r.IntN(3)]
 	unit := make([]int, len(qs))  // of each quota

@@ -45,7 +45,7 @@ func TestStackMeansWhatProvidersMean(t *testing.T) {
 // TestLimiterInvalidQuotas: a Limiter grants nothing by quotas of which one is invalid.
 func TestLimiterInvalidQuotas(t *testing.T) {
 	for _, bad := range []quota.Quota{
-		{N: -1, Kind: quota.TokenBucket},
+		{N: -1, Burst: 1},
 		{N: 1, Per: -time.Second, Kind: quota.TokenBucket},
 		{N: 1, Burst: -2},
 		{N: 1, WarmUp: -time.Second},
@@ -56,12 +56,12 @@ func TestLimiterInvalidQuotas(t *testing.T) {
 		{N: 1, Debt: true, WarmUp: time.Second},
 		{N: 1, Kind: quota.TokenBucket, Unit: "a b"},
 		{N: 1, Kind: quota.TokenBucket, Unit: "unanswered"},
-		{Name: "daily", N: -5, Kind: quota.TokenBucket},
+		{Name: "daily", N: -5, Burst: 1},
 		{N: 1, Kind: -1},
 		{N: 5, Kind: quota.InFlight, Per: 1},
 		{N: 5, Kind: quota.SlidingLog, Burst: 1},
 	} {
-		qs := quota.Quotas{{N: 5, Kind: quota.TokenBucket}, bad, {N: -7, Kind: quota.TokenBucket}}
+		qs := quota.Quotas{{N: 5, Burst: 1}, bad, {N: -7, Burst: 1}}
 		all := qs.Validate()
 		l := Limiter{Quotas: qs}
 		if err := l.Wait(t.Context(), 1); err == nil || err.Error() != all.Error() {

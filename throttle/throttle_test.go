@@ -304,7 +304,7 @@ func TestSetQuotasRetimesWaiters(t *testing.T) {
 			c.wait(t.Context(), &l, name, 1)
 		}
 		time.Sleep(6 * time.Second) // a tenth of a token has come back
-		if err := l.SetQuotas(quota.Quotas{{N: 10, Kind: quota.TokenBucket}}); err != nil {
+		if err := l.SetQuotas(quota.Quotas{{N: 10, Burst: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -313,7 +313,7 @@ func TestSetQuotasRetimesWaiters(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.check(t, "a 0s", "b 6.09s", "c 7s", "d 8s")
-		if err := l.SetQuotas(quota.Quotas{{N: -1, Kind: quota.TokenBucket}}); err == nil {
+		if err := l.SetQuotas(quota.Quotas{{N: -1, Burst: 1}}); err == nil {
 			t.Error("no error for a bad quota")
 		}
 	})
@@ -418,7 +418,7 @@ func TestAskingAgainGoesToTheFront(t *testing.T) {
 
 func TestLateTimersLoseNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1000, Kind: quota.TokenBucket}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000, Burst: 1}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -435,7 +435,7 @@ func TestLateTimersLoseNoQuota(t *testing.T) {
 
 func TestLagCreditIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Quotas: quota.Quotas{{N: 1000, Kind: quota.TokenBucket}}}
+		l := Limiter{Quotas: quota.Quotas{{N: 1000, Burst: 1}}}
 		c := newCrowd()
 		for i := range 6 {
 			c.wait(t.Context(), &l, fmt.Sprint(i), 1)
@@ -450,7 +450,7 @@ func TestLagCreditIsBounded(t *testing.T) {
 }
 
 func TestBadQuotaIsNamed(t *testing.T) {
-	l := Limiter{Quotas: quota.Quotas{{N: 5, Kind: quota.TokenBucket}, {Name: "daily", N: 100, Per: -time.Hour, Kind: quota.TokenBucket}}}
+	l := Limiter{Quotas: quota.Quotas{{N: 5, Burst: 1}, {Name: "daily", N: 100, Per: -time.Hour, Burst: 1}}}
 	err := l.Wait(t.Context(), 1)
 	const want = `quota: "daily": Per is -1h0m0s, want a positive duration, or 0 for a second`
 	if err == nil || err.Error() != want {

@@ -46,7 +46,7 @@ func ways() []*way {
 		},
 		{
 			name:  "leaky bucket",
-			quota: quota.Quota{N: limit, Per: per, Kind: quota.TokenBucket}, // with a Burst of 1
+			quota: quota.Quota{N: limit, Per: per, Burst: 1},
 			when:  "When the provider should see a steady pace and no bursts: a job that has time.",
 		},
 		{

@@ -33,13 +33,13 @@ var quotas = map[string]quota.Quotas{
 	// once.
 	"127.0.0.1/": {{Name: "the host", N: 10, Burst: 5}},
 
-	// This is a route of the host. A token bucket without a Burst spaces requests evenly: one every
+	// This is a route of the host. A Burst of 1 spaces requests evenly: one every
 	// 250 ms. They count for the host's quota, too.
-	"GET 127.0.0.1/search/": {{Name: "search", N: 4, Kind: quota.TokenBucket}},
+	"GET 127.0.0.1/search/": {{Name: "search", N: 4, Burst: 1}},
 
 	// Each value of a wildcard has its own bucket: 2 messages a second to channel a do not delay the
 	// messages to channel b.
-	"POST 127.0.0.1/channels/{channel}/messages": {{Name: "messages", N: 2, Kind: quota.TokenBucket}},
+	"POST 127.0.0.1/channels/{channel}/messages": {{Name: "messages", N: 2, Burst: 1}},
 
 	// "/" is for every other host, each with its own bucket. The first quota starts slowly: its requests
 	// go 300 ms apart, and 100 ms apart after a second of warming up. Both quotas of the pattern are

@@ -163,7 +163,7 @@ func TestRefused(t *testing.T) {
 		"Late is 2562047h47m16.854775807s, want from":  func(r *Request) { r.Late = math.MaxInt64 },
 		"Horizon is -1ns, want from 0 to 50 years":     func(r *Request) { r.Horizon = -1 },
 		"a quota is no limit, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{even, {}} },
-		"a quota is -1/s even, want one that can live": func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Kind: quota.TokenBucket}} },
+		"a quota is -1/s even, want one that can live": func(r *Request) { r.Quotas = quota.Quotas{{N: -1, Per: time.Second, Burst: 1}} },
 		"a quota is 5/s even, want one that can live":  func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.TokenBucket, Burst: 1}} },
 		"a quota is 5/s, want one that can live":       func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second}} },
 		"a quota is 5 in flight, want one that can":    func(r *Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },

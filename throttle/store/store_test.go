@@ -86,7 +86,7 @@ func (s *script) free(n int) bool {
 // TestStoreHoles: what comes back of slots to come goes out again at their own instants, once.
 func TestStoreHoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.TokenBucket})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
 		a := s.exchange(Request{Member: "a", Serial: 1, Asks: one(3)})
 		b := s.exchange(Request{Member: "b", Serial: 1, Asks: one(1)})
 		ms := time.Millisecond
@@ -108,7 +108,7 @@ func TestStoreHoles(t *testing.T) {
 // TestStoreShare: who has nothing gets something, and nobody more than its share of the horizon.
 func TestStoreShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 100, Kind: quota.TokenBucket})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 100, Burst: 1})}}
 		for i, c := range []struct {
 			member string
 			hand   int
@@ -185,7 +185,7 @@ func TestStoreLost(t *testing.T) {
 
 func TestStoreStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.TokenBucket})}}
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
 		say := func(remaining int, reset time.Duration, known bool) []quota.Statement {
 			return []quota.Statement{{Name: "core", Limit: 60, Remaining: remaining, Reset: reset, ResetKnown: known}}
 		}

@@ -258,7 +258,7 @@ func TestContractBodyClosedOnEveryPath(t *testing.T) {
 	}{
 		"nil URL":          {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.URL = nil; return r }},
 		"nil Header":       {&pacer.Transport{Base: ok}, func(r *http.Request) *http.Request { r.Header = nil; return r }},
-		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1, Kind: quota.TokenBucket}}}}, nil},
+		"bad quota":        {&pacer.Transport{Base: ok, Quotas: map[string]quota.Quotas{"/": {{N: -1, Burst: 1}}}}, nil},
 		"rejected":         {&pacer.Transport{Base: ok, Quotas: hourly, Mode: pacer.ModeReject}, nil},
 		"over MaxWait":     {&pacer.Transport{Base: ok, Quotas: hourly}, nil},
 		"queue full":       {&pacer.Transport{Base: ok, Quotas: hourly, MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour, Line: pacer.Line{MaxQueue: -1}}, nil},

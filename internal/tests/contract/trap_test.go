@@ -67,7 +67,7 @@ func TestTrapLimitChangedWhileWaiting(t *testing.T) {
 		t.Helper()
 		tr := &pacer.Transport{Base: lab.Serve(t, two, echo), MaxWait: time.Hour, MaxStandstill: time.Hour, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket})}
 		hit(t, tr, 1, "http://a.example/")
-		time.AfterFunc(time.Second, func() { tr.SetQuotas(lab.All(quota.Quota{N: 10, Kind: quota.TokenBucket})) })
+		time.AfterFunc(time.Second, func() { tr.SetQuotas(lab.All(quota.Quota{N: 10, Burst: 1})) })
 		start := time.Now()
 		hit(t, tr, 1, "http://a.example/")
 		// In the first second 1/60 came back; the other 59/60 come at the new rate.

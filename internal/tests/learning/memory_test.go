@@ -138,7 +138,7 @@ func TestMemoryLoadErrors(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	bad := &pacer.Transport{Quotas: pacer.Table{"/": quota.Quotas{{N: -1, Kind: quota.TokenBucket}}}}
+	bad := &pacer.Transport{Quotas: pacer.Table{"/": quota.Quotas{{N: -1, Burst: 1}}}}
 	if bad.Save(&bytes.Buffer{}) == nil || bad.Load(strings.NewReader("{}")) == nil {
 		t.Error("an invalid Transport was saved or loaded")
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // slow is a quota of one in 30 seconds.
-var slow = quota.Quota{N: 2, Per: time.Minute, Kind: quota.TokenBucket}
+var slow = quota.Quota{N: 2, Per: time.Minute, Burst: 1}
 
 func acquire(t *testing.T, tr *pacer.Transport, req *http.Request) (paid *http.Request, cancel func()) {
 	t.Helper()

@@ -78,7 +78,7 @@ func TestRouteValidate(t *testing.T) {
 		`Quotas["a.example/{y}/b"]: want a pattern of http.ServeMux: pattern "a.example/{y}/b"`: {Quotas: map[string]quota.Quotas{
 			"a.example/a/{x}": {{N: 1, Kind: quota.TokenBucket}}, "a.example/{y}/b": {{N: 1, Kind: quota.TokenBucket}},
 		}},
-		`Quotas["/"]: quota: "-5/s even": N is -5, want at least 0`:     {Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}, {N: -5, Kind: quota.TokenBucket}}}},
+		`Quotas["/"]: quota: "-5/s even": N is -5, want at least 0`:     {Quotas: map[string]quota.Quotas{"/": {{N: 1, Kind: quota.TokenBucket}, {N: -5, Burst: 1}}}},
 		`Quotas["https://a.example/"]: want a pattern without a scheme`: {Quotas: map[string]quota.Quotas{"https://a.example/": nil}},
 		`Quotas["a.example:8080/x"]: want the host without a port`:      {Quotas: map[string]quota.Quotas{"a.example:8080/x": nil}},
 		`Quotas["GET A.example/"]: want the host in lower case`:         {Quotas: map[string]quota.Quotas{"GET A.example/": nil}},

@@ -375,7 +375,7 @@ func TestCallOfAContextInAContext(t *testing.T) {
 		if got := left(t, tr, plain, "tokens", 100); got != 90 {
 			t.Errorf("left %d after the outer Call was settled, want 90", got)
 		}
-		slow := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 2, Per: time.Second, Kind: quota.TokenBucket})}
+		slow := &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 2, Per: time.Second, Burst: 1})}
 		for range 2 {
 			if _, err := slow.RoundTrip(req); err != nil {
 				t.Fatal(err)

@@ -223,7 +223,7 @@ func TestInFlightBodyWritesOnlyIfItCould(t *testing.T) {
 // response is exactly what Base gave.
 func TestNothingIsWrappedWithoutNeed(t *testing.T) {
 	for name, qs := range map[string]quota.Quotas{
-		"none": nil, "a rate": {{N: 5, Kind: quota.TokenBucket}}, "tokens": {tokens(10)}, "unanswered": {{N: 1, Kind: quota.Unanswered}},
+		"none": nil, "a rate": {{N: 5, Burst: 1}}, "tokens": {tokens(10)}, "unanswered": {{N: 1, Kind: quota.Unanswered}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -470,7 +470,7 @@ func TestInFlightNeverMore(t *testing.T) {
 
 // A Base that panics loses neither a slot nor what is known to be in flight.
 func TestInFlightPanicInBase(t *testing.T) {
-	for name, q := range map[string]quota.Quota{"in flight": lab.InFlight(1), "unanswered": {N: 1, Kind: quota.Unanswered}, "a rate": {N: 5, Kind: quota.TokenBucket}} {
+	for name, q := range map[string]quota.Quota{"in flight": lab.InFlight(1), "unanswered": {N: 1, Kind: quota.Unanswered}, "a rate": {N: 5, Burst: 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &pacer.Transport{Quotas: lab.All(q), Base: lab.RoundTripper(func(*http.Request) (*http.Response, error) { panic("oops") })}

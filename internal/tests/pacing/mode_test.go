@@ -140,7 +140,7 @@ func TestModeObserveDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
 		var got []string
-		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2, Kind: quota.TokenBucket}), Learn: pacer.Learn{IdleAfter: -1}, Trace: &pacer.Trace{
+		tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2, Burst: 1}), Learn: pacer.Learn{IdleAfter: -1}, Trace: &pacer.Trace{
 			Queued: func(q pacer.Queued) { got = append(got, fmt.Sprintf("%s %s %v", q.Bucket, q.Cause, q.Wait)) },
 		}}
 		start := time.Now()
@@ -316,7 +316,7 @@ func TestBoundsOfALine(t *testing.T) {
 			nil, "", 0,
 		},
 		{
-			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour, Kind: quota.TokenBucket}), MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour},
+			"MaxWait", &pacer.Transport{Quotas: lab.All(quota.Quota{Name: "daily", N: 10, Per: 10 * time.Hour, Burst: 1}), MaxWait: 2 * time.Hour, MaxStandstill: 2 * time.Hour},
 			[]time.Duration{0, time.Hour, 2 * time.Hour},
 			throttle.ErrMaxWait,
 			`throttle: a.example: not sent: wait over MaxWait (2h0m0s): pace "daily", could go in 3h0m0s`, 2,

@@ -173,7 +173,7 @@ func TestSetQuotasInvalid(t *testing.T) {
 			want  string
 		}{
 			{map[string]quota.Quotas{"/": nil, "a.example": nil}, "a.example"},
-			{map[string]quota.Quotas{"/": {{N: -1, Kind: quota.TokenBucket}}}, "N is -1"},
+			{map[string]quota.Quotas{"/": {{N: -1, Burst: 1}}}, "N is -1"},
 			{map[string]quota.Quotas{"/": nil, "a.example/{x}/b": nil, "a.example/a/{y}": nil}, "conflicts"},
 		} {
 			if err := tr.SetQuotas(test.table); err == nil || !strings.Contains(err.Error(), test.want) {

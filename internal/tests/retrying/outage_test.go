@@ -22,7 +22,6 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
-	"github.com/gopacer/pacer/quota"
 )
 
 // Each client sends ten requests a second, whatever becomes of those before, through a minute
@@ -108,7 +107,7 @@ var bounded = []caller{
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Line: pacer.Line{MaxQueue: 20}}
 	}},
 	{"pacer, told 20/s", func(base http.RoundTripper, seed uint64) http.RoundTripper {
-		quotas := pacer.Table{"api.example/": {{N: 20, Kind: quota.TokenBucket}}}
+		quotas := pacer.Table{"api.example/": {{N: 20, Burst: 1}}}
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: impatience}, Rand: seeded(seed), Quotas: quotas}
 	}},
 }

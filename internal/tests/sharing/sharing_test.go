@@ -120,7 +120,7 @@ func TestStoreLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &noting{}
-			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Kind: quota.TokenBucket}}}}
+			tr := &pacer.Transport{Base: &shared{}, Shared: pacer.Shared{Store: store, Late: late}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}}}
 			sendFromAll(t, 1, tr)
 			if err := tr.Close(); err != nil {
 				t.Error(err)
@@ -190,7 +190,7 @@ func TestStoreTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}
 		tr := &pacer.Transport{
-			Base: &shared{}, Shared: pacer.Shared{Store: store}, Quotas: pacer.Table{"api.test/": {{N: 50, Kind: quota.TokenBucket}}},
+			Base: &shared{}, Shared: pacer.Shared{Store: store}, Quotas: pacer.Table{"api.test/": {{N: 50, Burst: 1}}},
 			Key: func(*http.Request) string { return "secret" },
 		}
 		sendFromAll(t, 1, tr)
