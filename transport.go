@@ -292,7 +292,7 @@ func (t *Transport) init() error {
 
 // misset returns what is wrong with single fields.
 func (t *Transport) misset() []string {
-	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared", t.Shared, "Store")...)
+	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared.", t.Shared, "Store")...)
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if s := t.Learn.Spend; s < throttle.SpendAuto || s > throttle.SpendEven {
 		bad("Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))

@@ -14,43 +14,52 @@ import (
 // BareNumbers returns a sentence for each exported field of the struct to which config points, and of structs in it,
 // that is a duration above zero and below least: a number without a unit is in nanoseconds.
 func BareNumbers(config any, least time.Duration) []string {
-	return bareNumbers("", reflect.ValueOf(config).Elem(), least)
+	return bareNumbers(reflect.ValueOf(config).Elem(), least)
 }
 
-func bareNumbers(prefix string, v reflect.Value, least time.Duration) (sentences []string) {
+// bareNumbers allocates nothing if it finds nothing, since a program may have many small configurations.
+func bareNumbers(v reflect.Value, least time.Duration) (sentences []string) {
 	for i := range v.NumField() {
-		f, t := v.Field(i), v.Type().Field(i)
-		if !t.IsExported() {
-			continue
-		}
-		if d, ok := f.Interface().(time.Duration); ok {
-			if why := BareNumber(d, least); why != "" {
-				sentences = append(sentences, prefix+t.Name+" is "+why)
+		f := v.Field(i)
+		switch {
+		case !f.CanInterface(): // not exported
+		case f.Type() == durationType:
+			if why := BareNumber(time.Duration(f.Int()), least); why != "" {
+				sentences = append(sentences, v.Type().Field(i).Name+" is "+why)
 			}
-		} else if f.Kind() == reflect.Struct {
-			sentences = append(sentences, bareNumbers(prefix+t.Name+".", f, least)...)
+		case f.Kind() == reflect.Struct:
+			for _, s := range bareNumbers(f, least) {
+				sentences = append(sentences, v.Type().Field(i).Name+"."+s)
+			}
 		}
 	}
 	return sentences
 }
 
-// BareNumber returns what is wrong with a duration above zero and below least, and nothing of another one.
+var durationType = reflect.TypeFor[time.Duration]()
+
+// BareNumber returns what is wrong with a duration above zero and below least, and nothing of another one. Whole
+// microseconds were written with a unit, most probably.
 func BareNumber(d, least time.Duration) string {
-	if d <= 0 || d >= least {
+	switch {
+	case d <= 0 || d >= least:
 		return ""
+	case d%time.Microsecond == 0:
+		return fmt.Sprintf("%v, want %v or more", d, least)
 	}
 	return fmt.Sprintf("%v, want %v or more: a number alone is in nanoseconds, %d * time.Second in seconds", d, least, int64(d))
 }
 
 // SetWithout returns a sentence for each field of a group that is set, although the field that all others need is not.
-func SetWithout(name string, group any, needed string) (sentences []string) {
+// Prefix stands before the names of the fields.
+func SetWithout(prefix string, group any, needed string) (sentences []string) {
 	v := reflect.ValueOf(group)
 	if !v.FieldByName(needed).IsZero() {
 		return nil
 	}
 	for i := range v.NumField() {
 		if !v.Field(i).IsZero() {
-			sentences = append(sentences, fmt.Sprintf("%s.%s is set, want a %s, without which it does nothing", name, v.Type().Field(i).Name, needed))
+			sentences = append(sentences, fmt.Sprintf("%s%s is set, want a %s, without which it does nothing", prefix, v.Type().Field(i).Name, needed))
 		}
 	}
 	return sentences

@@ -31,6 +31,23 @@ func TestBareNumbers(t *testing.T) {
 	if got := BareNumbers(&c, time.Millisecond); got != nil {
 		t.Errorf("got %q", got)
 	}
+	if n := testing.AllocsPerRun(10, func() { BareNumbers(&c, time.Millisecond) }); n != 0 {
+		t.Errorf("%v allocations for what is fine", n)
+	}
+}
+
+// 30 * time.Microsecond is short, and no number without a unit; 3600 is 3.6 µs.
+func TestWholeMicrosecondsHaveAUnit(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		30 * time.Microsecond: "30µs, want 1ms or more",
+		time.Microsecond:      "1µs, want 1ms or more",
+		3600:                  "3.6µs, want 1ms or more: a number alone is in nanoseconds, 3600 * time.Second in seconds",
+		999:                   "999ns, want 1ms or more: a number alone is in nanoseconds, 999 * time.Second in seconds",
+	} {
+		if got := BareNumber(d, time.Millisecond); got != want {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	}
 }
 
 func TestSetWithout(t *testing.T) {
@@ -40,11 +57,11 @@ func TestSetWithout(t *testing.T) {
 		Event func()
 	}
 	want := []string{"Shared.Late is set, want a Store, without which it does nothing", "Shared.Event is set, want a Store, without which it does nothing"}
-	if got := SetWithout("Shared", group{Late: -1, Event: func() {}}, "Store"); !slices.Equal(got, want) {
+	if got := SetWithout("Shared.", group{Late: -1, Event: func() {}}, "Store"); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	for _, fine := range []group{{}, {Store: 1}, {Store: 1, Late: 1}} {
-		if got := SetWithout("Shared", fine, "Store"); got != nil {
+		if got := SetWithout("Shared.", fine, "Store"); got != nil {
 			t.Errorf("%+v: got %q", fine, got)
 		}
 	}
