@@ -199,8 +199,8 @@ func infoOf(ctx context.Context) *requestInfo {
 	return c
 }
 
-// check returns an error if t has sent the request that it is given to send, or if a bound of a Call was probably meant
-// to be in another unit. A Base may send another request through t, to get a token for one.
+// check returns an error if t has sent the request that it is given to send, or if something is wrong with a Call. A Base
+// may send another request through t, to get a token for one.
 func (c *requestInfo) check(t *Transport, req *http.Request) error {
 	switch {
 	case c == nil:
@@ -211,6 +211,9 @@ func (c *requestInfo) check(t *Transport, req *http.Request) error {
 	for l := c.calls; l != nil; l = l.older {
 		if why := fields.BareNumber(l.call.MaxWait, time.Millisecond); why != "" {
 			return errors.New("pacer: Call.MaxWait is " + why)
+		}
+		if err := l.call.Mode.check(); err != nil {
+			return fmt.Errorf("%w in a Call", err)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ import (
 // Of every bound, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an error: it is a
 // number without a unit.
 type Transport struct {
-	// Base sends the requests. If nil, http.DefaultTransport is used.
+	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
@@ -282,6 +282,9 @@ func (t *Transport) init() error {
 	}
 	if d := http.RoundTripper(t); t.Base == d || t.Base == nil && http.DefaultTransport == d {
 		wrong = append(wrong, errBelowItself)
+	}
+	if below.IsNil(t.Base) {
+		bad("Base is a nil %T, want a RoundTripper, or no Base at all for http.DefaultTransport", t.Base)
 	}
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)

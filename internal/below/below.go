@@ -1,6 +1,6 @@
 // Package below looks for a RoundTripper below another one.
 //
-// In comes a RoundTripper; out comes whether one of a type is in it. The package knows how RoundTrippers and
+// In comes a RoundTripper; out comes whether one of a type is in it, or none at all. The package knows how RoundTrippers and
 // clients are made of each other, and nothing of what they do.
 package below
 
@@ -15,6 +15,15 @@ import (
 func Has[T http.RoundTripper](rt http.RoundTripper, through ...reflect.Type) bool {
 	s := search{reflect.TypeFor[T](), append(through, clientType), map[any]bool{}}
 	return rt != nil && s.reaches(reflect.ValueOf(rt))
+}
+
+// IsNil reports whether rt is a nil pointer or func of a type that is a RoundTripper: nothing that could send.
+func IsNil(rt http.RoundTripper) bool {
+	switch v := reflect.ValueOf(rt); v.Kind() {
+	case reflect.Pointer, reflect.Func:
+		return v.IsNil()
+	}
+	return false
 }
 
 // search looks for a value of a type.

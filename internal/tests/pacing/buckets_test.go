@@ -292,6 +292,52 @@ func TestACallWithABareNumberIsNotSent(t *testing.T) {
 	}
 }
 
+func TestACallWithoutAValidModeIsNotSent(t *testing.T) {
+	base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, "")}}
+	tr := &pacer.Transport{Base: base}
+	for _, mode := range []pacer.Mode{77, -1, pacer.ModeObserve + 1} {
+		older := pacer.WithCall(t.Context(), &pacer.Call{Mode: mode})
+		for _, ctx := range []context.Context{older, pacer.WithCall(older, &pacer.Call{Mode: pacer.ModeWait})} {
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+			if want := fmt.Sprintf("pacer: Mode is %d, want ModeWait, ModeReject, ModeDegrade or ModeObserve in a Call", mode); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
+	for mode := pacer.Mode(0); mode <= pacer.ModeObserve; mode++ {
+		if mode == pacer.ModeDegrade {
+			continue // wants a Fallback
+		}
+		req := lab.Request(t, "GET", "http://a.example/", "")
+		if _, err := tr.RoundTrip(req.WithContext(pacer.WithCall(t.Context(), &pacer.Call{Mode: mode}))); err != nil {
+			t.Errorf("%v: %v", mode, err)
+		}
+	}
+}
+
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// A variable that nobody has set is no Base, whatever its type.
+func TestValidateANilPointerAsBase(t *testing.T) {
+	for want, base := range map[string]http.RoundTripper{
+		"*http.Transport":  (*http.Transport)(nil),
+		"*pacer.Transport": (*pacer.Transport)(nil),
+		"pacing.tripFunc":  tripFunc(nil),
+	} {
+		tr := &pacer.Transport{Base: base}
+		want = "pacer: Base is a nil " + want + ", want a RoundTripper, or no Base at all for http.DefaultTransport"
+		err := tr.Validate()
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if _, again := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); again != err { //nolint:errorlint // the same
+			t.Errorf("RoundTrip returned %v, Validate %v", again, err)
+		}
+	}
+}
+
 // What says how a Store is used does nothing without one, and its author thinks that it does.
 func TestFieldsOfSharedWantAStore(t *testing.T) {
 	err := (&pacer.Transport{Shared: pacer.Shared{Outage: throttle.OutageOpen, Late: time.Second, Event: func(throttle.StoreEvent) {}}}).Validate()
