@@ -34,8 +34,8 @@ type Kind int
 
 const (
 	// Plain admits N in any window of the length Per, at once if need be: what a provider's page
-	// says that does not say how it counts. It is a SlidingLog for an N of up to 64, and above that
-	// a SlidingWindow of 64 Cells, so that it takes 2 kB at most.
+	// says that does not say how it counts. It is a SlidingLog for an N of up to PlainCells, 64, and above
+	// that a SlidingWindow of as many Cells, so that it takes 2 kB at most.
 	//
 	// Where a server counts on a grid, its tokens may come back sooner than those of a log. So a
 	// throttle.Limiter charges a Plain quota always, but lets it delay nothing while the latest answer

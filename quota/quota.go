@@ -144,6 +144,9 @@ type Quotas []Quota
 // does not fit into an int of 32 bits.
 const MaxN = 1 << 50
 
+// PlainCells is the largest N for which a Plain quota is a log, and the number of its cells above that.
+const PlainCells = 64
+
 // What zero stands for.
 const (
 	defaultPer        = time.Second

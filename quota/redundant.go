@@ -81,13 +81,10 @@ func covers(x, y Quota, above bool) string {
 // binds reports whether the quota is a limit and valid.
 func (q *Quota) binds() bool { return q.N > 0 && q.check() == nil }
 
-// plainExact is the largest N for which a Plain quota is a log, and the number of its cells above that.
-const plainExact = 64
-
 // cells returns into how many parts Per is divided; zero if each token counts on its own.
 func (q *Quota) cells() int {
-	if q.Kind == Plain && q.N > plainExact {
-		return plainExact
+	if q.Kind == Plain && q.N > PlainCells {
+		return PlainCells
 	}
 	return q.Cells
 }
@@ -138,7 +135,7 @@ func coversWindow(x, y Quota, above bool) string {
 		span += y.Per / time.Duration(y.Cells) // a token counts for so long at most
 		n = x.admits(span)
 	case y.Kind == Plain:
-		span += y.Per / plainExact // its cells
+		span += y.Per / PlainCells // its cells
 		if n = x.admits(span); n > 0.8*float64(y.N) {
 			return "" // the last fifth may be spread
 		}

@@ -51,7 +51,7 @@ func (h *History) joins(at, first int) bool {
 	case quota.SlidingWindow:
 		return (at-first)*cmp.Or(h.Quota.Cells, 10) <= h.Per()
 	case quota.Plain:
-		return at == first || h.Quota.N > 64 && (at-first)*64 <= h.Per()
+		return at == first || h.Quota.N > quota.PlainCells && (at-first)*quota.PlainCells <= h.Per()
 	}
 	return at == first
 }

@@ -53,7 +53,7 @@ func TestKindsAhead(t *testing.T) {
 					left -= piece
 				}
 				at, _ = c.When(at, 0, n)
-				exact := single && q.Kind != quota.SlidingWindow && q.Kind != quota.EstimatedWindow && (q.Kind != quota.Plain || q.N <= plainExact)
+				exact := single && q.Kind != quota.SlidingWindow && q.Kind != quota.EstimatedWindow && (q.Kind != quota.Plain || q.N <= quota.PlainCells)
 				if said > at || exact && said != at {
 					t.Fatalf("%v: at %d, %d behind %d may go at %d, says when; it was %d", q, now, n, ahead, said, at)
 				}

@@ -93,8 +93,8 @@ func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
 	switch {
 	case q.Kind == quota.SlidingWindow:
 		s.log.Cell = q.Per / time.Duration(q.Cells)
-	case q.Kind == quota.Plain && q.N > plainExact:
-		s.log.Cell = q.Per / plainExact
+	case q.Kind == quota.Plain && q.N > quota.PlainCells:
+		s.log.Cell = q.Per / quota.PlainCells
 	}
 	return true
 }
@@ -106,10 +106,6 @@ type Spread struct {
 	Gap   time.Duration // the longest
 }
 
-// plainExact is the largest N for which a quota.Plain is a log, and the number of its cells above that.
-// quota.Redundant reckons with it too.
-const plainExact = 64
-
 // Counted returns quotas as they are counted where nobody hears what a server states: each quota.Plain is a
 // log, or the cells of a window.
 func Counted(qs quota.Quotas) quota.Quotas {
@@ -117,8 +113,8 @@ func Counted(qs quota.Quotas) quota.Quotas {
 	for i, q := range qs {
 		if q.Kind == quota.Plain && q.N > 0 {
 			q.Kind = quota.SlidingLog
-			if q.N > plainExact {
-				q.Kind, q.Cells = quota.SlidingWindow, plainExact
+			if q.N > quota.PlainCells {
+				q.Kind, q.Cells = quota.SlidingWindow, quota.PlainCells
 			}
 		}
 		counted[i] = q
