@@ -35,7 +35,7 @@ func TestImports(t *testing.T) {
 			switch path = strings.TrimPrefix(path, module); {
 			case path == "net/http":
 				got[0] = "with net/http"
-			case path != name && !strings.Contains(path, "/internal/"):
+			case path != name && !strings.Contains("/"+path, "/internal/"):
 				got = append(got, path)
 			}
 		}
