@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -196,7 +197,7 @@ func (l *Limiter) unfit(need *need, bare bool) error {
 
 // misspelled returns an ErrUnit if one of the units is nearly that of a quota of l.
 func (l *Limiter) misspelled(costs quota.Costs) *Error {
-	unit, q, ok := limit.Misspelled(costs, l.quotas)
+	unit, q, ok := check.Misspelled(costs, l.quotas)
 	if !ok {
 		return nil
 	}
@@ -231,14 +232,14 @@ func (c *Claim) need() need {
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
 // requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
-	if err := limit.CheckDuration("Claim.MaxWait", c.MaxWait); err != nil {
+	if err := check.Duration("Claim.MaxWait", c.MaxWait); err != nil {
 		return nil, err
 	}
 	w := &waiter{
 		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
-	if d := monotime.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
+	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
 		w.expires = p.since.Add(d)
 	}
 	if t, ok := ctx.Deadline(); ok {
@@ -294,7 +295,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	for b := w.l; b != nil; b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		for i := range b.quotas {
-			if q := &b.quotas[i]; q.Queue > 0 && w.In(q) > 0 && ahead.all.In(q) >= q.Queue {
+			if q := &b.quotas[i]; q.Queue > 0 && w.In(q) > 0 && ahead.All.In(q) >= q.Queue {
 				d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
 				return d, ErrQueueFull
 			}

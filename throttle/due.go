@@ -88,11 +88,11 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	}
 	d := from
 	if direct {
-		d = l.server.Due(d, &ahead.all, &need.Demand, 0, optimist)
+		d = l.server.Due(d, &ahead.All, &need.Demand, 0, optimist)
 	}
-	d = l.stack.Due(now, d, &ahead.all, &need.Demand, false, optimist, l.believed(asked))
+	d = l.stack.Due(now, d, &ahead.All, &need.Demand, false, optimist, l.believed(asked))
 	if l.link != nil && !d.Never {
-		d = l.link.lease.Due(now, d, &ahead.all, &need.Demand, false, optimist)
+		d = l.link.lease.Due(now, d, &ahead.All, &need.Demand, false, optimist)
 	}
 	d.Unreserved = d.At
 	if l.Reserve == 0 || need.urgent() || d.Never {
@@ -102,11 +102,11 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	// before it there, so this wait is computed from the start, not from d.
 	left := from
 	if direct {
-		left = l.server.Due(left, &ahead.unreserved, &need.Demand, l.Reserve, optimist)
+		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, l.Reserve, optimist)
 	}
-	left = l.stack.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist, l.believed(asked))
+	left = l.stack.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist, l.believed(asked))
 	if l.link != nil && !left.Never {
-		left = l.link.lease.Due(now, left, &ahead.unreserved, &need.Demand, true, optimist)
+		left = l.link.lease.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist)
 	}
 	switch {
 	case left.Never, left.At > d.At:
@@ -197,11 +197,6 @@ func (l *Limiter) recentlyUsed(now monotime.Time) bool {
 
 // idleAfter is the effective IdleAfter.
 func (l *Limiter) idleAfter() time.Duration { return cmp.Or(l.IdleAfter, time.Minute) }
-
-// maxHold is the effective MaxHold; zero if a server cannot hold the bucket.
-func (l *Limiter) maxHold() time.Duration {
-	return min(monotime.Bound(cmp.Or(l.MaxHold, 15*time.Minute)), monotime.Longest)
-}
 
 func (l *Limiter) random() func() float64 {
 	if l.Rand == nil {

@@ -3,9 +3,8 @@ package throttle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/readable"
@@ -81,33 +80,13 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("throttle: ")
-	if e.Bucket != "" {
-		b.WriteString(e.Bucket + ": ")
-	}
-	b.WriteString("not sent")
-	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
-	}
-	b.WriteString(e.detail)
-	if e.Cause != "" {
-		b.WriteString(": " + string(e.Cause))
-	}
-	if e.Quota != "" {
-		fmt.Fprintf(&b, " %q", e.Quota)
+	r := readable.Refusal{
+		Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause},
 	}
 	if errors.Is(e.Err, ErrTooLarge) {
-		fmt.Fprintf(&b, ", cost %d%s", e.Cost, e.advice)
-	} else if e.Wait > 0 {
-		fmt.Fprintf(&b, ", could go in %v", readable.Round(e.Wait))
+		r.Cost = strconv.Itoa(e.Cost) + e.advice
 	}
-	for _, why := range []error{e.trouble, e.cause} {
-		if why != nil {
-			b.WriteString(": " + why.Error())
-		}
-	}
-	return b.String()
+	return r.String()
 }
 
 // Unwrap returns the sentinel and, if there are any, the context's error and its cause.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -133,7 +134,7 @@ func (g *Grant) Settle(spent quota.Costs) {
 // settle is Settle. It requires that mu is held, in a change of g.l.
 func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	for b := g.l; b != nil; b = b.Parent {
-		spent = limit.Spelled(spent, b.quotas)
+		spent = check.Spelled(spent, b.quotas)
 	}
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
 	g.l.later()

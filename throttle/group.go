@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 )
@@ -85,23 +86,15 @@ func (g *Group) find(path []string) *Limiter {
 		panic("throttle: a path without a key")
 	}
 	n := g.buckets.Find(path, g.add)
-	if g.buckets.Full(g.room()) {
+	if g.buckets.Full(check.MaxBuckets(g.MaxBuckets)) {
 		g.sweep(n)
 	}
 	return n.Value
 }
 
-// room is the effective MaxBuckets.
-func (g *Group) room() int {
-	if g.MaxBuckets == 0 {
-		return 1 << 20
-	}
-	return max(g.MaxBuckets, 0)
-}
-
 // sweep forgets buckets that are of no use, but not that of n, which is about to be used. It requires that g.mu
 // is held.
-func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, g.room(), sweeper{}) }
+func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, check.MaxBuckets(g.MaxBuckets), sweeper{}) }
 
 // add makes the bucket of a node. It requires that g.mu is held.
 func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }
@@ -367,7 +360,7 @@ func (l *Limiter) remember(m adaptive.Memory) {
 		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
-		l.holdUntil(min(l.clock.At(m.Held), now.Add(l.maxHold())), l.clock.At(m.Held), now)
+		l.holdUntil(min(l.clock.At(m.Held), now.Add(check.MaxHold(l.MaxHold))), l.clock.At(m.Held), now)
 	})
 }
 

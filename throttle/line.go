@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -31,7 +32,7 @@ type line struct {
 	changed    bool // the bucket is in the root's changed
 	later      bool // see Limiter.later
 	looksLater bool // tick will be called for a look
-	looks      order.Looks
+	looks      agenda.Looks
 }
 
 // lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
@@ -108,18 +109,8 @@ func (w *waiter) top() *Limiter {
 	return b
 }
 
-// predecessors is the sum of what goes before a claim.
-type predecessors struct {
-	all        limit.Demand
-	unreserved limit.Demand // the part of all that is not urgent, and so must not use what is reserved
-}
-
-func (ahead *predecessors) add(d *limit.Demand, p Priority) {
-	ahead.all = ahead.all.Plus(d)
-	if p < Urgent {
-		ahead.unreserved = ahead.unreserved.Plus(d)
-	}
-}
+// predecessors is what goes before a claim.
+type predecessors = limit.Ahead
 
 // ahead returns what stands before w in the line of its bucket, of a few thousand at most.
 func (w *waiter) ahead() *predecessors {
@@ -129,7 +120,7 @@ func (w *waiter) ahead() *predecessors {
 			break
 		}
 		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
-			ahead.add(&o.Demand, o.priority)
+			ahead.Add(&o.Demand, o.urgent())
 		}
 	}
 	return ahead
@@ -149,7 +140,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 				continue
 			}
 		}
-		ahead.add(&l.line.sum[i], p)
+		ahead.Add(&l.line.sum[i], p == Urgent)
 		if l.line.LenOf(i) == l.line.sum[i].Claims {
 			continue // no waiter comes from below
 		}
@@ -160,9 +151,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			var buf [priorities]*waiter
 			switch {
 			case !lower && guest.l.Parent == l && guest.l.opensForAll(now):
-				ahead.add(&guest.l.line.sum[i], p)
+				ahead.Add(&guest.l.line.sum[i], p == Urgent)
 			case guest.l.line.Heads(&buf)[0] == guest:
-				ahead.add(&guest.Demand, p) // the others of its bucket may not be able to follow it
+				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
 			}
 		}
 	}
@@ -170,14 +161,11 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 
 // opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
-	var all need
-	for i := range l.line.sum {
-		all.Demand = all.Plus(&l.line.sum[i])
-	}
-	if l.hold > now || !l.server.Open(now, &all.Demand, l.Reserve) {
+	all := limit.Sum(l.line.sum[:])
+	if l.hold > now || !l.server.Open(now, &all, l.Reserve) {
 		return false
 	}
-	return l.stack.OpenForAll(now, &all.Demand)
+	return l.stack.OpenForAll(now, &all)
 }
 
 // branchUnder returns the bucket next to above on the way from l up to above; nil if l is above.

@@ -27,11 +27,8 @@ const priorities = order.Rows
 
 // index is the index of the priority in byIndex.
 func (p Priority) index() int {
-	switch {
-	case p < 0:
+	if p < 0 {
 		return 0
-	case p < Urgent:
-		return 1
 	}
-	return 2
+	return min(max(int(p), 1), 2)
 }

@@ -299,9 +299,9 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 				continue
 			}
 		}
-		before.add(&w.Demand, w.priority)
+		before.Add(&w.Demand, w.urgent())
 		if w.urgent() {
-			urgent.add(&w.Demand, w.priority)
+			urgent.Add(&w.Demand, true)
 		}
 	}
 	for e := l.line.below.Front(); e != nil; {

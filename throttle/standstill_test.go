@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/definition"
-	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // standing is a bucket in which nothing goes for longer than two minutes, or not.
@@ -161,7 +162,7 @@ func standsStill(t *testing.T, s standing) {
 		t.Fatalf("got %v, want ErrStandstill", err)
 	}
 	want := *s.want
-	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), within("", monotime.Bound(s.l.MaxStandstill), 0)
+	want.Err, want.Cost, want.At, want.detail = ErrStandstill, e.Cost, time.Now().Add(want.Wait), readable.Within("", check.Bound(s.l.MaxStandstill), 0)
 	if diff := cmp.Diff(want, *e, cmp.Comparer(errors.Is), cmp.AllowUnexported(Error{})); diff != "" {
 		t.Error(diff)
 	}

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"iter"
-	"math"
 	"runtime"
 	"time"
 	"weak"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -353,17 +352,10 @@ func (w *waiter) forLease(now monotime.Time) lease.Waiter {
 
 // timeLeft is how long w can still wait; negative if there is no bound.
 func (w *waiter) timeLeft(now monotime.Time) time.Duration {
-	at := cmp.Or(w.expires, math.MaxInt64)
-	if w.deadline != 0 {
-		at = min(at, w.deadline-1)
-	}
-	switch {
-	case w.asksStore:
+	if w.asksStore {
 		return 0
-	case at == math.MaxInt64:
-		return -1
 	}
-	return max(at.Sub(now), 0)
+	return lease.TimeLeft(now, w.expires, w.deadline)
 }
 
 // blockedUntil returns the instant until which something else than the store of l delays w.
@@ -436,32 +428,19 @@ func (l *Limiter) close() error {
 }
 
 // storeName is what the Store calls the bucket.
-func (l *Limiter) storeName() string {
-	if l.StoreName != "" {
-		return l.StoreName
-	}
-	return l.Name
-}
+func (l *Limiter) storeName() string { return cmp.Or(l.StoreName, l.Name) }
 
 // checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It
 // requires that mu is held.
 func (l *Limiter) checkQuotas(qs quota.Quotas) error {
-	if l.Store != nil && l.storeName() == "" {
-		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
-	}
-	qs = qs.Explicit()
+	var above []check.Bucket
 	for b := l.Parent; b != nil; b = b.Parent {
-		if err := limit.CheckUnits(l.Name, qs, b.Name, b.quotas); err != nil {
-			return err
-		}
-		if l.Store != nil && b.Store != nil {
-			if err := lease.CheckBelow(l.Name, qs, l.Late, b.Name, b.quotas, b.Late); err != nil {
-				return err
-			}
-		}
+		above = append(above, b.with(b.quotas))
 	}
-	if l.Store == nil {
-		return nil
-	}
-	return lease.Check(qs, l.Late)
+	return check.Quotas(l.with(qs), above)
+}
+
+// with is the bucket with other quotas.
+func (l *Limiter) with(qs quota.Quotas) check.Bucket {
+	return check.Bucket{Name: l.Name, StoreName: l.StoreName, Quotas: qs, Late: l.Late, Stored: l.Store != nil}
 }

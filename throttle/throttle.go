@@ -66,6 +66,8 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
@@ -280,13 +282,8 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
 	local := qs
-	if l.Store != nil { // only quotas of what is under way stay here
-		local = slices.Clone(qs)
-		for i := range local {
-			if !local[i].Kind.Concurrent() {
-				local[i] = quota.Quota{}
-			}
-		}
+	if l.Store != nil {
+		local = lease.NotStored(qs)
 	}
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), func(n int, per time.Duration) limit.Spread {
 		return adaptive.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
@@ -388,24 +385,18 @@ func (l *Limiter) init() {
 	}
 	root := l.root()
 	l.server.Init(&root.site, adaptive.Config{
-		MaxHold: l.maxHold(), MaxStandstill: l.longestReset(), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
-	l.standstill = monotime.Bound(l.MaxStandstill)
+	l.standstill = check.Bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
-	l.misset = limit.CheckFields(l, l.Reserve, l.Store == nil && (l.StoreName != "" || l.Outage != 0 || l.Late != 0 || l.StoreEvent != nil))
+	l.misset = check.Fields(l, l.Reserve, check.OfStore{
+		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil,
+	})
 	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}
-}
-
-// longestReset is how far away a reset is that may be waited for; zero if there is no bound, or if nobody waits.
-func (l *Limiter) longestReset() time.Duration {
-	if d := min(monotime.Bound(l.MaxStandstill), monotime.Bound(l.MaxWait)); d != monotime.Unbounded {
-		return d
-	}
-	return 0
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older than one that was used before;

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -175,7 +176,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 	}
 	one := need{w.One(), w.priority}
 	for b := w.l; b != nil; b = b.Parent {
-		if p, far := b.oneToken(now, &one, w.l, monotime.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
+		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true
 		}
 	}
@@ -193,14 +194,14 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
-		e.detail = within("", w.maxWait, now.Sub(w.expires.Add(-w.maxWait)))
+		e.detail = readable.Within("", w.maxWait, now.Sub(w.expires.Add(-w.maxWait)))
 	case errors.Is(why, ErrStandstill):
-		e.detail = within("", monotime.Bound(w.l.MaxStandstill), 0)
+		e.detail = readable.Within("", check.Bound(w.l.MaxStandstill), 0)
 		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.detail, e.ctxErr = within("in ", w.deadline.Sub(now), 0), context.DeadlineExceeded
+		e.detail, e.ctxErr = readable.Within("in ", w.deadline.Sub(now), 0), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
@@ -213,12 +214,4 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 		}
 	}
 	return e
-}
-
-// within says which bound was missed, and how much of it has passed.
-func within(in string, d, waited time.Duration) string {
-	if waited = readable.Round(waited); waited > 0 {
-		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, readable.Round(d), waited)
-	}
-	return fmt.Sprintf(" (%s%v)", in, readable.Round(d))
 }

@@ -13,6 +13,8 @@ import (
 var pure = map[string][]string{
 	"quota":                       nil,
 	"throttle/internal/adaptive":  nil,
+	"throttle/internal/agenda":    nil,
+	"throttle/internal/check":     nil,
 	"throttle/internal/lease":     nil,
 	"throttle/internal/limit":     nil,
 	"throttle/internal/order":     nil,

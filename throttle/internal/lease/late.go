@@ -81,3 +81,11 @@ func (r *roundTrips) tellSlow(now monotime.Time) bool {
 	r.slowToldAt = now
 	return true
 }
+
+// EffectiveLate is late, or the default for qs.
+func EffectiveLate(qs quota.Quotas, late time.Duration) time.Duration {
+	if late > 0 {
+		return late
+	}
+	return DefaultLate(qs)
+}

@@ -25,6 +25,7 @@
 package lease
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -146,6 +147,17 @@ func (l *Lease) add(qs quota.Quotas) {
 
 // Stored reports whether a quota lives in the store, if its bucket has one.
 func Stored(q *quota.Quota) bool { return q.N > 0 && !q.Kind.Concurrent() }
+
+// NotStored returns the quotas that do not live in the store, with the zero Quota in place of each other one.
+func NotStored(qs quota.Quotas) quota.Quotas {
+	qs = slices.Clone(qs)
+	for i := range qs {
+		if !qs[i].Kind.Concurrent() {
+			qs[i] = quota.Quota{}
+		}
+	}
+	return qs
+}
 
 // cost returns what d costs of each quota. An urgent claim costs nothing of what is left to claims
 // that are not. The result is in buf if buf is long enough.

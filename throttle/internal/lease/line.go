@@ -44,3 +44,15 @@ func (l *Lease) needed(line Line) []int {
 	}
 	return need
 }
+
+// TimeLeft returns how long a claim can still wait, up to the instant at which it expires, and until before its
+// deadline; negative if there is neither. Zero is no instant.
+func TimeLeft(now, expires, deadline monotime.Time) time.Duration {
+	switch {
+	case expires == 0 && deadline == 0:
+		return -1
+	case expires == 0 || deadline != 0 && deadline-1 < expires:
+		expires = deadline - 1
+	}
+	return max(expires.Sub(now), 0)
+}

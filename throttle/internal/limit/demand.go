@@ -85,3 +85,25 @@ func (d Demand) Plus(o *Demand) Demand {
 	d.Add(o, 1)
 	return d
 }
+
+// Sum returns what all ask for together.
+func Sum(demands []Demand) (sum Demand) {
+	for i := range demands {
+		sum = sum.Plus(&demands[i])
+	}
+	return sum
+}
+
+// Ahead is the sum of what goes before a claim.
+type Ahead struct {
+	All        Demand
+	Unreserved Demand // the part of All that is not urgent, and so must not use what is reserved
+}
+
+// Add adds what others ask for.
+func (a *Ahead) Add(d *Demand, urgent bool) {
+	a.All = a.All.Plus(d)
+	if !urgent {
+		a.Unreserved = a.Unreserved.Plus(d)
+	}
+}

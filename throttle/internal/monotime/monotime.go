@@ -81,12 +81,3 @@ func Scale(d time.Duration, a, b int64) time.Duration {
 
 // Unbounded is longer than any span.
 const Unbounded = time.Duration(math.MaxInt64)
-
-// Bound returns the effective value of a field that bounds a duration, and of which zero and the largest int mean no
-// bound: negative means zero.
-func Bound(d time.Duration) time.Duration {
-	if d == 0 || d == math.MaxInt {
-		return Unbounded
-	}
-	return min(max(d, 0), Longest)
-}

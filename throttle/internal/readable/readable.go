@@ -1,4 +1,6 @@
-// Package readable writes snapshots as JSON for people to read.
+// Package readable writes what people read: snapshots as JSON, and errors.
+//
+// In come values; out comes text. The package does not know what the values mean.
 package readable
 
 import (

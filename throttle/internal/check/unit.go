@@ -1,9 +1,8 @@
-package limit
+package check
 
 import (
-	"fmt"
-
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // Misspelled returns a unit of costs that was probably meant to be that of a quota, and that quota. Ok is false if
@@ -25,7 +24,7 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 		if !ok {
 			return costs
 		}
-		meant := quota.Costs{UnitName(&q): costs[unit]}
+		meant := quota.Costs{limit.UnitName(&q): costs[unit]}
 		for u, n := range costs { // not maps.Clone, for which every answer would escape to the heap
 			if u != unit {
 				meant[u] = n
@@ -33,15 +32,4 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 		}
 		costs = meant
 	}
-}
-
-// CheckUnits returns an error if a quota is in a unit that is nearly one of the quotas of a bucket above: a cost has one
-// of the two, and would draw on nothing of the other.
-func CheckUnits(name string, qs quota.Quotas, above string, theirs quota.Quotas) error {
-	for i := range qs {
-		if o, ok := theirs.Misspelled(qs[i].Unit); ok && qs[i].N > 0 {
-			return fmt.Errorf("throttle: %s: the Unit of %q is %q, want %q as in %q of %s", name, qs[i].Name, UnitName(&qs[i]), UnitName(&o), o.Name, above)
-		}
-	}
-	return nil
 }

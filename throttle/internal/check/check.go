@@ -1,0 +1,41 @@
+// Package check says what is wrong with the configuration of a bucket, and what the values of its fields stand for.
+//
+// In come fields, quotas, and units of costs; out come errors in the words of their users, and effective values. The
+// package knows nothing of claims, of time, and of what a bucket has left.
+package check
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gopacer/pacer/internal/fields"
+)
+
+// OfStore says of each field that does nothing without a Store whether it is set, and of the Store.
+type OfStore struct{ Store, StoreName, Late, Outage, StoreEvent bool }
+
+// Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas: a Reserve
+// that is no share; durations that were probably meant to be in another unit; and fields that want a Store.
+func Fields(limiter any, reserve float64, set OfStore) error {
+	var wrong []error
+	if !(reserve >= 0 && reserve < 1) {
+		wrong = append(wrong, fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", reserve))
+	}
+	sentences := fields.BareNumbers(limiter, time.Microsecond)
+	if set != (OfStore{}) {
+		sentences = append(sentences, fields.SetWithout("", set, "Store")...)
+	}
+	for _, s := range sentences {
+		wrong = append(wrong, errors.New("throttle: "+s))
+	}
+	return errors.Join(wrong...)
+}
+
+// Duration returns an error if d was probably meant to be in another unit.
+func Duration(name string, d time.Duration) error {
+	if why := fields.BareNumber(d, time.Microsecond); why != "" {
+		return errors.New("throttle: " + name + " is " + why)
+	}
+	return nil
+}

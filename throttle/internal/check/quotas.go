@@ -1,0 +1,86 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/lease"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Bucket is what the quotas of a bucket have to fit.
+type Bucket struct {
+	Name      string
+	StoreName string
+	Quotas    quota.Quotas
+	Late      time.Duration // as in lease.Config
+	Stored    bool          // there is a Store
+}
+
+// Quotas returns an error if the quotas of a bucket do not fit those of the buckets above, or cannot live in the Store.
+func Quotas(b Bucket, above []Bucket) error {
+	if b.Stored && cmp.Or(b.StoreName, b.Name) == "" {
+		return errors.New("throttle: a Limiter with a Store needs a Name, by which others share it")
+	}
+	b.Quotas = b.Quotas.Explicit()
+	for _, a := range above {
+		if err := b.units(a); err != nil {
+			return err
+		}
+		if b.Stored && a.Stored {
+			if err := b.below(a); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Stored {
+		return b.inStore()
+	}
+	return nil
+}
+
+// inStore returns an error if the quotas cannot live in a store.
+func (b *Bucket) inStore() error {
+	for i := range b.Quotas {
+		switch q := &b.Quotas[i]; {
+		case q.WarmUp > 0:
+			return fmt.Errorf("throttle: quota %q: WarmUp is %v, want 0 for what lives in a Store", q.Name, q.WarmUp)
+		case lease.Stored(q) && q.Kind != quota.TokenBucket && b.Late > q.Per/2:
+			return fmt.Errorf("throttle: quota %q: Per is %v, want at least twice Late, %v", q.Name, q.Per, b.Late)
+		}
+	}
+	return nil
+}
+
+// below returns an error if b cannot be below a, each in a store: a slot of each of the two schedules must be valid at
+// the same time.
+func (b *Bucket) below(a Bucket) error {
+	longer := max(lease.EffectiveLate(b.Quotas, b.Late), lease.EffectiveLate(a.Quotas, a.Late))
+	for i := range a.Quotas {
+		q := &a.Quotas[i]
+		if q.N <= 0 || q.Kind != quota.TokenBucket {
+			continue
+		}
+		if each := monotime.Scale(q.Per, 1, int64(q.N)); each > longer {
+			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v: set Late to %v or more",
+				q.Name, a.Name, b.Name, each, longer, each)
+		}
+	}
+	return nil
+}
+
+// units returns an error if a quota is in a unit that is nearly one of the quotas of a: a cost has one of the two, and
+// would draw on nothing of the other.
+func (b *Bucket) units(a Bucket) error {
+	for i := range b.Quotas {
+		q := &b.Quotas[i]
+		if o, ok := a.Quotas.Misspelled(q.Unit); ok && q.N > 0 {
+			return fmt.Errorf("throttle: %s: the Unit of %q is %q, want %q as in %q of %s", b.Name, q.Name, limit.UnitName(q), limit.UnitName(&o), o.Name, a.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package readable
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Refusal is what an error says that refuses a claim. What is empty is left out.
+type Refusal struct {
+	Bucket string // that delays the claim
+	Why    error
+	Detail string        // of Why
+	Cause  string        // what the claim had to wait for
+	Quota  string        // that delays the claim
+	Cost   string        // what was claimed, in place of Wait
+	Wait   time.Duration // until the claim could go
+	Behind [2]error      // what is behind all that
+}
+
+// String returns the text of the error.
+func (r *Refusal) String() string {
+	var b strings.Builder
+	b.WriteString("throttle: ")
+	if r.Bucket != "" {
+		b.WriteString(r.Bucket + ": ")
+	}
+	b.WriteString("not sent")
+	if r.Why != nil {
+		b.WriteString(": " + r.Why.Error())
+	}
+	b.WriteString(r.Detail)
+	if r.Cause != "" {
+		b.WriteString(": " + r.Cause)
+	}
+	if r.Quota != "" {
+		fmt.Fprintf(&b, " %q", r.Quota)
+	}
+	if r.Cost != "" {
+		b.WriteString(", cost " + r.Cost)
+	} else if r.Wait > 0 {
+		fmt.Fprintf(&b, ", could go in %v", Round(r.Wait))
+	}
+	for _, why := range r.Behind {
+		if why != nil {
+			b.WriteString(": " + why.Error())
+		}
+	}
+	return b.String()
+}
+
+// Within says which bound was missed, and how much of it has passed.
+func Within(in string, d, waited time.Duration) string {
+	if waited = Round(waited); waited > 0 {
+		return fmt.Sprintf(" (%s%v, after waiting for %v)", in, Round(d), waited)
+	}
+	return fmt.Sprintf(" (%s%v)", in, Round(d))
+}
