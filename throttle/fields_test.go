@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -50,6 +51,48 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 	}
 	if _, err := l.Acquire(t.Context(), Claim{MaxWait: 30}); err == nil || !strings.Contains(err.Error(), "Claim.MaxWait is 30ns, want 1µs or more") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A Limiter with a wrong field is silent to those who only ask Allow: Validate says why, and all that is wrong.
+func TestValidateTellsWhatAllowDoesNot(t *testing.T) {
+	above := &Limiter{Name: "host", MaxWait: 30}
+	l := &Limiter{
+		Parent: above, Late: 50 * time.Millisecond, Reserve: 2, Ageing: 10,
+		Quotas: quota.Quotas{{N: 5, Unit: "tokens"}, {Name: "daily", N: -5}, {N: -7}},
+	}
+	want := `quota: "daily": N is -5, want at least 0 (0 is no limit)
+throttle: Reserve is 2, want a share from 0 to less than 1
+throttle: Ageing is 10ns, want 1µs or more: a number alone is in nanoseconds, 10 * time.Second in seconds
+throttle: Late is set, want a Store, without which it does nothing`
+	const wantAbove = "throttle: MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
+	for range 2 {
+		if l.Allow(1) {
+			t.Error("granted")
+		}
+		if err := l.Wait(t.Context(), 1); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		if err := l.Validate(); err == nil || err.Error() != want+"\n"+wantAbove {
+			t.Errorf("got %v\nwant %s\n%s", err, want, wantAbove)
+		}
+	}
+	if err := above.Validate(); err == nil || err.Error() != wantAbove {
+		t.Errorf("got %v\nwant %s", err, wantAbove)
+	}
+	l = &Limiter{Name: "a", Store: &store.Memory{}, Late: 50 * time.Millisecond, Quotas: quota.Quotas{{N: 5}}}
+	if err := l.Validate(); err != nil || !new(Group).Limiter("a").Allow(1) {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Validate(); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	var zero Limiter
+	if err := zero.Validate(); err != nil || !zero.Allow(1) {
+		t.Error(err)
 	}
 }
 

@@ -81,13 +81,13 @@ const NoLimit = math.MaxInt
 // The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields
 // are read when the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas
 // of a Limiter in use. A Limiter must not be copied. It is safe for concurrent use, has no goroutine, and
-// needs no Close unless it has a Store.
+// needs no Close unless it has a Store. If a field is invalid, such as a duration below 1 µs, which is a number without a
+// unit, nothing is granted: see Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
 
-	// Quotas are enforced together. None means no configured limit. If a quota is invalid, or another field, Wait and
-	// Acquire return the error: a duration below 1 µs, for one, which is a number without a unit.
+	// Quotas are enforced together. None means no configured limit.
 	Quotas quota.Quotas
 
 	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
@@ -153,7 +153,7 @@ type Limiter struct {
 	// must come back within Late. See Close.
 	Store store.Store
 
-	// StoreName is what the Store calls the bucket. If empty, Name is used.
+	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
 	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
@@ -161,14 +161,15 @@ type Limiter struct {
 	// often enough always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and each
 	// Burst smaller by what comes back within Late. Zero or negative means the least that suits all quotas: Per/100, or for a
 	// token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
-	// and no less than two round trips. For a window, Late is at most Per/4.
+	// and no less than two round trips. For a window, Late is at most Per/4. Without a Store, it must be zero.
 	Late time.Duration
 
-	// Outage is what to do while the Store cannot be reached. Zero is OutageShare.
+	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
 	Outage Outage
 
 	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when
-	// it has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held.
+	// it has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held. Without a
+	// Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -214,6 +215,19 @@ type Limiter struct {
 	changed    []*Limiter               // buckets in which some wait, and which were not looked at since they changed
 	sharers    map[adaptive.ID]*Limiter // buckets whose servers may share windows
 	lastChange monotime.Time            // instant of the latest change that may let somebody go
+}
+
+// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
+// mistake. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After
+// Close, Validate returns ErrClosed.
+func (l *Limiter) Validate() error {
+	l, root := l.lockCurrent()
+	defer l.unlock(root)
+	var wrong []error
+	for b := l; b != nil; b = b.Parent {
+		wrong = append(wrong, b.invalid)
+	}
+	return errors.Join(wrong...)
 }
 
 // Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their
