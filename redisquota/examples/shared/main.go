@@ -2,7 +2,7 @@
 // call one API that grants 20 requests a second to all of them together, and bans them for two seconds after 20 refusals: first
 // each with a limiter of its own, which knows the quota and not the others, then with limiters that share it through Redis. All
 // of them obey a Retry-After. The program needs nothing installed: Redis is miniredis, in this process, unless one is given with
-// -redis. It takes eleven seconds.
+// -redis. It takes some ten seconds.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 
 const (
 	processes = 3
+	workers   = 4 // of each
 	perSecond = 20
 	span      = 5 * time.Second
 

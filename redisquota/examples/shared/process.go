@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -17,42 +18,63 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// call is one process: four workers that send one request after the other, as fast as the limiter lets them. After a
-// refusal the limiter pauses for as long as the API says.
+// call is one process: four workers, for the given time. Each sends one request after the other, as fast as the limiter
+// lets it.
 func call(ctx context.Context, url, addr string) error {
-	// A log of the last second counts as the API does. On a busy machine a process may wake up late.
-	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: perSecond, Kind: quota.SlidingLog}}, Late: 50 * time.Millisecond}
+	// A log of the last second counts as the API does.
+	limiter := &throttle.Limiter{Name: "api.example.com", Quotas: quota.Quotas{{N: perSecond, Kind: quota.SlidingLog}}}
 	if addr != "" {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		defer client.Close()
 		limiter.Store = goredis.New(client)
+		limiter.Late = 50 * time.Millisecond // on a busy machine a process may wake up late
 		defer limiter.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
-	var mu sync.Mutex
-	var t tally
+	var mu sync.Mutex // protects the variables below
+	var all tally
+	var errs []error
 	var wait sync.WaitGroup
-	for range 4 {
+	for range workers {
 		wait.Go(func() {
-			for limiter.Wait(ctx, 1) == nil {
-				status, after, err := get(url)
-				if err != nil {
-					continue
-				}
-				mu.Lock()
-				if status == http.StatusTooManyRequests {
-					t.Refused++
-					limiter.Pause(after)
-				} else {
-					t.Answered++
-				}
-				mu.Unlock()
-			}
+			t, err := work(ctx, limiter, url)
+			mu.Lock()
+			defer mu.Unlock()
+			all.Answered += t.Answered
+			all.Refused += t.Refused
+			errs = append(errs, err)
 		})
 	}
 	wait.Wait()
-	return json.NewEncoder(os.Stdout).Encode(t)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(all)
+}
+
+// work sends requests until the time is over. After a refusal the limiter pauses for as long as the API says.
+func work(ctx context.Context, limiter *throttle.Limiter, url string) (tally, error) {
+	var t tally
+	for {
+		err := limiter.Wait(ctx, 1)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return t, nil
+		}
+		if err != nil {
+			return t, err
+		}
+		status, after, err := get(url)
+		if err != nil {
+			return t, err
+		}
+		if status == http.StatusTooManyRequests {
+			t.Refused++
+			limiter.Pause(after)
+		} else {
+			t.Answered++
+		}
+	}
 }
 
 var client = &http.Client{Timeout: 5 * time.Second}
