@@ -15,6 +15,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -39,6 +40,12 @@ func main() {
 // hosts are the APIs that may be called. A proxy for every host would lend its network to everybody who reaches it.
 var hosts = map[string]bool{"api.example.com": true}
 
+// target returns which host is to be called, and the path there, as it is written: %2F is not a slash.
+func target(u *url.URL) (host, escapedPath string) {
+	host, path, _ := strings.Cut(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	return host, "/" + path
+}
+
 func newProxy(base http.RoundTripper) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Transport: &pacer.Transport{
@@ -55,9 +62,10 @@ func newProxy(base http.RoundTripper) http.Handler {
 			Retry: pacer.Retry{BufferBody: 1 << 20},
 		},
 		Rewrite: func(r *httputil.ProxyRequest) {
-			host, path, _ := strings.Cut(strings.TrimPrefix(r.In.URL.Path, "/"), "/")
+			host, path := target(r.In.URL)
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "https", host, host
-			r.Out.URL.Path, r.Out.URL.RawPath = "/"+path, ""
+			r.Out.URL.RawPath = path
+			r.Out.URL.Path, _ = url.PathUnescape(path) // what EscapedPath returns can be unescaped
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			var early *throttle.Error
@@ -74,7 +82,7 @@ func newProxy(base http.RoundTripper) http.Handler {
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if host, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); !hosts[host] {
+		if host, _ := target(r.URL); !hosts[host] {
 			http.Error(w, "this proxy does not serve "+strconv.Quote(host), http.StatusForbidden)
 			return
 		}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,4 +53,40 @@ func TestTold(t *testing.T) {
 			t.Errorf("the API was asked %d times, want once", n)
 		}
 	})
+}
+
+type baseFunc func(*http.Request) (*http.Response, error)
+
+func (f baseFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// A path is called as it was written: an encoded slash is a part of a name. A host that is written otherwise is no host.
+func TestPath(t *testing.T) {
+	called := ""
+	proxy := newProxy(baseFunc(func(req *http.Request) (*http.Response, error) {
+		called = req.URL.String()
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
+	}))
+	for path, want := range map[string]string{
+		"/api.example.com":                           "https://api.example.com/",
+		"/api.example.com/":                          "https://api.example.com/",
+		"/api.example.com/a/b?x=1&y=%2F":             "https://api.example.com/a/b?x=1&y=%2F",
+		"/api.example.com/projects/group%2Fname?x=1": "https://api.example.com/projects/group%2Fname?x=1",
+		"/api.example.com/a%20b/%C3%A4;v=1/(c)":      "https://api.example.com/a%20b/%C3%A4;v=1/(c)",
+		"/api.example.com//a//":                      "https://api.example.com//a//",
+		"/api.example.com/%2e%2e/%2E":                "https://api.example.com/%2e%2e/%2E",
+		"/api.example.com/100%25":                    "https://api.example.com/100%25",
+		"/api.example.com%2Fa":                       "",
+		"/other.example.com/":                        "",
+		"//api.example.com/":                         "",
+		"/":                                          "",
+		"/api.example.com:80/":                       "",
+		"/api.example.com@other.example.com/":        "",
+		"/%61pi.example.com/":                        "",
+	} {
+		called = ""
+		proxy.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost:8080"+path, nil))
+		if called != want {
+			t.Errorf("%s calls %q, want %q", path, called, want)
+		}
+	}
 }
