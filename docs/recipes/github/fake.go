@@ -14,10 +14,10 @@ import (
 type fake struct {
 	*pacertest.Server
 
-	mu       sync.Mutex // protects the fields below
-	limits   map[string]pacertest.Algorithm
-	refused  map[string]int // by X-RateLimit-Resource; "secondary" for the limit that no header states
-	comments []time.Time
+	mu      sync.Mutex // protects the fields below
+	limits  map[string]pacertest.Algorithm
+	refused map[string]int // by X-RateLimit-Resource; "secondary" for the limit that no header states
+	changes []time.Time
 }
 
 // newFake returns a GitHub at which others have used most of what the token may do in this hour: 60 requests are
@@ -49,14 +49,13 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 		f.refuse(w, resource, "API rate limit exceeded for user ID 1.")
 		return
 	}
-	if r.Method == http.MethodPost {
-		if n := len(f.comments); n > 0 && now.Sub(f.comments[n-1]) < 900*time.Millisecond {
+	if r.Method != http.MethodGet { // GitHub refuses changes that come much faster than a second apart
+		if n := len(f.changes); n > 0 && now.Sub(f.changes[n-1]) < 900*time.Millisecond {
 			w.Header().Set("Retry-After", "60")
 			f.refuse(w, "secondary", "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
 			return
 		}
-		f.comments = append(f.comments, now)
-		w.WriteHeader(http.StatusCreated)
+		f.changes = append(f.changes, now)
 	}
 	fmt.Fprint(w, `{}`)
 }
