@@ -13,7 +13,8 @@ import (
 // command finds commands in a line of their own, and in the text.
 var command = regexp.MustCompile("(?m)^\\t((?:cd |go )[^#\n]*)|`((?:cd [^`]* && go |go |-run )[^`]*)`")
 
-// Commands name programs, tests and documentation that are there. The programs of examples are run by the gate.
+// Commands name programs, tests and documentation that are there. The gate runs the programs of
+// examples; what they print is compared by their own tests, in virtual time.
 func TestCommands(t *testing.T) {
 	seen := 0
 	for _, p := range pages(t) {
