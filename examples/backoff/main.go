@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
@@ -35,37 +37,40 @@ func (s *service) order(context.Context) (string, error) {
 }
 
 func main() {
-	ctx := context.Background()
+	run(context.Background(), os.Stdout)
+}
+
+func run(ctx context.Context, out io.Writer) {
 	options := &backoff.Options{
 		MaxAttempts: 5,
 		Notify: func(r backoff.Retrying) {
-			fmt.Printf("  attempt %d: %v; next in %v\n", r.Attempt, r.Err, r.Delay.Round(time.Millisecond))
+			fmt.Fprintf(out, "  attempt %d: %v; next in %v\n", r.Attempt, r.Err, r.Delay.Round(time.Millisecond))
 		},
 	}
 
-	fmt.Println("Two failures, random delays of up to 100 ms and 200 ms:")
+	fmt.Fprintln(out, "Two failures, random delays of up to 100 ms and 200 ms:")
 	s := &service{failures: []error{errUnavailable, errUnavailable}}
-	report(backoff.Retry(ctx, s.order, options))
+	report(out)(backoff.Retry(ctx, s.order, options))
 
-	fmt.Println("The server asks for 300 ms:")
+	fmt.Fprintln(out, "The server asks for 300 ms:")
 	s = &service{failures: []error{backoff.After(errUnavailable, 300*time.Millisecond)}}
-	report(backoff.Retry(ctx, s.order, options))
+	report(out)(backoff.Retry(ctx, s.order, options))
 
-	fmt.Println("The server asks for a week:")
+	fmt.Fprintln(out, "The server asks for a week:")
 	s = &service{failures: []error{backoff.After(errUnavailable, 7*24*time.Hour)}}
-	report(backoff.Retry(ctx, s.order, options))
+	report(out)(backoff.Retry(ctx, s.order, options))
 
-	fmt.Println("An answer that another attempt does not change:")
+	fmt.Fprintln(out, "An answer that another attempt does not change:")
 	s = &service{failures: []error{backoff.Permanent(errNoSuchOrder)}}
-	report(backoff.Retry(ctx, s.order, options))
+	report(out)(backoff.Retry(ctx, s.order, options))
 
-	fmt.Println("A deadline that the next delay would miss:")
+	fmt.Fprintln(out, "A deadline that the next delay would miss:")
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	s = &service{failures: []error{backoff.After(errUnavailable, time.Second)}}
-	report(backoff.Retry(short, s.order, options))
+	report(out)(backoff.Retry(short, s.order, options))
 
-	fmt.Println("Ten orders while the service is down, under a budget of 3 retries:")
+	fmt.Fprintln(out, "Ten orders while the service is down, under a budget of 3 retries:")
 	s = &service{}
 	limited := &backoff.Options{
 		Backoff: backoff.Exponential{Initial: 10 * time.Millisecond},
@@ -76,14 +81,16 @@ func main() {
 		s.failures = []error{errUnavailable, errUnavailable, errUnavailable}
 		_, err = backoff.Retry(ctx, s.order, limited)
 	}
-	fmt.Printf("  %d calls where 3 attempts each are 30; the last says: %v\n", s.calls, err)
+	fmt.Fprintf(out, "  %d calls where 3 attempts each are 30; the last says: %v\n", s.calls, err)
 }
 
-// report prints the result of Retry.
-func report(v string, err error) {
-	if err != nil {
-		fmt.Println("  failed:", err)
-		return
+// report returns a function that prints the result of Retry.
+func report(out io.Writer) func(v string, err error) {
+	return func(v string, err error) {
+		if err != nil {
+			fmt.Fprintln(out, "  failed:", err)
+			return
+		}
+		fmt.Fprintln(out, "  got", v)
 	}
-	fmt.Println("  got", v)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,9 +16,10 @@ import (
 // journal prints when requests go, and remembers it for each route. Like every hook, it is used by
 // several requests at the same time.
 type journal struct {
+	out   io.Writer
 	start time.Time
 
-	mu   sync.Mutex // protects went, and keeps lines whole
+	mu   sync.Mutex // protects went and out
 	went map[string][]time.Duration
 }
 
@@ -62,7 +64,7 @@ func (j *journal) add(route string, at time.Duration, waited string) {
 		j.went = map[string][]time.Duration{}
 	}
 	j.went[route] = append(j.went[route], at)
-	fmt.Println(line(route, at, waited))
+	fmt.Fprintln(j.out, line(route, at, waited))
 }
 
 // line is the line that is printed when a request goes.

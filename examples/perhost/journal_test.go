@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 )
 
 func TestJournal(t *testing.T) {
-	j := &journal{}
+	j := &journal{out: io.Discard}
 	j.add("POST b/messages", 0, "")
 	j.add("GET a/", 10*time.Millisecond, "")
 	j.add("GET a/", 260*time.Millisecond, "")

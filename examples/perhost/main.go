@@ -13,8 +13,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -56,23 +58,27 @@ func main() {
 	defer other.Close()
 	api := named.Start()
 	elsewhere := strings.Replace(other.Start(), "127.0.0.1", "localhost", 1)
+	run(os.Stdout, http.DefaultTransport, api, elsewhere)
+}
 
-	log := &journal{start: time.Now()}
+// run sends the requests to the two servers through base.
+func run(out io.Writer, base http.RoundTripper, api, elsewhere string) *journal {
+	log := &journal{out: out, start: time.Now()}
 	transport := &pacer.Transport{
 		Quotas: quotas,
 		// The Base of pacer is called with a request when its turn has come.
-		Base: log.sent(http.DefaultTransport),
+		Base: log.sent(base),
 		// Queued is called before a request waits. Other hooks are called when something is refused,
 		// learned, held or retried.
 		Trace: &pacer.Trace{Queued: log.queued},
 	}
 	// Without this call, the first request would report a bad pattern or quota.
 	if err := transport.Validate(); err != nil {
-		fmt.Println(err)
-		return
+		fmt.Fprintln(out, err)
+		return log
 	}
 	client := &http.Client{Transport: transport}
-	fmt.Print(intro())
+	fmt.Fprint(out, intro())
 
 	var wg sync.WaitGroup
 	for _, batch := range []struct {
@@ -86,11 +92,12 @@ func main() {
 		{http.MethodGet, elsewhere + "/", 8},
 	} {
 		for range batch.n {
-			wg.Go(func() { call(client, batch.method, batch.url) })
+			wg.Go(func() { call(out, client, batch.method, batch.url) })
 		}
 	}
 	wg.Wait()
-	fmt.Print(log, outro)
+	fmt.Fprint(out, log, outro)
+	return log
 }
 
 // intro lists the quotas.
@@ -117,17 +124,17 @@ What to see:
   requests are 300 ms apart at first, and 100 ms after a second.
 `
 
-func call(client *http.Client, method, url string) {
+func call(out io.Writer, client *http.Client, method, url string) {
 	req, err := http.NewRequestWithContext(withNote(context.Background()), method, url, http.NoBody)
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(out, err)
 		return
 	}
 	resp, err := client.Do(req)
 	if err != nil {
 		// If pacer does not send a request, the error is a *throttle.Error. It says which quota was in
 		// the way, and when the request could have gone.
-		fmt.Println(err)
+		fmt.Fprintln(out, err)
 		return
 	}
 	resp.Body.Close()
