@@ -63,10 +63,15 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	}()
 	select {
 	case r := <-done:
-		if r.err != nil && ctx.Err() != nil {
-			r.err = c.noAnswer(r.err)
+		switch {
+		case r.err == nil:
+			return r.flat, nil
+		case ctx.Err() != nil:
+			return nil, c.noAnswer(r.err)
+		case strings.Contains(r.err.Error(), c.address()): // net says whom it could not reach
+			return nil, r.err
 		}
-		return r.flat, r.err
+		return nil, fmt.Errorf("%s: %w", c.address(), r.err)
 	case <-ctx.Done():
 		return nil, c.noAnswer(context.Cause(ctx))
 	}

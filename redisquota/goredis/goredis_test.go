@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/gopacer/pacer/quota"
@@ -38,6 +40,12 @@ var clients = map[string]func(dialer) redis.UniversalClient{
 	"ring": func(d dialer) redis.UniversalClient {
 		return redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": addr}, Dialer: d, HeartbeatFrequency: 24 * time.Hour})
 	},
+}
+
+// request asks for no slot.
+var request = &store.Request{
+	Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, Late: 20 * time.Millisecond,
+	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
 }
 
 // A wrong address is told at once, with the address and the cause, and once more to those who have waited.
@@ -74,6 +82,47 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 	}
 }
 
+// Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and one that
+// has another password.
+func TestAnErrorNamesTheServer(t *testing.T) {
+	m := miniredis.RunT(t)
+	m.RequireAuth("secret")
+	needsPassword := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, m.Addr())
+	}
+	speaksHTTP := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			if _, err := server.Read(make([]byte, 1)); err == nil {
+				go io.Copy(io.Discard, server)
+				_, _ = io.WriteString(server, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+			}
+		}()
+		return client, nil
+	}
+	type server struct {
+		client redis.UniversalClient
+		says   string
+	}
+	servers := map[string]server{
+		"one node, another password": {redis.NewClient(&redis.Options{Addr: addr, Dialer: needsPassword, Password: "other"}), "WRONGPASS"},
+	}
+	for name, client := range clients {
+		servers[name+", no Redis"] = server{client(speaksHTTP), "HTTP/1.1 400"}
+		servers[name+", no password"] = server{client(needsPassword), "NOAUTH"}
+	}
+	for name, s := range servers {
+		t.Run(name, func(t *testing.T) {
+			defer s.client.Close()
+			_, err := goredis.New(s.client).Exchange(t.Context(), request)
+			if err == nil || strings.Count(err.Error(), addr) != 1 || !strings.Contains(err.Error(), s.says) {
+				t.Errorf("got %v, want that it names %s once, and %q", err, addr, s.says)
+			}
+		})
+	}
+}
+
 // A server that does not answer is named as well, and so is what was wrong where go-redis finds out too late.
 func TestNoAnswerNamesTheServer(t *testing.T) {
 	for name, client := range clients {
@@ -93,10 +142,7 @@ func TestNoAnswerNamesTheServer(t *testing.T) {
 					<-called
 					cancel()
 				}()
-				_, err := s.Exchange(ctx, &store.Request{
-					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, Late: 20 * time.Millisecond,
-					Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
-				})
+				_, err := s.Exchange(ctx, request)
 				if err == nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "no answer from "+addr) {
 					t.Fatalf("got %v, want that it names %s", err, addr)
 				}
