@@ -35,17 +35,18 @@
 //
 // # From a provider's words to a quota
 //
-//	"100 requests per minute", and nothing else        100/m
-//	"500 requests and 30000 tokens per minute"         500/m, 30000 tokens/m
-//	"no more than 10 concurrent requests"              10 in flight
-//	"10 per second, with bursts of up to 20"           10/s burst 20
-//	"100 per minute", which should be evenly spaced    100/m even
-//	"100 requests in any 60 seconds", to the letter    100/m log
-//	"5000 per hour", from the first request on         5000/h window
-//	"1000 per day, reset at midnight UTC"              1000/d window grid
-//	"1 MB per second", for files of any size           1MB/s debt
+//	"100 requests per minute", "5000 per hour", and nothing else    100/m or 5000/h
+//	the same, and requests should be evenly spaced                  100/m even
+//	"10 per second, with bursts of up to 20"                        10/s burst 20
+//	"100 requests in any (rolling) 60 seconds", enforced strictly   100/m log
+//	"5000 per hour", from the first request on                      5000/h window
+//	"1000 per day, reset at midnight UTC"                           1000/d window grid
+//	"no more than 10 concurrent requests"                           10 in flight
+//	"500 requests and 30000 tokens per minute"                      500/m, 30000 tokens/m
+//	"1 MB per second", for files of any size                        1MB/s debt
 //
-// The first form suits every provider that does not say how it counts. [Kind] says which services
+// The first form suits every provider that does not say how it counts. Tokens are counted only of requests
+// whose [Costs] say how many they take. [Kind] says which services
 // count in which way, and [Parse] has the grammar of the text.
 //
 // # Zero, negative, and errors

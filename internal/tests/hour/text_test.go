@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gopacer/pacer/quota"
 )
 
@@ -46,14 +48,35 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// README.md and docs/quotas.md have the same table of sentences and texts.
+// README.md, docs/quotas.md and package quota have the same table of sentences and texts.
 func TestTablesOfTexts(t *testing.T) {
-	table := regexp.MustCompile(`(?m)^\| The provider's documentation says \|(?:.*\n)+?\n`)
-	var tables []string
-	for _, p := range pages(t) {
-		tables = append(tables, table.FindAllString(p.text, -1)...)
+	// table returns the rows of the first match, each with a bar between the sentence and the text.
+	table := func(place, text string, block, row *regexp.Regexp) (rows []string) {
+		for _, m := range row.FindAllStringSubmatch(block.FindString(text), -1) {
+			rows = append(rows, m[1]+" | "+strings.ReplaceAll(m[2], "`", ""))
+		}
+		if len(rows) < 9 {
+			t.Errorf("%s has %d rows, want more", place, len(rows))
+		}
+		return rows
 	}
-	if len(tables) != 2 || tables[0] != tables[1] {
-		t.Errorf("%d tables, want two that are alike: %q", len(tables), tables)
+	doc, err := run("", "doc", "./quota")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := table("package quota", doc, regexp.MustCompile(`(?m)^# From a provider's words to a quota\n\n(?: +.+\n)+`), regexp.MustCompile(`(?m)^ +(\S.*?) {2,}(.+)$`))
+	seen := 0
+	for _, p := range pages(t) {
+		if !strings.Contains(p.text, "| The provider's documentation says |") {
+			continue
+		}
+		seen++
+		got := table(p.path, p.text, regexp.MustCompile(`(?m)^\| The provider's documentation says \|.*\n.*\n(?:\|.*\n)+`), regexp.MustCompile(`(?m)^\| (.+) \| (`+"`.+`"+`) \|$`))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tables (-package quota +%s):\n%s", p.path, diff)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d pages have the table, want README.md and docs/quotas.md", seen)
 	}
 }
