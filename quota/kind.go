@@ -33,20 +33,21 @@ import "strconv"
 type Kind int
 
 const (
-	// Plain admits N in any window of the length Per, at once if need be: what a provider's page
-	// says that does not say how it counts. It is a SlidingLog for an N of up to PlainCells, 64, and above
-	// that a SlidingWindow of as many Cells, so that it takes 2 kB at most.
+	// Plain admits N in any window of the length Per, at once if need be. It is for providers whose
+	// pages say "100 requests per minute", and not how these are counted. It is a SlidingLog for an N
+	// of up to PlainCells, 64, and above that a SlidingWindow of as many Cells, so that it takes 2 kB at most.
 	//
 	// Where a server counts on a grid, its tokens may come back sooner than those of a log. So a
 	// throttle.Limiter charges a Plain quota always, but lets it delay nothing while the latest answer
 	// that speaks of limits states a limit of the same Unit, of N, over Per (or over no span, and with a
 	// reset within Per): then what the server says of that limit counts in its place. The quota delays
 	// again when answers state no limits any more, when the reset has passed, and after a refusal that
-	// the statements do not explain. A statement with another N never takes its place. If Per is
-	// longer than MaxStandstill of the Limiter, the last fifth of N is spread over the time until a
-	// fifth is back, but no two tokens are more than MaxStandstill apart, as throttle.Spend says of limits
-	// that are learned; so a program that has used
-	// four fifths of its hour in a minute goes on slowly. With a Store, neither is done.
+	// the statements do not explain. A statement with another N never takes its place.
+	//
+	// If Per is longer than MaxStandstill of the Limiter, the last fifth of N is spread over the time
+	// until a fifth is back, but no two tokens are more than MaxStandstill apart. So a program that has
+	// used four fifths of its hour in a minute goes on slowly. throttle.Spend says the same of limits
+	// that are learned. With a Store, the server's count is not believed, and nothing is spread.
 	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp is TokenBucket.
 	Plain Kind = iota

@@ -79,8 +79,8 @@ func exists(t *testing.T, path string) bool {
 
 // A newcomer reads README.md on a few screens.
 func TestReadmeIsShort(t *testing.T) {
-	if n := strings.Count(pages(t)[0].text, "\n"); n > 200 {
-		t.Errorf("README.md has %d lines, want 200 at most", n)
+	if n := strings.Count(pages(t)[0].text, "\n"); n > 150 {
+		t.Errorf("README.md has %d lines, want 150 at most", n)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 //   - unless the limit is taken for one that the server refills bit by bit: then the rate at which it
 //     comes back is a guess, and no count;
 //   - unless several answers in a row that were served state nothing: a few may come from a cache;
-//   - unless a refusal came that no used-up window explains, until a request that was granted after it is
-//     served with a statement.
+//   - unless a refusal came that no used-up window explains. The server is believed again when a request
+//     that was granted after this refusal is served, and its answer states something.
 func (s *Server) States(now monotime.Time, unit string, n int, per time.Duration) bool {
 	return s.stating(now, unit, n, per) != nil
 }

@@ -30,7 +30,7 @@ type Server struct {
 	windows  []*window
 	silent   int        // answers in a row, to requests that were served, without a statement
 	stated   sequence   // the latest answer that stated anything
-	doubted  sequence   // the latest refusal that no statement explains; zero if an answer has come since that does
+	doubted  sequence   // the latest refusal that no used-up window explains; zero if a later request was served with a statement
 	served   servedRate // while refusals are not explained by windows
 	overload overload
 }
