@@ -84,7 +84,7 @@ func (t Table) validate() (*pattern.Set[quota.Quotas], error) {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
 			}
 			if nearly && q.N > 0 {
-				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q", q.String(), q.Unit, meant.Unit, meant.String()))
+				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
 			}
 		}
 		mistake := mistakes[p]

@@ -49,8 +49,8 @@ func TestTableValidate(t *testing.T) {
 		{
 			table: Table{"a.example/": q("9/s, 30 tokens/m"), "POST a.example/chat": q("5/s, 10 token/s"), "b.example/": {{N: 5, Unit: "image"}, {N: 9, Unit: "images"}}},
 			want: []string{
-				p + `["POST a.example/chat"]: quota: "10 token/s": Unit is "token", want "tokens" as in "30 tokens/m"`,
-				p + `["b.example/"]: quota: "9 images/s": Unit is "images", want "image" as in "5 image/s"`,
+				p + `["POST a.example/chat"]: quota: "10 token/s": Unit is "token", want "tokens" as in "30 tokens/m"; if both are meant, "no limit of token" before it says so`,
+				p + `["b.example/"]: quota: "9 images/s": Unit is "images", want "image" as in "5 image/s"; if both are meant, "no limit of images" before it says so`,
 			},
 		},
 		{

@@ -243,7 +243,7 @@ func likely(word string, known ...string) string {
 		}
 	}
 	for _, k := range known {
-		if _, x, y := difference(word, k); oneSlip(x, y) && min(len(word), len(k)) >= 3 {
+		if _, x, y := difference([]rune(word), []rune(k)); oneSlip(x, y) && min(len(word), len(k)) >= 3 {
 			return k
 		}
 	}

@@ -2,7 +2,10 @@ package quota
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Misspelled returns a quota that unit was probably meant for: its Unit is another word that is nearly the same, as
@@ -13,7 +16,8 @@ import (
 // by one letter that is inserted, removed, replaced or swapped with the next in a part of four letters or more
 // (replaced: five, and not the first). Words that differ in a digit are two words: "tier1" and "tier2".
 //
-// A Quota without an N never is the one that was meant. With the unit as its Unit, it says that the unit is no mistake.
+// A Quota without an N never is the one that was meant. With the unit as its Unit, "no limit of PutRecords" in a text, it
+// says that the unit is no mistake beside "PutRecord". What counts as nearly the same may change.
 func (qs Quotas) Misspelled(unit string) (meant Quota, ok bool) {
 	unit = canonical(unit)
 	for i := range qs {
@@ -90,19 +94,17 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // slips reports whether two parts of words are so long that the one letter by which they differ is a slip.
 func slips(a, b string) bool {
-	at, x, y := difference(a, b)
-	for _, c := range []byte(x + y) {
-		if !isLetter(c) {
-			return false
-		}
+	at, x, y := difference([]rune(a), []rune(b))
+	if slices.ContainsFunc(slices.Concat(x, y), unicode.IsDigit) {
+		return false
 	}
-	short := min(len(a), len(b))
+	short := min(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
 	return oneSlip(x, y) && short >= 4 && (len(x) != 1 || len(y) != 1 || short >= 5 && at > 0)
 }
 
 // oneSlip reports whether x and y, the difference of two words, are one letter that is inserted, removed, replaced or
 // swapped with the next.
-func oneSlip(x, y string) bool {
+func oneSlip(x, y []rune) bool {
 	switch {
 	case len(x) <= 1 && len(y) <= 1:
 		return true
@@ -114,12 +116,12 @@ func oneSlip(x, y string) bool {
 
 // difference cuts off what two words have in common, at their beginnings and at their ends. It returns where the rest
 // begins, and the rest of each.
-func difference(a, b string) (at int, x, y string) {
+func difference(a, b []rune) (at int, x, y []rune) {
 	for at < len(a) && at < len(b) && a[at] == b[at] {
 		at++
 	}
 	x, y = a[at:], b[at:]
-	for x != "" && y != "" && x[len(x)-1] == y[len(y)-1] {
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
 		x, y = x[:len(x)-1], y[:len(y)-1]
 	}
 	return at, x, y

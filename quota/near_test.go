@@ -13,13 +13,16 @@ func TestNear(t *testing.T) {
 		{"token", "tokens", true},
 		{"Tokens", "tokens", true},
 		{"TOKEN", "tokens", true},
-		{"toekns", "tokens", true},  // swapped
-		{"otkens", "tokens", true},  // swapped
-		{"tokns", "tokens", true},   // removed
-		{"okens", "tokens", true},   // removed
-		{"tokenns", "tokens", true}, // inserted
-		{"tokems", "tokens", true},  // replaced
-		{"tokem", "tokens", false},  // two letters
+		{"toekns", "tokens", true},      // swapped
+		{"otkens", "tokens", true},      // swapped
+		{"tokns", "tokens", true},       // removed
+		{"okens", "tokens", true},       // removed
+		{"tokenns", "tokens", true},     // inserted
+		{"tokems", "tokens", true},      // replaced
+		{"tokem", "tokens", false},      // two letters
+		{"tok\u0435ns", "tokens", true}, // a Cyrillic letter that looks like an e
+		{"tok\u0435n", "tokens", false},
+		{"einheit\u00e4n", "einheiten", true},
 		{"query", "queries", true},
 		{"class", "classes", true},
 		{"gb", "gbs", true},
@@ -83,7 +86,7 @@ func TestMisspelled(t *testing.T) {
 // Costs name one unit: of two spellings, half of what is counted would draw on one quota, and half on the other.
 func TestQuotasAreNotInTwoSpellingsOfAUnit(t *testing.T) {
 	err := Quotas{{N: 5}, {N: 10, Unit: "tokens"}, {N: 100, Unit: "Token", Per: 60e9}}.Validate()
-	if want := `quota: "100 Token/m": Unit is "Token", want "tokens" as in "10 tokens/s"`; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := `quota: "100 Token/m": Unit is "Token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of Token" before it says so`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	for _, fine := range []Quotas{
@@ -100,7 +103,7 @@ func TestQuotasAreNotInTwoSpellingsOfAUnit(t *testing.T) {
 
 func TestParseRefusesTwoSpellingsOfAUnit(t *testing.T) {
 	_, err := Parse("5/s, 10 tokens/s,  100 token/m")
-	if want := `quota: column 20: "100 token/m": Unit is "token", want "tokens" as in "10 tokens/s"`; err == nil || err.Error() != want {
+	if want := `quota: column 20: "100 token/m": Unit is "token", want "tokens" as in "10 tokens/s"; if both are meant, "no limit of token" before it says so`; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

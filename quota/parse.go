@@ -140,10 +140,14 @@ func (p *parser) quota() (Quota, error) {
 	return q, nil
 }
 
-// start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit".
+// start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit", "no limit of tokens".
 func (p *parser) start(q *Quota) error {
 	if p.take("no") {
-		return p.expect("limit", `"limit" after "no"`)
+		err := p.expect("limit", `"limit" after "no"`)
+		if err == nil && p.take("of") {
+			q.Unit, err = operand(p, unit, "a unit")
+		}
+		return err
 	}
 	column, word := p.column, p.word
 	before, per, slash := strings.Cut(word, "/")

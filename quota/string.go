@@ -17,18 +17,25 @@ func (qs Quotas) String() string {
 	return strings.Join(texts, ", ")
 }
 
+// unitWord is a unit as it stands in a text: in double quotes if its word means something else.
+func unitWord(unit string) string {
+	if isPlainUnit(unit) || !isUnit(unit) {
+		return unit
+	}
+	return strconv.Quote(unit)
+}
+
 // String writes the quota as a person would: "5/s", "1MiB/s burst 8MiB", "10 in flight".
 func (q Quota) String() string {
-	if q.N == 0 {
+	switch {
+	case q.N == 0 && canonical(q.Unit) == "":
 		return "no limit"
+	case q.N == 0:
+		return "no limit of " + unitWord(q.Unit)
 	}
 	s := amount(q.N, q.Unit)
-	switch unit := canonical(q.Unit); {
-	case unit == "", unit == Bytes:
-	case isPlainUnit(unit) || !isUnit(unit):
-		s += " " + unit
-	default:
-		s += " " + strconv.Quote(unit)
+	if unit := canonical(q.Unit); unit != "" && unit != Bytes {
+		s += " " + unitWord(unit)
 	}
 	if !q.Kind.Concurrent() {
 		s += "/" + span(q.per())

@@ -61,6 +61,8 @@ func TestParse(t *testing.T) {
 		{text: "1GiB in flight", want: Quotas{{N: 1 << 30, Unit: Bytes, Kind: InFlight}}},
 		{text: "7 burst/s burst 7, 2 no/s, 3 as in flight", want: Quotas{{N: 7, Unit: "burst", Per: s, Burst: 7}, {N: 2, Unit: "no", Per: s}, {N: 3, Unit: "as", Kind: InFlight}}},
 		{text: "no limit", want: Quotas{{}}},
+		{text: "no limit of PutRecords, 1000 PutRecord/s, 1000 PutRecords/s", want: Quotas{{Unit: "PutRecords"}, {N: 1000, Unit: "PutRecord", Per: s}, {N: 1000, Unit: "PutRecords", Per: s}}},
+		{text: `no limit of "queries" as these, no limit of requests`, want: Quotas{{Unit: "queries", Name: "these"}, {}}, back: `no limit of "queries" as these, no limit`},
 		{text: "no  limit as free\t,\r\n5/s", want: Quotas{{Name: "free"}, {N: 5, Per: s}}, back: "no limit as free, 5/s"},
 	} {
 		got, err := Parse(test.text)

@@ -24,7 +24,7 @@ func (qs Quotas) Validate() error {
 // checkSpelling returns an error if the Unit of q is nearly that of a quota before it.
 func (q Quota) checkSpelling(before Quotas) error {
 	if meant, ok := before.Misspelled(q.Unit); ok && q.N > 0 {
-		return fmt.Errorf("%q: Unit is %q, want %q as in %q", q.label(), named(q.unit()), named(meant.unit()), meant.label())
+		return fmt.Errorf("%q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.label(), named(q.unit()), named(meant.unit()), meant.label(), Quota{Unit: q.Unit})
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestSettleAboveMaxN(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Quotas: quotas(t, text)}
 				g, _ := l.Observe(tokens(claimed))
-				for _, spent := range []int{0, math.MaxInt, 1, quota.MaxN + 1, 3} {
+				for _, spent := range []int{0, math.MaxInt, 1, math.MaxInt - 1, 3} {
 					g.Settle(quota.Costs{"tokens": spent})
 				}
 				if got := l.State().Limits[0].Available; got != 7 {
