@@ -355,3 +355,33 @@ func TestSettleAfterCancel(t *testing.T) {
 		})
 	}
 }
+
+// TestSettleAboveALog: what was settled above N, and then below it again, counts until it has left.
+func TestSettleAboveALog(t *testing.T) {
+	for _, text := range []string{"2/s log", "2/s", "2/s sliding 100"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quotas(t, text)}
+				settle := func(g *Grant, n int) {
+					time.Sleep(100 * time.Millisecond)
+					g.Settle(quota.Costs{quota.Requests: n})
+				}
+				wait := func(want time.Duration) {
+					t.Helper()
+					if f := l.Forecast(Claim{}); f.Wait != want {
+						t.Errorf("one more may go in %v, want %v", f.Wait, want)
+					}
+				}
+				first := grant(t, l, Claim{})
+				time.Sleep(100 * time.Millisecond)
+				second := grant(t, l, Claim{})
+				settle(second, 2)
+				wait(900 * time.Millisecond)
+				settle(second, 1)
+				wait(700 * time.Millisecond)
+				settle(first, 10)
+				wait(time.Second)
+			})
+		})
+	}
+}

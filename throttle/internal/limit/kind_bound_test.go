@@ -144,12 +144,23 @@ func TestSlidingLogMemory(t *testing.T) {
 	l := New(explicit(quota.Quota{Kind: quota.SlidingLog, N: 1000, Per: 1_000_000}), 0).(*sliding)
 	for i := range monotime.Time(100_000) {
 		l.Take(i*500, i*500, 1)
-		if live := len(l.log.Live()); live > 1000 {
+		if live := len(l.log.Live()); live > 1000+maxDebts {
 			t.Fatalf("%d are remembered of 1000", live)
 		}
 	}
 	if cap(l.log.entries) > 3000 {
 		t.Errorf("room for %d", cap(l.log.entries))
+	}
+	// What is remembered as one leaves with the latest of it.
+	l = New(explicit(quota.Quota{Kind: quota.SlidingLog, N: 2, Per: 1000}), 0).(*sliding)
+	for i := range monotime.Time(200) {
+		l.Take(i, i, 1)
+	}
+	for i := range monotime.Time(199) {
+		l.Give(200, 199-i, 1)
+	}
+	if at, _ := l.When(200, 0, 2); at < 1000 || at > 1200 {
+		t.Errorf("one is left of 0, and 2 may go at %d", at)
 	}
 }
 
@@ -302,4 +313,54 @@ func quotas(t *testing.T, text string) quota.Quotas {
 		t.Fatal(err)
 	}
 	return qs
+}
+
+// TestSlidingInDebt charges more than is due, takes some of it back, and changes N, at random: nothing goes while a
+// window has N or more, from what is known at that instant, and what goes may go as soon as so much has left.
+func TestSlidingInDebt(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		for _, kind := range []quota.Kind{quota.Plain, quota.SlidingLog, quota.SlidingWindow} {
+			q := explicit(quota.Quota{Kind: kind, N: 1 + r.IntN([]int{4, 70}[seed%2]), Per: 1280})
+			h := &definition.History{Quota: q, Unit: 1}
+			l, now := New(q, 0), 0
+			charge := func(n int) {
+				l.Take(monotime.Time(now), monotime.Time(now), n)
+				h.Went = append(h.Went, definition.Charge{At: now, N: n})
+			}
+			for range 300 {
+				now += r.IntN(1 + 1280>>r.IntN(11))
+				switch k := r.IntN(12); {
+				case k < 4: // settled for more
+					charge(1 + r.IntN(1+2*q.N/3))
+				case k < 7 && len(h.Went) > 0: // settled for less
+					c := &h.Went[len(h.Went)-1-r.IntN(min(len(h.Went), 8))]
+					if went, alike := h.Without(*c); alike {
+						l.Give(monotime.Time(now), monotime.Time(c.At), c.N)
+						h.Went = went
+					}
+				case k == 7:
+					if n := 1 + r.IntN(2*q.N); kind != quota.Plain || (n > plainExact) == (q.N > plainExact) { // else what has gone remains in its cells
+						q.N = n
+					}
+					h.Quota = q
+					if !l.Set(monotime.Time(now), q) {
+						t.Fatal("another kind")
+					}
+				default:
+					n := 1 + r.IntN(q.N)
+					at, _ := l.When(monotime.Time(now), 0, n)
+					room := func(at int) bool { return h.Used(at)+n <= q.N }
+					if !room(int(at)) || int(at) > now && room(int(at)-1) {
+						t.Fatalf("seed %d: %v: at %d, %d may go at %d; by definition: %v, a moment before: %v\n%v",
+							seed, q, now, n, at, room(int(at)), room(int(at)-1), h.Went)
+					}
+					if int(at) == now {
+						charge(n)
+					}
+				}
+				h.Forget(now)
+			}
+		}
+	}
 }

@@ -53,6 +53,12 @@ func (l *Log) forget() {
 	l.head++
 }
 
+// merge has the oldest entry leave with the one after it.
+func (l *Log) merge() {
+	l.entries[l.head+1].First = l.entries[l.head].First
+	l.head++
+}
+
 // Add has n go at an instant, after all others.
 func (l *Log) Add(at monotime.Time, n int) {
 	if i := len(l.entries) - 1; i >= l.head && at.Sub(l.entries[i].First) <= l.Cell {

@@ -71,12 +71,16 @@ func (s *sliding) unspread(t monotime.Time, ahead, n int) (monotime.Time, bool) 
 func (s *sliding) Take(_, now monotime.Time, n int) {
 	s.log.Purge(now)
 	s.log.Add(now, n)
-	// More entries than N come only from what is charged before it is due. The oldest does
-	// not matter if those after it exhaust N.
-	if int64(len(s.log.Live())) > s.n {
-		s.log.forget()
+	// More entries than N come only from what is charged before it is due: an estimate that was too low, say. They
+	// count until they have left, since those after them may be given back. The two oldest as one make the log no
+	// looser, and change nothing while those after them exhaust N.
+	if int64(len(s.log.Live())) > s.n+maxDebts {
+		s.log.merge()
 	}
 }
+
+// maxDebts bounds how many entries more than N are remembered one by one.
+const maxDebts = 64
 
 // Give implements Limit.
 func (s *sliding) Give(_, went monotime.Time, n int) { s.log.Give(went, n) }
