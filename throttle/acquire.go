@@ -156,6 +156,9 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	now := root.now()
 	l.restartIfIdle(now)
+	if root.agenda.Due(now) {
+		l.run(now)
+	}
 	b := l
 	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, l) {
 		b = b.Parent
@@ -383,6 +386,9 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	defer l.unlock(root)
 	now := root.now()
 	l.restartIfIdle(now)
+	if root.agenda.Due(now) {
+		l.run(now)
+	}
 	d := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{}, c.class())
 	return g, d.forecast(now)

@@ -488,6 +488,8 @@ func TestPriorityModelOfHeavyClaims(t *testing.T) {
 		"bucket, reserve": {heaviest: 3, half: true},
 		"tree":            {heaviest: 3, tree: true},
 		"tree, reserve":   {heaviest: 3, tree: true, half: true},
+		"rates":           {heaviest: 3, tree: true, rates: true},
+		"rates, reserve":  {heaviest: 3, tree: true, rates: true, half: true},
 	} {
 		for seed := range uint64(15) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
@@ -570,4 +572,63 @@ func TestSlotsNeedNoTimer(t *testing.T) {
 		}
 		w.Leave()
 	})
+}
+
+// TestFIFOAtOneInstant: where a bucket and its parents open at the same instant, the first who asked goes first, in
+// whatever order timers fire.
+func TestFIFOAtOneInstant(t *testing.T) {
+	for i := range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			root := &Limiter{Quotas: quotas(t, "1/s window")}
+			middle := &Limiter{Quotas: quotas(t, "1/s window"), Parent: root}
+			child := &Limiter{Quotas: quotas(t, "1/s window"), Parent: middle}
+			other := &Limiter{Quotas: quotas(t, "1/s window"), Parent: middle}
+			grant(t, child, Claim{})
+			other.Observe(Claim{})
+			c := newCrowd()
+			for j, l := range []*Limiter{child, root, middle, other}[i%3:] {
+				c.wait(t.Context(), l, fmt.Sprint(j+i%3), 1)
+			}
+			switch i % 3 {
+			case 0:
+				c.check(t, "0 1s", "1 2s", "2 3s", "3 4s")
+			case 1:
+				c.check(t, "1 1s", "2 2s", "3 3s")
+			default:
+				c.check(t, "2 1s", "3 2s")
+			}
+		})
+	}
+}
+
+// TestWhoComesWhenAnotherIsDue: a claim that is made, a cost that is settled and a change of quotas at the instant at
+// which another is due in a bucket below come after that, whether its timer has fired or not.
+func TestWhoComesWhenAnotherIsDue(t *testing.T) {
+	for name, come := range map[string]func(host *Limiter, first *Grant){
+		"a claim":            func(host *Limiter, _ *Grant) { host.Allow(1) },
+		"an observed claim":  func(host *Limiter, _ *Grant) { host.Observe(Claim{}) },
+		"a cost":             func(_ *Limiter, first *Grant) { first.Settle(quota.Costs{quota.Requests: 3}) },
+		"a change of quotas": func(host *Limiter, _ *Grant) { host.SetQuotas(quota.Quotas{{N: 1, Per: time.Hour}}) },
+		"a hold":             func(host *Limiter, _ *Grant) { host.Pause(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				host := &Limiter{Quotas: quotas(t, "1/s window")}
+				child := &Limiter{Quotas: quotas(t, "1/s window"), Parent: host}
+				beside := &Limiter{Parent: host}
+				grant(t, child, Claim{})
+				first, _ := beside.Observe(Claim{})
+				_, w := join(t, child, Claim{})
+				root := child.lock()
+				child.line.timer.Stop() // it is late
+				child.unlock(root)
+				time.Sleep(time.Second)
+				come(host, first)
+				if !gone(w) {
+					t.Error("the one that was due waits")
+				}
+				w.Leave()
+			})
+		})
+	}
 }

@@ -15,8 +15,7 @@ import (
 // ranked is a tree of Limiters by definition: of a bucket and those below it, who waits
 // is looked through in the order of ranks, every millisecond and after each change.
 // Tokens are in thousandths, which is exact for rates that divide 1000, halved too. The
-// buckets below have slots, which come back when a request ends: of two buckets in which
-// somebody is due at the same instant, it would not be known whose timer is first.
+// buckets below have rates too, or slots, which come back when a request ends.
 type ranked struct {
 	now     int // ms
 	ageing  int // ms
@@ -25,7 +24,7 @@ type ranked struct {
 }
 
 type rankedBucket struct {
-	rate, burst   int
+	rate, burst   int      // a rate of zero is of slots
 	tokens, spare int      // thousandths; of slots, how many are free
 	held          int      // nothing goes before
 	spills        [2]spill // of tokens and of spare
@@ -53,7 +52,7 @@ func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
 	if !m.half || w.priority == Urgent {
 		return missing <= 0, missing <= 0
 	}
-	return missing <= 0 && kept <= 0, missing <= 0 || b == &m.buckets[0] && 2*kept > missing
+	return missing <= 0 && kept <= 0, missing <= 0 || b.rate > 0 && 2*kept > missing
 }
 
 // sorted returns who waits by rank: each class is taken to have asked Ageing earlier than
@@ -122,12 +121,17 @@ func (b *rankedBucket) give(w *rankedWaiter, n int) {
 	}
 }
 
-// back gives back what w took of the first bucket, as if it had never gone.
+// back gives back what w took of buckets with a rate, as if it had never gone.
 func (m *ranked) back(w *rankedWaiter) {
-	b := &m.buckets[0]
-	b.tokens += b.spills[0].back(w.went, w.n*1000, b.burst*1000-b.tokens)
-	if w.priority != Urgent {
-		b.spare += b.spills[1].back(w.went, w.n*1000, b.burst/2*1000-b.spare)
+	for _, i := range slices.Compact([]int{w.in, 0}) {
+		b := &m.buckets[i]
+		if b.rate == 0 {
+			continue
+		}
+		b.tokens += b.spills[0].back(w.went, w.n*1000, b.burst*1000-b.tokens)
+		if w.priority != Urgent {
+			b.spare += b.spills[1].back(w.went, w.n*1000, b.burst/2*1000-b.spare)
+		}
 	}
 }
 
@@ -138,16 +142,19 @@ func (m *ranked) leave(w *rankedWaiter) {
 
 func (m *ranked) step() {
 	m.now++
-	b := &m.buckets[0]
-	b.gain(b.rate, b.rate/2)
-	b.spills[0].tick(m.now, b.burst*1000-b.tokens)
-	b.spills[1].tick(m.now, b.burst/2*1000-b.spare)
+	for i := range m.buckets {
+		b := &m.buckets[i]
+		b.gain(b.rate, b.rate/2)
+		b.spills[0].tick(m.now, b.burst*1000-b.tokens)
+		b.spills[1].tick(m.now, b.burst/2*1000-b.spare)
+	}
 	m.serve()
 }
 
 // rankedHistory is what a random history consists of.
 type rankedHistory struct {
 	tree, half bool
+	rates      bool // below
 	heaviest   int
 }
 
@@ -161,6 +168,8 @@ func TestPriorityModel(t *testing.T) {
 		"bucket, reserve": {heaviest: 1, half: true},
 		"tree":            {heaviest: 1, tree: true},
 		"tree, reserve":   {heaviest: 1, tree: true, half: true},
+		"rates":           {heaviest: 1, tree: true, rates: true},
+		"rates, reserve":  {heaviest: 1, tree: true, rates: true, half: true},
 	} {
 		for seed := range uint64(15) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
@@ -183,7 +192,8 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b.rate, b.burst = []int{200, 100, 50}[r.IntN(3)], 2*h.heaviest+r.IntN(4)
 		b.tokens, b.spare = b.burst*1000, b.burst/2*1000
 		ls[i] = &Limiter{Quotas: quota.Quotas{{N: b.rate, Burst: b.burst}}, Ageing: ageing}
-		if i > 0 {
+		if i > 0 && !h.rates {
+			b.rate = 0
 			ls[i].Quotas = quota.Quotas{{N: b.burst, Kind: quota.InFlight, Unit: "slots"}}
 		}
 		if h.half {
@@ -282,7 +292,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				i := len(granted) - 1 - r.IntN(min(len(granted), 5))
 				c := granted[i]
 				granted = slices.Delete(granted, i, i+1)
-				if c.in > 0 {
+				if m.buckets[c.in].rate == 0 {
 					m.buckets[c.in].give(c.rankedWaiter, c.n)
 				}
 				switch r.IntN(3) {

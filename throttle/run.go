@@ -17,7 +17,10 @@ func (l *Limiter) run(now monotime.Time) {
 		b.promote(now)
 		root = b
 	}
-	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
+	switch {
+	case root.frozen == 0:
+		root.promoteDue(now)
+	case !slices.Contains(root.runOnThaw, l):
 		root.runOnThaw = append(root.runOnThaw, l)
 	}
 	l.peers(root, func(b *Limiter) { b.promote(now) })
@@ -25,6 +28,16 @@ func (l *Limiter) run(now monotime.Time) {
 		for root.release(now) {
 		}
 		root.arm(now)
+	}
+}
+
+// promoteDue promotes waiters in the buckets that are due, also where a timer is late: so the first who asked goes
+// first, in whatever order timers fire. It is called for the root.
+func (l *Limiter) promoteDue(now monotime.Time) {
+	for _, b := range l.agenda.Take(now) {
+		for ; b != nil; b = b.Parent {
+			b.promote(now)
+		}
 	}
 }
 
@@ -231,6 +244,9 @@ func (l *Limiter) arm(now monotime.Time) {
 			sooner(d.At)
 		}
 	}
+	if l != root {
+		root.agenda.Set(l, at)
+	}
 	switch {
 	case at == 0:
 		if l.line.timer != nil {
@@ -273,7 +289,7 @@ func (l *Limiter) tick() {
 func (l *Limiter) change(now monotime.Time, f func()) {
 	root := l.root()
 	waited := root.line.waiting > 0
-	if l.line.waiting > 0 {
+	if l.line.waiting > 0 || root.agenda.Due(now) {
 		l.run(now)
 	}
 	f()

@@ -70,6 +70,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/order"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -210,6 +211,7 @@ type Limiter struct {
 	frozen     int                      // freezes that were not thawed; while positive, nobody goes
 	successor  *Limiter                 // root of the tree that has taken its place; nil if none has
 	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
+	agenda     order.Agenda[*Limiter]   // when a waiter is due that is not promoted, in the buckets below
 	claimCount uint64                   // numbers the claims that did not go through grantFast
 	site       adaptive.Site            // what the servers of the tree have in common
 	changed    []*Limiter               // buckets in which some wait, and which were not looked at since they changed

@@ -1,0 +1,79 @@
+package order
+
+import (
+	"container/heap"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Agenda is what is to be looked at, each at an instant of its own. The zero Agenda is empty.
+type Agenda[K comparable] struct {
+	list calendar[K]
+}
+
+// Set puts k on the agenda, at an instant in place of any earlier one; zero takes it off.
+func (a *Agenda[K]) Set(k K, at monotime.Time) {
+	i, found := a.list.index[k]
+	switch {
+	case at == 0 && found:
+		heap.Remove(&a.list, i)
+	case at == 0:
+	case found:
+		a.list.items[i].at = at
+		heap.Fix(&a.list, i)
+	default:
+		heap.Push(&a.list, item[K]{k, at})
+	}
+}
+
+// Due reports whether something is due.
+func (a *Agenda[K]) Due(now monotime.Time) bool {
+	return len(a.list.items) > 0 && a.list.items[0].at <= now
+}
+
+// Take takes off and returns what is due, in the order of the instants.
+func (a *Agenda[K]) Take(now monotime.Time) (due []K) {
+	for a.Due(now) {
+		due = append(due, heap.Pop(&a.list).(item[K]).k)
+	}
+	return due
+}
+
+type item[K comparable] struct {
+	k  K
+	at monotime.Time
+}
+
+// calendar implements heap.Interface, and knows where each item is.
+type calendar[K comparable] struct {
+	items []item[K]
+	index map[K]int
+}
+
+func (c *calendar[K]) Len() int           { return len(c.items) }
+func (c *calendar[K]) Less(i, j int) bool { return c.items[i].at < c.items[j].at }
+
+func (c *calendar[K]) Swap(i, j int) {
+	c.items[i], c.items[j] = c.items[j], c.items[i]
+	c.index[c.items[i].k], c.index[c.items[j].k] = i, j
+}
+
+// Push implements heap.Interface.
+func (c *calendar[K]) Push(x any) {
+	if c.index == nil {
+		c.index = map[K]int{}
+	}
+	it := x.(item[K])
+	c.index[it.k] = len(c.items)
+	c.items = append(c.items, it)
+}
+
+// Pop implements heap.Interface.
+func (c *calendar[K]) Pop() any {
+	last := len(c.items) - 1
+	it := c.items[last]
+	c.items[last] = item[K]{} // so that k can be collected
+	c.items = c.items[:last]
+	delete(c.index, it.k)
+	return it
+}
