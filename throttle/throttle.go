@@ -253,7 +253,8 @@ func (l *Limiter) Resume() {
 
 // SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an
 // old one, preferably at the same index, keeps what was charged; others start anew. Plain, SlidingLog and
-// SlidingWindow are one kind here. If a quota is invalid, nothing changes and the error says why.
+// SlidingWindow are one kind here. Claims that wait here, or in a bucket below, and now would miss their
+// bounds or never go, are refused at once. If a quota is invalid, nothing changes and the error says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -276,13 +277,23 @@ func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	return l.SetQuotas(qs)
 }
 
-// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds. All defaults of qs
-// must be written out (Quotas.Explicit). It requires that mu is held.
+// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds, or never go. All defaults
+// of qs must be written out (Quotas.Explicit). It requires that mu is held.
 func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
 		l.lastCharged = now
 		l.later()
+		for _, w := range l.waiters(nil) {
+			if w.entries == nil {
+				continue // it was refused meanwhile, because of another one
+			}
+			if e := l.misspelled(w.Costs); e != nil {
+				l.root().refuse(now, w, e)
+			} else if d := l.due(now, now, predecessors{}, &w.need, w.l, true); d.Never {
+				l.root().refuse(now, w, w.refusal(now, delay{d, l}, ErrTooLarge))
+			}
+		}
 	})
 }
 

@@ -146,6 +146,80 @@ func TestALongLineIsLookedAtOnceInAWhile(t *testing.T) {
 	})
 }
 
+// TestToldWhereverItWaits: a claim that waits in the lowest of three buckets, whichever delays it, is told at once when the
+// quotas of any of them come to be below its cost or in a unit nearly like its own, or when that bucket opens too late.
+// And the next in line takes its place.
+func TestToldWhereverItWaits(t *testing.T) {
+	set := func(text string) func(*Limiter) error {
+		return func(l *Limiter) error { return l.SetQuotas(quotas(t, text)) }
+	}
+	for name, change := range map[string]struct {
+		happens func(*Limiter) error
+		want    *Error
+	}{
+		"cost":     {set("1/s burst 2"), &Error{Quota: "1/s burst 2", Cause: CausePace, Cost: 3, Err: ErrTooLarge}},
+		"unit":     {set("9 token/s burst 9"), &Error{Quota: "9 token/s burst 9", Cost: 1, Err: ErrUnit}},
+		"hold":     {func(l *Limiter) error { l.Pause(time.Minute); return nil }, &Error{Cause: CauseHold, Cost: 3, Wait: time.Minute, Err: ErrMaxWait}},
+		"deadline": {func(l *Limiter) error { l.Pause(time.Minute); return nil }, &Error{Cause: CauseHold, Cost: 3, Wait: time.Minute, Err: ErrDeadline}},
+		"slow":     {set("3/h log"), &Error{Quota: "3/h log", Cause: CausePace, Cost: 3, Wait: time.Hour - time.Second, Err: ErrMaxWait}},
+		"stand":    {set("3/h log"), &Error{Quota: "3/h log", Cause: CausePace, Cost: 3, Wait: time.Hour - time.Second, Err: ErrStandstill}},
+	} {
+		for delays := range 3 {
+			for changes := range 3 {
+				t.Run(fmt.Sprintf("%s, %d delays, %d changes", name, delays, changes), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var ls [3]*Limiter
+						for i := range ls {
+							ls[i] = &Limiter{Name: fmt.Sprint(i), Quotas: quotas(t, "3/10s log"), Rand: noJitter}
+							if i != delays {
+								ls[i].Quotas = quotas(t, "6/10s log")
+							}
+							if i > 0 {
+								ls[i].Parent = ls[i-1]
+							}
+							if name == "stand" {
+								ls[i].MaxStandstill = time.Minute
+							}
+						}
+						grant(t, ls[2], Claim{N: 3})
+						ctx, bound := t.Context(), 30*time.Second
+						switch name {
+						case "deadline":
+							timed, cancel := context.WithTimeout(ctx, bound)
+							defer cancel()
+							ctx, bound = timed, 0
+						case "stand":
+							bound = 0
+						}
+						_, w, _ := ls[2].Join(ctx, Claim{N: 3, Costs: quota.Costs{"tokens": 1}, MaxWait: bound})
+						_, next, _ := ls[2].Join(ctx, Claim{MaxWait: bound})
+						time.Sleep(time.Second)
+						if err := change.happens(ls[changes]); err != nil {
+							t.Fatal(err)
+						}
+						synctest.Wait()
+						var e *Error
+						if !gone(w) || !errors.As(w.err, &e) {
+							t.Fatalf("is not told: %v", w.err)
+						}
+						if got, want := fmt.Sprint(e.Bucket, e.Quota, e.Cause, e.Cost, e.Wait, e.Err), fmt.Sprint(changes, change.want.Quota, change.want.Cause, change.want.Cost, change.want.Wait, change.want.Err); got != want {
+							t.Errorf("told %v\nwant %v\n%v", got, want, e)
+						}
+						if told := gone(next) && next.err != nil; told != (name != "cost" && name != "unit") {
+							t.Errorf("the next is told %v", next.err)
+						}
+						next.Leave()
+						for _, l := range ls {
+							if l.line.Len() != 0 || l.line.waiting != 0 {
+								t.Errorf("%d stand in line", l.line.Len())
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
 // TestWhoLeavesTheLineIsToldOfItself: an error counts those who stand before, and not those who came later.
 func TestWhoLeavesTheLineIsToldOfItself(t *testing.T) {
 	for _, c := range []struct {
