@@ -263,7 +263,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
-			return nil, w.refusal(now, d, ErrWait)
+			return nil, w.refusal(now, d.or(w.blocker(now)), ErrWait)
 		}
 	}
 	d, why := w.missedBound(now, d)

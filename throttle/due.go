@@ -55,8 +55,14 @@ type delay struct {
 	bucket *Limiter // nil if none does
 }
 
-// Forecast is how long a claim would wait, and why, as it looks now. If nothing changes, the wait is not shorter. It
-// may be longer: of a limit that the server states, no more than the next reset is known.
+// Forecast is how long a claim would wait, and why, as it looks now. The claims ahead in line count, with all that they
+// wait for, whether the claim itself draws on that or not. If nothing changes, the wait is not shorter. It may be longer:
+//
+//   - of a limit that the server states, no more than the next reset is known;
+//   - claims ahead that cost several tokens of a window are taken to go token by token;
+//   - of a quota.EstimatedWindow, they are taken to go as fast as the estimate can fall;
+//   - less urgent claims that have aged, and claims of another bucket below the same Parent, count as far as it is known
+//     that they go first.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
@@ -89,6 +95,9 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	d := from
 	if direct {
 		d = l.server.Due(d, &ahead.All, &need.Demand, 0, optimist)
+	} else if ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
+		before, last := ahead.Direct.Last()
+		d = l.server.Due(d, &before, &last, 0, optimist)
 	}
 	d = l.stack.Due(now, d, &ahead.All, &need.Demand, false, optimist, l.believed(asked))
 	if l.link != nil && !d.Never {

@@ -143,6 +143,7 @@ func (w *waiter) ahead() *predecessors {
 // w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if
 // it has one in the line of l and would let all of them go at once; else only that one counts.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
+	ahead.Direct = limit.Demand{}
 	for i := range priorities {
 		p := byIndex[i]
 		lower := i < w.Row()
@@ -154,6 +155,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			}
 		}
 		ahead.Add(&l.line.sum[i], p == Urgent)
+		if w.l != l {
+			ahead.Direct = ahead.Direct.Plus(&l.line.sum[i])
+		}
 		if l.line.LenOf(i) == l.line.sum[i].Claims {
 			continue // no waiter comes from below
 		}

@@ -220,6 +220,7 @@ func TestToldWhereverItWaits(t *testing.T) {
 		}
 	}
 }
+
 // TestWhoLeavesTheLineIsToldOfItself: an error counts those who stand before, and not those who came later.
 func TestWhoLeavesTheLineIsToldOfItself(t *testing.T) {
 	for _, c := range []struct {

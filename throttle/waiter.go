@@ -75,7 +75,7 @@ func (w *waiter) expire() {
 	now := root.now()
 	w.l.change(now, func() {
 		if w.entries != nil {
-			w.end(w.refusal(now, w.project(now, w.ahead()), ErrMaxWait))
+			w.end(w.refusal(now, w.project(now, w.ahead()).or(w.blocker(now)), ErrMaxWait))
 		}
 	})
 }
@@ -151,6 +151,27 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 			d = p
 		}
 		d.At = at
+	}
+	return d
+}
+
+// blocker returns what the first in line waits for, which w then waits for too.
+func (w *waiter) blocker(now monotime.Time) (d delay) {
+	var buf [priorities]*waiter
+	for b := w.l; b != nil; b = b.Parent {
+		for _, first := range b.line.Heads(&buf) {
+			if d.Cause == "" && first.Before(w) {
+				d = first.project(now, &predecessors{})
+			}
+		}
+	}
+	return d
+}
+
+// or returns d, or o if d has no cause.
+func (d delay) or(o delay) delay {
+	if d.Cause == "" && o.Cause != "" {
+		return o
 	}
 	return d
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 func TestWaiterReady(t *testing.T) {
@@ -159,7 +160,8 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		return []string{
 			"10/s burst 5", "20/s burst 4, 100 tokens/s burst 20", "5/s log", "40/2s window, 30 tokens/s log",
 			"50 tokens/s burst 10 debt", "30/s sliding", "40/s burst 20, 50/m burst 20",
-		}[r.IntN(7)]
+			"20 tokens/s burst 9, 4 images/s burst 4", "5 images/s log, 40/s burst 9", "6 images/2s window", "6 images/2s window grid, 20 tokens/s estimate",
+		}[r.IntN(11)]
 	}
 	ls := []*Limiter{{Quotas: quotas(t, text()), Reserve: h.reserve, Ageing: time.Second}}
 	if h.tree {
@@ -171,7 +173,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8)}, Priority: byIndex[r.IntN(3)]}
+		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)]}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {
@@ -308,4 +310,71 @@ func everything(ctx context.Context, r *rand.Rand, l *Limiter, c Claim) {
 	}
 	g.Done(Answer{})
 	g.Done(Answer{})
+}
+
+// TestForecastBehindAnotherUnit: a claim that does not draw on what the line waits for waits for it too. Its forecast, and
+// its error, say for how long and for what.
+func TestForecastBehindAnotherUnit(t *testing.T) {
+	const text = "60 tokens/m burst 60"
+	pace := Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: text}
+	under := func(qs string) *Limiter { return &Limiter{Parent: &Limiter{Name: "p", Quotas: quotas(t, qs)}} }
+	for name, test := range map[string]struct {
+		l        *Limiter
+		ask      func(l *Limiter) *Limiter // which bucket the one ahead asks
+		want     Forecast
+		refusals bool // at once, since the wait is known
+	}{
+		"a unit":             {&Limiter{Quotas: quotas(t, "9/s burst 9, "+text)}, nil, pace, true},
+		"the only unit":      {&Limiter{Quotas: quotas(t, text)}, nil, pace, true},
+		"above":              {under("9/s burst 9, " + text), nil, Forecast{30 * time.Second, "p", CausePace, text, false}, true},
+		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", CausePace, text, false}, true},
+		"in flight":          {&Limiter{Quotas: quotas(t, "9/s burst 9, 60 tokens in flight")}, nil, Forecast{Cause: CauseInFlight, Quota: "60 tokens in flight"}, false},
+		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{31 * time.Second, "s", CausePace, text, false}, true},
+		"reserved":           {&Limiter{Quotas: quotas(t, "9/s burst 9, 120 tokens/m burst 120"), Reserve: 0.5}, nil, Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: "120 tokens/m burst 120"}, true},
+		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", CauseWindow, "the server's limit of 10", false}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := test.l
+				for b := l; b != nil; b = b.Parent {
+					b.Rand = noJitter
+				}
+				ahead := l
+				if test.ask != nil {
+					ahead = test.ask(l)
+				}
+				g, err := ahead.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 60}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if test.want.Cause == CauseWindow {
+					g.Done(says(0, 30*time.Second))
+				}
+				_, w := join(t, ahead, Claim{Costs: quota.Costs{"tokens": 30}})
+				if w == nil {
+					t.Fatal("does not wait")
+				}
+				synctest.Wait()
+				start := time.Now()
+				f := l.Forecast(Claim{})
+				if f != test.want {
+					t.Errorf("forecast %+v, want %+v", f, test.want)
+				}
+				for _, bound := range []time.Duration{-1, 10 * time.Second} {
+					var e *Error
+					_, err := l.Acquire(t.Context(), Claim{MaxWait: bound})
+					if !errors.As(err, &e) || e.Cause != f.Cause || e.Quota != f.Quota || e.Bucket != f.Bucket {
+						t.Errorf("MaxWait %v: %#v, want the cause of %+v", bound, err, f)
+					}
+				}
+				if took := time.Since(start); test.refusals && name != "in a store" && took != 0 {
+					t.Errorf("refused after %v, want at once", took)
+				}
+				w.Leave()
+				if l.Store != nil {
+					l.Close()
+				}
+			})
+		})
+	}
 }

@@ -14,6 +14,10 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	urgent := !unreserved
 	var buf costs
 	n := l.cost(buf[:0], d, urgent)
+	behind := slot.Empty(n)
+	if behind && optimist {
+		n = l.costOfLast(n, ahead, urgent)
+	}
 	if slot.Empty(n) {
 		return from
 	}
@@ -31,7 +35,9 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	case optimist:
 		var before costs
 		all := l.cost(before[:0], ahead, urgent)
-		slot.Add(all, n, 1)
+		if !behind {
+			slot.Add(all, n, 1)
+		}
 		at = l.project(from.At, now, all, n)
 		if l.outage.since != 0 {
 			at = max(at, l.notBefore)
@@ -55,6 +61,16 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		bound = 0 // the store did not say, or no quota binds: an error names a quota all the same
 	}
 	return from.Until(at, at, limit.Pace, l.names[bound])
+}
+
+// costOfLast is what the last of those ahead costs at least: a claim that costs nothing goes with it. It is nothing
+// while nobody knows when the store is back.
+func (l *Lease) costOfLast(buf []int, ahead *limit.Demand, urgent bool) []int {
+	if ahead.Claims == 0 || l.outage.since != 0 {
+		return buf
+	}
+	_, last := ahead.Last()
+	return l.cost(buf, &last, urgent)
 }
 
 // Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.

@@ -98,6 +98,7 @@ func Sum(demands []Demand) (sum Demand) {
 type Ahead struct {
 	All        Demand
 	Unreserved Demand // the part of All that is not urgent, and so must not use what is reserved
+	Direct     Demand // the part of All that asked the bucket itself, above that of the claim
 }
 
 // Add adds what others ask for.
@@ -106,4 +107,13 @@ func (a *Ahead) Add(d *Demand, urgent bool) {
 	if !urgent {
 		a.Unreserved = a.Unreserved.Plus(d)
 	}
+}
+
+// Last returns the least that the last of several asks for: one token of each unit in which d is not zero; and what is
+// left of d for the others.
+func (d *Demand) Last() (before, last Demand) {
+	last = d.One()
+	before.Add(d, 1)
+	before.Add(&last, -1)
+	return before, last
 }

@@ -340,7 +340,7 @@ func TestSlidingInDebt(t *testing.T) {
 						h.Went = went
 					}
 				case k == 7:
-					if n := 1 + r.IntN(2*q.N); kind != quota.Plain || (n > plainExact) == (q.N > plainExact) { // else what has gone remains in its cells
+					if n := 1 + r.IntN(2*q.N); kind != quota.Plain || (n > quota.PlainCells) == (q.N > quota.PlainCells) { // else what has gone remains in its cells
 						q.N = n
 					}
 					h.Quota = q

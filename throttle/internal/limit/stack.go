@@ -180,16 +180,20 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 }
 
 // Due returns from, or what comes later because of the quotas, or because of what is left of
-// them to claims that are not urgent. Nobody knows when a wait for
+// them to claims that are not urgent. If d does not draw on a quota, it goes when those ahead
+// have gone that do. Nobody knows when a wait for
 // what is in flight ends: to set a timer, it counts as the longest span; for a projection, which
 // is optimistic, it does not count. Heard may be nil.
 func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) Due {
 	due := from
 	for i := range s {
 		e := &s[i]
-		n := e.asks(d)
+		n, before := e.asks(d), ahead.In(e.quota)
 		if n == 0 {
-			continue
+			if e.all == nil || before == 0 {
+				continue
+			}
+			before, n = before-1, 1 // with the last of those ahead
 		}
 		l := e.all
 		if unreserved {
@@ -197,7 +201,7 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 				continue
 			}
 		}
-		at, ok := l.When(from.At, ahead.In(e.quota), n)
+		at, ok := l.When(from.At, before, n)
 		switch {
 		case !ok:
 			due = due.later(at, e.quota)
