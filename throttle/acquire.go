@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"time"
@@ -155,10 +154,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		return nil, err
 	}
 	now := root.now()
-	l.restartIfIdle(now)
-	if root.agenda.Due(now) {
-		l.run(now)
-	}
+	l.catchUp(now)
 	b := l
 	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, l) {
 		b = b.Parent
@@ -176,46 +172,6 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
 	return l.enqueue(ctx, now, c, p, need, hasPlace)
-}
-
-// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
-// or of a bucket above it, or with a unit of the costs. Bare says that the claim is one of Wait or Allow.
-func (l *Limiter) unfit(need *need, bare bool) error {
-	for b := l; b != nil; b = b.Parent {
-		if b.invalid != nil {
-			return b.invalid
-		}
-		if need.Costs != nil {
-			if e := b.misspelled(need.Costs); e != nil {
-				return e
-			}
-		}
-		if bare {
-			if e := b.notForWait(need.N); e != nil {
-				return e
-			}
-		}
-	}
-	return nil
-}
-
-// misspelled returns an ErrUnit if one of the units is nearly that of a quota of l.
-func (l *Limiter) misspelled(costs quota.Costs) *Error {
-	unit, q, ok := check.Misspelled(costs, l.quotas)
-	if !ok {
-		return nil
-	}
-	return &Error{Bucket: l.Name, Quota: q.Name, Cost: costs[unit], Err: ErrUnit, detail: fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))}
-}
-
-// notForWait returns an ErrUnit if there is a quota on which n requests alone do not draw.
-func (l *Limiter) notForWait(n int) *Error {
-	for i := range l.quotas {
-		if q := &l.quotas[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {
-			return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
-		}
-	}
-	return nil
 }
 
 // class is what kind of request the claim is for.
@@ -263,7 +219,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
-			return nil, w.refusal(now, d.or(w.blocker(now)), ErrWait)
+			return nil, w.refusal(now, w.sharing(now, d), ErrWait)
 		}
 	}
 	d, why := w.missedBound(now, d)
@@ -385,10 +341,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	l, root := l.redirect(l.lock(), c.class())
 	defer l.unlock(root)
 	now := root.now()
-	l.restartIfIdle(now)
-	if root.agenda.Due(now) {
-		l.run(now)
-	}
+	l.catchUp(now)
 	d := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{}, c.class())
 	return g, d.forecast(now)

@@ -2,12 +2,14 @@ package throttle
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -41,6 +43,46 @@ func (c *child) States(now monotime.Time, unit string, n int, per time.Duration)
 	return !own && c.server.StatesForAll(now, unit, n, per)
 }
 
+// unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
+// or of a bucket above it, or with a unit of the costs. Bare says that the claim is one of Wait or Allow.
+func (l *Limiter) unfit(need *need, bare bool) error {
+	for b := l; b != nil; b = b.Parent {
+		if b.invalid != nil {
+			return b.invalid
+		}
+		if need.Costs != nil {
+			if e := b.misspelled(need.Costs); e != nil {
+				return e
+			}
+		}
+		if bare {
+			if e := b.notForWait(need.N); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// misspelled returns an ErrUnit if one of the units is nearly that of a quota of l.
+func (l *Limiter) misspelled(costs quota.Costs) *Error {
+	unit, q, ok := check.Misspelled(costs, l.quotas)
+	if !ok {
+		return nil
+	}
+	return &Error{Bucket: l.Name, Quota: q.Name, Cost: costs[unit], Err: ErrUnit, detail: fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))}
+}
+
+// notForWait returns an ErrUnit if there is a quota on which n requests alone do not draw.
+func (l *Limiter) notForWait(n int) *Error {
+	for i := range l.quotas {
+		if q := &l.quotas[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {
+			return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
+		}
+	}
+	return nil
+}
+
 // reserveFor is the share of what the server allows that the claim must not use.
 func (l *Limiter) reserveFor(need *need) float64 {
 	if need.urgent() {
@@ -55,14 +97,10 @@ type delay struct {
 	bucket *Limiter // nil if none does
 }
 
-// Forecast is how long a claim would wait, and why, as it looks now. The claims ahead in line count, with all that they
-// wait for, whether the claim itself draws on that or not. If nothing changes, the wait is not shorter. It may be longer:
-//
-//   - of a limit that the server states, no more than the next reset is known;
-//   - claims ahead that cost several tokens of a window are taken to go token by token;
-//   - of a quota.EstimatedWindow, they are taken to go as fast as the estimate can fall;
-//   - less urgent claims that have aged, and claims of another bucket below the same Parent, count as far as it is known
-//     that they go first.
+// Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line wait for. If
+// nothing changes, the wait is not shorter. It may be longer: of a limit that the server states, no more than the next reset
+// is known; claims ahead that cost several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token by
+// token, as fast as they may; and claims that have aged, or asked another bucket, count only if it is known that they go first.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
@@ -182,14 +220,18 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// restartIfIdle forgets a hold that is over, and starts the bucket slowly if it is new or has idled.
-func (l *Limiter) restartIfIdle(now monotime.Time) {
+// catchUp forgets a hold that is over, starts the bucket slowly if it is new or has idled, and lets those go in buckets
+// below the root that are due.
+func (l *Limiter) catchUp(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
 	if l.SlowStart && l.newOrIdled(now) {
 		storeIfChanged(&l.fastGrant, false)
 		l.server.Restart(true)
+	}
+	if l.root().agenda.Due(now) {
+		l.run(now)
 	}
 }
 

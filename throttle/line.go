@@ -50,19 +50,6 @@ func (l *Limiter) lastInLine() (last *waiter) {
 	return last
 }
 
-// waiters appends those who wait in l, or in a bucket below it.
-func (l *Limiter) waiters(all []*waiter) []*waiter {
-	for w := range l.line.InOrder() {
-		if w.l == l {
-			all = append(all, w)
-		}
-	}
-	for e := l.line.below.Front(); e != nil; e = e.Next() {
-		all = e.Value.(*Limiter).waiters(all)
-	}
-	return all
-}
-
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It
 // requires that mu is held.
 func (w *waiter) enter(fromFront bool) {

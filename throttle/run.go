@@ -17,27 +17,19 @@ func (l *Limiter) run(now monotime.Time) {
 		b.promote(now)
 		root = b
 	}
-	switch {
-	case root.frozen == 0:
-		root.promoteDue(now)
-	case !slices.Contains(root.runOnThaw, l):
+	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
 		root.runOnThaw = append(root.runOnThaw, l)
+	}
+	for root.frozen == 0 && root.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
+		for b := root.agenda.Take(); b != nil; b = b.Parent {
+			b.promote(now)
+		}
 	}
 	l.peers(root, func(b *Limiter) { b.promote(now) })
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
 		root.arm(now)
-	}
-}
-
-// promoteDue promotes waiters in the buckets that are due, also where a timer is late: so the first who asked goes
-// first, in whatever order timers fire. It is called for the root.
-func (l *Limiter) promoteDue(now monotime.Time) {
-	for _, b := range l.agenda.Take(now) {
-		for ; b != nil; b = b.Parent {
-			b.promote(now)
-		}
 	}
 }
 
@@ -224,7 +216,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	var at monotime.Time
 	sooner := func(t monotime.Time) {
 		if t < now.Add(monotime.Longest) && (at == 0 || t < at) { // only an answer ends a longer wait: no timer
-			at = t
+			at = max(t, now+1)
 		}
 	}
 	root := l.root()
@@ -299,8 +291,8 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 	}
 }
 
-// refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now. It
-// reports whether there were any.
+// refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now, or never
+// go. It reports whether there were any.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
 	for w := range l.line.InOrder() {
@@ -309,8 +301,12 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ahead = &urgent
 		}
 		if w.l == l {
-			if d, why := w.missedBound(now, w.project(now, ahead)); why != nil {
-				l.root().refuse(now, w, w.refusal(now, d, why))
+			err := l.unfit(&w.need, false)
+			if d, why := w.missedBound(now, w.project(now, ahead)); err == nil && why != nil {
+				err = w.refusal(now, d, why)
+			}
+			if err != nil {
+				l.root().refuse(now, w, err)
 				ended = true
 				continue
 			}

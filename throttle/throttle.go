@@ -277,23 +277,14 @@ func (l *Limiter) updateQuotas(qs quota.Quotas) error {
 	return l.SetQuotas(qs)
 }
 
-// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds, or never go. All defaults
-// of qs must be written out (Quotas.Explicit). It requires that mu is held.
+// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds, or never go. All defaults of qs
+// must be written out (Quotas.Explicit). It requires that mu is held.
 func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
 		l.lastCharged = now
 		l.later()
-		for _, w := range l.waiters(nil) {
-			if w.entries == nil {
-				continue // it was refused meanwhile, because of another one
-			}
-			if e := l.misspelled(w.Costs); e != nil {
-				l.root().refuse(now, w, e)
-			} else if d := l.due(now, now, predecessors{}, &w.need, w.l, true); d.Never {
-				l.root().refuse(now, w, w.refusal(now, delay{d, l}, ErrTooLarge))
-			}
-		}
+		l.refuseOutOfBounds(now)
 	})
 }
 

@@ -75,7 +75,7 @@ func (w *waiter) expire() {
 	now := root.now()
 	w.l.change(now, func() {
 		if w.entries != nil {
-			w.end(w.refusal(now, w.project(now, w.ahead()).or(w.blocker(now)), ErrMaxWait))
+			w.end(w.refusal(now, w.sharing(now, w.project(now, w.ahead())), ErrMaxWait))
 		}
 	})
 }
@@ -155,30 +155,21 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	return d
 }
 
-// blocker returns what the first in line waits for, which w then waits for too.
-func (w *waiter) blocker(now monotime.Time) (d delay) {
-	var buf [priorities]*waiter
-	for b := w.l; b != nil; b = b.Parent {
-		for _, first := range b.line.Heads(&buf) {
-			if d.Cause == "" && first.Before(w) {
-				d = first.project(now, &predecessors{})
-			}
+// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too.
+func (w *waiter) sharing(now monotime.Time, d delay) delay {
+	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
+		if heads := b.line.Heads(new([priorities]*waiter)); len(heads) > 0 && heads[0].Before(w) {
+			d = heads[0].project(now, &predecessors{})
 		}
 	}
 	return d
 }
 
-// or returns d, or o if d has no cause.
-func (d delay) or(o delay) delay {
-	if d.Cause == "" && o.Cause != "" {
-		return o
-	}
-	return d
-}
-
-// missedBound returns which bound w misses with the delay d, and the delay that says so; nil if none.
+// missedBound returns which bound w misses with the delay d, or that it never goes, and the delay that says so; nil if none.
 func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	switch {
+	case d.Never:
+		return d, ErrTooLarge
 	case w.deadline != 0 && d.At >= w.deadline:
 		return d, ErrDeadline
 	case w.expires != 0 && d.At > w.expires:

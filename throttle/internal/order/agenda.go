@@ -31,13 +31,8 @@ func (a *Agenda[K]) Due(now monotime.Time) bool {
 	return len(a.list.items) > 0 && a.list.items[0].at <= now
 }
 
-// Take takes off and returns what is due, in the order of the instants.
-func (a *Agenda[K]) Take(now monotime.Time) (due []K) {
-	for a.Due(now) {
-		due = append(due, heap.Pop(&a.list).(item[K]).k)
-	}
-	return due
-}
+// Take takes off and returns what comes first. There must be something.
+func (a *Agenda[K]) Take() K { return heap.Pop(&a.list).(item[K]).k }
 
 type item[K comparable] struct {
 	k  K

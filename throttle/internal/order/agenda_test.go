@@ -31,7 +31,10 @@ func TestAgendaAgainstAMap(t *testing.T) {
 			left := len(want)
 			before := monotime.Time(0)
 			due := a.Due(now)
-			taken := a.Take(now)
+			var taken []int
+			for a.Due(now) {
+				taken = append(taken, a.Take())
+			}
 			for _, k := range taken {
 				at, ok := want[k]
 				if !ok || at > now || at < before {
