@@ -155,16 +155,12 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	now := root.now()
 	l.catchUp(now)
-	b := l
-	for b != nil && root.frozen == 0 && b.line.Len() == 0 && b.open(now, &need, l) {
-		b = b.Parent
-	}
-	hasPlace := p != place{}
+	atOnce, hasPlace := l.opensOnPath(now, root, &need), p != place{}
 	if !hasPlace {
 		root.claimCount++
 		p = place{now, root.claimCount}
 	}
-	if b == nil {
+	if atOnce {
 		l.chargeNow(&g.right, now, &need, p, c.class())
 		return nil, nil
 	}
@@ -172,6 +168,15 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
 	return l.enqueue(ctx, now, c, p, need, hasPlace)
+}
+
+// opensOnPath reports whether the claim, made to l, may go now in every bucket of its path, before all that wait.
+func (l *Limiter) opensOnPath(now monotime.Time, root *Limiter, need *need) bool {
+	b := l
+	for b != nil && root.frozen == 0 && b.passable(need, l) && b.open(now, need, l) {
+		b = b.Parent
+	}
+	return b == nil
 }
 
 // class is what kind of request the claim is for.
@@ -215,7 +220,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	switch {
 	case d.Never:
 		return nil, w.refusal(now, d, ErrTooLarge)
-	case d.At <= now && l.line.waiting > 0 && w.grantNow(hasPlace):
+	case d.At <= now && l.root().line.waiting > 0 && w.grantNow(hasPlace):
 		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
@@ -354,6 +359,9 @@ func (l *Limiter) project(now monotime.Time, need need) delay {
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64
+	if root := l.root(); root.line.waiting > 0 && l.opensOnPath(now, root, &need) {
+		return w.project(now, &predecessors{})
+	}
 	return w.project(now, nil)
 }
 

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,5 +119,64 @@ func TestLimiterAllowAllocatesNothing(t *testing.T) {
 	free := new(Limiter)
 	if n := testing.AllocsPerRun(100, func() { l.Allow(1); free.Allow(1) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestNoWaitBelowALine: where somebody waits at the parent only, a claim that must not wait goes if it would go at once
+// without this bound, and overtakes nobody who draws on the same thing.
+func TestNoWaitBelowALine(t *testing.T) {
+	images := Claim{Costs: quota.Costs{"images": 2}}
+	for name, test := range map[string]struct {
+		parent *Limiter
+		ahead  Claim // waits
+		from   int   // which bucket it asked: 0 is the parent
+		claim  Claim // is made in bucket 2
+		want   error
+	}{
+		"urgent, beside what is reserved":    {&Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}, Claim{}, 0, Claim{Priority: Urgent}, nil},
+		"urgent, beside a child's claim":     {&Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}, Claim{}, 1, Claim{Priority: Urgent}, nil},
+		"the same":                           {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 0, Claim{}, ErrWait},
+		"the same, of a child":               {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 1, Claim{}, ErrWait},
+		"another unit, and requests of both": {&Limiter{Quotas: quotas(t, "10/s burst 10, 1 images/s burst 2")}, images, 0, Claim{}, ErrWait},
+		"another unit":                       {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 0, tokens(5), nil},
+		"another unit, of a child":           {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, tokens(5), nil},
+		"another unit, not there":            {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, tokens(6), ErrWait},
+		"no unit":                            {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, Claim{}, nil},
+		"both units":                         {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, Claim{Costs: quota.Costs{"images": 2, "tokens": 1}}, 1, tokens(1), ErrWait},
+		"in flight":                          {&Limiter{Quotas: quotas(t, "10 in flight, 1 images/s burst 2")}, images, 1, Claim{}, ErrWait},
+		"what the server allows above":       {&Limiter{Rand: noJitter}, Claim{}, 0, Claim{}, nil},
+		"a hold above":                       {&Limiter{Rand: noJitter}, Claim{}, 0, Claim{}, ErrWait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				host := test.parent
+				ls := []*Limiter{host, {Parent: host}, {Parent: host}}
+				g := grant(t, host, Claim{N: 5, Costs: quota.Costs{"images": 1, "tokens": 5}})
+				switch name {
+				case "what the server allows above":
+					g.Done(says(0, time.Minute))
+				case "a hold above":
+					host.Pause(time.Minute)
+				}
+				_, w := join(t, ls[test.from], test.ahead)
+				if w == nil {
+					t.Fatal("does not wait")
+				}
+				f := ls[2].Forecast(test.claim)
+				c := test.claim
+				c.MaxWait = -1
+				_, err := ls[2].Acquire(t.Context(), c)
+				if !errors.Is(err, test.want) {
+					t.Errorf("MaxWait -1: %v, want %v", err, test.want)
+				}
+				if (f == Forecast{}) != (test.want == nil) {
+					t.Errorf("forecast %+v", f)
+				}
+				if gone(w) {
+					t.Error("the one ahead has gone")
+				}
+				w.Leave()
+			})
+		})
 	}
 }

@@ -17,8 +17,10 @@ import (
 // priority competes for what the parent grants, again by rank. The first waiter of the root's line that may
 // go in every bucket of its path is granted, in all of them at one instant.
 //
-// No waiter overtakes one with a better rank that waits for what both need. There is one exception: if the
-// better one waits only because it must not use what is reserved, an urgent one may go first.
+// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the
+// better one waits only because it must not use what is reserved, an urgent one may go first. Within a line, nobody
+// overtakes a better one at all, since waiters are looked at from the front; only a claim that may go in its own bucket
+// when it is made passes those in the lines above with which it has nothing in common.
 type line struct {
 	order.Queue[*waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
@@ -48,6 +50,13 @@ func (l *Limiter) lastInLine() (last *waiter) {
 		}
 	}
 	return last
+}
+
+// passable reports whether a claim that asked another bucket, and would go now, overtakes nobody in the line of l who
+// draws on the same quota, or on the same limit of a server.
+func (l *Limiter) passable(need *need, asked *Limiter) bool {
+	return l.line.Len() == 0 || l != asked && len(asked.server.Sharing(nil)) == 0 &&
+		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
 }
 
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It

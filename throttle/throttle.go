@@ -32,7 +32,8 @@
 //
 // Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the
 // first claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota do not
-// keep others from the wide bucket's.
+// keep others from the wide bucket's. A claim that may go at once in its own bucket does not wait for others at the
+// parent that draw on none of the quotas on which it draws there.
 //
 // With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in
 // one schedule of all processes; each process has its own line. When a server tells one process to wait, all hold.

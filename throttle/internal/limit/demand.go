@@ -24,6 +24,16 @@ func (d *Demand) In(q *quota.Quota) int {
 	return d.N
 }
 
+// Shares reports whether d and o draw on the same quota.
+func (d *Demand) Shares(o *Demand, qs quota.Quotas) bool {
+	for i := range qs {
+		if q := &qs[i]; q.N > 0 && d.In(q) > 0 && o.In(q) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // says reports whether d says what it costs in a unit other than requests.
 func (d *Demand) says(unit string) bool {
 	_, ok := d.Costs[unit]

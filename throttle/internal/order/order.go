@@ -101,6 +101,18 @@ func (q *Queue[W]) InOrder() iter.Seq[W] {
 	}
 }
 
+// Any reports whether some waiter matches.
+func (q *Queue[W]) Any(matches func(W) bool) bool {
+	for i := range q.rows {
+		for e := q.rows[i].Front(); e != nil; e = e.Next() {
+			if matches(e.Value.(W)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Insert puts w in its order into its row. It searches from the back, where new claims belong, or else from
 // the front. Behind is the waiter of its row that is next; ok is false if w is the last one.
 func (q *Queue[W]) Insert(w W, fromFront bool) (e Entry, behind W, ok bool) {

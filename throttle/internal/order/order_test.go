@@ -50,6 +50,14 @@ func compareLooks(t *testing.T, q *Queue[*guest], all []*guest) {
 	if got := slices.Collect(q.InOrder()); !slices.Equal(got, all) || q.Len() != len(all) {
 		t.Fatalf("in order: %v, want %v", got, all)
 	}
+	for _, g := range all {
+		if !q.Any(func(o *guest) bool { return o == g }) {
+			t.Fatalf("none is %v", g)
+		}
+	}
+	if q.Any(func(*guest) bool { return false }) {
+		t.Fatal("some match nothing")
+	}
 	var heads []*guest
 	for i := range Rows {
 		row := of(all, i)
