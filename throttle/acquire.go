@@ -154,13 +154,20 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		return nil, err
 	}
 	now := root.now()
-	l.catchUp(now)
-	atOnce, hasPlace := l.opensOnPath(now, root, &need), p != place{}
+	l.restartIfIdle(now)
+	if root.agenda.Due(now) {
+		l.run(now)
+	}
+	b := l
+	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
+		b = b.Parent
+	}
+	hasPlace := p != place{}
 	if !hasPlace {
 		root.claimCount++
 		p = place{now, root.claimCount}
 	}
-	if atOnce {
+	if b == nil {
 		l.chargeNow(&g.right, now, &need, p, c.class())
 		return nil, nil
 	}
@@ -168,15 +175,6 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
 	return l.enqueue(ctx, now, c, p, need, hasPlace)
-}
-
-// opensOnPath reports whether the claim, made to l, may go now in every bucket of its path, before all that wait.
-func (l *Limiter) opensOnPath(now monotime.Time, root *Limiter, need *need) bool {
-	b := l
-	for b != nil && root.frozen == 0 && b.passable(need, l) && b.open(now, need, l) {
-		b = b.Parent
-	}
-	return b == nil
 }
 
 // class is what kind of request the claim is for.
@@ -346,7 +344,10 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	l, root := l.redirect(l.lock(), c.class())
 	defer l.unlock(root)
 	now := root.now()
-	l.catchUp(now)
+	l.restartIfIdle(now)
+	if root.agenda.Due(now) {
+		l.run(now)
+	}
 	d := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{}, c.class())
 	return g, d.forecast(now)
@@ -359,10 +360,12 @@ func (l *Limiter) project(now monotime.Time, need need) delay {
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64
-	if root := l.root(); root.line.waiting > 0 && l.opensOnPath(now, root, &need) {
-		return w.project(now, &predecessors{})
+	for b := l; b != nil; b = b.Parent {
+		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
+			return w.project(now, nil)
+		}
 	}
-	return w.project(now, nil)
+	return w.project(now, &predecessors{}) // it overtakes those who wait
 }
 
 // Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of

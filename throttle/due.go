@@ -220,18 +220,14 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// catchUp forgets a hold that is over, starts the bucket slowly if it is new or has idled, and lets those go in buckets
-// below the root that are due.
-func (l *Limiter) catchUp(now monotime.Time) {
+// restartIfIdle forgets a hold that is over, and starts the bucket slowly if it is new or has idled.
+func (l *Limiter) restartIfIdle(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
 	if l.SlowStart && l.newOrIdled(now) {
 		storeIfChanged(&l.fastGrant, false)
 		l.server.Restart(true)
-	}
-	if l.root().agenda.Due(now) {
-		l.run(now)
 	}
 }
 

@@ -55,7 +55,7 @@ func (l *Limiter) lastInLine() (last *waiter) {
 // passable reports whether a claim that asked another bucket, and would go now, overtakes nobody in the line of l who
 // draws on the same quota, or on the same limit of a server.
 func (l *Limiter) passable(need *need, asked *Limiter) bool {
-	return l.line.Len() == 0 || l != asked && len(asked.server.Sharing(nil)) == 0 &&
+	return l != asked && len(asked.server.Sharing(nil)) == 0 &&
 		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
 }
 
