@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,8 +200,24 @@ func TestSimulatedServers(t *testing.T) {
 // TestSimulatedSilentServers holds what is promised of servers that refuse and say
 // nothing of limits, or only for how long to wait: the rate that they deliver is
 // found out, and then few requests are refused. Without that, a bucket of one
-// token would refuse two of three, and one in two of a bucket of 25. The bounds
-// leave room for the order in which goroutines run.
+// token would refuse two of three, and one in two of a bucket of 25.
+//
+// The order in which goroutines run makes a difference. Of 1150 runs (500 with
+// GOMAXPROCS=1, 500 with 2, 150 with 4, on two cores), the median, the 99th percentile
+// and the worst were:
+//
+//	                                  ratio              refused of 1000
+//	fixed 50/2s                   1.137 1.162 1.162         28 35 48
+//	fixed 50/2s, hint             1.193 1.212 1.212         31 33 35
+//	estimated window 50/2s        1.059 1.092 1.092         25 29 38
+//	estimated window 50/2s, hint  1.326 1.355 1.399         21 23 24
+//	token bucket 25/s of 25       1.010 1.010 1.010         22 28 29
+//	token bucket 25/s of 25, hint 1.032 1.033 1.033         20 27 32
+//	token bucket 20/s of 1        1.081 1.081 1.081         12 12 12
+//	token bucket 200/s of 10      1.206 1.440 1.501         12 24 28
+//
+// A bound is the worst of these, and the median of five runs is compared with it. If one
+// run of 1000 is above a bound, three of five are in 10/1000³ = 10⁻⁸.
 func TestSimulatedSilentServers(t *testing.T) {
 	for _, server := range []struct {
 		name      string
@@ -209,23 +226,31 @@ func TestSimulatedSilentServers(t *testing.T) {
 		ratio     float64
 		refused   int // of 1000
 	}{
-		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.25, 45},
-		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.25, 45},
-		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.20, 45},
-		{"estimated window 50/2s, hint", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.40, 45},
-		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.10, 40},
-		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.20, 90},
-		{"token bucket 20/s of 1", &pacertest.TokenBucket{Rate: 20, Burst: 1}, false, 1.20, 30},
-		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 1.60, 45},
+		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.163, 48},
+		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.213, 35},
+		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.093, 38},
+		{"estimated window 50/2s, hint", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.400, 24},
+		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.011, 29},
+		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.034, 32},
+		{"token bucket 20/s of 1", &pacertest.TokenBucket{Rate: 20, Burst: 1}, false, 1.082, 12},
+		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 1.502, 28},
 	} {
 		t.Run(server.name, func(t *testing.T) {
-			r := simulation{
-				algorithm: server.algorithm, says: ceiled, silent: true, nohint: !server.hint,
-				requests: 1000, callers: 16, latency: 5 * time.Millisecond,
-			}.run(t)
-			t.Log(r)
-			if r.ratio() > server.ratio || r.refused > server.refused {
-				t.Errorf("%v; want at most %v and %d", r, server.ratio, server.refused)
+			const runs = 5
+			var ratios []float64
+			var refused []int
+			for range runs {
+				r := simulation{
+					algorithm: server.algorithm, says: ceiled, silent: true, nohint: !server.hint,
+					requests: 1000, callers: 16, latency: 5 * time.Millisecond,
+				}.run(t)
+				t.Log(r)
+				ratios, refused = append(ratios, r.ratio()), append(refused, r.refused)
+			}
+			slices.Sort(ratios)
+			slices.Sort(refused)
+			if ratio, n := ratios[runs/2], refused[runs/2]; ratio > server.ratio || n > server.refused {
+				t.Errorf("median %.3f and %d refused; want at most %v and %d", ratio, n, server.ratio, server.refused)
 			}
 		})
 	}
