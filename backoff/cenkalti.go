@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -46,9 +47,45 @@ func (c *counter) Reset() {
 // Permanent marks err as an error that another attempt cannot cure. It returns nil if err is nil.
 //
 // [Retry] stops at an error that has the mark anywhere in its chain, and returns the whole error,
-// with everything that was wrapped around the mark. The mark is the *PermanentError of
-// github.com/cenkalti/backoff/v4. So each of the two Retry functions stops at the marks of both
-// packages.
+// with everything that was wrapped around the mark. errors.As finds the *PermanentError of
+// github.com/cenkalti/backoff/v4 in the mark. So each of the two Retry functions stops at the marks of
+// both packages.
+//
+// The mark says nothing about which error it is: errors.Is(Permanent(a), Permanent(b)) is
+// errors.Is(a, b). Between two marks of that other package errors.Is is always true, so Permanent does
+// not return one.
 func Permanent(err error) error {
-	return cenkalti.Permanent(err)
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+// permanentError is an error with the mark of Permanent.
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error that is marked.
+func (e *permanentError) Unwrap() error { return e.err }
+
+// Is makes errors.Is compare what two marks are about. The mark of cenkalti/backoff without an error
+// stands for all marks, as it does there.
+func (e *permanentError) Is(target error) bool {
+	switch t := target.(type) {
+	case *permanentError:
+		return errors.Is(e.err, t.err)
+	case *cenkalti.PermanentError:
+		return t.Err == nil || errors.Is(e.err, t.Err)
+	}
+	return false
+}
+
+// As makes errors.As find a *PermanentError of cenkalti/backoff.
+func (e *permanentError) As(target any) bool {
+	t, ok := target.(**cenkalti.PermanentError)
+	if ok {
+		*t = &cenkalti.PermanentError{Err: e.err}
+	}
+	return ok
 }

@@ -80,6 +80,46 @@ func TestCenkaltiRetry(t *testing.T) {
 	})
 }
 
+// A mark does not make two errors the same one, and both packages understand it.
+func TestPermanentIs(t *testing.T) {
+	a, b := errors.New("a"), errors.New("b")
+	wrapped := fmt.Errorf("op: %w", Permanent(fmt.Errorf("a, %w", a)))
+	for _, test := range []struct {
+		err, target error
+		want        bool
+	}{
+		{Permanent(a), Permanent(b), false},
+		{Permanent(a), Permanent(a), true},
+		{wrapped, Permanent(b), false},
+		{wrapped, Permanent(a), true},
+		{wrapped, a, true},
+		{wrapped, b, false},
+		{Permanent(a), wrapped, false},
+		{Permanent(Permanent(a)), Permanent(a), true},
+		{Permanent(a), Permanent(Permanent(a)), false}, // nothing in a is that mark
+		{a, Permanent(a), false},
+		{Permanent(a), cenkalti.Permanent(b), false},
+		{Permanent(a), cenkalti.Permanent(a), true},
+		{Permanent(a), &cenkalti.PermanentError{}, true}, // as that package asks whether there is a mark
+		{cenkalti.Permanent(a), Permanent(b), false},
+		{fmt.Errorf("%w, %w", b, Permanent(a)), Permanent(b), false},
+	} {
+		if got := errors.Is(test.err, test.target); got != test.want {
+			t.Errorf("errors.Is(%#v, %#v) is %v, want %v", test.err, test.target, got, test.want)
+		}
+	}
+	var mark *cenkalti.PermanentError
+	if !errors.As(wrapped, &mark) || !errors.Is(mark.Err, a) || mark.Error() != "a, a" {
+		t.Errorf("errors.As found %v", mark)
+	}
+	if Permanent(nil) != nil {
+		t.Error("nil is marked")
+	}
+	if got := wrapped.Error(); got != "op: a, a" {
+		t.Errorf("the text is %q", got)
+	}
+}
+
 // The loop of cenkalti/backoff starts a timer of the user with the delays that the Backoff computed.
 func TestCenkaltiTimer(t *testing.T) {
 	timer := &instant{c: make(chan time.Time, 1)}
