@@ -109,12 +109,14 @@ func Marked(err error) bool {
 }
 
 // Permanent reports whether the next attempt would fail as this one did: because of a host that does not
-// exist, a certificate, the wrong protocol, or a request that cannot be sent. Permanent has the table of
-// go-retryablehttp, and cases that it misses, since it looks only at url.Errors and at what is directly in
+// exist, a port or an address that cannot exist, a certificate, the wrong protocol, or a request that cannot be
+// sent. Permanent has the table of go-retryablehttp, and cases that it misses, since it looks only at url.Errors and at what is directly in
 // them.
 func Permanent(err error) bool {
 	var (
 		dns     *net.DNSError
+		address *net.AddrError
+		network net.UnknownNetworkError
 		cert    *tls.CertificateVerificationError
 		unknown x509.UnknownAuthorityError
 		host    x509.HostnameError
@@ -122,6 +124,7 @@ func Permanent(err error) bool {
 	)
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
+	case errors.As(err, &address), errors.As(err, &network): // package net has not dialed at all
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &host), errors.As(err, &invalid):
 	case errors.Is(err, http.ErrSchemeMismatch):
 	case unsendable(err):
@@ -137,7 +140,8 @@ func Permanent(err error) bool {
 func unsendable(err error) bool {
 	text := err.Error()
 	for _, why := range [...]string{
-		"net/http: invalid method", "net/http: invalid trailer", "invalid Trailer key", "http: no Host in request URL",
+		"net/http: invalid method", "net/http: invalid trailer", "invalid Trailer key", "http: no Host in request URL", "http: invalid Host header",
+		"net/http: can't write control character in Request.URL", "with nil Body", "port number out of range", // the last one of SOCKS
 		"http2: request body larger than specified content length",
 	} {
 		if strings.Contains(text, why) {

@@ -200,6 +200,7 @@ func pageErrors() map[string]func(*http.Request) (*http.Response, error) {
 		"unexpected EOF":              lab.Fails(io.ErrUnexpectedEOF),
 		"AttemptTimeout":              hang,
 		"no such host":                lab.Fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}),
+		"invalid port":                real("GET", "http://127.0.0.1:99999/", nil),
 		"bad certificate":             lab.Fails(cert),
 		"bad certificate, wrapped":    lab.Fails(fmt.Errorf("token: %w", cert)),
 		"plain HTTP on an HTTPS port": lab.Fails(http.ErrSchemeMismatch),
