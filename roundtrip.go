@@ -29,7 +29,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if made != nil {
 		made.Finish()
 	}
-	if resp != nil {
+	if resp != nil && resp.Request == out {
 		resp.Request = req
 	}
 	return resp, err
@@ -89,8 +89,11 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 		ended = true
 		return nil, t.judgeError(req, tm, err), err
 	}
-	if resp.Request != req {
+	switch r := resp.Request; {
+	case r == nil || r == next:
 		resp.Request = req
+	case t.isAbove():
+		resp.Request = r.WithContext(req.Context()) // without the mark of prepareSend
 	}
 	if t.saysNothing(tm, g, resp) {
 		if g.Done(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {

@@ -131,7 +131,7 @@ func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Resp
 		}
 	}()
 	resp, err := t.Fallback(out, why)
-	if resp, err = attempt.Checked(resp, err, "Fallback"); err == nil && resp.Request == nil {
+	if resp, err = attempt.Checked(resp, err, "Fallback"); err == nil && (resp.Request == nil || resp.Request == out) {
 		resp.Request = req
 	}
 	return resp, err

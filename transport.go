@@ -47,7 +47,8 @@
 // # What is returned
 //
 // A response is returned as it came, whatever its status: after the last attempt, that is the server's own
-// last answer, body unread. An error means that no answer was received, or, if the error is a
+// last answer, body unread. Its Request is the caller's, as of http.Transport, or the one that Base sent in its
+// place: with a token, say. An error means that no answer was received, or, if the error is a
 // [*throttle.Error], that pacer did not send the request. errors.As finds the *throttle.Error, which says
 // why the request was not sent and when it could have gone.
 //

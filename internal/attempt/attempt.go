@@ -39,7 +39,8 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(d, func() { cancel(late) })
-	resp, err := Send(base, req.WithContext(ctx))
+	sent := req.WithContext(ctx)
+	resp, err := Send(base, sent)
 	if !timer.Stop() {
 		cancel(late) // the timer has fired, and its function may not have run yet
 	}
@@ -48,6 +49,13 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 			resp.Body.Close()
 		}
 		return nil, late
+	}
+	switch {
+	case err != nil || resp.Request == nil:
+	case resp.Request == sent:
+		resp.Request = req
+	default: // the request that Base has made of sent
+		resp.Request = resp.Request.WithContext(req.Context())
 	}
 	if err != nil || !body.Has(req, resp) {
 		cancel(nil)

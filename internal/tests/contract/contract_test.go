@@ -14,6 +14,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -477,6 +478,73 @@ func TestContractResponseRequest(t *testing.T) {
 			t.Errorf("got %v, %v", resp, err)
 		}
 	})
+}
+
+// Response.Request is what Base says if Base sends another request than it is given, as x/oauth2 does to add a token:
+// whoever looks at what was sent finds it there. The context is the caller's, and not that of an attempt.
+func TestContractResponseRequestOfBase(t *testing.T) {
+	type key struct{}
+	for name, change := range map[string]func(*pacer.Transport){
+		"plain":          func(*pacer.Transport) {},
+		"sent again":     func(tr *pacer.Transport) { tr.Retry.ResendHeader = "Resent" },
+		"AttemptTimeout": func(tr *pacer.Transport) { tr.Retry.AttemptTimeout = time.Minute },
+		"IdempotencyKey": func(tr *pacer.Transport) { tr.Retry.IdempotencyKey = pacer.RandomKey },
+		"BufferBody":     func(tr *pacer.Transport) { tr.Retry.BufferBody = 100 },
+		"bytes":          func(tr *pacer.Transport) { tr.Quotas = pacer.Table{"/": {quota.MustParse("1000000 bytes/s")[0]}} },
+		"two of them":    func(tr *pacer.Transport) { tr.Base = &pacer.Transport{Base: tr.Base} },
+		"all": func(tr *pacer.Transport) {
+			tr.Base = &pacer.Transport{Base: tr.Base}
+			tr.Retry = pacer.Retry{ResendHeader: "Resent", AttemptTimeout: time.Minute, IdempotencyKey: pacer.RandomKey, BufferBody: 100}
+		},
+	} {
+		for _, statuses := range [][]int{{200}, {429, 200}} {
+			for _, clones := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, statuses, clones), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						n := 0
+						tr := &pacer.Transport{Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+							io.Copy(io.Discard, r.Body)
+							r.Body.Close()
+							if clones {
+								r = r.Clone(r.Context())
+								r.Header.Set("Authorization", "Bearer token")
+							}
+							n++
+							resp := lab.Answer(r, statuses[n-1], "text")
+							resp.Request = r
+							return resp, nil
+						})}
+						change(tr)
+						req := lab.Request(t, "POST", "http://a.example/", "")
+						req = req.WithContext(context.WithValue(t.Context(), key{}, "caller's"))
+						req.Body, req.ContentLength = lab.NewBody("data"), -1
+						if len(statuses) > 1 {
+							req.GetBody = func() (io.ReadCloser, error) { return lab.NewBody("data"), nil }
+						}
+						resp, err := tr.RoundTrip(req)
+						if err != nil {
+							t.Fatal(err)
+						}
+						lab.Read(t, resp)
+						resp.Body.Close()
+						got := resp.Request
+						if clones != (got.Header.Get("Authorization") != "") || !clones && got != req {
+							t.Errorf("got the request %+v", got)
+						}
+						if ctx := got.Context(); ctx.Err() != nil || ctx.Value(key{}) != "caller's" {
+							t.Errorf("its context is %v, %v", ctx, ctx.Err())
+						}
+						n = 0
+						again := got.Clone(got.Context()) // no part of the exchange that is over
+						again.Body, again.GetBody, again.ContentLength = http.NoBody, nil, 0
+						if _, err := tr.RoundTrip(again); err != nil {
+							t.Errorf("the same request once more: %v", err)
+						}
+					})
+				})
+			}
+		}
+	}
 }
 
 // "must be safe for concurrent use by multiple goroutines": run with -race.

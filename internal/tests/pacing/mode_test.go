@@ -418,12 +418,16 @@ func TestModeDegradeAnswersTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &pacer.Transport{
 			Base: lab.OK(), Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}),
-			Fallback: func(*http.Request, *throttle.Error) (*http.Response, error) {
-				return &http.Response{StatusCode: http.StatusNonAuthoritativeInfo}, nil
+			Fallback: func(r *http.Request, _ *throttle.Error) (*http.Response, error) {
+				resp := &http.Response{StatusCode: http.StatusNonAuthoritativeInfo}
+				if r.Body != nil {
+					resp.Request = r // not the caller's: its body is watched
+				}
+				return resp, nil
 			},
 		}
-		req := lab.Request(t, "GET", "http://a.example/", "")
-		for range 2 {
+		for _, text := range []string{"", "", "data"} {
+			req := lab.Request(t, "PUT", "http://a.example/", text)
 			resp, err := tr.RoundTrip(req)
 			if err != nil || resp.Request != req || resp.Body == nil {
 				t.Fatalf("got %+v, %v", resp, err)
