@@ -71,7 +71,7 @@ import (
 // The zero Quota is no limit.
 type Quota struct {
 	// Name is what errors and throttle.State call the quota. If empty, they use its text:
-	// "5/s burst 10".
+	// "5/s burst 10". At most 100 bytes that can be printed.
 	Name string
 
 	// N is how many tokens are granted in Per. Zero means no limit; a negative number is an error,

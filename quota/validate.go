@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Validate returns the error of the first quota that is invalid, or nil. A quota whose Unit is nearly that of another
@@ -46,11 +48,13 @@ func (e *fieldError) Error() string { return e.text }
 // check is Validate without the prefix of the package.
 func (q Quota) check() error { //nolint:gocyclo // a flat table
 	bad := func(field string, value any, want string) error {
-		return &fieldError{field, fmt.Sprintf("%q: %s is %v, want %s", q.label(), field, value, want)}
+		return &fieldError{field, fmt.Sprintf("%.100q: %s is %v, want %s", q.label(), field, value, want)}
 	}
 	switch {
 	case q.Kind < 0 || q.Kind > Unanswered:
 		return bad("Kind", int(q.Kind), "one of the constants")
+	case !isName(q.Name):
+		return bad("Name", fmt.Sprintf("%.100q", q.Name), "at most 100 bytes that can be printed")
 	case q.N < 0:
 		return bad("N", q.N, "at least 0 (0 is no limit)")
 	case q.Unit != "" && !isUnit(q.Unit):
@@ -105,6 +109,11 @@ func burst(n int) string {
 		return `1 ("even")`
 	}
 	return strconv.Itoa(n)
+}
+
+// isName reports whether s may be a Name, which errors and logs show as it is.
+func isName(s string) bool {
+	return len(s) <= 100 && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }
 
 // isBare reports whether d is so short that it is a number to which somebody forgot the unit. No quota has such a span:

@@ -46,6 +46,12 @@ func TestQuotaValidate(t *testing.T) {
 	}{
 		{Quota{}, ""},
 		{Quota{Name: "free"}, ""},
+		{Quota{Name: "ü, 日本"}, ""},
+		{Quota{Name: strings.Repeat("x", 100)}, ""},
+		{Quota{Name: strings.Repeat("x", 101)}, "want at most 100 bytes that can be printed"},
+		{Quota{Name: "a\n\x1b[2J"}, `quota: "a\n\x1b[2J": Name is "a\n\x1b[2J", want`},
+		{Quota{Name: "a\u202eb"}, "want at most 100 bytes"},
+		{Quota{Name: "\xff"}, "want at most 100 bytes"},
 		{Quota{Per: s}, ""},
 		{Quota{N: 1}, ""},
 		{Quota{N: math.MaxInt, Per: 1000, Burst: math.MaxInt}, ""},
