@@ -11,6 +11,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/route"
+	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -125,6 +126,13 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	}
 	return t.buckets.Limiter(host)
 }
+
+// KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal
+// digits, the first ones of its SHA-256. It is for recognizing a tenant on a page or in a metric. Equal keys have equal
+// digests, in all processes. Different keys may have equal digests (some two of a million with a probability of 1 in 560),
+// and buckets of their own all the same. A digest does not give a random credential away; but a key that is short, or one
+// of a list, is found by trying. So do not publish it.
+func KeyDigest(key string) string { return visible.Digest(key) }
 
 // hostLimiter returns the Limiter of the request's host. Most often, that is the host of the request before.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {

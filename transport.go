@@ -92,7 +92,7 @@ type Transport struct {
 	Quotas Table
 
 	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests
-	// to a host draw on the same buckets.
+	// to a host draw on the same buckets. Errors, Trace and State have its KeyDigest only.
 	Key func(*http.Request) string
 
 	// Cost returns what a request is expected to cost, in the units of Quotas: {"tokens": 1200}. If quota.Requests is

@@ -3,9 +3,14 @@ package throttle
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/internal/visible"
+	"github.com/gopacer/pacer/quota"
 )
 
 // errors.Is finds the error of the context and its cause, and the text says whether the claim waited.
@@ -103,6 +108,38 @@ func TestErrorOfACancelChannel(t *testing.T) {
 		_, err := l.Acquire(t.Context(), Claim{Cancel: cancel})
 		if want := "throttle: not sent: canceled while waiting: hold, could go in 59m59s: context canceled"; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+// What a server, a Store or another program has named is shown as what can be seen, and not at any length.
+func TestNamesAreVisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const evil = "a\n\x1b[2J"
+		long := strings.Repeat("x", 1000)
+		g := &Group{New: func([]string) *Limiter { return &Limiter{Name: "a", Rand: noJitter, MaxWait: -1} }}
+		for i, name := range []string{"core", evil, long} {
+			path := "/" + strconv.Itoa(i)
+			grant, _ := g.Limiter("a").Observe(Claim{Verb: "GET", Path: path})
+			grant.Done(Answer{Bucket: name, Statements: []quota.Statement{{Name: name, Bucket: name, Unit: name, Limit: 5, ResetKnown: true, Reset: time.Minute}}})
+			if err := g.Limiter("a").Wait(t.Context(), 1); err != nil && visible.Text(err.Error(), 300) != err.Error() {
+				t.Errorf("%q", err)
+			}
+		}
+		states := g.State()
+		if len(states) != 4 {
+			t.Errorf("%d buckets, want 4", len(states))
+		}
+		for _, s := range states {
+			texts := []string{s.Bucket, s.Next.Quota}
+			for _, l := range s.Limits {
+				texts = append(texts, l.Quota, l.Bucket, l.Unit)
+			}
+			for _, text := range texts {
+				if visible.Text(text, 200) != text {
+					t.Errorf("%q", text)
+				}
+			}
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -269,7 +270,7 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
 		g.enroll(n, &Limiter{
-			Name: whole.Name + " (" + n.Key + ")", Value: whole.Value,
+			Name: whole.Name + " (" + visible.Text(n.Key, 64) + ")", Value: whole.Value,
 			MaxWait: whole.MaxWait, MaxStandstill: whole.MaxStandstill, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
 			SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
 		})

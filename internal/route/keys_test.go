@@ -63,6 +63,8 @@ func FuzzKeys(f *testing.F) {
 	f.Add("/a%2Fb", "", "/a/b", "")
 	f.Add("/%7Ba%7D", "", "/x", "")
 	f.Add("/7%25", "", "/7%2525", "")
+	f.Add("/%0A", "", "/%250A", "")
+	f.Add("/\xff%1b", "", "/%FF%251B", "")
 	f.Add("/a/b", "x for y", "/a/b%20for%20x", "y")
 	f.Add("/"+strings.Repeat("a", 1<<16), "", "/"+strings.Repeat("a", 1<<16)+"%00", "")
 	values := map[string]bool{}

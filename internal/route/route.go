@@ -3,7 +3,8 @@
 //
 // In come a URL, a tenant, and a match of package pattern. Out come the keys under which a throttle.Group
 // has the buckets, the labels by which people call them, and the labels by which processes share them in a
-// Store. Different buckets have different keys and different shared labels. The package does not know what
+// Store. Different buckets have different keys and different shared labels. Labels are fit to be printed, and
+// hold no tenant. The package does not know what
 // a bucket keeps.
 package route
 
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/internal/visible"
 )
 
 // separator stands between the parts of a key. No host and no pattern contains it: url.Parse and
@@ -88,30 +90,49 @@ func Parse(path []string) (b Bucket) {
 func (b Bucket) Hostname() string { return pattern.Hostname(&url.URL{Host: b.Host}) }
 
 // Label returns what errors and hooks call the bucket: the host, or the pattern with the values of its
-// wildcards filled in, and at which host unless the pattern says so.
+// wildcards filled in, and at which host unless the pattern says so. It has a short digest in place of the
+// tenant, which may be a credential. What cannot be seen is written as in a URL, and what is long is cut. So
+// two buckets may have one label, but not the keys of each other.
 func (b Bucket) Label() string {
-	label := b.Host
+	return b.label(visible.Digest, func(s string) string { return visible.Text(s, maxPart) })
+}
+
+// maxPart is how many bytes of a label are of the host, and how many of the pattern. A name of DNS has 253 at most
+// (RFC 1035 section 2.3.4).
+const maxPart = 255
+
+// label returns the label that has some text for the tenant, and some text for each other part.
+func (b Bucket) label(tenant, part func(string) string) string {
+	label := part(b.Host)
 	if b.Pattern != "" {
-		label = pattern.Fill(b.Pattern, b.Values)
+		label = part(pattern.Fill(b.Pattern, b.Values))
 		if _, host, _ := pattern.Split(b.Pattern); host != b.Host {
-			label += " at " + b.Host
+			label += " at " + part(b.Host)
 		}
 	}
 	if b.Tenant != "" {
-		label += " for " + b.Tenant
+		label += " for " + tenant(b.Tenant)
 	}
 	return label
 }
 
-// Shared returns the label by which processes share the bucket in a Store. It is as Label, with a digest in
-// place of the tenant, which may be a credential, and with "{...}" after the value of a wildcard "{x...}".
+// Shared returns the label by which processes share the bucket in a Store. Different buckets have different ones: it is
+// as Label, but with a long digest in place of the tenant, with "{...}" after the value of a wildcard "{x...}", and, if
+// something in it is long or cannot be seen, with a long digest of all at its end.
 func (b Bucket) Shared() string {
-	if b.Tenant != "" {
-		sum := sha256.Sum256([]byte(b.Tenant))
-		b.Tenant = hex.EncodeToString(sum[:16])
-	}
 	if strings.HasSuffix(b.Pattern, "...}") {
 		b.Values += "{...}" // without this, "/{x...}" for "/a%2Fb" would have the label of "/{a}/{b}" for "/a/b"
 	}
-	return b.Label()
+	whole := b.label(digest, func(s string) string { return s })
+	label := b.label(digest, func(s string) string { return visible.Text(s, maxPart) })
+	if label != whole {
+		label += "{" + digest(whole) + "}" // no value has a brace, and no pattern such a wildcard
+	}
+	return label
+}
+
+// digest returns 128 bits of SHA-256.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
 }

@@ -2,7 +2,10 @@ package route
 
 import (
 	"net/url"
+	"strings"
 	"testing"
+
+	"github.com/gopacer/pacer/internal/visible"
 )
 
 func TestHost(t *testing.T) {
@@ -54,7 +57,7 @@ func TestBucket(t *testing.T) {
 		{Bucket{Host: "a.example"}, "a.example", "a.example", "a.example"},
 		{Bucket{Host: "a.example:8080"}, "a.example", "a.example:8080", "a.example:8080"},
 		{Bucket{Host: "[::1]:8080"}, "::1", "[::1]:8080", "[::1]:8080"},
-		{Bucket{Host: "a.example", Tenant: "me"}, "a.example", "a.example for me", "a.example for " + digest},
+		{Bucket{Host: "a.example", Tenant: "me"}, "a.example", "a.example for 2744ccd10c75", "a.example for " + digest},
 		{Bucket{Host: "a.example", Pattern: "GET a.example/c/"}, "a.example", "GET a.example/c/", "GET a.example/c/"},
 		{Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7"}, "a.example", "/c/7 at a.example", "/c/7 at a.example"},
 		{Bucket{Host: "a.example", Pattern: "/{a}/{b...}", Values: "7\x008/9"}, "a.example", "/7/8/9 at a.example", "/7/8/9{...} at a.example"},
@@ -66,7 +69,7 @@ func TestBucket(t *testing.T) {
 		{
 			Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7", Tenant: "me"},
 			"a.example",
-			"/c/7 at a.example for me", "/c/7 at a.example for " + digest,
+			"/c/7 at a.example for 2744ccd10c75", "/c/7 at a.example for " + digest,
 		},
 	} {
 		if got := test.Hostname(); got != test.hostname {
@@ -88,6 +91,43 @@ func TestBucket(t *testing.T) {
 	}
 }
 
+// What was chosen by others reaches no terminal: not from a path, not from a host, and nothing of a tenant.
+func TestLabelIsVisible(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	for _, test := range []struct {
+		Bucket
+		want string
+	}{
+		{Bucket{Host: "h", Pattern: "/c/{id}", Values: "a\nb\x1b[2J"}, "/c/a%0Ab%1B[2J at h"},
+		{Bucket{Host: "h", Pattern: "/c/{id}", Values: "\u202eb\xff"}, "/c/%E2%80%AEb%FF at h"},
+		{Bucket{Host: "h", Pattern: "/c/{id}", Values: "é%20日"}, "/c/é%20日 at h"},
+		{Bucket{Host: "h\u202e\n", Tenant: "\n"}, "h%E2%80%AE%0A for 01ba4719c80b"},
+		{Bucket{Host: "[fe80::1%eth0]:80"}, "[fe80::1%eth0]:80"},
+		{Bucket{Host: "h", Pattern: "/c/{id}", Values: long}, "/c/" + long[:237] + "…" + visible.Digest("/c/"+long) + " at h"},
+		{Bucket{Host: long, Tenant: long}, long[:240] + "…" + visible.Digest(long) + " for " + visible.Digest(long)},
+	} {
+		if got := test.Label(); got != test.want {
+			t.Errorf("%.100q: %q, want %q", test.Values+test.Host, got, test.want)
+		}
+		if got := test.Shared(); visible.Text(got, 700) != got {
+			t.Errorf("%.100q is shared as %q", test.Values+test.Host, got)
+		}
+	}
+}
+
+// Two tenants with one short digest have one label, and keys and shared labels of their own.
+func TestTenantsOfOneLabel(t *testing.T) {
+	a, b := Bucket{Host: "h", Tenant: "tenant-4497810"}, Bucket{Host: "h", Tenant: "tenant-11634438"} // of 40 million
+	if a.Label() != b.Label() {
+		t.Errorf("the labels are %q and %q", a.Label(), b.Label())
+	}
+	keysA, sharedA := names(a)
+	keysB, sharedB := names(b)
+	if keysA == keysB || sharedA == sharedB {
+		t.Errorf("both have the keys %q, or are shared as %q", keysA, sharedA)
+	}
+}
+
 // names are what a bucket is called: its keys, and the label by which processes share it.
 func names(b Bucket) (keys [2]string, shared string) {
 	keys[0] = Host(&url.URL{Scheme: "http", Host: b.Host}, b.Tenant)
@@ -100,11 +140,11 @@ func names(b Bucket) (keys [2]string, shared string) {
 // Two different buckets have different keys and different shared labels.
 func TestKeysDiffer(t *testing.T) {
 	seen, shared := map[[2]string]Bucket{}, map[string]Bucket{}
-	for _, host := range []string{"", "a.example", "b.example", "a.example:81", "[::1]", "[::1]:81"} {
+	for _, host := range []string{"", "a.example", "b.example", "a.example:81", "[::1]", "[::1]:81", "\n", "%0A", strings.Repeat("x", 300), strings.Repeat("x", 301)} {
 		for _, tenant := range []string{"", "me", "a.example", "\x00", "a\x00b", "\x00/{a}/\x007", " for me"} {
 			for pattern, values := range map[string][]string{
 				"":          {""},
-				"/{a}/{b}":  {"7\x007", "7\x008", "8\x007", "b.example\x00[::1]"},
+				"/{a}/{b}":  {"7\x007", "\n\x007", "%0A\x007", "7\x008", "8\x007", "b.example\x00[::1]"},
 				"/{a}/":     {"7", "8", "a.example"},
 				"/{a...}":   {"", "7/7", "7/", "/"},
 				"/{a}/%2F/": {"7"},

@@ -28,6 +28,7 @@ var pure = map[string][]string{
 	"internal/route":              nil,
 	"internal/table":              nil,
 	"internal/verdict":            nil,
+	"internal/visible":            nil,
 	"headers":                     {"reader.go"}, // makes its table once
 	"headers/internal/body":       nil,
 	"headers/internal/jsonscan":   nil,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -296,7 +297,7 @@ func (c *Config) jitter(d time.Duration) time.Duration {
 
 // label returns what errors call a window: its name, limit and unit.
 func label(name string, limit int, unit string) string {
-	if name == "" {
+	if name, unit = shown(name), shown(unit); name == "" {
 		name = "the server's limit"
 	}
 	if limit > 0 {
@@ -307,3 +308,9 @@ func label(name string, limit int, unit string) string {
 	}
 	return name
 }
+
+// shown returns a name or a unit as it may be printed: a server, a store or a file has chosen it.
+func shown(name string) string { return visible.Text(name, maxShown) }
+
+// maxShown is how many bytes of a name are shown: as many as package headers reads of one.
+const maxShown = 64

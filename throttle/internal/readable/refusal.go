@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gopacer/pacer/internal/visible"
 )
 
 // Refusal is what an error says that refuses a claim. What is empty is left out.
@@ -43,7 +45,7 @@ func (r *Refusal) String() string {
 	}
 	for _, why := range r.Behind {
 		if why != nil {
-			b.WriteString(": " + why.Error())
+			b.WriteString(": " + visible.Text(why.Error(), 1000))
 		}
 	}
 	return b.String()
