@@ -210,9 +210,9 @@ type Learn struct {
 	IdleAfter time.Duration
 
 	// MaxBuckets bounds how many buckets are remembered, of Quotas too. Idle buckets are forgotten in any case. Beyond
-	// MaxBuckets, a new bucket makes the Transport forget buckets that are held or indebted, too; their quotas start anew
-	// with the next request. A bucket in which requests wait or are in flight is never forgotten. Zero means 1 << 20
-	// (1,048,576). If negative, only buckets in use are kept.
+	// MaxBuckets, a new bucket makes the Transport forget those that are indebted, and then those that are held; their
+	// quotas start anew with the next request. A bucket in which requests wait or are in flight is never forgotten. See
+	// throttle.Group. Zero means 100,000. If negative, only buckets in use are kept.
 	MaxBuckets int
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,84 @@ func TestGroupMaxBuckets(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Beyond MaxBuckets, what is idle is forgotten first, then what is only indebted, then what is held, each in the order in
+// which it was used, and what is waited for or under way never.
+func TestGroupForgetsTheLeastFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{MaxBuckets: 7, New: func(path []string) *Limiter {
+			return &Limiter{Name: path[0], Rand: noJitter, Quotas: quota.Quotas{{N: 2, Per: time.Hour, Kind: quota.TokenBucket}}}
+		}}
+		use := func(name string, a Answer) {
+			grant, _ := g.Limiter(name).Observe(Claim{})
+			grant.Done(a)
+			time.Sleep(time.Millisecond)
+		}
+		use("idle", Answer{})
+		time.Sleep(time.Hour) // what was charged has come back
+		use("waited for", Answer{})
+		_, waits := join(t, g.Limiter("waited for"), Claim{})
+		under, _ := g.Limiter("under way").Observe(Claim{})
+		use("held", Answer{Refused: true, Hold: 30 * time.Minute, HoldKnown: true})
+		use("used up", says(0, time.Hour))
+		use("indebted", Answer{})
+		var order []string
+		before := buckets(g)
+		for i := range 100 {
+			use(fmt.Sprint("new ", i), Answer{Refused: true, Hold: time.Hour, HoldKnown: true})
+			now := buckets(g)
+			if len(now) > 7 {
+				t.Fatalf("%d buckets: %q", len(now), now)
+			}
+			var gone []string
+			for _, name := range before {
+				if !slices.Contains(now, name) && !strings.HasPrefix(name, "new") {
+					gone = append(gone, name)
+				}
+			}
+			order, before = append(order, gone...), now
+		}
+		want := []string{"idle", "indebted", "held", "used up"}
+		if !slices.Equal(order, want) {
+			t.Errorf("forgotten %q, want %q", order, want)
+		}
+		if !slices.Contains(before, "waited for") || !slices.Contains(before, "under way") || gone(waits) {
+			t.Errorf("left are %q", before)
+		}
+		under.Done(Answer{})
+		waits.Leave()
+	})
+}
+
+// A crawl of ever new hosts, all of which refuse, fills no memory: there are 100,000 buckets at most, each of which weighs
+// some 2 kB. What it costs to forget does not grow with how many there are: see TestFullIsRare of package tree.
+func TestGroupIsBoundedByDefault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 buckets")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := &Group{}
+		held := g.Limiter("patient.example")
+		held.Pause(time.Hour)
+		start := time.Now()
+		_, w := join(t, held, Claim{})
+		for i := range 110_000 {
+			l := g.Limiter(fmt.Sprint(i, ".example"))
+			grant, _ := l.Observe(Claim{})
+			grant.Done(Answer{Refused: true, Hold: 15 * time.Minute, HoldKnown: true})
+			if n := g.buckets.Count(); n > 100_000 {
+				t.Fatalf("%d buckets after %d", n, i)
+			}
+		}
+		if n := g.buckets.Count(); n < 80_000 {
+			t.Errorf("%d buckets are left: the latest are wanted", n)
+		}
+		<-w.Ready()
+		if took := time.Since(start); took != time.Hour {
+			t.Errorf("who waited went after %v, want an hour", took)
+		}
+	})
 }
 
 // A program that uses ever new buckets does not save them for ever: what is out of date is dropped.

@@ -35,10 +35,11 @@ type Group struct {
 	// only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
-	// MaxBuckets bounds how many buckets there are. Idle buckets are forgotten when there are many, if nothing is lost
-	// by that. Beyond MaxBuckets, buckets that are held or indebted are forgotten too, the one that was used the longest
-	// ago first. A bucket in which claims wait, or whose requests are under way, is never forgotten. Zero means
-	// 1,048,576, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
+	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are many, since
+	// nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten at a time: first what is idle, then what is only
+	// indebted (what was charged has not come back), then what is held, or what the server says is used up; and of these
+	// the bucket that was used the longest ago. A bucket in which claims wait, or whose requests are under way, is never
+	// forgotten. Zero means 100,000, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
 	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
@@ -126,17 +127,20 @@ type sweeper struct{}
 // Used implements tree.Keeper.
 func (sweeper) Used(l *Limiter) int64 { return l.lastGrant.Load() }
 
-// Forget implements tree.Keeper.
-func (sweeper) Forget(l *Limiter, noRoom bool) bool { return l.retire(noRoom) }
+// Loss implements tree.Keeper.
+func (sweeper) Loss(l *Limiter) tree.Loss {
+	root := l.lock()
+	defer l.unlock(root)
+	return l.loss(root.now())
+}
 
-// retire marks l as forgotten if nothing is lost by that, and reports whether it did; or whatever is lost, if it
-// is not in use and there is no room. Those that still have l go on with the new bucket of its path.
-func (l *Limiter) retire(noRoom bool) bool {
+// Forget implements tree.Keeper. Those that still have l go on with the new bucket of its path.
+func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	root := l.lock()
 	defer l.unlock(root)
 	storeIfChanged(&l.fastGrant, false)
 	l.countFast() // nothing is granted without the lock any more
-	if now := root.now(); l.inUse() || !noRoom && !l.forgettable(now) {
+	if l.loss(root.now()) > min(most, tree.Much) {
 		return false
 	}
 	l.forgotten.Store(true)
@@ -326,18 +330,23 @@ func (l *Limiter) inUse() bool {
 	return l.line.waiting > 0 || l.unclosed > 0 || l.server.InFlight() > 0 || l.root().frozen > 0
 }
 
-// forgettable reports whether forgetting l and starting anew would lose nothing: it is not in use and not held,
-// and what was charged has come back. It requires that mu is held.
-func (l *Limiter) forgettable(now monotime.Time) bool {
-	if l.inUse() || l.hold > now || !l.server.Idle(now) {
-		return false
+// loss is what forgetting l and starting anew would lose: Nothing if it is idle, Little if what was charged has not come
+// back, Much if it is held, or a limit of the server is used up. It requires that mu is held.
+func (l *Limiter) loss(now monotime.Time) tree.Loss {
+	switch {
+	case l.inUse():
+		return tree.InUse
+	case l.hold > now || !l.server.Idle(now):
+		return tree.Much
+	case l.link != nil && !l.link.lease.Idle(now):
+		return tree.Little
 	}
 	for lim := range l.stack.Limits() {
 		if !lim.Idle(now) {
-			return false
+			return tree.Little
 		}
 	}
-	return l.link == nil || l.link.lease.Idle(now)
+	return tree.Nothing
 }
 
 // restore passes to l what Load read for it. It requires that g.mu is held.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/lease"
+	"github.com/gopacer/pacer/throttle/internal/tree"
 )
 
 // What package adaptive goes by.
@@ -94,7 +95,7 @@ func (w *waiter) Leave() (waited bool) {
 func (l *Limiter) Idle() bool {
 	root := l.lock()
 	defer l.unlock(root)
-	return l.forgettable(root.now())
+	return l.loss(root.now()) == tree.Nothing
 }
 
 // Release ends what l has in common with others of the tree.

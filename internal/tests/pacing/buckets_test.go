@@ -156,6 +156,45 @@ func TestRouteForgetsIdleBuckets(t *testing.T) {
 	})
 }
 
+// A crawl of hosts that refuse leaves no more buckets than MaxBuckets, and a request that waits for its host goes when it
+// is due all the same.
+func TestCrawlOfHostsThatRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := map[string]bool{}
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if refused[r.URL.Host] {
+				return lab.Answer(r, 200, ""), nil
+			}
+			refused[r.URL.Host] = true
+			return lab.Answer(r, 429, "", "Retry-After", strconv.Itoa(60+840*len(r.URL.Path[1:]))), nil
+		})
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Learn: pacer.Learn{MaxBuckets: 500}}
+		start, done := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://patient.example/", ""))
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("got %v, %v", resp, err)
+			}
+			done <- time.Since(start)
+		}()
+		synctest.Wait()
+		for i := range 20_000 {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", fmt.Sprintf("http://%d.example/x", i), ""))
+			if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+			if i%1000 == 999 {
+				if n := len(tr.State()); n > 500 {
+					t.Fatalf("%d buckets after %d hosts", n, i)
+				}
+			}
+		}
+		if got := <-done; got != time.Minute {
+			t.Errorf("who waited went after %v, want a minute", got)
+		}
+	})
+}
+
 // Buckets with an answer that is being read are not forgotten.
 func TestInFlightIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

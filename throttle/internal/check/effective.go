@@ -34,4 +34,4 @@ func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 }
 
 // MaxBuckets returns the effective MaxBuckets.
-func MaxBuckets(n int) int { return max(cmp.Or(n, 1<<20), 0) }
+func MaxBuckets(n int) int { return max(cmp.Or(n, 100_000), 0) }

@@ -136,14 +136,27 @@ func each[V any](nodes map[string]*Node[V], yield func(V) bool) bool {
 	return true
 }
 
+// Loss is what is lost when a value is forgotten. A greater one is worse.
+type Loss int
+
+// The losses. Values that are in use are never forgotten.
+const (
+	Nothing Loss = iota
+	Little
+	Much
+	InUse
+)
+
 // A Keeper says what Sweep must know of values.
 type Keeper[V any] interface {
 	// Used is when a value was used last; zero if never.
 	Used(V) int64
 
-	// Forget forgets a value if nothing is lost by that; or, if there is no room for it, whatever is lost,
-	// unless it is in use. It reports whether it did.
-	Forget(v V, noRoom bool) bool
+	// Loss is what is lost if the value is forgotten now.
+	Loss(V) Loss
+
+	// Forget forgets a value if its Loss is still no greater than that, and less than InUse. It reports whether it did.
+	Forget(V, Loss) bool
 }
 
 // Full reports whether Sweep is due, if the tree has room for so many nodes.
@@ -152,8 +165,8 @@ func (t *Tree[V]) Full(room int) bool { return t.count > max(t.SweepAt, min(Swee
 // Sweep forgets the nodes that were not used since the last Sweep, if nothing is lost by that; but never one
 // with nodes below it, nor used or those above it. Then twice as many as remain are allowed, so that Find takes
 // a constant number of steps on average. If more remain than there is room for, an eighth of the room is made
-// free: of nodes that are not in use, those go that were used the longest ago. If so many are in use that this
-// does not suffice, an eighth more are allowed.
+// free: those go first by which the least is lost, and of these the ones that were used the longest ago. If so
+// many are in use that this does not suffice, an eighth more are allowed.
 func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	for n := used; n != nil; n = n.Parent {
 		n.isNew = true
@@ -173,7 +186,7 @@ func (t *Tree[V]) forgetIdle(nodes map[string]*Node[V], k Keeper[V]) {
 		t.forgetIdle(n.children, k)
 		t.forgetIdle(n.names, k)
 		last := k.Used(n.Value)
-		if n.isLeaf() && !n.isNew && n.usedAtSweep == last && k.Forget(n.Value, false) {
+		if n.isLeaf() && !n.isNew && n.usedAtSweep == last && k.Forget(n.Value, Nothing) {
 			t.remove(n)
 		}
 		n.usedAtSweep, n.isNew = last, false
@@ -187,8 +200,8 @@ func (t *Tree[V]) remove(n *Node[V]) {
 	t.count--
 }
 
-// makeRoom forgets nodes until so many are left, but for used and those above it. A node is used when one
-// below it is, so that it comes after these, and may be forgotten with them.
+// makeRoom forgets nodes until so many are left, but for used and those above it. A node counts as what is the worst
+// and the latest among it and all below it, and comes after these, so that it may be forgotten with them.
 func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
 	keep := map[*Node[V]]bool{}
 	for n := used; n != nil; n = n.Parent {
@@ -196,28 +209,36 @@ func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
 	}
 	type candidate struct {
 		n     *Node[V]
+		loss  Loss
+		used  int64
 		depth int
 	}
-	var all []candidate
-	var collect func(nodes map[string]*Node[V], depth int)
-	collect = func(nodes map[string]*Node[V], depth int) {
+	all := make([]candidate, 0, t.count)
+	var collect func(nodes map[string]*Node[V], depth int) (Loss, int64)
+	collect = func(nodes map[string]*Node[V], depth int) (worst Loss, latest int64) {
 		for _, n := range nodes {
-			if !keep[n] {
-				all = append(all, candidate{n, depth})
+			keys, keysUsed := collect(n.children, depth+1)
+			names, namesUsed := collect(n.names, depth+1)
+			c := candidate{n, max(keys, names), max(n.usedAtSweep, keysUsed, namesUsed), depth}
+			if c.loss < InUse {
+				c.loss = max(c.loss, k.Loss(n.Value))
 			}
-			collect(n.children, depth+1)
-			collect(n.names, depth+1)
+			if c.loss < InUse && !keep[n] {
+				all = append(all, c)
+			}
+			worst, latest = max(worst, c.loss), max(latest, c.used)
 		}
+		return worst, latest
 	}
 	collect(t.top, 0)
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.n.usedAtSweep, b.n.usedAtSweep), cmp.Compare(b.depth, a.depth))
+		return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.used, b.used), cmp.Compare(b.depth, a.depth))
 	})
 	for _, c := range all {
 		if t.count <= left {
 			return
 		}
-		if c.n.isLeaf() && k.Forget(c.n.Value, true) {
+		if c.n.isLeaf() && k.Forget(c.n.Value, c.loss) {
 			t.remove(c.n)
 		}
 	}

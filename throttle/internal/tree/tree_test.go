@@ -14,15 +14,22 @@ type thing struct {
 	path  string
 	used  int64
 	inUse bool
-	needs bool // something would be lost if it was forgotten
+	loss  Loss // but for inUse
 }
 
 type keeper struct{ forgotten []*thing }
 
 func (k *keeper) Used(v *thing) int64 { return v.used }
 
-func (k *keeper) Forget(v *thing, noRoom bool) bool {
-	if v.inUse || v.needs && !noRoom {
+func (k *keeper) Loss(v *thing) Loss {
+	if v.inUse {
+		return InUse
+	}
+	return v.loss
+}
+
+func (k *keeper) Forget(v *thing, most Loss) bool {
+	if loss := k.Loss(v); loss == InUse || loss > most {
 		return false
 	}
 	k.forgotten = append(k.forgotten, v)
@@ -78,7 +85,7 @@ func TestSweepForgetsWhatWasNotUsed(t *testing.T) {
 	for _, path := range []string{"idle", "used", "held", "parent/held", "a/b/c", "new/x"} {
 		tr.get(path, fill)
 	}
-	tr.get("held", fill).Value.needs, tr.get("parent/held", fill).Value.needs = true, true
+	tr.get("held", fill).Value.loss, tr.get("parent/held", fill).Value.loss = Little, Much
 	tr.Sweep(nil, math.MaxInt, k)
 	if len(k.forgotten) > 0 {
 		t.Errorf("%v are new, and forgotten", k.forgotten)
@@ -114,7 +121,7 @@ func TestSweepMakesRoom(t *testing.T) {
 			tr.get(path, fill)
 		}
 		for v := range tr.All() {
-			v.needs = true
+			v.loss = Much
 			fmt.Sscanf(v.path[len(v.path)-1:], "%d", &v.used)
 		}
 		tr.get("a", fill).Value.used, tr.get("b", fill).Value.used = 5, 6
@@ -130,6 +137,37 @@ func TestSweepMakesRoom(t *testing.T) {
 	}
 }
 
+// What is lost decides before when it was used: nothing, little, much; never what is in use, nor what is above that. A
+// node goes no sooner than what is below it.
+func TestSweepLosesTheLeast(t *testing.T) {
+	var tr Tree[*thing]
+	k := &keeper{}
+	for used, path := range []string{"much 1", "in use/much", "in use", "little 1/nothing", "much 2", "little 2", "nothing/much", "nothing 2", "about to be used"} {
+		v := tr.get(path, fill).Value
+		v.used = int64(used)
+		for loss, name := range []string{"nothing", "little", "much"} {
+			if strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], name) {
+				v.loss = Loss(loss)
+			}
+		}
+	}
+	tr.get("little 1", fill).Value.loss, tr.get("in use", fill).Value.inUse = Little, true
+	tr.Sweep(tr.get("about to be used", fill), 0, k)
+	var order []string
+	for _, v := range k.forgotten {
+		order = append(order, v.path)
+	}
+	want := []string{
+		"little 1/nothing", "nothing 2", "little 1", "little 2", "much 1", "in use/much", "much 2", "nothing/much", "nothing",
+	}
+	if !slices.Equal(order, want) {
+		t.Errorf("forgotten %q, want %q", order, want)
+	}
+	if got, want := fmt.Sprint(names(&tr)), "[about to be used in use]"; got != want {
+		t.Errorf("%s are left, want %s", got, want)
+	}
+}
+
 // TestFullIsRare adds things for ever, none of which may be forgotten but for want of room: there are never more
 // than there is room for, and on average each costs a constant number of looks. Where things are in use, an
 // eighth more of these are allowed before the next look.
@@ -142,7 +180,7 @@ func TestFullIsRare(t *testing.T) {
 			const all = 10_000
 			for i := range all {
 				n := tr.get(fmt.Sprintf("%d/%d", r.IntN(3), i), fill)
-				n.Value.needs, n.Value.used, n.Value.inUse = true, int64(i), i < inUse
+				n.Value.loss, n.Value.used, n.Value.inUse = Loss(i%3), int64(i), i < inUse
 				n.Parent.Value.used = int64(i)
 				if tr.Full(room) {
 					tr.Sweep(n, room, k)
@@ -166,4 +204,9 @@ type counter struct {
 func (c *counter) Used(v *thing) int64 {
 	c.looks++
 	return v.used
+}
+
+func (c *counter) Loss(v *thing) Loss {
+	c.looks++
+	return c.keeper.Loss(v)
 }
