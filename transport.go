@@ -374,7 +374,8 @@ func (t *Transport) State() []throttle.State { return t.buckets.State() }
 
 // Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program. Without
 // it, a program that runs every minute would find out every minute that a limit is used up. Hosts, patterns and what
-// Key returns are written as digests. What was charged to Quotas is not written.
+// Key returns are written as digests. What was charged to Quotas is not written, nor is what is out of date. What was
+// loaded and not asked for is kept for 31 days: see throttle.Group.Save.
 func (t *Transport) Save(w io.Writer) error {
 	if err := t.Validate(); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -140,6 +141,69 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 		<-w.Ready()
 		if took := time.Since(start); took != time.Hour {
 			t.Errorf("who waited went after %v, want an hour", took)
+		}
+	})
+}
+
+// A program that loads and saves once a day for a year, and asks other hosts each day, has a file that does not grow:
+// whatever the servers said, it is left out when it is out of date, and after a month in any case.
+func TestGroupSavesForAYear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const day = 24 * time.Hour
+		var file bytes.Buffer
+		counts, sizes := map[int]int{}, map[int]int{}
+		for today := range 365 {
+			g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter, MaxHold: NoLimit} }}
+			if today > 0 {
+				if err := g.Load(&file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limit := func(in time.Duration) quota.Statement {
+				return quota.Statement{Limit: 10, Remaining: 3, ResetKnown: in > 0, Reset: in, Name: "a", Bucket: "b"}
+			}
+			for host, a := range map[string]Answer{
+				"minute": {Statements: []quota.Statement{limit(time.Minute)}},
+				"days":   {Statements: []quota.Statement{limit(3*day + time.Hour)}},
+				"months": {Statements: []quota.Statement{limit(time.Minute), limit(90 * day)}},
+				"years":  {Statements: []quota.Statement{limit(900 * day)}},
+				"never":  {Statements: []quota.Statement{limit(0)}},
+				"held":   {Refused: true, Hold: 400 * day, HoldKnown: true},
+				"silent": {Refused: true},
+			} {
+				for _, split := range []string{"", "named"} {
+					l := g.Limiter(fmt.Sprint(host, split, today))
+					for i := range 6 {
+						grant, _ := l.Observe(Claim{Verb: "GET", Path: "/" + strconv.Itoa(i)})
+						answer := a
+						if split != "" {
+							answer.Bucket = strconv.Itoa(i % 3)
+						}
+						if i%2 == 0 {
+							answer.Refused, answer.HoldKnown = false, false
+						}
+						grant.Done(answer)
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+			}
+			file.Reset()
+			if err := g.Save(&file); err != nil {
+				t.Fatal(err)
+			}
+			var saved struct{ Buckets map[string]any }
+			if err := json.Unmarshal(file.Bytes(), &saved); err != nil {
+				t.Fatal(err)
+			}
+			counts[today], sizes[today] = len(saved.Buckets), file.Len()
+			time.Sleep(day - time.Minute) // the days are not alike to the second
+		}
+		t.Log(counts[0], counts[31], counts[364], sizes[31], sizes[364])
+		if counts[364] != counts[40] || counts[40] > 32*counts[0] {
+			t.Errorf("%d buckets on the first day, %d after 40 days, %d after a year", counts[0], counts[40], counts[364])
+		}
+		if most := 300 * counts[364]; sizes[364] > most {
+			t.Errorf("%d bytes, want %d at most", sizes[364], most)
 		}
 	})
 }

@@ -11,17 +11,23 @@ import (
 
 // Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program.
 // Otherwise a program that runs every minute would have to find out each time that a limit is used up. Paths
-// are written as digests, since they may contain credentials. What was charged to Quotas is not saved.
+// are written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
+// What was charged to Quotas is not saved.
+//
+// Nothing grows for ever: a limit is saved until its reset, a hold until its end, and a rate for a day. What an earlier
+// Load has read and no bucket has asked for since is saved for 31 days at most. Save writes no more than 100,000 buckets
+// and 64 MB, and leaves out the oldest.
 func (g *Group) Save(w io.Writer) error {
-	learned := map[string]adaptive.Memory{}
 	g.mu.Lock()
-	g.loaded.Put(time.Now(), nil) // drops what is out of date
-	maps.Copy(learned, g.loaded)
+	learned := maps.Clone(g.loaded)
+	if learned == nil {
+		learned = adaptive.Shelf{}
+	}
 	for l := range g.buckets.All() {
 		l.saveTo(learned)
 	}
 	g.mu.Unlock()
-	if err := adaptive.Write(w, learned); err != nil {
+	if err := adaptive.Write(w, time.Now(), learned); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)
 	}
 	return nil

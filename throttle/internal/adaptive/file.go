@@ -1,28 +1,46 @@
 package adaptive
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
 // file is what Write writes: what each bucket has learned, by a digest that stands for the bucket. Names of
 // buckets are not written, since they may contain credentials.
-type file struct {
-	Version int               `json:"version"`
-	Buckets map[string]Memory `json:"buckets"`
+type file[M any] struct {
+	Version int          `json:"version"`
+	Buckets map[string]M `json:"buckets"`
 }
 
 const (
 	fileVersion = 1
-	fileLimit   = 64 << 20 // bytes that Read accepts
+	fileLimit   = 64 << 20 // bytes that Read accepts, and Write writes
+	shelfRoom   = 100_000  // buckets of which something is kept
 )
 
-// Write writes what buckets have learned, by their digests, as JSON.
-func Write(w io.Writer, buckets map[string]Memory) error {
-	return json.NewEncoder(w).Encode(file{fileVersion, buckets})
+// Write writes what buckets have learned, by their digests, as JSON. What is out of date is left out, and what is the
+// oldest if there is too much.
+func Write(w io.Writer, now time.Time, learned Shelf) error {
+	var all Shelf
+	all.Put(now, learned)
+	texts, size := map[string]json.RawMessage{}, 0
+	for _, digest := range all.latest() {
+		text, err := json.Marshal(all[digest])
+		if err != nil {
+			return err
+		}
+		if size += len(text) + len(digest) + len(`"":,`); size > fileLimit-100 { // what is around them
+			break
+		}
+		texts[digest] = text
+	}
+	return json.NewEncoder(w).Encode(file[json.RawMessage]{fileVersion, texts})
 }
 
 // Read reads what Write wrote.
@@ -34,7 +52,7 @@ func Read(r io.Reader) (map[string]Memory, error) {
 	case len(text) > fileLimit:
 		return nil, fmt.Errorf("more than %d bytes", fileLimit)
 	}
-	var read file
+	var read file[Memory]
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, err
 	}
@@ -47,13 +65,32 @@ func Read(r io.Reader) (map[string]Memory, error) {
 // Shelf is what was learned for buckets that are not made yet, by their digests.
 type Shelf map[string]Memory
 
-// Put adds what was learned, and drops what is out of date.
+// Put adds what was learned, and drops what is out of date, and what is the oldest if there is too much.
 func (s *Shelf) Put(now time.Time, learned map[string]Memory) {
-	if *s == nil {
-		*s = Shelf{}
+	all := Shelf{}
+	for _, from := range []map[string]Memory{*s, learned} {
+		for digest, m := range from {
+			if len(digest) <= maxDigest && m.Prune(now) {
+				all[digest] = m
+			}
+		}
 	}
-	maps.Copy(*s, learned)
-	maps.DeleteFunc(*s, func(_ string, m Memory) bool { return m.OutOfDate(now) })
+	if len(all) > shelfRoom {
+		for _, digest := range all.latest()[shelfRoom:] {
+			delete(all, digest)
+		}
+	}
+	*s = all
+}
+
+// maxDigest is twice as many bytes as a digest has.
+const maxDigest = 64
+
+// latest returns the digests, those first of which something was known the latest.
+func (s Shelf) latest() []string {
+	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {
+		return cmp.Or(s[b].At.Compare(s[a].At), strings.Compare(a, b))
+	})
 }
 
 // Take takes out what was learned for a bucket.

@@ -3,6 +3,7 @@ package adaptive
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -19,11 +20,12 @@ type Memory struct {
 	Windows []WindowMemory `json:"windows,omitempty"`
 
 	// Rate is the rate in requests per second at which the server serves while it states no
-	// limits, and At the instant of that; Growth is the share of Rate by which it grows per
-	// second. Zero if the rate is not known.
-	Rate   float64   `json:"rate,omitzero"`
-	Growth float64   `json:"growth,omitzero"`
-	At     time.Time `json:"at,omitzero"`
+	// limits; Growth is the share of Rate by which it grows per second. Zero if the rate is not known.
+	Rate   float64 `json:"rate,omitzero"`
+	Growth float64 `json:"growth,omitzero"`
+
+	// At is when all this was known, and the instant of Rate.
+	At time.Time `json:"at,omitzero"`
 }
 
 // WindowMemory is what is known of one limit of the server.
@@ -48,18 +50,39 @@ type WindowMemory struct {
 	Refill float64 `json:"refill,omitzero"`
 }
 
-// rateKept is for how long a rate is kept for a bucket that nobody has asked for.
-const rateKept = 24 * time.Hour
+// How long what was learned is kept for a bucket that nobody asks for.
+const (
+	rateKept = 24 * time.Hour      // a rate
+	kept     = 31 * 24 * time.Hour // all else, if its reset or its end is so far away: a month, the longest common window
+)
 
-// OutOfDate reports whether nothing in m is of use any more.
-func (m *Memory) OutOfDate(now time.Time) bool {
-	for i := range m.Windows {
-		if m.Windows[i].Late.After(now) {
-			return false
-		}
+// Prune takes out of m what is out of date: limits whose reset is not known or has passed, a hold that is over, a rate
+// that is a day old, and all that is a month old. It reports whether anything is left. What says no instant, or one to
+// come, is taken to be of now.
+func (m *Memory) Prune(now time.Time) (left bool) {
+	if m.At.IsZero() || m.At.After(now) {
+		m.At = now
 	}
-	return !m.Held.After(now) && (m.Rate == 0 || now.Sub(m.At) >= rateKept)
+	age := now.Sub(m.At)
+	if age >= kept {
+		*m = Memory{At: m.At}
+		return false
+	}
+	if age >= rateKept || !saneRate(m.Rate) {
+		m.Rate, m.Growth = 0, 0
+	}
+	if !m.Held.After(now) {
+		m.Held = time.Time{}
+	}
+	m.Windows = slices.DeleteFunc(slices.Clone(m.Windows), func(w WindowMemory) bool {
+		return !w.Late.After(now) || len(w.Name)+len(w.Bucket)+len(w.Unit) > 3*maxKeptName
+	})
+	m.Windows = m.Windows[:min(len(m.Windows), maxWindows)]
+	return len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero()
 }
+
+// maxKeptName is more than the 64 bytes that package headers reads of a name.
+const maxKeptName = 256
 
 // Memory returns what s has learned. What is in flight counts as used.
 func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {

@@ -1,9 +1,13 @@
 package adaptive
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,4 +152,75 @@ func refuseAtRate(b *bucket) {
 		b.exchange(Answer{})
 	}
 	b.exchange(Answer{Refused: true})
+}
+
+// TestPrune: each thing that was learned has its time, after which it is left out.
+func TestPrune(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	at := now.Add
+	const day = 24 * time.Hour
+	window := WindowMemory{Limit: 10, Late: at(100 * day)}
+	for name, test := range map[string]struct{ m, want Memory }{
+		"nothing":           {Memory{}, Memory{}},
+		"reset to come":     {Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}, {Late: at(0)}, {Name: "a"}}}, Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}}}},
+		"no reset":          {Memory{At: at(-1), Windows: []WindowMemory{{Limit: 10}}}, Memory{}},
+		"hold":              {Memory{At: at(-1), Held: at(1)}, Memory{At: at(-1), Held: at(1)}},
+		"hold that is over": {Memory{At: at(-1), Held: at(0)}, Memory{}},
+		"rate":              {Memory{At: at(1 - day), Rate: 1, Growth: 2}, Memory{At: at(1 - day), Rate: 1, Growth: 2}},
+		"old rate":          {Memory{At: at(-day), Rate: 1, Growth: 2, Held: at(1)}, Memory{At: at(-day), Held: at(1)}},
+		"not a rate":        {Memory{At: at(-1), Rate: -1}, Memory{}},
+		"for years":         {Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}},
+		"a month old":       {Memory{At: at(-31 * day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{}},
+		"of no instant":     {Memory{Windows: []WindowMemory{window}}, Memory{At: now, Windows: []WindowMemory{window}}},
+		"of years to come":  {Memory{At: at(1000 * day), Rate: 1}, Memory{At: now, Rate: 1}},
+		"too many limits":   {Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, 100)}, Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, maxWindows)}},
+		"a name of 1 kB":    {Memory{At: now, Windows: []WindowMemory{{Name: strings.Repeat("x", 1000), Late: at(1)}}}, Memory{}},
+	} {
+		before := slices.Clone(test.m.Windows)
+		left := test.m
+		if kept := left.Prune(now); kept != (!test.want.At.IsZero()) || kept && !reflect.DeepEqual(left, test.want) {
+			t.Errorf("%s: %v, %+v are left, want %+v", name, kept, left, test.want)
+		}
+		if !reflect.DeepEqual(before, test.m.Windows) {
+			t.Errorf("%s: what was given was changed", name)
+		}
+	}
+}
+
+// TestShelfIsBounded: of too many buckets the latest are kept, and what is written can be read.
+func TestShelfIsBounded(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	memory := func(age time.Duration, name string) Memory {
+		return Memory{At: now.Add(-age), Windows: slices.Repeat([]WindowMemory{{Name: name, Late: now.Add(time.Hour)}}, maxWindows)}
+	}
+	learned := map[string]Memory{strings.Repeat("d", 65): memory(0, "")} // that is no digest
+	for i := range shelfRoom + 100 {
+		m := memory(time.Duration(i), "")
+		m.Windows = m.Windows[:1]
+		learned[strconv.Itoa(i)] = m
+	}
+	var s Shelf
+	s.Put(now, learned)
+	_, last := s[strconv.Itoa(shelfRoom-1)]
+	if _, more := s[strconv.Itoa(shelfRoom)]; len(s) != shelfRoom || !last || more {
+		t.Errorf("%d are kept, the latest of them: %v, %v", len(s), last, more)
+	}
+	clear(learned)
+	for i := range 7000 {
+		learned[strconv.Itoa(i)] = memory(time.Duration(i), strings.Repeat("\n", 700)) // two bytes each, as JSON
+	}
+	var text bytes.Buffer
+	if err := Write(&text, now, learned); err != nil {
+		t.Fatal(err)
+	}
+	size := text.Len()
+	back, err := Read(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first := back["0"]
+	_, latest := back[strconv.Itoa(len(back)-1)]
+	if len(back) == len(learned) || size > fileLimit || size < fileLimit-100<<10 || !first || !latest {
+		t.Errorf("%d of %d are in %d bytes; the latest of them: %v", len(back), len(learned), size, first && latest)
+	}
 }
