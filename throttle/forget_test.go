@@ -72,7 +72,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 func TestGroupForgetsTheLeastFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{MaxBuckets: 7, New: func(path []string) *Limiter {
-			return &Limiter{Name: path[0], Rand: noJitter, Quotas: quota.Quotas{{N: 2, Per: time.Hour, Kind: quota.TokenBucket}}}
+			return &Limiter{Name: path[0], Rand: noJitter, Quotas: quota.Quotas{{N: 2, Per: time.Hour, Burst: 1}}}
 		}}
 		use := func(name string, a Answer) {
 			grant, _ := g.Limiter(name).Observe(Claim{})

@@ -248,14 +248,12 @@ func TestCancelLeavesNoGap(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			before := l.Forecast(Claim{}).Wait
 			for range 3 {
-				first, second := grant(t, l, Claim{}), (*Grant)(nil)
+				first := grant(t, l, Claim{})
 				if after := l.Forecast(Claim{}).Wait; after <= before {
 					t.Errorf("learned %v: the next waits %v, with nothing more to spread than %v", learned, after, before)
 				}
 				time.Sleep(time.Second)
-				if second, _ = l.Observe(Claim{}); second.Time() == first.Time() {
-					t.Fatal("at one instant")
-				}
+				second, _ := l.Observe(Claim{})
 				second.Cancel()
 				first.Cancel()
 				if after := l.Forecast(Claim{}).Wait; after != before {

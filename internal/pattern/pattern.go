@@ -149,16 +149,30 @@ func instead(pattern string) string {
 func checkHost(pattern, host string) error {
 	inner, bracket := strings.CutPrefix(host, "[")
 	address, closed := strings.CutSuffix(inner, "]")
-	ip, notIP := netip.ParseAddr(address)
+	ip, err := netip.ParseAddr(address)
 	switch {
-	case bracket && closed && (notIP != nil || !ip.Is6()):
+	case err == nil && ip.Is6():
+		return checkIPv6(host, ip)
+	case bracket && closed:
 		return fmt.Errorf("want an IPv6 address in brackets, not %q", host)
-	case notIP == nil && ip.Zone() != "":
+	}
+	return checkName(pattern, host)
+}
+
+// checkIPv6 is checkHost for an address.
+func checkIPv6(host string, ip netip.Addr) error {
+	switch {
+	case ip.Zone() != "":
 		return errors.New("want an IPv6 address without a zone, which means something on one machine only")
-	case notIP == nil && ip.Is6() && host != "["+ip.String()+"]":
+	case host != "["+ip.String()+"]":
 		return fmt.Errorf("want an IPv6 address in brackets, and in its shortest form: %q", "["+ip.String()+"]")
-	case notIP == nil && ip.Is6():
-		return nil
+	}
+	return nil
+}
+
+// checkName is checkHost for what is no address, or one of IPv4.
+func checkName(pattern, host string) error {
+	switch {
 	case host != strings.ToLower(host):
 		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
 	case strings.Contains(host, ":"):

@@ -25,7 +25,7 @@ func TestEffectiveValues(t *testing.T) {
 		"a reset within MaxWait":    {MaxReset(0, s), s},
 		"a reset within both":       {MaxReset(s, 2*s), s},
 		"no reset is waited for":    {MaxReset(s, -1), 0},
-		"buckets by default":        {time.Duration(MaxBuckets(0)), 1 << 20},
+		"buckets by default":        {time.Duration(MaxBuckets(0)), 100_000},
 		"buckets in use":            {time.Duration(MaxBuckets(-1)), 0},
 		"as many buckets as may be": {time.Duration(MaxBuckets(math.MaxInt)), time.Duration(math.MaxInt)},
 	} {
