@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -242,8 +241,13 @@ func (l *Limiter) recentlyUsed(now monotime.Time) bool {
 	return last != 0 && (after <= 0 || now.Sub(last) < after)
 }
 
-// idleAfter is the effective IdleAfter.
-func (l *Limiter) idleAfter() time.Duration { return cmp.Or(l.IdleAfter, time.Minute) }
+// idleAfter is the effective IdleAfter. It is asked for with each grant, and cmp.Or takes a loop.
+func (l *Limiter) idleAfter() time.Duration {
+	if l.IdleAfter == 0 {
+		return time.Minute
+	}
+	return l.IdleAfter
+}
 
 func (l *Limiter) random() func() float64 {
 	if l.Rand == nil {

@@ -25,7 +25,9 @@ func (l *Limiter) run(now monotime.Time) {
 			b.promote(now)
 		}
 	}
-	l.peers(root, func(b *Limiter) { b.promote(now) })
+	if len(root.sharers) > 0 {
+		l.peers(root, func(b *Limiter) { b.promote(now) })
+	}
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
@@ -54,7 +56,9 @@ func (l *Limiter) later() {
 // heard is later for those who wait in l and in its peers, since something was learned of the server.
 func (l *Limiter) heard() {
 	l.line.later = l.line.waiting > 0
-	l.peers(l.root(), func(b *Limiter) { b.line.later = true })
+	if root := l.root(); len(root.sharers) > 0 {
+		l.peers(root, func(b *Limiter) { b.line.later = true })
+	}
 }
 
 // look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
@@ -129,9 +133,6 @@ func (l *Limiter) promote(now monotime.Time) {
 // peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and for those
 // above them: what l has learned counts for them too.
 func (l *Limiter) peers(root *Limiter, f func(b *Limiter)) {
-	if len(root.sharers) == 0 {
-		return
-	}
 	var few [8]adaptive.ID
 	for _, id := range l.server.Sharing(few[:0]) {
 		for b := root.sharers[id]; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
