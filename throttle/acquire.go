@@ -282,8 +282,7 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	for {
 		moved := w
 		if w != nil {
-			w.report(found)
-			if err, p = w.wait(ctx, g), w.place; !errors.Is(err, errDismissed) {
+			if err, p = w.await(ctx, g, found), w.place; !errors.Is(err, errDismissed) {
 				return err
 			}
 		}
@@ -293,21 +292,22 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	}
 }
 
-// report tells onWait that w waits, unless w was granted at once. If onWait panics, w leaves the line.
-func (w *waiter) report(found *search) {
-	select {
-	case <-w.done:
-		return
-	default:
-	}
-	told := false
+// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the
+// line.
+func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
+	ended := false
 	defer func() {
-		if !told {
+		if !ended {
 			_ = w.drop(nil, nil)
 		}
 	}()
-	found.reportWait(w.forecast)
-	told = true
+	select {
+	case <-w.done:
+	default:
+		found.reportWait(w.forecast)
+	}
+	err, ended = w.wait(ctx, g), true
+	return err
 }
 
 // rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was

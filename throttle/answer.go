@@ -69,20 +69,38 @@ func (g *Grant) Done(a Answer) Outcome {
 	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && l.endFast(g.ticket.N) {
 		return Outcome{}
 	}
-	return g.done(&a)
+	luck := 0.0
+	if l.Rand != nil && a.informative() {
+		luck = g.draw()
+	}
+	return g.done(&a, luck)
 }
 
-func (g *right) done(a *Answer) (o Outcome) {
+// draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.
+func (g *Grant) draw() (luck float64) {
+	drawn := false
+	defer func() {
+		if !drawn {
+			g.done(&Answer{Lost: true}, 0)
+		}
+	}()
+	luck = g.l.draw()
+	drawn = true
+	return luck
+}
+
+func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	if a.Bucket != "" && l.entry.group != nil {
 		var local bool
-		if o, local = g.forward(a); !local { // l learns only that the request has ended
+		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
 	}
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
+	l.luck = luck
 	l.change(now, func() {
 		if a.Spent != nil {
 			g.settle(now, a.Spent)
@@ -127,19 +145,19 @@ func (a *Answer) informative() bool {
 
 // forward passes an answer that names what the request drew on to the bucket for that, unless it is the one
 // that granted the request. Local reports whether it is: then that bucket is still to learn from the answer.
-func (g *right) forward(a *Answer) (o Outcome, local bool) {
+func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	l := g.l
 	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
 	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
-		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true})
+		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
 	}
 	if learner == l {
 		return o, true
 	}
 	held := o.Held
-	o = learner.learnFromOther(g, a)
+	o = learner.learnFromOther(g, a, luck)
 	o.Held = max(o.Held, held)
 	return o, false
 }
@@ -178,11 +196,12 @@ func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Li
 }
 
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
-func (l *Limiter) learnFromOther(g *right, a *Answer) (o Outcome) {
+func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	t := g.ticket.Elsewhere()
+	l.luck = luck
 	l.change(now, func() { o.Refused = l.learn(now, &t, a, nil) })
 	o.Held = max(l.hold.Sub(now), 0)
 	return o

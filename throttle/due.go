@@ -249,9 +249,18 @@ func (l *Limiter) idleAfter() time.Duration {
 	return l.IdleAfter
 }
 
+// random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was called before.
 func (l *Limiter) random() func() float64 {
 	if l.Rand == nil {
 		return rand.Float64
 	}
-	return l.Rand
+	return func() float64 { return l.luck }
+}
+
+// draw returns a number of Rand for luck, zero if Rand is nil. It is called without the lock.
+func (l *Limiter) draw() (luck float64) {
+	if l.Rand != nil {
+		luck = l.Rand()
+	}
+	return luck
 }

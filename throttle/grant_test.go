@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,56 @@ func TestErrorOfACaller(t *testing.T) {
 		}
 		if errors.Is(e, ErrDeadline) || e.Timeout() {
 			t.Errorf("%v is a timeout", e)
+		}
+	}
+}
+
+// Rand is called without the lock. If it panics, or ends its goroutine as t.FailNow does, the grant ends.
+func TestGrantDoneWhoseRandPanics(t *testing.T) {
+	answers := map[string]Answer{
+		"refused":   {Refused: true, Hold: time.Second, HoldKnown: true},
+		"stated":    {Statements: []quota.Statement{{Limit: 10, Reset: time.Second, ResetKnown: true}}},
+		"named":     {Bucket: "a", Statements: []quota.Statement{{Bucket: "a", Limit: 10, Reset: time.Second, ResetKnown: true}}},
+		"unsettled": {MayRefuse: true, Unsettled: true, Reading: true},
+	}
+	for name, answer := range answers {
+		for how, spring := range map[string]func(){"panics": func() { panic("oops") }, "exits": runtime.Goexit, "returns": func() {}} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var l *Limiter
+					calls := 0
+					g := Group{New: func(path []string) *Limiter {
+						return &Limiter{Name: path[0], Quotas: quotas(t, "1 in flight"), Rand: func() float64 {
+							l.State()
+							if calls++; calls == 1 {
+								spring()
+							}
+							return 0
+						}}
+					}}
+					l = g.Limiter("a")
+					var recovered any
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						defer func() { recovered = recover() }()
+						grant, err := l.Acquire(t.Context(), Claim{})
+						if err != nil {
+							t.Error(err)
+						}
+						if o := grant.Done(answer); o.Open {
+							grant.Done(Answer{})
+						}
+					}()
+					<-done
+					if calls != 1 || (recovered == "oops") != (how == "panics") {
+						t.Errorf("%d calls; recovered %v", calls, recovered)
+					}
+					if s := l.State(); s.InFlight != 0 || s.Waiting != 0 || s.Limits[0].Available != 1 {
+						t.Errorf("state %+v", s)
+					}
+				})
+			})
 		}
 	}
 }

@@ -352,17 +352,19 @@ func (l *Limiter) loss(now monotime.Time) tree.Loss {
 // restore passes to l what Load read for it. It requires that g.mu is held.
 func (g *Group) restore(l *Limiter) {
 	if len(g.loaded) > 0 {
+		luck := l.draw()
 		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
-			l.remember(m)
+			l.remember(m, luck)
 		}
 	}
 }
 
 // remember makes l know what m says, unless l has learned something itself. What is out of date is left out.
-func (l *Limiter) remember(m adaptive.Memory) {
+func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
+	l.luck = luck
 	if !l.server.Fresh() {
 		return
 	}

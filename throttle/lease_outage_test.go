@@ -1,8 +1,10 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -203,4 +205,59 @@ func TestLeaseLost(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A function of the store that ends its goroutine, as t.FailNow does, is one that fails; and a StoreEvent that does so
+// is called again, for the next event.
+func TestLeaseFunctionsThatExit(t *testing.T) {
+	for name, c := range map[string]struct {
+		exits func(name string, n int) bool
+		want  int // events
+	}{
+		"Exchange":   {func(name string, n int) bool { return name == "Exchange" && n < 3 }, 2},
+		"Listen":     {func(name string, n int) bool { return name == "Listen" }, 2}, // and what was to follow it
+		"StoreEvent": {func(name string, n int) bool { return name == "StoreEvent" && n == 1 || name == "Exchange" && n < 3 }, 2},
+		"none":       {func(string, int) bool { return false }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := map[string]int{}
+				call := func(name string) {
+					if calls[name]++; c.exits(name, calls[name]) {
+						runtime.Goexit()
+					}
+				}
+				shared := &exiting{nearStore(), call}
+				l := member(t, shared, "100/s even")
+				l.StoreEvent = func(StoreEvent) { call("StoreEvent") }
+				for range 10 {
+					if err := l.Wait(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+				if got := calls["StoreEvent"]; got != c.want || calls["Listen"] != 1 {
+					t.Errorf("%d events, want %d; Listen was called %d times", got, c.want, calls["Listen"])
+				}
+			})
+		})
+	}
+}
+
+// exiting is a Store whose functions may end their goroutine.
+type exiting struct {
+	store.Store
+	call func(name string)
+}
+
+func (s *exiting) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.call("Exchange")
+	return s.Store.Exchange(ctx, r)
+}
+
+func (s *exiting) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
+	s.call("Listen")
+	return s.Store.Listen(bucket, hear)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"iter"
 	"runtime"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
+
+// errLeft is the error of a call of the store that has ended its goroutine.
+var errLeft = errors.New("throttle: the Store has ended the goroutine that called it")
 
 // callTimeout bounds how long a call of the store may take.
 const callTimeout = 250 * time.Millisecond
@@ -60,17 +64,27 @@ func (s *storeLink) ask(now monotime.Time) {
 // call makes one call for the given waiters, and closes done at its end.
 func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 	defer close(done)
+	var sent monotime.Time
+	var luck float64
+	var reply *store.Reply
+	err := errLeft
+	defer func() { s.replied(sent, luck, c, waiters, reply, err) }()
 	if s.stopListening == nil && !s.noNews {
 		s.listen()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	sent := s.l.root().now()
-	reply, err := s.l.Store.Exchange(ctx, c.Request)
+	luck, sent = s.l.draw(), s.l.root().now()
+	reply, err = s.l.Store.Exchange(ctx, c.Request)
+}
+
+// replied does what follows from the reply to a call, or from the error.
+func (s *storeLink) replied(sent monotime.Time, luck float64, c *lease.Call, waiters []*waiter, reply *store.Reply, err error) {
 	root := s.l.lock()
+	defer s.l.unlock(root)
 	now := root.now()
 	s.l.change(now, func() {
-		s.calling = nil
+		s.calling, s.l.luck = nil, luck
 		s.apply(now, s.lease.Step(now, sent, c, reply, err), c, waiters)
 	})
 	for _, a := range c.Asked {
@@ -80,7 +94,6 @@ func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
 	}
 	s.ask(now)
 	s.report(root)
-	s.l.unlock(root)
 }
 
 // apply does what follows from a reply. It requires that mu is held.
@@ -129,6 +142,7 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
+	s.noNews = true     // unless Listen returns, and without an error
 	l := weak.Make(s.l) // so that a Limiter that is not closed can be collected
 	stop, err := s.l.Store.Listen(s.l.storeName(), func(n store.News) {
 		l := l.Value()
@@ -146,20 +160,16 @@ func (s *storeLink) listen() {
 			l.link.ask(now)
 		}
 	})
+	if err != nil {
+		return
+	}
 	if stop == nil {
 		stop = func() {}
 	}
 	root := s.l.lock()
 	defer s.l.unlock(root)
-	switch {
-	case err != nil:
-		s.noNews = true
-	case s.closed:
-		stop()
-	default:
-		s.stopListening = stop
-		runtime.AddCleanup(s.l, func(stop func()) { stop() }, stop)
-	}
+	s.noNews, s.stopListening = false, stop // Close calls stop when this call has ended
+	runtime.AddCleanup(s.l, func(stop func()) { stop() }, stop)
 }
 
 // report calls StoreEvent for each event, one after the other. It requires that mu is held, and releases mu
@@ -169,19 +179,17 @@ func (s *storeLink) report(root *Limiter) {
 		return // the goroutine that reports will see these events too
 	}
 	s.reporting = true
-	for len(s.events) > 0 {
-		events := s.events
-		s.events = nil
-		if s.l.StoreEvent == nil {
-			break
-		}
-		s.l.unlock(root)
-		for _, e := range events {
+	defer func() { s.reporting = false }()
+	for len(s.events) > 0 && s.l.StoreEvent != nil {
+		e := s.events[0]
+		s.events = s.events[1:]
+		func() {
+			s.l.unlock(root)
+			defer s.l.lock()
 			s.l.StoreEvent(e)
-		}
-		s.l.lock()
+		}()
 	}
-	s.reporting = false
+	s.events = nil
 }
 
 // arm sets the timer to when the lease wants to be called again. It is called after each use of the lease.

@@ -137,8 +137,8 @@ type Limiter struct {
 	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand returns numbers in [0, 1), for the jitter of holds. If nil, rand.Float64 of math/rand/v2 is used.
-	// Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold. It is called
+	// with no lock held. If nil, rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
@@ -170,8 +170,8 @@ type Limiter struct {
 	Outage Outage
 
 	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when
-	// it has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held. Without a
-	// Store, it must be nil.
+	// it has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held: a panic
+	// ends the program. Without a Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -201,6 +201,7 @@ type Limiter struct {
 	lastCharged monotime.Time   // latest instant passed to the stack: no older one may follow
 	hold        monotime.Time   // nothing goes before this instant
 	said        monotime.Time   // until when a server said so; hold is earlier if MaxHold has cut that
+	luck        float64         // what Rand returned for what is being learned
 	server      adaptive.Server // what is known of the server
 	line        line            // claims that wait
 	isParent    bool            // some Limiter has it for its Parent
