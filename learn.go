@@ -46,7 +46,7 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
 		return limits, hint
 	}
-	begin, whole := body.Peek(resp.Body, headers.MaxBody)
+	begin, whole := body.Peek(req.Context(), resp.Body, headers.MaxBody, tm.ends)
 	resp.Body = whole
 	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry

@@ -33,7 +33,7 @@ type Retry struct {
 	// AttemptTimeout bounds how long Base may take until the answer of one attempt begins, not counting the
 	// wait for its turn. An attempt that takes longer has failed, and is retried like one whose connection
 	// broke; the error of the last attempt is an ErrAttemptTimeout. Only the context of the request bounds
-	// how long the body of the answer is read, since an answer that the caller has begun to read cannot be
+	// how long the caller reads the body of the answer, since an answer that the caller has begun to read cannot be
 	// replaced. Zero means no bound, and there is none in ModeObserve. If negative, every attempt fails.
 	AttemptTimeout time.Duration
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
@@ -94,6 +95,7 @@ func (t *Transport) mark(req *http.Request) *http.Request {
 // send hands the request to Base.
 func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 	if d := t.Retry.AttemptTimeout; d != 0 && d != NoLimit && tm.mode != ModeObserve {
+		tm.ends = time.Now().Add(d)
 		return attempt.SendWithin(d, t.base(), req)
 	}
 	return attempt.Send(t.base(), req)

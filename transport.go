@@ -193,8 +193,9 @@ type Learn struct {
 	Headers *headers.Reader
 
 	// Bodies selects the answers whose bodies are searched for limits, since some services state them
-	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, and the caller
-	// gets the whole body as it came. ErrorBodies selects all errors. If nil, no body is searched.
+	// nowhere else; see headers.Reader.ParseBody. Up to 64 kB are read before RoundTrip returns, for a second at
+	// most, and no longer than AttemptTimeout and the context of the request last; the caller gets the whole body
+	// as it came. ErrorBodies selects all errors. If nil, no body is searched.
 	Bodies func(*http.Response) bool
 
 	// Spend says how fast the remainder of a limit that the server states is spent until its reset. Zero is

@@ -9,7 +9,7 @@
 package body
 
 import (
-	"io"
+	"context"
 	"net/http"
 	"time"
 )
@@ -18,10 +18,20 @@ const (
 	// drainLimit is how many bytes are read of an answer that the caller will not get, so that its
 	// connection can be used again. The number is that of go-retryablehttp.
 	drainLimit = 4096
-	// drainTime bounds how long Discard reads, and after which time Peek begins no other Read: a body that
-	// arrives in small pieces must not delay the next attempt.
+	// drainTime bounds how long Discard reads: a body that arrives in small pieces must not delay the next attempt.
 	drainTime = 100 * time.Millisecond
 )
+
+// Close closes the bodies of a request and of an answer, each of which may be nil: that of the request, as
+// http.RoundTripper demands, also if Close of the other one panics.
+func Close(req *http.Request, resp *http.Response) {
+	if req != nil && req.Body != nil {
+		defer req.Body.Close()
+	}
+	if resp != nil {
+		resp.Body.Close()
+	}
+}
 
 // Discard reads a bounded part of an answer that the caller will not get, and closes its body. If resp is
 // nil, it does nothing.
@@ -29,11 +39,12 @@ func Discard(resp *http.Response) {
 	if resp == nil {
 		return
 	}
-	body := resp.Body
-	timer := time.AfterFunc(drainTime, func() { body.Close() })
-	io.CopyN(io.Discard, body, drainLimit) //nolint:errcheck // what cannot be read is not wanted either
-	timer.Stop()
-	body.Close()
+	a, ok := resp.Body.(*ahead)
+	if !ok {
+		a = readAhead(resp.Body, drainLimit)
+	}
+	a.wait(context.Background(), drainTime)
+	a.Close()
 }
 
 // Has reports whether an answer has a body to read, by the rules of RFC 9110 section 6.4.1 and by the

@@ -78,13 +78,16 @@ func TestDiscard(t *testing.T) {
 		"short":    {&slowly{parts: []string{"text"}, end: io.EOF}, 0, 0},
 		"long":     {&slowly{parts: []string{strings.Repeat("x", drainLimit), "more"}, end: io.EOF}, 1, 0},
 		"broken":   {&slowly{parts: []string{"text"}, end: io.ErrUnexpectedEOF}, 0, 0},
-		"trickles": {&slowly{parts: strings.Split(strings.Repeat("x", 100), ""), every: 30 * time.Millisecond, end: io.EOF}, 96, 120 * time.Millisecond},
+		"trickles": {&slowly{parts: strings.Split(strings.Repeat("x", 100), ""), every: 30 * time.Millisecond, end: io.EOF}, 96, drainTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				Discard(&http.Response{Body: test.body})
-				if took := time.Since(start); took != test.took || len(test.body.parts) != test.left || !test.body.closed.Load() {
+				took := time.Since(start)
+				time.Sleep(test.body.every) // the Read that is under way
+				synctest.Wait()
+				if took != test.took || len(test.body.parts) != test.left || !test.body.closed.Load() {
 					t.Errorf("took %v, left %d parts, closed: %v; want %v, %d", took, len(test.body.parts), test.body.closed.Load(), test.took, test.left)
 				}
 			})

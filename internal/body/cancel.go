@@ -18,17 +18,19 @@ type canceling struct {
 }
 
 // Read implements io.Reader.
-func (b canceling) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.cancel(nil)
-	}
+func (b canceling) Read(p []byte) (n int, _ error) {
+	err := errLeft // if it panics, the body has failed
+	defer func() {
+		if err != nil {
+			b.cancel(nil)
+		}
+	}()
+	n, err = b.ReadCloser.Read(p)
 	return n, err
 }
 
 // Close implements io.Closer.
 func (b canceling) Close() error {
-	err := b.ReadCloser.Close()
-	b.cancel(nil)
-	return err
+	defer b.cancel(nil)
+	return b.ReadCloser.Close()
 }

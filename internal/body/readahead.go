@@ -1,10 +1,12 @@
 package body
 
 import (
+	"context"
+	"errors"
 	"io"
-	"math"
 	"net/http"
-	"sync/atomic"
+	"runtime"
+	"sync"
 	"time"
 )
 
@@ -12,83 +14,179 @@ import (
 // is wrong are shorter.
 const aheadLimit = 64 << 10
 
-// Peek reads up to n bytes of a body. It returns these bytes, and a body that returns all of b, these bytes
-// included. Peek does not wait for a slow body: it begins no Read after drainTime.
-func Peek(b io.ReadCloser, n int) (begin []byte, whole io.ReadCloser) {
-	p := &partlyRead{rest: b}
-	p.readBeginning(n, drainTime)
-	return p.beginning, p
+// errLeft is the error of a body whose Read has panicked, or has ended its goroutine, when it is read once more.
+var errLeft = errors.New("pacer: a Read of the body has not returned")
+
+// lookTime bounds how long Peek takes. A page that is written at once comes at once; one that takes longer is streamed,
+// or stalls.
+const lookTime = time.Second
+
+// Peek reads up to n bytes of a body, for up to lookTime, but not after ctx has ended, and not after until unless that
+// is zero. It returns then also if a Read blocks: the bytes that have come, and a body that returns all of b, these
+// bytes included.
+func Peek(ctx context.Context, b io.ReadCloser, n int, until time.Time) (begin []byte, whole io.ReadCloser) {
+	d := lookTime
+	if !until.IsZero() {
+		d = min(d, time.Until(until))
+	}
+	a := readAhead(b, n)
+	a.wait(ctx, d)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.buf, keepWriter(a, b)
 }
 
 // ReadAhead returns a body that returns all of b, and reads up to aheadLimit bytes of b in a goroutine. It
 // is for an answer that may still be returned while its request waits, but that should not hold a
 // connection meanwhile: the request may wait in line for another request of this process, and that one for
-// the connection. If b is longer than aheadLimit, its connection stays in use. ReadAhead returns a body of
-// its own unchanged.
+// the connection. If b is longer than aheadLimit, its connection stays in use. What has come can be read at once,
+// while the goroutine waits for more. ReadAhead returns a body of its own unchanged.
 func ReadAhead(b io.ReadCloser) io.ReadCloser {
-	if _, ok := b.(*readingAhead); ok {
+	if _, ok := b.(*ahead); ok {
 		return b
 	}
-	a := &readingAhead{partlyRead{rest: b}, make(chan struct{})}
-	go func() { // the goroutine ends when the body has ended or is closed
-		defer close(a.done)
-		a.readBeginning(aheadLimit, math.MaxInt64)
-	}()
+	return readAhead(b, aheadLimit)
+}
+
+func readAhead(b io.ReadCloser, n int) *ahead {
+	a := &ahead{rest: b, news: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{})}
+	go a.fill(n)
 	return a
 }
 
-// readingAhead is a body whose beginning is read by a goroutine.
-type readingAhead struct {
-	partlyRead
-	done chan struct{} // closed when the goroutine has ended
+// ahead is a body whose beginning is read by a goroutine. The goroutine ends when it has read that much, and when the
+// body has ended or is closed. Close does not wait for it, and nor does a Read after Close.
+//
+// A panic of a Read in the goroutine is handed on to the goroutine that reads or closes the ahead, where it would
+// have been without one; and so is a runtime.Goexit. If the ahead is closed already, the panic goes its way.
+type ahead struct {
+	rest    io.ReadCloser
+	news    chan struct{} // has an element if something was read since the reader has looked; it has room for one
+	done    chan struct{} // closed when the goroutine has ended
+	closing chan struct{} // closed by Close
+
+	mu     sync.Mutex // protects the fields below; not held while rest is read
+	buf    []byte     // what the goroutine has read; it writes only behind that
+	off    int        // how much of buf was returned
+	err    error      // with which rest ended; nil if more may follow, read from rest when the goroutine has ended
+	closed bool
+	panics any  // what a Read has panicked with; nil if it has not, or that was handed on
+	exits  bool // a Read has ended the goroutine, and that was not handed on
 }
 
-// Read implements io.Reader.
-func (b *readingAhead) Read(p []byte) (int, error) {
-	<-b.done
-	return b.partlyRead.Read(p)
-}
-
-// partlyRead is a body whose beginning was read already.
-type partlyRead struct {
-	beginning []byte
-	err       error // with which reading the beginning ended; nil if more may follow
-	rest      io.ReadCloser
-
-	closed atomic.Bool // atomic, since net/http allows Close while another goroutine reads
-}
-
-// readBeginning reads up to n bytes, and begins no other Read after d.
-func (b *partlyRead) readBeginning(n int, d time.Duration) {
-	b.beginning = make([]byte, 0, 512)
-	for start := time.Now(); len(b.beginning) < n && b.err == nil && time.Since(start) < d; {
-		if len(b.beginning) == cap(b.beginning) {
-			b.beginning = append(b.beginning, 0)[:len(b.beginning)]
+// fill reads up to n bytes.
+func (b *ahead) fill(n int) {
+	returned := false
+	defer func() {
+		b.mu.Lock()
+		if !returned && !b.closed {
+			b.panics = recover()
+			b.exits, b.err = b.panics == nil, errLeft
 		}
-		var m int
-		m, b.err = b.rest.Read(b.beginning[len(b.beginning):min(cap(b.beginning), n)])
-		b.beginning = b.beginning[:len(b.beginning)+m]
+		b.mu.Unlock()
+		close(b.done)
+		b.tell()
+	}()
+	for tail := b.tail(n); len(tail) > 0; tail = b.tail(n) {
+		m, err := b.rest.Read(tail)
+		b.mu.Lock()
+		b.buf, b.err = b.buf[:len(b.buf)+m], err
+		b.mu.Unlock()
+		b.tell()
+	}
+	returned = true
+}
+
+// wait waits until the goroutine has ended, until ctx ends and for d at most.
+func (b *ahead) wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+		b.handOn()
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// tail is where the goroutine reads to, empty if it is to read no more.
+func (b *ahead) tail(n int) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.err != nil || len(b.buf) >= n {
+		return nil
+	}
+	if len(b.buf) == cap(b.buf) {
+		b.buf = append(make([]byte, 0, min(max(2*len(b.buf), 512), n)), b.buf...)
+	}
+	return b.buf[len(b.buf):cap(b.buf)]
+}
+
+// tell wakes the reader.
+func (b *ahead) tell() {
+	select {
+	case b.news <- struct{}{}:
+	default:
 	}
 }
 
 // Read implements io.Reader.
-func (b *partlyRead) Read(p []byte) (n int, err error) {
-	if b.closed.Load() {
-		return 0, http.ErrBodyReadAfterClose
+func (b *ahead) Read(p []byte) (int, error) {
+	for {
+		if n, err, known := b.readBuf(p); known {
+			return n, err
+		}
+		select {
+		case <-b.done:
+			b.handOn()
+			if n, err, known := b.readBuf(p); known {
+				return n, err
+			}
+			return b.rest.Read(p)
+		case <-b.news:
+		case <-b.closing:
+		}
 	}
-	if len(b.beginning) > 0 {
-		n = copy(p, b.beginning)
-		b.beginning = b.beginning[n:]
-		return n, nil
+}
+
+// readBuf returns what was read ahead. Known is false if nothing is left of that, and more may follow.
+func (b *ahead) readBuf(p []byte) (n int, err error, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return 0, http.ErrBodyReadAfterClose, true
+	case b.off < len(b.buf):
+		n = copy(p, b.buf[b.off:])
+		b.off += n
+		return n, nil, true
 	}
-	if b.err != nil {
-		return 0, b.err
+	return 0, b.err, b.err != nil && b.panics == nil && !b.exits
+}
+
+// handOn panics, or ends the goroutine, if the goroutine of b has done that, and nobody else has yet.
+func (b *ahead) handOn() {
+	b.mu.Lock()
+	panics, exits := b.panics, b.exits
+	b.panics, b.exits = nil, false
+	b.mu.Unlock()
+	switch {
+	case panics != nil:
+		panic(panics)
+	case exits:
+		runtime.Goexit()
 	}
-	return b.rest.Read(p)
 }
 
 // Close implements io.Closer.
-func (b *partlyRead) Close() error {
-	b.closed.Store(true)
-	return b.rest.Close()
+func (b *ahead) Close() error {
+	b.mu.Lock()
+	if !b.closed {
+		close(b.closing)
+	}
+	b.closed = true
+	b.mu.Unlock()
+	err := b.rest.Close()
+	b.handOn()
+	return err
 }

@@ -99,8 +99,11 @@ func (b *Replay) record(r *replayReader, p []byte, err error) {
 }
 
 // Finish says that there will be no other attempt. The source is closed when the last reader is closed,
-// which may be later: a server may answer while the body is still being sent.
+// which may be later: a server may answer while the body is still being sent. Of a nil Replay, it does nothing.
 func (b *Replay) Finish() {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	b.sourceClosed = true
 	b.closeLocked() //nolint:errcheck // no caller could use the error
@@ -126,7 +129,7 @@ type replayReader struct {
 }
 
 // Read implements io.Reader.
-func (r *replayReader) Read(p []byte) (int, error) {
+func (r *replayReader) Read(p []byte) (n int, err error) {
 	if n, err := r.readKept(p); n > 0 || err != nil || len(p) == 0 {
 		return n, err
 	}
@@ -135,8 +138,9 @@ func (r *replayReader) Read(p []byte) (int, error) {
 	if n, err := r.readKept(p); n > 0 || err != nil { // another reader has read the source meanwhile
 		return n, err
 	}
-	n, err := r.of.source.Read(p)
-	r.of.record(r, p[:n], err)
+	n, err = 0, errLeft // if it panics, nobody knows what is lost
+	defer func() { r.of.record(r, p[:n], err) }()
+	n, err = r.of.source.Read(p)
 	return n, err
 }
 

@@ -38,26 +38,28 @@ type watched struct {
 }
 
 // Read implements io.Reader.
-func (b *watched) Read(p []byte) (int, error) {
+func (b *watched) Read(p []byte) (n int, _ error) {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	n, err := b.ReadCloser.Read(p)
+	err := errLeft // if it panics, the body has failed
+	defer func() {
+		switch {
+		case err != nil:
+			b.end()
+		case b.timer != nil && !b.over.Load():
+			b.timer.Reset(b.unread)
+		}
+	}()
+	n, err = b.ReadCloser.Read(p)
 	b.read.Add(int64(n))
-	switch {
-	case err != nil:
-		b.end()
-	case b.timer != nil && !b.over.Load():
-		b.timer.Reset(b.unread)
-	}
 	return n, err
 }
 
 // Close implements io.Closer.
 func (b *watched) Close() error {
-	err := b.ReadCloser.Close()
-	b.end()
-	return err
+	defer b.end()
+	return b.ReadCloser.Close()
 }
 
 // end calls ended, unless it was called before.

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -85,6 +86,85 @@ func TestKeptBodyThatStalls(t *testing.T) {
 		}
 		resp.Body.Close()
 	})
+}
+
+// One that comes bit by bit, and is returned after all, gives its first bytes at once.
+func TestKeptBodyGivesItsFirstBytes(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, "first")
+			http.NewResponseController(w).Flush()
+			time.Sleep(time.Minute)
+			io.WriteString(w, " last")
+		})
+		tr := &pacer.Transport{Base: base, Retry: pacer.Retry{Backoff: lab.Steady{}, PrepareRetry: func(*http.Request) error { return lab.ErrBroken }}}
+		start := time.Now()
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		first := make([]byte, 10)
+		if n, err := resp.Body.Read(first); string(first[:n]) != "first" || err != nil || time.Since(start) != time.Second {
+			t.Errorf("read %q, %v, after %v, want it after 1s", first[:n], err, time.Since(start))
+		}
+		if got := lab.Read(t, resp); got != " last" || time.Since(start) != time.Minute {
+			t.Errorf("read %q after %v, want it after 1m", got, time.Since(start))
+		}
+	})
+}
+
+// A look at the body of an error that stalls takes a second, and no longer than the context or AttemptTimeout. The
+// answer is returned as it came, with the rest still to be read.
+func TestReadBodyThatStalls(t *testing.T) {
+	for name, test := range map[string]struct {
+		context, attempt time.Duration // zero means none
+		want             time.Duration
+		rest             string
+	}{
+		"no end":         {0, 0, time.Second, "}"},
+		"context":        {time.Second / 2, 0, time.Second / 2, ""},
+		"AttemptTimeout": {0, time.Second / 3, time.Second / 3, "}"},
+		"far ends":       {time.Hour, time.Hour, time.Second, "}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lab.Protocols(t, func(t *testing.T, two bool) {
+				t.Helper()
+				base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusNotFound)
+					io.WriteString(w, "{")
+					http.NewResponseController(w).Flush()
+					select {
+					case <-time.After(time.Minute):
+						io.WriteString(w, "}")
+					case <-r.Context().Done():
+					}
+				})
+				tr := &pacer.Transport{Base: base, Learn: pacer.Learn{Bodies: pacer.ErrorBodies}, Retry: pacer.Retry{AttemptTimeout: test.attempt}, Quotas: lab.All(lab.InFlight(1))}
+				req, start := lab.Request(t, "GET", "http://a.example/", ""), time.Now()
+				if test.context > 0 {
+					ctx, cancel := context.WithTimeout(t.Context(), test.context)
+					defer cancel()
+					req = req.WithContext(ctx)
+				}
+				resp, err := tr.RoundTrip(req)
+				if took := time.Since(start); err != nil || resp.StatusCode != 404 || took != test.want {
+					t.Fatalf("%v, %v after %v, want it after %v", resp, err, took, test.want)
+				}
+				got, err := io.ReadAll(resp.Body)
+				if string(got) != "{"+test.rest || (err == nil) != (test.rest != "") {
+					t.Errorf("read %q, %v", got, err)
+				}
+				resp.Body.Close()
+				if !lab.Free(t, tr, "a.example") {
+					t.Error("it still counts as in flight")
+				}
+			})
+		})
+	}
 }
 
 // A request that waits to be sent again holds no connection which the request that it waits for

@@ -112,7 +112,7 @@ func TestBodyIsHandedOn(t *testing.T) {
 		"empty":    {&slowly{end: io.EOF}, 0},
 		"long":     {&slowly{parts: []string{long}, end: io.EOF}, 0},
 		"broken":   {&slowly{parts: []string{`{"a":`}, end: io.ErrUnexpectedEOF}, 0},
-		"trickles": {&slowly{parts: strings.Split(long[:100], ""), every: 30 * time.Millisecond, end: io.EOF}, 120 * time.Millisecond},
+		"trickles": {&slowly{parts: strings.Split(long[:100], ""), every: 30 * time.Millisecond, end: io.EOF}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
