@@ -51,7 +51,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, a
 	defer line.over(tm)
 	if tm.mode == ModeObserve {
 		g, f := line.find().Observe(tm.claim)
-		line.observed(f)
+		line.observed(g, f)
 		return g, nil
 	}
 	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits)
@@ -83,11 +83,18 @@ func (w *turn) waits(f throttle.Forecast) {
 	}
 }
 
-// observed tells Trace if the request should have waited.
-func (w *turn) observed(f throttle.Forecast) {
+// observed tells Trace if the request, which has the grant g, should have waited.
+func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
+	told := false
+	defer func() {
+		if !told {
+			g.Cancel()
+		}
+	}()
 	if f.Cause != "" {
 		w.t.Trace.queued(queued(w.req, f))
 	}
+	told = true
 }
 
 // over notes in the terms that the request waits no longer.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/throttle"
@@ -28,6 +29,11 @@ type exchange struct {
 	failures int // attempts that failed
 	refusals int // attempts that the server refused as too early
 	delays   delays
+
+	// What the next attempt has, until it is sent.
+	paid  bool            // the budget has paid for it
+	grant *throttle.Grant // nil if it has none yet
+	next  *http.Request   // nil if there is none yet
 }
 
 // stop is why a request is not sent again.
@@ -39,44 +45,67 @@ type stop struct {
 // errElapsed is the cause of a context that ends at MaxElapsed.
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
-// again sends the request until an attempt is final or a bound is reached, and returns the outcome of the
-// latest attempt.
+// again sends the request again if it may be, until an attempt is final or a bound is reached, and returns the
+// outcome of the latest attempt.
 func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response, error) {
-	for v.Kind != verdict.Final {
-		g, next, why := x.prepare(ctx, v)
-		if why != nil {
-			return x.giveUp(ctx, why)
+	ended := false
+	defer func() {
+		if !ended { // a function of the caller has panicked
+			defer body.Close(nil, x.resp)
+			x.giveBack()
 		}
-		body.Discard(x.resp)
-		x.last = g
-		x.terms.calls.addSend(x.t, g)
-		x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, g)
+	}()
+	var why *stop
+	switch {
+	case v.Unrepeatable:
+		why = &stop{reason: ReasonBody}
+	case x.terms.nested:
+		why = &stop{reason: ReasonNested}
 	}
+	for why == nil && v.Kind != verdict.Final {
+		if why = x.prepare(ctx, v); why == nil {
+			next := x.next
+			x.last, x.resp, x.paid, x.grant, x.next = x.grant, nil, false, nil, nil
+			x.terms.calls.addSend(x.t, x.last)
+			x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, x.last)
+		}
+	}
+	if why != nil {
+		x.giveBack()
+		x.giveUp(ctx, why)
+	}
+	ended = true
 	return x.resp, x.err
 }
 
-// prepare does all that comes before another attempt, and returns its grant and its request; or why there is
-// to be no other attempt.
-func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (g *throttle.Grant, next *http.Request, why *stop) {
-	budget := x.budget()
+// prepare does all that comes before another attempt, or returns why there is to be none.
+func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	var delay time.Duration
 	if v.Kind == verdict.Refused {
 		why = x.onRefusal()
 	} else {
 		delay, why = x.onFailure(ctx, v.After)
 	}
-	if why != nil {
-		return nil, nil, why
+	if why == nil {
+		why = x.acquire(ctx)
 	}
-	if g, why = x.acquire(ctx); why == nil {
-		if next, why = x.nextRequest(ctx, g, v.Kind == verdict.Refused, delay); why == nil {
-			return g, next, nil
-		}
+	if why == nil {
+		why = x.nextRequest(ctx, v.Kind == verdict.Refused, delay)
 	}
-	if v.Kind == verdict.Failed {
-		budget.Refund()
+	return why
+}
+
+// giveBack gives back what the next attempt has, since it is not made.
+func (x *exchange) giveBack() {
+	if x.paid {
+		x.budget().Refund()
 	}
-	return nil, nil, why
+	if x.grant != nil {
+		x.grant.Cancel()
+	}
+	next := x.next
+	x.paid, x.grant, x.next = false, nil, nil
+	body.Close(next, nil)
 }
 
 // onRefusal counts a refusal, and asks for the request's old place in line.
@@ -124,12 +153,10 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay ti
 	if !x.budget().Withdraw() {
 		return 0, &stop{reason: ReasonBudget}
 	}
+	x.paid = true
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
-	if why = x.sleep(ctx, delay); why != nil {
-		x.budget().Refund()
-	}
-	return delay, why
+	return delay, x.sleep(ctx, delay)
 }
 
 // sleep waits for d. The answer at hand is kept meanwhile.
@@ -141,23 +168,14 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return &stop{ReasonCanceled, contextError(ctx)}
+		return &stop{ReasonCanceled, attempt.ContextError(ctx)}
 	case <-x.terms.claim.Cancel:
 		return &stop{ReasonCanceled, throttle.ErrCanceled}
 	}
 }
 
-// contextError returns the cause for which the context has ended. errors.Is finds the Err of the context in it, too.
-func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", err, cause)
-}
-
 // acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
-func (x *exchange) acquire(ctx context.Context) (*throttle.Grant, *stop) {
+func (x *exchange) acquire(ctx context.Context) *stop {
 	x.terms.sentAt = time.Time{}
 	within := ctx
 	most, bounded := x.t.Retry.maxElapsed()
@@ -170,56 +188,51 @@ func (x *exchange) acquire(ctx context.Context) (*throttle.Grant, *stop) {
 	end, ok := ctx.Deadline()
 	switch {
 	case err == nil:
-		return g, nil
+		x.grant = g
+		return nil
 	case errors.Is(err, context.DeadlineExceeded) && bounded && (!ok || end.After(x.firstSent.Add(most))):
-		return nil, &stop{ReasonElapsed, err}
+		return &stop{ReasonElapsed, err}
 	case errors.Is(err, throttle.ErrCanceled):
-		return nil, &stop{ReasonCanceled, err}
+		return &stop{ReasonCanceled, err}
 	case errors.Is(err, throttle.ErrDeadline):
-		return nil, &stop{ReasonDeadline, err}
+		return &stop{ReasonDeadline, err}
 	}
-	return nil, &stop{ReasonWait, err}
+	return &stop{ReasonWait, err}
 }
 
 // budget returns the retry budget of the bucket that granted the latest attempt.
 func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter()).budget }
 
-// nextRequest returns the request for the next attempt. It is always a copy: the goroutine that writes the
+// nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the
 // body of the previous attempt may still read the previous request. Trace is told, with what kind of attempt went
-// before. If GetBody or PrepareRetry returns an error, or one of these functions panics, the grant is given back.
-func (x *exchange) nextRequest(ctx context.Context, g *throttle.Grant, refusal bool, delay time.Duration) (*http.Request, *stop) {
-	prepared := false
-	defer func() {
-		if !prepared {
-			g.Cancel()
-		}
-	}()
+// before, and the answer at hand is discarded.
+func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Duration) *stop {
 	next := x.req.Clone(ctx)
 	if x.req.Body != nil && x.req.Body != http.NoBody {
 		body, err := x.req.GetBody()
 		if err != nil {
 			if errors.Is(err, errBodyTooLong) {
-				return nil, &stop{reason: ReasonBody}
+				return &stop{reason: ReasonBody}
 			}
-			return nil, &stop{ReasonPrepare, fmt.Errorf("pacer: GetBody for another attempt: %w", err)}
+			return &stop{ReasonPrepare, fmt.Errorf("pacer: GetBody for another attempt: %w", err)}
 		}
 		next.Body = body
 	}
+	x.next = next
 	if x.t.Retry.ResendHeader != "" {
 		next.Header.Set(x.t.Retry.ResendHeader, strconv.Itoa(x.failures+x.refusals))
 	}
 	if x.t.Retry.PrepareRetry != nil {
 		if err := x.t.Retry.PrepareRetry(next); err != nil {
-			closeBody(next)
-			return nil, &stop{ReasonPrepare, fmt.Errorf("pacer: PrepareRetry: %w", err)}
+			return &stop{ReasonPrepare, fmt.Errorf("pacer: PrepareRetry: %w", err)}
 		}
 	}
 	x.t.Trace.retrying(Retrying{
 		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
-	prepared = true
-	return next, nil
+	body.Discard(x.resp)
+	return nil
 }
 
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned,
@@ -238,25 +251,24 @@ func (x *exchange) status() int {
 	return x.resp.StatusCode
 }
 
-// giveUp returns the answer at hand, or the error of the latest attempt. It returns why only if the caller
-// has canceled the request.
-func (x *exchange) giveUp(ctx context.Context, why *stop) (*http.Response, error) {
+// giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if
+// the caller has canceled the request.
+func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	x.trace(why)
 	gone := why.because
 	switch {
 	case why.reason == ReasonCanceled:
 	case ctx.Err() != nil:
-		gone = contextError(ctx)
-	case x.resp != nil:
-		return x.resp, nil
+		gone = attempt.ContextError(ctx)
 	default:
-		return nil, x.err
+		return
 	}
-	if x.resp != nil {
-		x.resp.Body.Close()
-		return nil, gone
+	resp := x.resp
+	if resp == nil {
+		gone = fmt.Errorf("%w; not sent again: %w", x.err, gone)
 	}
-	return nil, fmt.Errorf("%w; not sent again: %w", x.err, gone)
+	x.resp, x.err = nil, gone
+	body.Close(nil, resp)
 }
 
 // trace tells Trace why the request is not sent again.

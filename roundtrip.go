@@ -15,23 +15,31 @@ import (
 // copy if fields of the Transport ask for one.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.check(req); err != nil {
-		closeBody(req)
+		body.Close(req, nil)
 		return nil, err
 	}
+	ended := false
+	defer func() {
+		if !ended {
+			body.Close(req, nil)
+		}
+	}()
 	called := infoOf(req.Context())
 	var tm terms
 	t.terms(req, called, &tm)
-	if !t.altersRequests() || tm.mode == ModeObserve {
-		return t.roundTrip(req, called, &tm)
+	out := req
+	var made *body.Replay
+	if t.altersRequests() && tm.mode != ModeObserve {
+		out, made = t.alter(req)
 	}
-	out, made := t.alter(req)
 	resp, err := t.roundTrip(out, called, &tm)
-	if made != nil {
-		made.Finish()
+	if out != req {
+		if resp != nil && resp.Request == out {
+			resp.Request = req
+		}
+		made.Finish(resp)
 	}
-	if resp != nil && resp.Request == out {
-		resp.Request = req
-	}
+	ended = true
 	return resp, err
 }
 
@@ -46,7 +54,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 		line := turn{t: t, req: req}
 		if tm.mode == ModeObserve {
 			g, f = line.find().Observe(tm.claim)
-			line.observed(f)
+			line.observed(g, f)
 		} else if g, err = t.buckets.Acquire(ctx, tm.claim, line.find, line.waits); err != nil {
 			line.over(tm)
 			return t.notSent(req, tm, err)
@@ -61,13 +69,6 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 		return resp, err
 	}
 	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), resp: resp, err: err}
-	switch {
-	case v.Unrepeatable:
-		x.trace(&stop{reason: ReasonBody})
-		return resp, err
-	case tm.nested:
-		return x.giveUp(ctx, &stop{reason: ReasonNested})
-	}
 	return x.again(ctx, v)
 }
 
@@ -76,7 +77,8 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms)
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (resp *http.Response, v verdict.Verdict, err error) {
 	ended := false
 	defer func() {
-		if !ended { // Base or a function of the caller has panicked: else its slot in flight would be lost for ever
+		if !ended { // else its slot in flight would be lost for ever
+			defer body.Close(next, resp)
 			g.Done(throttle.Answer{Lost: true})
 		}
 	}()
@@ -86,8 +88,9 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 	}
 	if resp, err = t.send(next, tm); err != nil {
 		t.endUnanswered(g, err)
+		v = t.judgeError(req, tm, err)
 		ended = true
-		return nil, t.judgeError(req, tm, err), err
+		return nil, v, err
 	}
 	switch r := resp.Request; {
 	case r == nil || r == next:

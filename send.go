@@ -21,7 +21,7 @@ func (t *Transport) altersRequests() bool {
 
 // alter returns the request that is sent in place of the caller's: with an Idempotency-Key, which is the
 // same in all attempts, and with a body that can be sent again. If the caller's request needs neither,
-// alter returns that request. If made is not nil, it must be finished when the request has ended.
+// alter returns that request. Made, which may be nil, must be finished when the request has ended.
 func (t *Transport) alter(req *http.Request) (out *http.Request, made *body.Replay) {
 	out = req
 	if t.Retry.IdempotencyKey != nil && !idempotent(req) {
@@ -112,14 +112,14 @@ func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Resp
 	if tm.mode == ModeDegrade && errors.As(err, &refusal) && !errors.Is(err, throttle.ErrCanceled) {
 		return t.fallback(req, refusal)
 	}
-	closeBody(req)
+	body.Close(req, nil)
 	return nil, err
 }
 
 // fallback returns the answer of Fallback. It closes the body of the request if Fallback has left it alone.
 func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Response, error) {
 	if t.Fallback == nil { // init has checked the modes of t: it was the Call that asked for ModeDegrade
-		closeBody(req)
+		body.Close(req, nil)
 		return nil, errors.New("pacer: Fallback is nil, want a function that answers in ModeDegrade")
 	}
 	out, touched := req, func() bool { return false }
@@ -129,7 +129,7 @@ func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Resp
 	}
 	defer func() {
 		if !touched() {
-			closeBody(req)
+			body.Close(req, nil)
 		}
 	}()
 	resp, err := t.Fallback(out, why)
@@ -137,11 +137,4 @@ func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Resp
 		resp.Request = req
 	}
 	return resp, err
-}
-
-// closeBody closes the body of a request that is not sent, as http.RoundTripper demands.
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		req.Body.Close()
-	}
 }

@@ -78,6 +78,9 @@ import (
 // Transport is an http.RoundTripper that paces, learns and retries. The zero Transport is ready to use. Fields must not
 // be changed after the first request. A Transport must not be copied. It is safe for concurrent use.
 //
+// If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
+// its place in line, its slots, its bodies. The Store and Shared.Event have no such caller: a panic there ends the program.
+//
 // Of every bound, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an error: it is a
 // number without a unit.
 type Transport struct {

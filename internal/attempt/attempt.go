@@ -40,6 +40,13 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(d, func() { cancel(late) })
 	sent := req.WithContext(ctx)
+	returned := false
+	defer func() {
+		if !returned { // base has panicked, or the body of an answer that comes too late
+			timer.Stop()
+			cancel(nil)
+		}
+	}()
 	resp, err := Send(base, sent)
 	if !timer.Stop() {
 		cancel(late) // the timer has fired, and its function may not have run yet
@@ -48,6 +55,7 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 		if err == nil {
 			resp.Body.Close()
 		}
+		returned = true
 		return nil, late
 	}
 	switch {
@@ -57,12 +65,22 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	default: // the request that Base has made of sent
 		resp.Request = resp.Request.WithContext(req.Context())
 	}
+	returned = true
 	if err != nil || !body.Has(req, resp) {
 		cancel(nil)
 		return resp, err
 	}
 	resp.Body = body.CancelAtEnd(resp.Body, cancel)
 	return resp, nil
+}
+
+// ContextError returns the cause for which a context has ended. errors.Is finds the Err of the context in it, too.
+func ContextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // Checked corrects what breaks the contract of http.RoundTripper in what name has returned.

@@ -151,7 +151,7 @@ func TestReadBodyThatStalls(t *testing.T) {
 					req = req.WithContext(ctx)
 				}
 				resp, err := tr.RoundTrip(req)
-				if took := time.Since(start); err != nil || resp.StatusCode != 404 || took != test.want {
+				if took := time.Since(start); err != nil || resp.StatusCode != http.StatusNotFound || took != test.want {
 					t.Fatalf("%v, %v after %v, want it after %v", resp, err, took, test.want)
 				}
 				got, err := io.ReadAll(resp.Body)
