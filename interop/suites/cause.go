@@ -72,15 +72,18 @@ func Causes() []Cause {
 		{"net/http/httputil", Paced, `TestReverseProxy_CopyBuffer`, sentAgain + "; the second time its handler blocks"},
 		{"net/http", "", `TestClient(RedirectsContext|DoCanceledVsTimeout)/.*`, sameError},
 		{"net/http", "", `TestClientTimeout(_Headers)?/.*`, anyTransport + ", at times: two timers race for the text of the error"},
-		{"net/http", "", `TestTransportPersistConnLeak(/.*)?`, slowStart},
-		{"net/http", Paced, `TestTransportCancelRequest(WithBody)?InDo.*`, cancelRequest},
+		{"net/http", Paced, `TestTransportCancelRequest(InDial|(WithBody)?InDo).*`, cancelRequest},
 		{
 			"net/http", Paced,
 			`Test(WriteHeader0|WriteDeadlineEnforcedPerStream|TimeoutHandler.*|ServerKeepAliveAfterWriteError)/.*|` +
-				`TestOnProxyConnectResponse|TestTransportResponseHeaderTimeout.*`,
+				`TestOnProxyConnectResponse|TestDontCacheBrokenHTTP2Conn/.*`,
 			sentAgain,
 		},
 		{"net/http", Paced, `TestProxyWithInfiniteHeader`, sentAgain + "; its proxy answers one connection, and the second hangs"},
+		{
+			"net/http", Paced, `Test(TransportResponseHeaderTimeout|TransportProxy(Get)?ConnectHeader|CancelRequestWhenSharingConnection)(/.*)?`,
+			sentAgain + "; its handler waits until the test has heard of each request, and the test hears of one",
+		},
 	}
 }
 

@@ -33,14 +33,14 @@ func (p *Place) Test(ctx context.Context, s Suite, mode Mode) (Results, time.Dur
 	for _, pkg := range p.pkgs {
 		names = append(names, pkg.ImportPath)
 	}
-	all, err := p.test(ctx, s, mode, append(skip(s.Skip), names...)...)
+	all, err := p.test(ctx, s, mode, append(skip(s.skipped(mode)), names...)...)
 	for _, pkg := range names {
 		last := all
 		for range tries {
 			if err != nil || !last.broken(pkg) {
 				break
 			}
-			last, err = p.test(ctx, s, mode, append(skip(s.Skip, all.seen(pkg)), pkg)...)
+			last, err = p.test(ctx, s, mode, append(skip(s.skipped(mode), all.seen(pkg)), pkg)...)
 			all.add(last)
 		}
 	}

@@ -34,6 +34,10 @@ type Suite struct {
 	// Skip are the names of tests that run neither without nor with pacer.
 	Skip []string
 
+	// Hang are the names of tests that hang where pacer sends again what failed, and are left out there. Each
+	// has its Cause.
+	Hang []string
+
 	// Timeout bounds what the tests of one package take. Zero means three minutes.
 	Timeout time.Duration
 
@@ -118,7 +122,14 @@ func All() []Suite { //nolint:funlen // a flat table
 			Name: "net/http/httputil", Short: true, Packages: []string{"net/http/httputil"}, Timeout: 20 * time.Second,
 			Slow: []string{"TestReverseProxy_CopyBuffer"},
 		},
-		{Name: "net/http", Packages: []string{"net/http"}, Timeout: 150 * time.Second},
+		{
+			Name: "net/http", Packages: []string{"net/http"}, Timeout: 150 * time.Second,
+			Hang: []string{
+				"TestProxyWithInfiniteHeader", "TestTransportResponseHeaderTimeout",
+				"TestTransportCancelRequestInDial", "TestTransportCancelRequestInDo", "TestTransportCancelRequestWithBodyInDo",
+				"TestTransportProxyConnectHeader", "TestTransportProxyGetConnectHeader", "TestCancelRequestWhenSharingConnection",
+			},
+		},
 	}
 }
 
@@ -131,6 +142,14 @@ func Short() (all []Suite) {
 		}
 	}
 	return all
+}
+
+// skipped are the names of the tests that are left out in a mode.
+func (s Suite) skipped(mode Mode) []string {
+	if mode != Paced {
+		return s.Skip
+	}
+	return slices.Concat(s.Skip, s.Hang)
 }
 
 // dir is the name of the folder of a suite.
