@@ -11,6 +11,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/route"
+	"github.com/gopacer/pacer/internal/table"
 	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -60,27 +61,14 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes })
 	}
 	var err error
-	rs.Set, err = copied.validate()
-	if err == nil {
-		err = t.checkCosts(copied)
+	rs.Set, err = table.Check(copied)
+	if err == nil && t.Cost == nil && t.Spent == nil {
+		err = table.CheckCosts(copied)
 	}
 	if err == nil && t.Shared.Store != nil {
 		err = t.checkShared(copied)
 	}
 	return rs, err
-}
-
-// checkCosts reports which quotas are in a unit of which nothing says what requests cost: they would limit nothing.
-func (t *Transport) checkCosts(quotas Table) error {
-	var all []error
-	for _, p := range slices.Sorted(maps.Keys(quotas)) {
-		for _, q := range quotas[p] {
-			if q.N > 0 && q.Unit != "" && q.Unit != quota.Requests && q.Unit != quota.Bytes && t.Cost == nil && t.Spent == nil {
-				all = append(all, fmt.Errorf("pacer: Quotas[%q]: quota: %q: want Cost or Spent, which say what a request costs in %s; a Cost that returns nil if only Calls do", p, q.String(), q.Unit))
-			}
-		}
-	}
-	return errors.Join(all...)
 }
 
 // checkShared reports which quotas cannot live in the Store.
@@ -91,7 +79,7 @@ func (t *Transport) checkShared(quotas Table) error {
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(quotas)) {
 		l := shared(p)
-		if host, above := quotas.hostQuotas(p); len(above) > 0 {
+		if host, above := table.OfHost(quotas, p); len(above) > 0 {
 			l.Parent = shared(host)
 			l.Parent.Quotas = above
 		}

@@ -1,14 +1,6 @@
 package pacer
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/gopacer/pacer/internal/fields"
-	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/table"
 	"github.com/gopacer/pacer/quota"
 )
@@ -42,74 +34,14 @@ type Table map[string]quota.Quotas
 //
 // A Transport with a Store wants more of its Quotas: see Shared and [Transport.Validate].
 func (t Table) Validate() error {
-	_, err := t.validate()
+	_, err := table.Check(t)
 	return err
 }
 
 // Redundant returns a sentence for each limit that never binds, in the order of the patterns: because another
 // limit under the same pattern or under the pattern of the host is stricter (see [quota.Quotas.Redundant]). A table
 // with such limits works, but probably not as its author thought.
-func (t Table) Redundant() (why []string) {
-	for _, p := range slices.Sorted(maps.Keys(t)) {
-		host, above := t.hostQuotas(p)
-		alone := t[p].Redundant()
-		for i, sentence := range t[p].Redundant(above...) {
-			switch {
-			case sentence == "":
-			case alone != nil && alone[i] == sentence:
-				why = append(why, fmt.Sprintf("Quotas[%q]: %s", p, sentence))
-			default:
-				why = append(why, fmt.Sprintf("Quotas[%q] beside those of %q: %s", p, host, sentence))
-			}
-		}
-	}
-	return why
-}
-
-// validate returns the quotas in the form in which requests look them up, and an error that names
-// everything that a Transport cannot work with.
-func (t Table) validate() (*pattern.Set[quota.Quotas], error) {
-	quotas, mistakes := pattern.New(t)
-	var all []error
-	for _, p := range slices.Sorted(maps.Keys(t)) {
-		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
-		_, above := t.hostQuotas(p)
-		for i, q := range t[p] {
-			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
-			if err := q.Validate(); err != nil {
-				bad(err)
-				continue
-			}
-			for _, why := range fields.BareNumbers(&q, time.Millisecond) {
-				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
-			}
-			if nearly && q.N > 0 {
-				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
-			}
-		}
-		mistake := mistakes[p]
-		if mistake != nil {
-			bad(mistake)
-		}
-		if mistake == nil && !quotas.Reachable(p) {
-			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
-		}
-	}
-	return quotas, errors.Join(all...)
-}
-
-// hostQuotas returns the pattern of a host, and its quotas, on which all requests that match p draw as
-// well. It returns nothing if p is itself the pattern of a host, or is for several hosts.
-func (t Table) hostQuotas(p string) (string, quota.Quotas) {
-	_, host, path := pattern.Split(p)
-	if _, ok := pattern.HostOnly(p); ok || host == "" || path == "" {
-		return "", nil
-	}
-	if qs, ok := t[host+"/"]; ok {
-		return host + "/", qs
-	}
-	return "/", t["/"]
-}
+func (t Table) Redundant() (why []string) { return table.Redundant(t) }
 
 // UnmarshalJSON reads an object whose keys are patterns, none of them twice. It replaces the whole table by
 // a new map, so that a Table in use elsewhere is not changed. The error names everything that cannot be

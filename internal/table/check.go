@@ -1,0 +1,90 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/internal/fields"
+	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/quota"
+)
+
+// Check returns the quotas in the form in which requests look them up, and an error that names
+// everything that a Transport cannot work with, in the order of the patterns.
+func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
+	quotas, mistakes := pattern.New(t)
+	var all []error
+	for _, p := range slices.Sorted(maps.Keys(t)) {
+		bad := func(err error) { all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err)) }
+		_, above := OfHost(t, p)
+		for i, q := range t[p] {
+			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
+			if err := q.Validate(); err != nil {
+				bad(err)
+				continue
+			}
+			for _, why := range fields.BareNumbers(&q, time.Millisecond) {
+				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
+			}
+			if nearly && q.N > 0 {
+				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
+			}
+		}
+		mistake := mistakes[p]
+		if mistake != nil {
+			bad(mistake)
+		}
+		if mistake == nil && !quotas.Reachable(p) {
+			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
+		}
+	}
+	return quotas, errors.Join(all...)
+}
+
+// CheckCosts reports which quotas are in a unit of which nothing says what requests cost, if there is neither a Cost nor
+// a Spent: they would limit nothing.
+func CheckCosts(t map[string]quota.Quotas) error {
+	var all []error
+	for _, p := range slices.Sorted(maps.Keys(t)) {
+		for _, q := range t[p] {
+			if q.N > 0 && q.Unit != "" && q.Unit != quota.Requests && q.Unit != quota.Bytes {
+				all = append(all, fmt.Errorf("pacer: Quotas[%q]: quota: %q: want Cost or Spent, which say what a request costs in %s; a Cost that returns nil if only Calls do", p, q.String(), q.Unit))
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Redundant returns a sentence for each limit that never binds, in the order of the patterns.
+func Redundant(t map[string]quota.Quotas) (why []string) {
+	for _, p := range slices.Sorted(maps.Keys(t)) {
+		host, above := OfHost(t, p)
+		alone := t[p].Redundant()
+		for i, sentence := range t[p].Redundant(above...) {
+			switch {
+			case sentence == "":
+			case alone != nil && alone[i] == sentence:
+				why = append(why, fmt.Sprintf("Quotas[%q]: %s", p, sentence))
+			default:
+				why = append(why, fmt.Sprintf("Quotas[%q] beside those of %q: %s", p, host, sentence))
+			}
+		}
+	}
+	return why
+}
+
+// OfHost returns the pattern of a host, and its quotas, on which all requests that match p draw as
+// well. It returns nothing if p is itself the pattern of a host, or is for several hosts.
+func OfHost(t map[string]quota.Quotas, p string) (string, quota.Quotas) {
+	_, host, path := pattern.Split(p)
+	if _, ok := pattern.HostOnly(p); ok || host == "" || path == "" {
+		return "", nil
+	}
+	if qs, ok := t[host+"/"]; ok {
+		return host + "/", qs
+	}
+	return "/", t["/"]
+}
