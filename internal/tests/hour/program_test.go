@@ -34,6 +34,15 @@ func times(t *testing.T, text string) (all []time.Duration) {
 	return all
 }
 
+// few is what the programs print of refusals. On a machine that is busy with other tests, a timer that fires late may cost
+// one or two.
+var few = regexp.MustCompile(`\b[012] refused`)
+
+// blur returns what a program prints without what may differ from run to run.
+func blur(text string) string {
+	return few.ReplaceAllString(took.ReplaceAllString(text, "? s"), "few refused")
+}
+
 // Every program runs, and prints what the text below it says.
 func TestPrograms(t *testing.T) {
 	for _, p := range pages(t) {
@@ -59,7 +68,7 @@ func TestPrograms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took.ReplaceAllString(got, "? s") != took.ReplaceAllString(want, "? s") {
+				if blur(got) != blur(want) {
 					t.Fatalf("it prints %q, and the text says %q", got, want)
 				}
 				said := times(t, want)
