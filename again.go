@@ -82,7 +82,7 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	var delay time.Duration
 	if v.Kind == verdict.Refused {
-		why = x.onRefusal()
+		why = x.onRefusal(ctx, v.After)
 	} else {
 		delay, why = x.onFailure(ctx, v.After)
 	}
@@ -108,17 +108,31 @@ func (x *exchange) giveBack() {
 	body.Close(next, nil)
 }
 
-// onRefusal counts a refusal, and asks for the request's old place in line.
-func (x *exchange) onRefusal() *stop {
+// onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of this request
+// alone, which is not to be sent again for so long, onRefusal waits for that out of line.
+func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	x.refusals++
-	most, ok := x.t.Retry.maxElapsed()
+	x.terms.claim.After = x.last
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
 		return &stop{reason: ReasonRefusals}
-	case ok && most == 0:
+	case !x.t.mayWait(x.terms.maxWait, alone):
+		return &stop{reason: ReasonHint}
+	}
+	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
+		return why
+	}
+	return x.sleep(ctx, alone)
+}
+
+// mayBegin returns why no attempt may begin after a delay; nil if one may.
+func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
+	if deadline, ok := ctx.Deadline(); ok && delay > 0 && time.Until(deadline) <= delay {
+		return &stop{reason: ReasonDeadline}
+	}
+	if most, ok := x.t.Retry.maxElapsed(); ok && (most == 0 || most-time.Since(x.firstSent) < delay) {
 		return &stop{reason: ReasonElapsed}
 	}
-	x.terms.claim.After = x.last
 	return nil
 }
 
@@ -144,11 +158,8 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay ti
 		// Clients that were told the same delay do not come back at the same instant.
 		delay = after + min(delay, after/10)
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
-		return 0, &stop{reason: ReasonDeadline}
-	}
-	if most, ok := x.t.Retry.maxElapsed(); ok && most-time.Since(x.firstSent) < delay {
-		return 0, &stop{reason: ReasonElapsed}
+	if why = x.mayBegin(ctx, delay); why != nil {
+		return 0, why
 	}
 	if !x.budget().Withdraw() {
 		return 0, &stop{reason: ReasonBudget}

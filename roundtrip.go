@@ -122,6 +122,9 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	o := g.Done(a)
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
+		if v.Kind == verdict.Refused {
+			v.After = o.Alone
+		}
 	}
 	switch {
 	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body

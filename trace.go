@@ -98,7 +98,7 @@ type Reason int
 const (
 	ReasonAttempts Reason = iota + 1 // it was sent MaxAttempts times
 	ReasonRefusals                   // the server has refused it more than MaxRefusals times
-	ReasonHint                       // a failure whose answer asks for a wait over MaxStandstill or MaxWait; for a refusal see ReasonWait
+	ReasonHint                       // the answer asks for a wait over MaxStandstill or MaxWait; of a refusal that holds its bucket see ReasonWait
 	ReasonWait                       // its bucket does not grant it, mostly since the wait would be too long; Because says why
 	ReasonDeadline                   // the next attempt would miss the deadline of its context
 	ReasonElapsed                    // the next attempt would begin later than MaxElapsed

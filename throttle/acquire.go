@@ -97,7 +97,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	}
 	var p place
 	if c.After != nil {
-		p = c.After.place
+		p = c.After.current().place
 	}
 	w, err := l.join(ctx, c, p, g, found)
 	if w == nil && err == nil {
@@ -164,8 +164,11 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	hasPlace := p != place{}
 	if !hasPlace {
+		p.since = now
+	}
+	if !hasPlace || p.past.Behind != 0 {
 		root.claimCount++
-		p = place{now, root.claimCount}
+		p.number = root.claimCount
 	}
 	if b == nil {
 		l.chargeNow(&g.right, now, &need, p, c.class())
@@ -199,7 +202,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, err
 	}
 	w := &waiter{
-		l: l, need: need, place: p, class: c.class(), rank: l.rank(p.since, need.priority),
+		l: l, need: need, place: p, class: c.class(), rank: l.rank(max(p.since, p.past.Behind), need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
@@ -209,7 +212,8 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.deadline = l.clock.Until(t)
 	}
 	var ahead *predecessors
-	if hasPlace { // it goes to the front
+	front := hasPlace && p.past.Behind == 0
+	if front {
 		l.later()
 		ahead = &predecessors{}
 	}
@@ -218,7 +222,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	switch {
 	case d.Never:
 		return nil, w.refusal(now, d, ErrTooLarge)
-	case d.At <= now && l.root().line.waiting > 0 && w.grantNow(hasPlace):
+	case d.At <= now && l.root().line.waiting > 0 && w.grantNow(front):
 		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
@@ -232,15 +236,15 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	if why != nil {
 		return nil, w.refusal(now, d, why)
 	}
-	w.enter(hasPlace)
+	w.enter(front)
 	l.run(now)
 	return w, nil
 }
 
 // grantNow grants w, before all that wait, if it may go now, and reports whether it did.
-func (w *waiter) grantNow(hasPlace bool) bool {
+func (w *waiter) grantNow(front bool) bool {
 	now := w.joined
-	w.enter(hasPlace)
+	w.enter(front)
 	w.l.run(now)
 	if w.entries == nil {
 		return true

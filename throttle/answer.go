@@ -53,6 +53,11 @@ type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
+
+	// Alone is not zero if the refusal is a matter of this request alone, since it was refused when it went ahead of
+	// all others, twice, and others were served in between. Then the bucket is not held, and the request is not to
+	// be made again before Alone has passed; see Claim.After.
+	Alone time.Duration
 }
 
 // Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once
@@ -106,6 +111,12 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			g.settle(now, a.Spent)
 		}
 		l.server.End(&g.ticket, g.demandOrNil())
+		if a.Refused && !a.exhausted() {
+			if o.Alone = g.place.past.Refuse(now, &g.ticket, &l.server, a.Hold); o.Alone > 0 {
+				a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Statements: a.Statements}
+				o.Refused = true
+			}
+		}
 		if l.learn(now, &g.ticket, a, g.costOrNil()) {
 			o.Refused = true
 		}

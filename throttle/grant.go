@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -68,6 +69,9 @@ func (g *Grant) Keep() *Grant {
 	}
 	return g.kept
 }
+
+// current is g, or what stands for it since Keep was called.
+func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
 // Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line
 // moves up. After Done, Cancel does nothing.

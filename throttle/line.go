@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -193,6 +194,7 @@ func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 type place struct {
 	since  monotime.Time
 	number uint64 // orders the claims of one instant; zero for a claim that grantFast or Observe granted
+	past   adaptive.Past
 }
 
 // rank is the order in which claims go, the smallest first.

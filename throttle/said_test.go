@@ -89,3 +89,50 @@ func TestWaitAfterWhatTheServerSaid(t *testing.T) {
 		}
 	})
 }
+
+// TestARefusalOfOneClaimAlone: who is refused when it goes ahead of the others lets another one go ahead; and if the others
+// are served, its refusals hold nobody.
+func TestARefusalOfOneClaimAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		refuse := func(g *Grant, held, alone time.Duration) {
+			t.Helper()
+			o := g.Done(Answer{Refused: true})
+			if want := (Outcome{Held: held, Refused: true, Alone: alone}); o != want {
+				t.Fatalf("%+v, want %+v", o, want)
+			}
+		}
+		again := func(after *Grant) *Waiter {
+			t.Helper()
+			_, w := join(t, l, Claim{After: after})
+			return w
+		}
+		granted := func(w *Waiter) *Grant {
+			t.Helper()
+			g, err := w.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		const ms = time.Millisecond
+		bad := grant(t, l, Claim{})
+		refuse(bad, 100*ms, 0)
+		w, other := again(bad), again(nil)
+		bad = granted(w) // it goes ahead
+		refuse(bad, 200*ms, 0)
+		w = again(bad)
+		granted(other).Done(Answer{}) // the other one goes ahead now
+		bad = granted(w)
+		refuse(bad, 100*ms, 0) // it did not go ahead, and so says something about the bucket
+		w = again(bad)
+		bad = granted(w)
+		refuse(bad, 0, 800*ms)
+		if st := l.State(); st.Held != 0 || st.Next.Cause == CauseHold {
+			t.Errorf("held: %+v", st)
+		}
+		time.Sleep(800 * ms)
+		bad = grant(t, l, Claim{After: bad})
+		refuse(bad, 0, 1600*ms)
+	})
+}

@@ -214,6 +214,7 @@ func lie(header ...string) http.Header { return lab.Answer(nil, 0, "", header...
 //   - a hold of MaxHold, 15 minutes, lets 4 requests an hour go;
 //   - refusals without a usable hint are met with holds of 100 ms, 200 ms and so on,
 //     15 of which reach MaxHold in less than an hour, and so let 18 go in the first;
+//   - a hint that is refused again and again is stretched to 30 seconds, and so lets 120 go;
 //   - a limit that is used up until nobody says when is looked at once a second, for
 //     as long as that is not refused.
 func TestLearnLiesAboutTime(t *testing.T) {
@@ -246,7 +247,7 @@ func TestLearnLiesAboutTime(t *testing.T) {
 		{"Retry-After of 10 kB", 429, lie("Retry-After", strings.Repeat("9", nines)), 24 * time.Hour, 18, 4},
 		{"Retry-After in the past", 429, lie("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"), 24 * time.Hour, 18, 4},
 		{"Retry-After 0 for ever", 429, lie("Retry-After", "0"), 24 * time.Hour, 18, 4},
-		{"Retry-After 1 for ever", 503, lie("Retry-After", "1"), 24 * time.Hour, 18, 4},
+		{"Retry-After 1 for ever", 503, lie("Retry-After", "1"), 24 * time.Hour, 132, 121},
 		{"429 for ever", 429, nil, 24 * time.Hour, 18, 4},
 	} {
 		t.Run(l.name, func(t *testing.T) {

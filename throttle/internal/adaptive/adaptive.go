@@ -83,6 +83,7 @@ type Ticket struct {
 	N        int           // what the request was thought to cost, in requests
 	sequence sequence      // of the grant; zero if it was counted by Add, without Take
 	probe    bool          // the request goes to find out whether a used-up limit is restored, see window.probing
+	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server

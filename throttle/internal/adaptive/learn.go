@@ -17,6 +17,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
+	asked := a.Hold
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
@@ -25,7 +26,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
 	switch {
 	case a.Refused || a.HoldKnown:
 		e.PushedBack = s.refused(now, t, a)
-		e.Hold, e.Said = s.hold(now, a), min(a.Hold, monotime.Longest)
+		e.Hold, e.Said = s.hold(now, a, asked), min(a.Hold, monotime.Longest)
 	case !a.Lost:
 		s.refusals = 0
 	}
@@ -58,6 +59,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
 		s.stated = s.sequence
 	}
 	if !a.Refused && !a.Lost {
+		s.successes++
 		if s.silent++; len(a.Statements) > 0 {
 			s.silent = 0
 		}
@@ -118,15 +120,16 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 	return true
 }
 
-// hold returns for how long the bucket is held: for as long as the server asks. If the server does
-// not say, or has refused again after the hold that it asked for, the hold is at least firstHold,
-// doubled with each refusal in a row; unless a window is used up, which has a probe of its own.
+// hold returns for how long the bucket is held: for as long as the server has asked. If the server does
+// not say, the hold is firstHold, doubled with each refusal in a row; if it refuses again and again after the
+// hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe of its
+// own, neither is done.
 // MaxHold bounds all of them. The jitter is added: up to a hundredth, or up to half of the hold from
 // the second refusal in a row on, and a second at most.
-func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
+func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
-	if a.Refused && (hold == 0 || s.refusals > 1) && !s.usedUp(now) {
-		hold = max(hold, doubled(firstHold, s.refusals))
+	if a.Refused && !s.usedUp(now) {
+		hold = Hold(asked, s.refusals)
 	}
 	hold = min(hold, s.config.MaxHold)
 	jitter := s.config.jitter(hold)
@@ -137,6 +140,26 @@ func (s *Server) hold(now monotime.Time, a *Answer) time.Duration {
 	}
 	return hold + min(jitter, time.Second)
 }
+
+// Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
+// does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
+// may be refused ten times outlasts most of a minute.
+func Hold(asked time.Duration, n int) time.Duration {
+	switch {
+	case asked <= 0:
+		return doubled(firstHold, n)
+	case n <= 1:
+		return asked
+	}
+	stretched := max(asked, firstHold)
+	for range min(n-3, 20) { // 1.5^20 is over 3000
+		stretched = min(stretched+stretched/2, max(asked, longestStretch))
+	}
+	return stretched
+}
+
+// longestStretch is to how much a hold is stretched that the server asked for, and after which it refused again.
+const longestStretch = 30 * time.Second
 
 // sameReset is how far apart two processes may place one reset, beside the step in which it is stated:
 // each counts from when its answer came, a round trip apart; and an absolute reset is counted from a

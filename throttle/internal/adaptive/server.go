@@ -27,12 +27,13 @@ type Server struct {
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
 
-	windows  []*window
-	silent   int        // answers in a row, to requests that were served, without a statement
-	stated   sequence   // the latest answer that stated anything
-	doubted  sequence   // the latest refusal that no used-up window explains; zero if a later request was served with a statement
-	served   servedRate // while refusals are not explained by windows
-	overload overload
+	windows   []*window
+	successes int        // requests that were served
+	silent    int        // answers in a row, to requests that were served, without a statement
+	stated    sequence   // the latest answer that stated anything
+	doubted   sequence   // the latest refusal that no used-up window explains; zero if a later request was served with a statement
+	served    servedRate // while refusals are not explained by windows
+	overload  overload
 }
 
 // maxWindows bounds the memory that a server can make a bucket use by giving ever new names to
@@ -176,6 +177,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, share float64, 
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
+	t.First = s.slowStart.first()
 	s.slowStart.take(now)
 	s.served.take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false

@@ -25,7 +25,8 @@ func TestHold(t *testing.T) {
 		{"an answer begins anew", []Answer{silent, silent, {}, silent}, []time.Duration{100 * ms, 200 * ms, 0, 100 * ms}},
 		{"a lost one does not", []Answer{silent, {Lost: true}, silent}, []time.Duration{100 * ms, 0, 200 * ms}},
 		{"hint", []Answer{hint(s), hint(s)}, []time.Duration{s, s}},
-		{"hint that is too short", []Answer{hint(ms), hint(ms)}, []time.Duration{ms, 200 * ms}},
+		{"hint that is refused again and again", []Answer{hint(s), hint(s), hint(s), hint(s), hint(s)}, []time.Duration{s, s, s, 3 * s / 2, 2 * s}},
+		{"hint that is too short", []Answer{hint(ms), hint(ms)}, []time.Duration{ms, 100 * ms}},
 		{"hint above MaxHold", []Answer{hint(time.Hour)}, []time.Duration{2 * s}},
 		{"hint of zero", []Answer{hint(0), hint(0)}, []time.Duration{100 * ms, 200 * ms}},
 		{"hint below zero", []Answer{hint(-s)}, []time.Duration{100 * ms}},
@@ -490,5 +491,19 @@ func TestIdle(t *testing.T) {
 	b.Add(1)
 	if b.Idle(start.Add(time.Second)) {
 		t.Error("idle with a request in flight")
+	}
+}
+
+// TestHoldIsStretchedTo30Seconds: from the fourth refusal in a row on, by half each time; and not at all beyond that.
+func TestHoldIsStretchedTo30Seconds(t *testing.T) {
+	for _, asked := range []time.Duration{time.Second, 20 * time.Second, 40 * time.Second} {
+		before := asked
+		for n := range 50 {
+			got := Hold(asked, n)
+			if n <= 3 && got != asked || n > 3 && got != min(before+before/2, max(asked, 30*time.Second)) {
+				t.Errorf("asked for %v, refusal %d: %v", asked, n, got)
+			}
+			before = got
+		}
 	}
 }

@@ -60,6 +60,9 @@ func (s *slowStart) due(from limit.Due, ahead int, optimist bool) limit.Due {
 	return from
 }
 
+// first reports whether a request that goes now is the first one after a refusal.
+func (s *slowStart) first() bool { return s.refused && s.allowed == 1 && s.inFlight == 0 }
+
 // take counts a grant.
 func (s *slowStart) take(now monotime.Time) {
 	if s.allowed > 0 {

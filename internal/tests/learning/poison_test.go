@@ -1,0 +1,119 @@
+package learning
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// A request that the server always refuses, as gRPC refuses a message that is too large, does not shut its host: good
+// requests beside it, ten a second for two minutes, are served as if it were not there, but for a few that are late. The
+// request itself is sent MaxRefusals times, and its caller gets the refusal.
+func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
+	for _, test := range []struct {
+		hint  []string
+		every time.Duration // a poison request is made; zero means one at the beginning
+	}{
+		{nil, 0},
+		{[]string{"Retry-After", "1"}, 0},
+		{[]string{"Retry-After", "0"}, 0},
+		{nil, 30 * time.Second},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				served, poisoned := 0, 0
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					if req.URL.Path == "/poison" {
+						poisoned++
+						return lab.Answer(req, 429, "", test.hint...), nil
+					}
+					served++
+					return lab.Answer(req, 200, ""), nil
+				})
+				tr := &pacer.Transport{Base: base}
+				client := &http.Client{Transport: tr}
+				start := time.Now()
+				var wait sync.WaitGroup
+				poisons := 0
+				for i := range 1200 {
+					if i == 10 || test.every > 0 && i%int(test.every/(100*time.Millisecond)) == 10 {
+						poisons++
+						wait.Go(func() {
+							if got := lab.Get(t, client, "http://a.example/poison"); got != 429 {
+								t.Errorf("the poison request got %d", got)
+							}
+						})
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				synctest.Wait()
+				mu.Lock()
+				if served < 1140 {
+					t.Errorf("%d of 1200 good requests were served in %v, want 1140", served, time.Since(start))
+				}
+				mu.Unlock()
+				wait.Wait()
+				if poisoned != 11*poisons {
+					t.Errorf("%d poison requests were sent %d times, want 11 times each", poisons, poisoned)
+				}
+			})
+		})
+	}
+}
+
+// Requests of a narrow route, of which the server says nothing, look the same. They are served in the end, and so are those
+// of the wide route beside it.
+func TestANarrowSilentRouteIsServedInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var last time.Time // when the narrow route served
+		narrow, wide, refused := 0, 0, 0
+		base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case req.URL.Path == "/wide":
+				wide++
+			case time.Since(last) < time.Second:
+				refused++
+				return lab.Answer(req, 429, ""), nil
+			default:
+				last = time.Now()
+				narrow++
+			}
+			return lab.Answer(req, 200, ""), nil
+		})
+		client := &http.Client{Transport: &pacer.Transport{Base: base}}
+		start := time.Now()
+		var wait sync.WaitGroup
+		for i := range 600 {
+			if i%20 == 0 && i < 400 { // one in two seconds, of one in a second
+				for range 2 {
+					wait.Go(func() {
+						if got := lab.Get(t, client, "http://a.example/narrow"); got != 200 {
+							t.Errorf("narrow got %d", got)
+						}
+					})
+				}
+			}
+			wait.Go(func() { lab.Get(t, client, "http://a.example/wide") })
+			time.Sleep(100 * time.Millisecond)
+		}
+		wait.Wait()
+		if narrow != 40 || wide != 600 {
+			t.Errorf("%d narrow requests were served, and %d wide ones, want 40 and 600; %d were refused, in %v", narrow, wide, refused, time.Since(start))
+		}
+	})
+}
