@@ -166,7 +166,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if !hasPlace {
 		p.since = now
 	}
-	if !hasPlace || p.past.Behind != 0 {
+	if !hasPlace || p.behind() != 0 {
 		root.claimCount++
 		p.number = root.claimCount
 	}
@@ -202,7 +202,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, err
 	}
 	w := &waiter{
-		l: l, need: need, place: p, class: c.class(), rank: l.rank(max(p.since, p.past.Behind), need.priority),
+		l: l, need: need, place: p, class: c.class(), rank: l.rank(max(p.since, p.behind()), need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
@@ -212,7 +212,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.deadline = l.clock.Until(t)
 	}
 	var ahead *predecessors
-	front := hasPlace && p.past.Behind == 0
+	front := hasPlace && p.behind() == 0
 	if front {
 		l.later()
 		ahead = &predecessors{}

@@ -112,6 +112,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		}
 		l.server.End(&g.ticket, g.demandOrNil())
 		if a.Refused && !a.exhausted() {
+			if g.place.past == nil {
+				g.place.past = new(adaptive.Past)
+			}
 			if o.Alone = g.place.past.Refuse(now, &g.ticket, &l.server, a.Hold); o.Alone > 0 {
 				a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Statements: a.Statements}
 				o.Refused = true

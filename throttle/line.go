@@ -193,8 +193,16 @@ func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 // place is a place in line: when a claim was first made, and its number. MaxWait counts from since.
 type place struct {
 	since  monotime.Time
-	number uint64 // orders the claims of one instant; zero for a claim that grantFast or Observe granted
-	past   adaptive.Past
+	number uint64         // orders the claims of one instant; zero for a claim that grantFast or Observe granted
+	past   *adaptive.Past // nil if the server has not refused it
+}
+
+// behind is when the claim lost its place; zero if it has it.
+func (p *place) behind() monotime.Time {
+	if p.past == nil {
+		return 0
+	}
+	return p.past.Behind
 }
 
 // rank is the order in which claims go, the smallest first.
