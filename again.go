@@ -116,7 +116,7 @@ func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
 		return &stop{reason: ReasonRefusals}
-	case !x.t.mayWait(x.terms.maxWait, alone):
+	case !x.t.mayWait(0, alone), alone > 0 && !x.t.mayWait(x.terms.maxWait, time.Since(x.firstSent)+alone):
 		return &stop{reason: ReasonHint}
 	}
 	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {

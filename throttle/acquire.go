@@ -164,11 +164,8 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	hasPlace := p != place{}
 	if !hasPlace {
-		p.since = now
-	}
-	if !hasPlace || p.behind() != 0 {
 		root.claimCount++
-		p.number = root.claimCount
+		p = place{since: now, number: root.claimCount}
 	}
 	if b == nil {
 		l.chargeNow(&g.right, now, &need, p, c.class())
@@ -202,7 +199,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, err
 	}
 	w := &waiter{
-		l: l, need: need, place: p, class: c.class(), rank: l.rank(max(p.since, p.behind()), need.priority),
+		l: l, need: need, place: p, class: c.class(), rank: l.rankOf(&p, need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {

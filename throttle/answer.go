@@ -55,7 +55,8 @@ type Outcome struct {
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
 	// Alone is not zero if the refusal is a matter of this request alone, since it was refused when it went ahead of
-	// all others, twice, and others were served in between. Then the bucket is not held, and the request is not to
+	// all others, three times, and each time others were served in between; or since that was seen of another request
+	// of the same Verb and Path, of which none was served since. Then the bucket is not held, and the request is not to
 	// be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
@@ -96,11 +97,18 @@ func (g *Grant) draw() (luck float64) {
 
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
+	alone := g.refusedAlone(a)
+	if alone > 0 { // nobody else is to learn that the server refuses
+		a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
+	}
 	if a.Bucket != "" && l.entry.group != nil {
 		var local bool
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
+	}
+	if alone > 0 {
+		o.Refused, o.Alone = true, alone
 	}
 	root := l.lock()
 	defer l.unlock(root)
@@ -111,17 +119,14 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			g.settle(now, a.Spent)
 		}
 		l.server.End(&g.ticket, g.demandOrNil())
-		if a.Refused && !a.exhausted() {
-			if g.place.past == nil {
-				g.place.past = new(adaptive.Past)
-			}
-			if o.Alone = g.place.past.Refuse(now, &g.ticket, &l.server, a.Hold); o.Alone > 0 {
-				a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Statements: a.Statements}
-				o.Refused = true
-			}
-		}
 		if l.learn(now, &g.ticket, a, g.costOrNil()) {
 			o.Refused = true
+		}
+		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain() {
+			p.Behind = l.hold
+		}
+		if !o.Refused && !a.Lost {
+			l.server.Served(adaptive.Kind(g.class))
 		}
 		if a.Unsettled {
 			g.ensureExtra()
@@ -132,6 +137,20 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	})
 	o.Held = max(o.Held, l.hold.Sub(now))
 	return o
+}
+
+// refusedAlone returns for how long the request is not to be made again, if the answer refuses it and that is a matter of
+// this request alone; else zero.
+func (g *right) refusedAlone(a *Answer) time.Duration {
+	if !a.Refused || a.exhausted() {
+		return 0
+	}
+	root := g.l.lock()
+	defer g.l.unlock(root)
+	if g.place.past == nil {
+		g.place.past = new(adaptive.Past)
+	}
+	return g.place.past.Refuse(root.now(), &g.ticket, &g.l.server, adaptive.Kind(g.class), a.Hold)
 }
 
 // finish ends what is left of the grant after the first Done.
@@ -199,7 +218,7 @@ func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Li
 	if e.classes == nil {
 		e.classes = adaptive.NewNames(name)
 	}
-	kept, separate := e.classes.Note(c.verb, c.path, name, exhausted)
+	kept, separate := e.classes.Note(c.Verb, c.Path, name, exhausted)
 	switch {
 	case !separate && !whole.isSplit:
 		return whole
@@ -243,6 +262,9 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	}
 	if e.Hold > 0 {
 		l.holdUntil(now.Add(e.Hold), now.Add(e.Said), now)
+	}
+	if e.PushedBack && l.server.RefusedAgain() {
+		l.letOthersAhead()
 	}
 	return refused
 }

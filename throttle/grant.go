@@ -43,7 +43,7 @@ type right struct {
 }
 
 // class is what kind of request a claim is for: Claim.Verb and Claim.Path.
-type class struct{ verb, path string }
+type class adaptive.Kind
 
 // extra is what only some grants have. It is protected by the lock of the tree.
 type extra struct {

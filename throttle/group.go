@@ -266,7 +266,7 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 	if l.forgotten.Load() {
 		return l
 	}
-	return g.namedBucket(l, l.entry.classes.Of(c.verb, c.path))
+	return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over

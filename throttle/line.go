@@ -210,6 +210,29 @@ func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
 	return order.Rank(since, p.index()-Normal.index(), l.Ageing)
 }
 
+// rankOf is the rank of a claim. One that the server has refused, and then refused others or it again, comes after those
+// who came before the end of the hold, whatever its priority.
+func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
+	return max(l.rank(p.since, of), p.behind())
+}
+
+// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
+// these goes ahead after it.
+func (l *Limiter) letOthersAhead() {
+	var refused []*waiter
+	for w := range l.line.InOrder() {
+		if w.l == l && w.place.past != nil {
+			refused = append(refused, w)
+		}
+	}
+	for _, w := range refused {
+		w.leave()
+		w.place.past.Behind = l.hold
+		w.rank = l.rankOf(&w.place, w.priority)
+		w.enter(false)
+	}
+}
+
 // need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.
 type need struct {
 	limit.Demand

@@ -52,8 +52,8 @@
 //   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
 //   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for how long
 //     hold it for a time that doubles. A time that was obeyed three times and refused again is stretched, up to 30 s.
-//   - A claim that is refused when it goes ahead of all others, and again after others were served, does not hold
-//     the bucket any more: see Outcome.Alone.
+//   - A claim that is refused again and again when it goes ahead of all others, although others are served, does not
+//     hold the bucket any more: see Outcome.Alone.
 //   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
 //     refused, which then rises slowly.
 //   - At first, after a hold, and after idling, one request goes, and each answer lets two more go (SlowStart).

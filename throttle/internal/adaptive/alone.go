@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -8,35 +9,90 @@ import (
 
 // Past is what became of a claim so far, where the server has refused it. It tells a server that refuses because too much
 // is asked of it from one that refuses this request whatever happens, or whose limit for such requests is narrower than for
-// the rest: it is refused when it goes alone, although others are served. Then its refusals say nothing about the bucket.
+// the rest: it is refused again and again, although others are served in between, and even when it goes ahead of all
+// others. Then its refusals say nothing about the bucket.
 //
-// In come refusals (Refuse). Out comes whether they are the claim's own matter, and whether it has lost its place in line:
-// a request that was refused when it went ahead lets another one go ahead the next time.
+// In come refusals (Refuse). Out comes whether they are the claim's own matter.
 type Past struct {
-	Behind monotime.Time // when it lost its place; zero if it has it
+	Behind monotime.Time // others that came before that go first; zero if the claim has its place
 
 	refusals  int  // how often it was refused
 	firsts    int  // how often it was refused when it went ahead of all others, after a refusal
-	successes int  // how many others had been served before the first of these
+	rounds    int  // how often others were served between two of its refusals
+	successes int  // how many had been served at the latest one
 	alone     bool // its refusals are its own matter
 }
 
-// Refuse takes in a refusal of the claim with ticket t, before s learns of it. If it is the claim's own matter, s is not to
-// learn of it, and hold is for how long the claim is not to be made again; else hold is zero. The server has asked for so
-// long a hold; zero if it did not say.
-func (p *Past) Refuse(now monotime.Time, t *Ticket, s *Server, asked time.Duration) (hold time.Duration) {
-	p.refusals++
-	if t.First {
-		if p.firsts++; p.firsts == 1 {
-			p.successes = s.successes
-		}
-		p.alone = p.alone || p.firsts > 1 && s.successes > p.successes
-		if s.refusals > 0 {
-			p.Behind = now
-		}
+// Refuse takes in a refusal of the claim, of a kind of request, with ticket t, before s learns of it. If it is the claim's
+// own matter, s is not to learn of it, and hold is for how long the claim is not to be made again; else hold is zero. The
+// server has asked for so long a hold; zero if it did not say.
+func (p *Past) Refuse(now monotime.Time, t *Ticket, s *Server, kind Kind, asked time.Duration) (hold time.Duration) {
+	if p.refusals++; p.refusals > 1 && s.successes > p.successes {
+		p.rounds++
 	}
-	if !p.alone {
+	p.successes = s.successes
+	if t.First {
+		p.firsts++
+	}
+	if !p.alone && p.firsts >= enoughRefusals && p.rounds >= enoughRefusals {
+		p.alone = true
+		s.served = servedRate{} // the refusals said nothing about a pace
+	}
+	if p.alone = s.loners.note(now, kind, p.alone); !p.alone {
 		return 0
 	}
 	return min(Hold(asked, p.refusals), s.config.MaxHold)
+}
+
+// enoughRefusals is how often a claim must be refused when it goes ahead, and how often others must be served in between. At
+// servers that refuse and do not say why, two were too few: now and then claims met that, whose refusals were then not
+// heeded.
+const enoughRefusals = 3
+
+// Kind is what kind of request a claim is for.
+type Kind struct{ Verb, Path string }
+
+// Served takes in that a request of a kind was served: its kind is not refused whatever happens.
+func (s *Server) Served(kind Kind) {
+	if len(s.loners) > 0 {
+		s.loners.forget(kind)
+	}
+}
+
+// loners are the kinds of requests that were refused although others were served, and of which none was served since, the
+// latest last.
+type loners []loner
+
+type loner struct {
+	kind    Kind
+	refused monotime.Time // when one of the kind was refused last
+}
+
+const (
+	// maxLoners bounds how many kinds are remembered.
+	maxLoners = 16
+
+	// lonerFor is for how long a kind is remembered after a refusal.
+	lonerFor = 10 * time.Minute
+)
+
+// note takes in a refusal of a request. It reports whether the refusal is the request's own matter: since it was seen to
+// be (alone), or since that was seen of another one of the kind.
+func (ls *loners) note(now monotime.Time, kind Kind, alone bool) bool {
+	for _, l := range *ls {
+		alone = alone || l.kind == kind && now < l.refused.Add(lonerFor)
+	}
+	ls.forget(kind)
+	if !alone || kind == (Kind{}) {
+		return alone
+	}
+	if len(*ls) == maxLoners {
+		*ls = slices.Delete(*ls, 0, 1)
+	}
+	*ls = append(*ls, loner{kind, now})
+	return true
+}
+
+func (ls *loners) forget(kind Kind) {
+	*ls = slices.DeleteFunc(*ls, func(l loner) bool { return l.kind == kind })
 }

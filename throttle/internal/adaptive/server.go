@@ -28,6 +28,7 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows   []*window
+	loners    loners     // kinds of requests whose refusals are their own matter
 	successes int        // requests that were served
 	silent    int        // answers in a row, to requests that were served, without a statement
 	stated    sequence   // the latest answer that stated anything
@@ -197,6 +198,9 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	}
 	s.slowStart.end(t.sequence)
 }
+
+// RefusedAgain reports whether more than one refusal came in a row.
+func (s *Server) RefusedAgain() bool { return s.refusals > 1 }
 
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
