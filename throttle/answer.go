@@ -150,7 +150,7 @@ func (g *right) refusedAlone(a *Answer) time.Duration {
 	if g.place.past == nil {
 		g.place.past = new(adaptive.Past)
 	}
-	return g.place.past.Refuse(root.now(), &g.ticket, &g.l.server, adaptive.Kind(g.class), a.Hold)
+	return g.l.server.Refuse(root.now(), &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold)
 }
 
 // finish ends what is left of the grant after the first Done.

@@ -12,7 +12,7 @@ import (
 // the rest: it is refused again and again, although others are served in between, and even when it goes ahead of all
 // others. Then its refusals say nothing about the bucket.
 //
-// In come refusals (Refuse). Out comes whether they are the claim's own matter.
+// In come refusals (refuse). Out comes whether they are the claim's own matter.
 type Past struct {
 	Behind monotime.Time // others that came before that go first; zero if the claim has its place
 
@@ -23,25 +23,19 @@ type Past struct {
 	alone     bool // its refusals are its own matter
 }
 
-// Refuse takes in a refusal of the claim, of a kind of request, with ticket t, before s learns of it. If it is the claim's
-// own matter, s is not to learn of it, and hold is for how long the claim is not to be made again; else hold is zero. The
-// server has asked for so long a hold; zero if it did not say.
-func (p *Past) Refuse(now monotime.Time, t *Ticket, s *Server, kind Kind, asked time.Duration) (hold time.Duration) {
-	if p.refusals++; p.refusals > 1 && s.successes > p.successes {
+// refuse takes in a refusal of the claim, which went ahead of all others if first says so; so many requests have been
+// served so far. It reports whether its refusals have turned out to be its own matter now.
+func (p *Past) refuse(first bool, successes int) (found bool) {
+	if p.refusals++; p.refusals > 1 && successes > p.successes {
 		p.rounds++
 	}
-	p.successes = s.successes
-	if t.First {
+	p.successes = successes
+	if first {
 		p.firsts++
 	}
-	if !p.alone && p.firsts >= enoughRefusals && p.rounds >= enoughRefusals {
-		p.alone = true
-		s.served = servedRate{} // the refusals said nothing about a pace
-	}
-	if p.alone = s.loners.note(now, kind, p.alone); !p.alone {
-		return 0
-	}
-	return min(Hold(asked, p.refusals), s.config.MaxHold)
+	found = !p.alone && p.firsts >= enoughRefusals && p.rounds >= enoughRefusals
+	p.alone = p.alone || found
+	return found
 }
 
 // enoughRefusals is how often a claim must be refused when it goes ahead, and how often others must be served in between. At
@@ -51,13 +45,6 @@ const enoughRefusals = 3
 
 // Kind is what kind of request a claim is for.
 type Kind struct{ Verb, Path string }
-
-// Served takes in that a request of a kind was served: its kind is not refused whatever happens.
-func (s *Server) Served(kind Kind) {
-	if len(s.loners) > 0 {
-		s.loners.forget(kind)
-	}
-}
 
 // loners are the kinds of requests that were refused although others were served, and of which none was served since, the
 // latest last.

@@ -141,6 +141,26 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return hold + min(jitter, time.Second)
 }
 
+// Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. If it is the claim's own matter,
+// Learn is not to be told of it, and hold is for how long the claim is not to be made again; else hold is zero. The server
+// has asked for so long a hold; zero if it did not say.
+func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration) (hold time.Duration) {
+	if p.refuse(t.First, s.successes) {
+		s.served = servedRate{} // the refusals said nothing about a pace
+	}
+	if p.alone = s.loners.note(now, kind, p.alone); !p.alone {
+		return 0
+	}
+	return min(Hold(asked, p.refusals), s.config.MaxHold)
+}
+
+// Served takes in that a request of a kind was served: its kind is not refused whatever happens.
+func (s *Server) Served(kind Kind) {
+	if len(s.loners) > 0 {
+		s.loners.forget(kind)
+	}
+}
+
 // Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
 // does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
 // may be refused ten times outlasts most of a minute.
