@@ -493,9 +493,14 @@ func TestObserveTellsOfWhatOnlyAnAnswerEnds(t *testing.T) {
 				time.Sleep(time.Second)
 				return lab.Answer(req, 200, ""), nil
 			})
+			var mu sync.Mutex
 			var told []throttle.Cause
 			tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: pacer.Table{"/": quota.MustParse(text)}, Trace: &pacer.Trace{
-				Queued: func(q pacer.Queued) { told = append(told, q.Cause) },
+				Queued: func(q pacer.Queued) {
+					mu.Lock()
+					defer mu.Unlock()
+					told = append(told, q.Cause)
+				},
 			}}
 			var wait sync.WaitGroup
 			for range 3 {

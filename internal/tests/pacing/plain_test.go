@@ -152,9 +152,12 @@ func TestQuotaOfAHostBesideWhatRoutesState(t *testing.T) {
 					}()
 				}
 				time.Sleep(59 * time.Second)
+				synctest.Wait()
+				mu.Lock()
 				if sent > 10 {
 					t.Errorf("%s, %v: %d in %v, want 10", name, quotas, sent, time.Since(start))
 				}
+				mu.Unlock()
 				time.Sleep(time.Hour)
 			})
 		}
