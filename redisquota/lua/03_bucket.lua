@@ -24,10 +24,11 @@ end
 
 function bucket.read(q, state)
   q.full, q.order, q.at, q.missing, q.far = state[1], state[2], {}, {}, {}
-  for i = 1, state[3] do
+  local far = math.min(state[3], bucket.most, math.floor((#state - 3) / 2)) -- somebody else may have written it
+  for i = 1, far do
     q.far[i] = { at = state[2 + 2 * i], n = state[3 + 2 * i] }
   end
-  for i = 4 + 2 * state[3], #state - 1, 2 do
+  for i = 4 + 2 * far, #state - 1, 2 do
     q.at[#q.at + 1], q.missing[#q.missing + 1] = state[i], state[i + 1]
   end
 end

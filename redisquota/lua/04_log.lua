@@ -169,7 +169,8 @@ function log.leaves(q, t, excess)
   while excess > 0 do
     local c = log.get(q, i)
     if not c then
-      return t + q.span -- not reached: n is at most q.n
+      q.used = q.used - excess -- somebody else has written here: what is in no cell has left
+      return t
     end
     if c.count >= excess then
       return math.max(t, c.last + q.span)

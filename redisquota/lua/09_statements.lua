@@ -2,7 +2,7 @@
 -- is the matter of who reads it.
 
 local said, dropped, changed = {}, {}, {}
-local many = 0
+local many, most_said = 0, 16
 
 if state.said > 0 then
   local all = redis.call('HGETALL', key.said)
@@ -15,10 +15,10 @@ if state.said > 0 then
       resolution = tonumber(resolution),
       rest = rest,
     }
-    if s.forgotten > now then
+    if s.forgotten > now and s.forgotten <= now + ages and many < most_said then
       said[all[i]] = s
       many = many + 1
-    else
+    elseif #dropped < 1000 then -- Lua passes a few thousand arguments at most
       dropped[#dropped + 1] = all[i]
     end
   end
@@ -29,7 +29,7 @@ local function hear(s)
   s.forgotten = now + (s.known and math.min(s.reset, ages) or horizon)
   local o = said[s.id]
   if not o then
-    if many == 16 then
+    if many == most_said then
       return
     end
     many = many + 1

@@ -82,7 +82,7 @@ redis.call('HSET', key.state, unpack(values))
 if lost then
   redis.call('DEL', key.active, key.members, key.holes, key.said)
 end
-for i = #quotas + 1, state.places do
+for i = #quotas + 1, math.min(state.places, #quotas + 100) do
   redis.call('HDEL', key.state, 'q' .. i)
 end
 for _, q in ipairs(quotas) do

@@ -1,0 +1,50 @@
+package redisquota_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// liar is a Client whose server replies whatever it likes.
+type liar []string
+
+func (l liar) Run(context.Context, []string, []string) ([]string, error) { return l, nil }
+
+func (l liar) Subscribe(_ context.Context, _ string, hear func(string)) error {
+	for _, text := range l {
+		hear(text)
+	}
+	return errors.ErrUnsupported
+}
+
+// FuzzReply has a server reply, and publish, whatever it likes: that is an error or a reply, and nothing panics.
+func FuzzReply(f *testing.F) {
+	f.Add("1000 -1 0 1 0 0 20000\n2\n1795444435847796 693527 0 1 -1\n1795444435887796 0 0 1 0\n60000000\n3\n{\"Name\":\"core\"}")
+	f.Add("9223372036854775807 9223372036854775807 -9223372036854775808 -1 99999999999999999999 1 0\n-1")
+	f.Add("0 0 0 0 0 0 0\n9223372036854775807\n1")
+	f.Add("9223372036854775807 api\n0 api\n-1 api\nx api\n1")
+	f.Fuzz(func(t *testing.T, text string) {
+		l := liar(strings.Split(text, "\n"))
+		s := &redisquota.Store{Client: l}
+		stop, err := s.Listen("api", func(n store.News) {
+			if n.Hold < 0 || n.Hold > 50*365*24*time.Hour {
+				t.Errorf("news of %v", n.Hold)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		m := &member{t: t, store: s, quotas: parse(t, everyKind), name: "a"}
+		reply, err := s.Exchange(t.Context(), m.request(1, 1))
+		if err == nil && len(reply.Slots)+len(reply.Statements) > len(l) {
+			t.Errorf("%d lines are %+v", len(l), reply)
+		}
+	})
+}
