@@ -131,6 +131,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 // holdUntil holds the bucket as other processes do. The instant of one hold differs by up to a round trip
 // from message to message: such a difference extends the hold, but does not begin a new one.
 func (s *storeLink) holdUntil(at, now monotime.Time) {
+	at = min(at, now.Add(max(check.MaxHold(s.l.MaxHold), 24*time.Hour))) // whoever else writes to the store
 	s.lease.StoreKnowsHold(at)
 	if h := s.l.hold; h > now && at > h && at.Sub(h) <= s.lease.RoundTrip() {
 		s.l.hold = at
