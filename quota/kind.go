@@ -76,8 +76,11 @@ const (
 	// of a week on Thursdays. It suits counters whose key contains the minute, Discord's and
 	// Twitter's windows, and daily quotas that end at midnight UTC.
 	//
-	// The clock is read once, when the throttle.Limiter is first used. If the clock is set after
-	// that, or the machine sleeps, windows are off by as much.
+	// If the clock is set, the windows follow it, once somebody asks for a token or half a minute
+	// later. What went in the window that ran then, and in the one before it, counts in those that
+	// run by the new clock: nobody waits for longer than a window, and no setting of the clock brings
+	// tokens back before one begins. Steps of less than 0.1 s are not followed, nor any by a Limiter
+	// with a Store, which has a clock of its own.
 	ClockWindow
 
 	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and

@@ -117,7 +117,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	if !l.fastGrant.Load() || c.Costs != nil || c.N < 0 || c.After != nil || ctx.Err() != nil {
 		return false
 	}
-	now, n := l.now(), max(c.N, 1)
+	now, n := l.clock.Glance(), max(c.N, 1)
 	if !l.recentlyUsed(now) { // looked at first: what is counted below keeps a bucket that has idled from starting slowly
 		return false
 	}
@@ -203,7 +203,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
-		w.expires = p.since.Add(d)
+		w.expires = l.clock.Awake(p.since.Add(d))
 	}
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)

@@ -55,8 +55,8 @@ type extra struct {
 // Limiter returns the bucket that granted the request.
 func (g *Grant) Limiter() *Limiter { return g.l }
 
-// Time is when the request was granted: the wall clock's time when the Limiter was first used, plus the
-// monotonic time since then.
+// Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from
+// it.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
 // Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an

@@ -246,9 +246,9 @@ func (l *Limiter) arm(now monotime.Time) {
 			l.line.timer.Stop()
 		}
 	case l.line.timer == nil:
-		l.line.timer = time.AfterFunc(at.Sub(now), l.tick)
+		l.line.timer = time.AfterFunc(min(at.Sub(now), monotime.Nap), l.tick)
 	default:
-		l.line.timer.Reset(at.Sub(now))
+		l.line.timer.Reset(min(at.Sub(now), monotime.Nap))
 	}
 	if l.link != nil {
 		l.link.ask(now)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/definition"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
@@ -475,5 +477,132 @@ func TestNoLimit(t *testing.T) {
 				t.Error("does not wait")
 			}
 		})
+	}
+}
+
+// laptop is a monotime.Source of a machine that sleeps, and whose wall clock is set.
+type laptop struct{ set, slept time.Duration }
+
+func (m *laptop) Read(start time.Time) (int64, time.Duration) {
+	return time.Now().Add(m.set + m.slept).UnixNano(), time.Since(start)
+}
+func (m *laptop) Asleep() (time.Duration, bool) { return m.slept, true }
+func (m *laptop) Stops() bool                   { return true }
+
+// TestSuspended: what passes while the machine sleeps counts for holds and windows, and who waits goes at most half a
+// minute after it has woken up; not for MaxWait and deadlines of contexts, which go by the time in which programs run.
+func TestSuspended(t *testing.T) {
+	for name, test := range map[string]struct {
+		quota string
+		hold  time.Duration
+		slept time.Duration
+		want  time.Duration // in which the next token comes, when the machine has woken up
+	}{
+		"a hold":           {"100/s", 10 * time.Minute, time.Hour, 0},
+		"part of a hold":   {"100/s", 10 * time.Minute, 9 * time.Minute, 50 * time.Second},
+		"a log":            {"1/h log", 0, 30 * time.Minute, 30*time.Minute - 10*time.Second},
+		"a window":         {"1/h window", 0, 2 * time.Hour, 0},
+		"a clock's window": {"1/h window grid", 0, 30 * time.Minute, 30*time.Minute - 10*time.Second},
+		"a bucket":         {"60/h burst 1", 0, 45 * time.Second, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &laptop{}
+				qs, err := quota.Parse(test.quota)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := &Limiter{Quotas: qs, MaxStandstill: NoLimit}
+				l.clock.StartBy(m)
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				l.Pause(test.hold)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+				defer cancel()
+				waited := make(chan time.Duration, 1)
+				start := time.Now()
+				go func() {
+					err := l.Wait(ctx, 1)
+					waited <- time.Since(start)
+					if err != nil {
+						t.Error(err)
+					}
+				}()
+				time.Sleep(10 * time.Second)
+				m.slept = test.slept
+				want := 10*time.Second + test.want
+				if want < monotime.Nap {
+					want = monotime.Nap // its timer was set before
+				}
+				if took := <-waited; took != want {
+					t.Errorf("took %v, want %v", took, want)
+				}
+			})
+		})
+	}
+}
+
+// TestSuspendedDeadlines: MaxWait and deadlines are as far away after the machine has slept as before.
+func TestSuspendedDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &laptop{}
+		l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: 10 * time.Minute, Kind: quota.SlidingLog}}, MaxStandstill: NoLimit, MaxWait: 30 * time.Minute}
+		l.clock.StartBy(m)
+		start := time.Now()
+		var took [3]time.Duration
+		var wg sync.WaitGroup
+		for i := range took {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+				defer cancel()
+				if err := l.Wait(ctx, 1); err != nil {
+					t.Error(err)
+				}
+				took[i] = time.Since(start)
+			})
+			synctest.Wait()
+		}
+		time.Sleep(70 * time.Second)
+		m.slept = time.Hour
+		wg.Wait()
+		if want := [3]time.Duration{0, 90 * time.Second, 10*time.Minute + 90*time.Second}; took != want {
+			t.Errorf("took %v, want %v", took, want)
+		}
+	})
+}
+
+// TestWallClockIsSet: windows of the clock follow the wall clock when it is set. Nobody waits for longer than a window
+// then, and what went in the window that ran counts in the new one: never twice N.
+func TestWallClockIsSet(t *testing.T) {
+	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
+		for _, set := range []time.Duration{24 * time.Hour, -24 * time.Hour, 40 * time.Minute, -40 * time.Minute, 59 * time.Minute, -time.Second, 24*time.Hour + 7*time.Minute} {
+			t.Run(fmt.Sprint(kind, set), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := &laptop{}
+					l := &Limiter{Quotas: quota.Quotas{{N: 10, Per: time.Hour, Kind: kind}}, MaxStandstill: NoLimit}
+					l.clock.StartBy(m)
+					time.Sleep(30 * time.Minute) // a bubble begins at midnight
+					for range 10 {
+						if !l.Allow(1) {
+							t.Fatal("refused")
+						}
+					}
+					m.set = set
+					time.Sleep(time.Second)
+					if l.Allow(1) {
+						t.Error("more than N when the clock was set")
+					}
+					start := time.Now()
+					next := start.Add(set).Truncate(time.Hour).Add(time.Hour).Sub(start.Add(set))
+					if err := l.Wait(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					if took := time.Since(start); kind == quota.ClockWindow && took != next || took > time.Hour+next {
+						t.Errorf("waited for %v, the window ends in %v", took, next)
+					}
+				})
+			})
+		}
 	}
 }

@@ -200,7 +200,7 @@ func (s *storeLink) arm(now monotime.Time) {
 		return
 	}
 	s.armed = wake
-	if d := wake.Sub(now); s.timer == nil {
+	if d := min(wake.Sub(now), monotime.Nap); s.timer == nil {
 		s.timer = time.AfterFunc(d, s.tick)
 	} else {
 		s.timer.Reset(d)
@@ -364,7 +364,7 @@ func (w *waiter) timeLeft(now monotime.Time) time.Duration {
 	if w.asksStore {
 		return 0
 	}
-	return lease.TimeLeft(now, w.expires, w.deadline)
+	return lease.TimeLeft(w.l.clock.Awake(now), w.expires, w.deadline)
 }
 
 // blockedUntil returns the instant until which something else than the store of l delays w.

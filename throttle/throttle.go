@@ -26,7 +26,7 @@
 // MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] none.
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it
-// was due, up to 2 ms back: late timers cost no quota.
+// was due, up to 2 ms back: late timers cost no quota. Time goes on while the machine sleeps: see docs/waiting.md.
 //
 // # Several buckets, several processes
 //
@@ -310,6 +310,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), func(n int, per time.Duration) limit.Spread {
 		return adaptive.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
 	})
+	l.stack.Follow(&l.clock)
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)
 	}
@@ -422,5 +423,5 @@ func (l *Limiter) init() {
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older than one that was used before;
-// only grantFast, which uses no limits, calls it without.
+// grantFast, which uses no limits, needs only a glance.
 func (l *Limiter) now() monotime.Time { return l.clock.Now() }

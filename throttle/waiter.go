@@ -25,8 +25,8 @@ type waiter struct {
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
 	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
-	expires   monotime.Time   // place.since + maxWait; zero if there is no bound
-	deadline  monotime.Time   // of the context; zero if there is none
+	expires   monotime.Time   // place.since + maxWait, Awake; zero if there is no bound
+	deadline  monotime.Time   // of the context, Awake; zero if there is none
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
@@ -50,7 +50,7 @@ func (w *waiter) Row() int { return w.priority.index() }
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	var expired <-chan time.Time
 	if w.expires != 0 {
-		timer := time.NewTimer(w.expires.Sub(w.l.now()))
+		timer := time.NewTimer(w.expires.Sub(w.l.clock.Awake(w.l.now())))
 		defer timer.Stop()
 		expired = timer.C
 	}
@@ -170,9 +170,9 @@ func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	switch {
 	case d.Never:
 		return d, ErrTooLarge
-	case w.deadline != 0 && d.At >= w.deadline:
+	case w.deadline != 0 && w.l.clock.Awake(d.At) >= w.deadline:
 		return d, ErrDeadline
-	case w.expires != 0 && d.At > w.expires:
+	case w.expires != 0 && w.l.clock.Awake(d.At) > w.expires:
 		return d, ErrMaxWait
 	}
 	if s, beyond := w.standstill(now); beyond {
@@ -206,14 +206,14 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	}
 	switch {
 	case errors.Is(why, ErrMaxWait):
-		e.detail = readable.Within("", w.maxWait, now.Sub(w.expires.Add(-w.maxWait)))
+		e.detail = readable.Within("", w.maxWait, w.l.clock.Awake(now).Sub(w.expires.Add(-w.maxWait)))
 	case errors.Is(why, ErrStandstill):
 		e.detail = readable.Within("", check.Bound(w.l.MaxStandstill), 0)
 		if d.At <= now {
 			e.At = time.Time{} // nobody knows
 		}
 	case errors.Is(why, ErrDeadline):
-		e.detail, e.ctxErr = readable.Within("in ", w.deadline.Sub(now), 0), context.DeadlineExceeded
+		e.detail, e.ctxErr = readable.Within("in ", w.deadline.Sub(w.l.clock.Awake(now)), 0), context.DeadlineExceeded
 	case errors.Is(why, ErrQueueFull):
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):

@@ -19,6 +19,9 @@ type Grid struct {
 	n    int64
 	per  time.Duration
 	wall int64 // the wall clock at instant 0, in nanoseconds since 1970
+
+	clock *monotime.Clock // which may be set: see shift; nil if it never is
+	phase *monotime.Phase // of the clock, by which wall is
 }
 
 // Counts are what went in two windows that follow one another.
@@ -43,9 +46,36 @@ func (g *Grid) N() int64 { return g.n }
 // SetN changes how many tokens are granted in a window, and nothing else.
 func (g *Grid) SetN(n int) { g.n = int64(n) }
 
-// at returns the window of t, what went in it, and in the one before it. Where each window is
-// counted by itself, none begins before the latest one in which something went.
+// Follow has the windows lie as those of a clock do from now on. It was at the phase for which they
+// were made.
+func (g *Grid) Follow(c *monotime.Clock) {
+	if g.clock == nil {
+		g.clock, g.phase = c, c.Phase()
+	}
+}
+
+// shift moves the windows after the wall clock was set. What went in the window that ran then, and in the one before it,
+// counts in those that run by the new clock, so that no setting of the clock brings tokens back before a window begins.
+func (g *Grid) shift(p *monotime.Phase) {
+	t := max(p.Since, g.Last)
+	_, g.Current, g.Previous = g.count(t)
+	g.wall, g.phase, g.Last = p.Wall, p, t
+	g.Start = t.Tick(g.per, g.wall)
+}
+
+// at is count, by the clock that the Grid follows.
 func (g *Grid) at(t monotime.Time) (start monotime.Time, current, previous int64) {
+	if g.clock != nil {
+		if p := g.clock.Phase(); p != g.phase {
+			g.shift(p)
+		}
+	}
+	return g.count(t)
+}
+
+// count returns the window of t, what went in it, and in the one before it. Where each window is
+// counted by itself, none begins before the latest one in which something went.
+func (g *Grid) count(t monotime.Time) (start monotime.Time, current, previous int64) {
 	start = t.Tick(g.per, g.wall)
 	if !g.Estimates() && g.Current > 0 {
 		start = max(start, g.Start)

@@ -138,6 +138,15 @@ func (s Stack) Limits() iter.Seq[Limit] {
 	}
 }
 
+// Follow has windows of the wall clock follow a clock that may be set.
+func (s Stack) Follow(c *monotime.Clock) {
+	for l := range s.Limits() {
+		if f, ok := l.(interface{ Follow(c *monotime.Clock) }); ok {
+			f.Follow(c)
+		}
+	}
+}
+
 // Open reports whether d may go now. Heard may be nil.
 func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
 	for i := range s {
