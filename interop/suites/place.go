@@ -57,7 +57,7 @@ func (s Suite) Prepare(ctx context.Context, root, checkout string) (*Place, erro
 			p.pkgs = append(p.pkgs, pkg)
 		}
 	}
-	return p, p.hook(ctx)
+	return p, p.hook(ctx, s.Patches)
 }
 
 // require adds the pacer of the checkout to the module. It drops what the module
@@ -127,9 +127,12 @@ func (s Suite) lay(ctx context.Context, dir string) error {
 	})
 }
 
+// Patch changes one place of a file.
+type Patch struct{ File, Old, New string }
+
 // The hook in net/http: what http.Client calls to get its transport, and what calls
 // transports in its place.
-var patches = []struct{ file, old, new string }{
+var patches = []Patch{
 	{
 		"net/http/client.go",
 		`func (c *Client) transport() RoundTripper {
@@ -171,10 +174,10 @@ var Between func(c *Client, base RoundTripper) RoundTripper
 //go:embed hook/hook.go
 var hook string
 
-// hook writes the overlay: the patched files of the standard library, and a file for each
-// package that sets the hook. That is in the package's external tests, since pacer
+// hook writes the overlay: the patched files of the standard library and of the module, and a file
+// for each package that sets the hook. That is in the package's external tests, since pacer
 // itself imports some of what is tested.
-func (p *Place) hook(ctx context.Context) error {
+func (p *Place) hook(ctx context.Context, own []Patch) error {
 	root, err := p.run(ctx, "env", "GOROOT")
 	if err != nil {
 		return err
@@ -185,18 +188,27 @@ func (p *Place) hook(ctx context.Context) error {
 		replace[in] = path
 		return os.WriteFile(path, []byte(text), 0o600)
 	}
-	for _, patch := range patches {
-		path := filepath.Join(strings.TrimSpace(string(root)), "src", filepath.FromSlash(patch.file))
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
+	change := func(in string, all []Patch) error {
+		for _, patch := range all {
+			path := filepath.Join(in, filepath.FromSlash(patch.File))
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if strings.Count(string(text), patch.Old) != 1 {
+				return fmt.Errorf("%s is not as expected in this version", path)
+			}
+			if err := put(path, filepath.Base(path), strings.Replace(string(text), patch.Old, patch.New, 1)); err != nil {
+				return err
+			}
 		}
-		if strings.Count(string(text), patch.old) != 1 {
-			return fmt.Errorf("%s is not as expected in this version of Go", path)
-		}
-		if err := put(path, filepath.Base(path), strings.Replace(string(text), patch.old, patch.new, 1)); err != nil {
-			return err
-		}
+		return nil
+	}
+	if err := change(filepath.Join(strings.TrimSpace(string(root)), "src"), patches); err != nil {
+		return err
+	}
+	if err := change(p.module(), own); err != nil {
+		return err
 	}
 	for _, pkg := range p.pkgs {
 		_, text, _ := strings.Cut(hook, "\npackage hook\n")

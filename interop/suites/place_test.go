@@ -9,14 +9,21 @@ import (
 	"testing"
 )
 
-// TestPlaceHook is that the standard library at hand can be patched, and each package gets
-// a file of its own name.
+// TestPlaceHook is that the standard library at hand and a file of the module can be patched, and each
+// package gets a file of its own name.
 func TestPlaceHook(t *testing.T) {
 	p := &Place{Dir: t.TempDir(), pkgs: []testedPackage{{Name: "one", Dir: "/one"}, {Name: "two", Dir: "/two"}}}
 	if err := os.Mkdir(p.module(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.hook(t.Context()); err != nil {
+	own := filepath.Join(p.module(), "own.go")
+	if err := os.WriteFile(own, []byte("package own // before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.hook(t.Context(), []Patch{{"own.go", "not there", ""}}); err == nil {
+		t.Error("no error from a patch that does not fit")
+	}
+	if err := p.hook(t.Context(), []Patch{{"own.go", "before", "after"}}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(p.overlay)
@@ -27,7 +34,7 @@ func TestPlaceHook(t *testing.T) {
 	if err := json.Unmarshal(text, &overlay); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(overlay.Replace), len(patches)+2; got != want {
+	if got, want := len(overlay.Replace), len(patches)+1+2; got != want {
 		t.Errorf("%d files are replaced, want %d", got, want)
 	}
 	for in, want := range map[string]string{
@@ -41,6 +48,9 @@ func TestPlaceHook(t *testing.T) {
 		if !strings.HasPrefix(string(text), want) || !strings.Contains(string(text), "\nfunc init() { http.Between = between }\n") {
 			t.Errorf("%s is\n%s\nwant it to begin with %q and to set the hook", in, text, want)
 		}
+	}
+	if text, err := os.ReadFile(overlay.Replace[own]); err != nil || string(text) != "package own // after\n" {
+		t.Errorf("%s is replaced by %q, error %v", own, text, err)
 	}
 	for in, file := range overlay.Replace {
 		if filepath.Base(in) == "client.go" {

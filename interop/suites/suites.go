@@ -4,9 +4,9 @@
 //
 // The tests are built once, with a net/http in which http.Client asks a hook for its
 // transport, and run three times: without pacer, with it as it is, and with a pacer that
-// sends nothing twice. Nothing in the SDKs is changed, and no option of theirs is
-// needed: what they do to http.DefaultTransport, the clients of httptest and transports
-// that tests make up all have pacer above them.
+// sends nothing twice. Nothing in the SDKs is changed, but for one that calls its transport without an
+// http.Client, and asks the hook there (Suite.Patches). No option of theirs is needed: what they do to
+// http.DefaultTransport, the clients of httptest and transports that tests make up all have pacer above them.
 package suites
 
 import (
@@ -31,11 +31,14 @@ type Suite struct {
 	// Packages are patterns of what is tested, as go test takes them.
 	Packages []string
 
+	// Patches call the hook where the module calls transports itself, without an http.Client.
+	Patches []Patch
+
 	// Skip are the names of tests that run neither without nor with pacer.
 	Skip []string
 
-	// Hang are the names of tests that hang where pacer sends again what failed, and are left out there. Each
-	// has its Cause.
+	// Hang are the names of tests that hang where pacer sends again what failed, end the process of all, or take
+	// minutes, and are left out there. Each has its Cause.
 	Hang []string
 
 	// Timeout bounds what the tests of one package take. Zero means three minutes.
