@@ -29,11 +29,13 @@ const (
 		" header), and pacer sends what it was given, below it"
 	held = "the test sends again before the time that its server has named, or to the nanosecond at that time; a hold" +
 		" is for all requests to a server, and ends up to 1 % later, by chance"
+	toMilliseconds = "the test wants times that are right to milliseconds, or that others wait for it, and fails without pacer," +
+		" too, where the machine is busy"
 	anyTransport = "so it is with any RoundTripper between them that is no *http.Transport"
 )
 
 // Causes are the known ones.
-func Causes() []Cause {
+func Causes() []Cause { //nolint:funlen // a flat table
 	return []Cause{
 		{"go-retryablehttp", Paced, `TestClient_ResponseLogHook/.*`, sentAgain},
 		{"go-github", Paced, `TestDo_rateLimit_sleepUntilResponseResetLimitRetryOnce`, sentAgain},
@@ -68,6 +70,56 @@ func Causes() []Cause {
 			`TestRetryAfter(Ms)?|TestSessionToolRunner_PrimaryThreadIDIsNotTakenFromTheLiveStreamAfterAFailedHistoryRead`,
 			sentAgain,
 		},
+		{
+			"elastic-transport", Paced, `TestMaxRetries/.*|TestNewClientPerform/Disable_retry|TestTransportPerformRetries/.*`, sentAgain,
+		},
+		{
+			"elastic-transport", "", `TestInterceptors/.*`,
+			"the test's transport returns an answer and an error together, which http.RoundTripper forbids; pacer returns the error alone",
+		},
+		{
+			"elastic-transport", "", `TestNewClientTransport/Custom|TestTransport/Custom|TestWithTransport`,
+			"the test sends a request without a Header, which pacer refuses, as net/http's Transport does",
+		},
+		{
+			"eventsource", Paced,
+			`TestStream(DoesNotRetryInitialConnectionByDefaultAfterNetworkError|CanRetryInitialConnectionUntilFiniteTimeout)|` +
+				`TestStreamErrorHandlerCanPreventRetryOfInitialConnection`,
+			sentAgain,
+		},
+		{
+			"eventsource", Paced, `TestStreamErrorHandlerCanAllowRetryOfInitialConnectionAfterNetworkError`,
+			sentAgain + "; it hangs, since it waits for an error that the client never sees",
+		},
+		{"eventsource", "", `TestStreamReadTimeout(IsPreventedByComment)?|TestServerHandlerCanEnforceMaxConnectionTime`, toMilliseconds},
+		{"resty", "", `TestClientRetryWait.*`, toMilliseconds},
+		{
+			"mcp go-sdk", "",
+			`TestServerTransportCleanup|TestStreamableSessionTimeout|TestServerSessionCloseWithActiveListen|` +
+				`TestStreamableClientOAuth_CancelledAuthorize_NoReprompt`,
+			toMilliseconds,
+		},
+		{
+			"go-containerregistry", Paced, `TestMultiWrite_Retry/do_not_retry_.*|TestPingHttpFallback|TestTransportSelectionBearerAuthError`,
+			sentAgain,
+		},
+		{
+			"client-go", Paced,
+			`TestRequest(Watch|Stream|WithRetry)/.*|TestRequestMaxRetries/.*|TestRequest(Do|Stream|Watch).*(InvokeOrder|BackoffAndMetrics)(/.*)?|` +
+				`TestConnectionResetByPeerIsRetried|TestServerPreferredResourcesRetries`,
+			sentAgain,
+		},
+		{
+			"client-go", Paced, `TestRequest(Do|DoRaw|Stream|Watch)With(Retry|WrapPreviousError)(/.*)?`,
+			sentAgain + ", in a list that is too short for that; the process dies",
+		},
+		{
+			"client-go", Paced, `Test(RetryableConditions|RequestConcurrencyWithRetry)(/.*)?`,
+			sentAgain + ", each time after a Retry-After of a second, for minutes in all",
+		},
+		{"client-go", "", `TestCheckRetryClosesBody`, held},
+		{"client-go", "", `TestRestClientTimeout`, anyTransport + ": the text of the error is that of a client whose timer ends the call"},
+		{"mcp go-sdk", Paced, `TestStreamableClientTransientErrors/Too_Many_Requests`, sentAgain + "; the second time it is served"},
 		{"net/http/httputil", Paced, `TestReverseProxyCancellation`, cancelRequest},
 		{"net/http/httputil", Paced, `TestReverseProxy_CopyBuffer`, sentAgain + "; the second time its handler blocks"},
 		{"net/http", "", `TestClient(RedirectsContext|DoCanceledVsTimeout)/.*`, sameError},

@@ -122,6 +122,71 @@ func All() []Suite { //nolint:funlen // a flat table
 			Packages: []string{"./googleapi", "./internal/gensupport"},
 		},
 		{
+			Name:   "godo",
+			Module: "github.com/digitalocean/godo", Version: "v1.236.0", Packages: []string{".", "./metrics", "./util"},
+		},
+		{
+			Name:   "connect",
+			Module: "connectrpc.com/connect", Version: "v1.21.1", Packages: []string{".", "./internal/memhttp/..."},
+			Timeout: 6 * time.Minute, // its servers answer some calls with 429 whatever comes
+		},
+		{
+			Name:   "resty",
+			Module: "github.com/go-resty/resty/v2", Version: "v2.17.2", Packages: []string{"."},
+		},
+		{
+			Name:   "go-openai",
+			Module: "github.com/sashabaranov/go-openai", Version: "v1.43.0", Packages: []string{".", "./internal", "./jsonschema"},
+		},
+		{
+			Name:   "oras-go",
+			Module: "oras.land/oras-go/v2", Version: "v2.7.0", Packages: []string{".", "./registry/..."},
+		},
+		{
+			Name:   "go-containerregistry",
+			Module: "github.com/google/go-containerregistry", Version: "v0.22.1",
+			Packages: []string{
+				"./pkg/authn/...", "./pkg/crane", "./pkg/gcrane", "./pkg/registry", "./pkg/v1/cache", "./pkg/v1/google", "./pkg/v1/remote/...",
+			},
+		},
+		{
+			Name:   "elastic-transport",
+			Module: "github.com/elastic/elastic-transport-go/v8", Version: "v8.11.0", Packages: []string{"./elastictransport"},
+			Patches: []Patch{{
+				"elastictransport/elastictransport.go",
+				"func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {\n",
+				`func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
+	if http.Between != nil {
+		bare := c.transport
+		c = &Client{transport: http.Between(nil, bare), interceptor: c.interceptor}
+	}
+`,
+			}},
+		},
+		{
+			Name:   "websocket",
+			Module: "github.com/coder/websocket", Version: "v1.8.15", Packages: []string{".", "./wsjson"},
+		},
+		{
+			Name:   "eventsource",
+			Module: "github.com/launchdarkly/eventsource", Version: "v1.11.0", Packages: []string{"."},
+			Hang: []string{"TestStreamErrorHandlerCanAllowRetryOfInitialConnectionAfterNetworkError"},
+		},
+		{
+			Name:   "mcp go-sdk",
+			Module: "github.com/modelcontextprotocol/go-sdk", Version: "v1.8.0", Packages: []string{"./auth/...", "./mcp", "./oauthex"},
+		},
+		{
+			Name:   "client-go",
+			Module: "k8s.io/client-go", Version: "v0.37.2",
+			Packages: []string{"./discovery", "./dynamic", "./rest/...", "./transport/..."},
+			Hang: []string{
+				"TestRequestDoWithRetry", "TestRequestDoRawWithRetry", "TestRequestStreamWithRetry", "TestRequestWatchWithRetry",
+				"TestRequestDoWithWrapPreviousError", "TestRequestWatchWithWrapPreviousError",
+				"TestRetryableConditions", "TestRequestConcurrencyWithRetry",
+			},
+		},
+		{
 			Name: "net/http/httputil", Short: true, Packages: []string{"net/http/httputil"}, Timeout: 20 * time.Second,
 			Slow: []string{"TestReverseProxy_CopyBuffer"},
 		},
