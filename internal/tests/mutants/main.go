@@ -1,0 +1,210 @@
+// Mutants puts one fault after the other into the module, and fails if a test that is there to notice it does not.
+// It is a test of the tests:
+//
+//	go run ./internal/tests/mutants
+//
+// The list is mutants.txt, beside this file. The sources stay as they are: each fault is an overlay of one build.
+// -find helps who writes an entry: it prints which tests of the package notice the fault.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	only := flag.String("run", "", "only mutants whose name or file matches this `regexp`")
+	jobs := flag.Int("j", runtime.NumCPU(), "how many run at once")
+	find := flag.Bool("find", false, "print which tests of the package notice each mutant, instead of asking the one that is named")
+	flag.Parse()
+	begin := time.Now()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	failed, err := run(ctx, os.Stdout, *only, max(*jobs, 1), *find)
+	fmt.Fprintf(os.Stdout, "%v in all\n", time.Since(begin).Round(time.Second))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if err != nil || failed > 0 {
+		os.Exit(1) //nolint:gocritic // the signal need not be released any more
+	}
+}
+
+// result is what became of a mutant.
+type result struct {
+	verdict string // killed, or what is wrong
+	output  string // of the test, if something is wrong
+	took    time.Duration
+}
+
+const killed = "killed"
+
+// run tries the mutants that are chosen, and returns how many do not end as the list says.
+func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (failed int, err error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	list, err := parse(text)
+	if err != nil {
+		return 0, err
+	}
+	chosen, err := regexp.Compile(only)
+	if err != nil {
+		return 0, err
+	}
+	list = slices.DeleteFunc(list, func(m *mutant) bool { return !chosen.MatchString(m.name) && !chosen.MatchString(m.file) })
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(scratch)
+	if !find {
+		if err := sound(ctx, root, list); err != nil {
+			return 0, err
+		}
+	}
+
+	var mu sync.Mutex // protects what is printed and counted
+	var wg sync.WaitGroup
+	count := map[string]int{}
+	room := make(chan struct{}, jobs)
+	for i, m := range list {
+		if room <- struct{}{}; ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-room }()
+			r := m.try(ctx, root, filepath.Join(scratch, fmt.Sprint(i)), find)
+			mu.Lock()
+			defer mu.Unlock()
+			count[r.verdict]++
+			fmt.Fprintf(out, "%-10s %s (%s, %.1fs)\n%s", r.verdict, m.name, m.file, r.took.Seconds(), r.output)
+		})
+	}
+	wg.Wait()
+	fmt.Fprintf(out, "%d mutants: %d killed, %d equivalent", len(list), count[killed], count["equivalent"])
+	for verdict, n := range count {
+		if verdict != killed && verdict != "equivalent" {
+			fmt.Fprintf(out, ", %d %s", n, verdict)
+			failed += n
+		}
+	}
+	fmt.Fprintln(out)
+	return failed, nil
+}
+
+// sound runs the named tests on the sources as they are: a test that fails, or that is not there, would kill anything.
+func sound(ctx context.Context, root string, list []*mutant) error {
+	tests := map[string][]string{}
+	for _, m := range list {
+		if m.survives == "" && !slices.Contains(tests[m.pkg], m.run) {
+			tests[m.pkg] = append(tests[m.pkg], m.run)
+		}
+	}
+	var bad []error
+	for pkg, names := range tests {
+		all, top := strings.Join(names, "|"), []string{}
+		for _, name := range names {
+			name, _, _ = strings.Cut(name, "/")
+			top = append(top, "("+name+")")
+		}
+		if strings.Contains(all, "/") {
+			all = strings.Join(top, "|") // -run splits by slash before it splits by bar
+		}
+		listed, err := gotest(ctx, root, "-list", ".", pkg).Output()
+		for _, name := range top {
+			if err == nil && !regexp.MustCompile("(?m)^.*"+strings.Trim(name, "()")).Match(listed) {
+				bad = append(bad, fmt.Errorf("%s has no test %s", pkg, name))
+			}
+		}
+		if b, err := gotest(ctx, root, "-run", all, pkg).CombinedOutput(); err != nil {
+			bad = append(bad, fmt.Errorf("%s fails without any mutant:\n%s", pkg, b))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// try builds the mutant and asks its test; dir is a directory of its own.
+func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result) {
+	begin := time.Now()
+	defer func() { r.took = time.Since(begin) }()
+	source, err := m.apply(root)
+	if err != nil {
+		return result{verdict: "GONE", output: err.Error() + "\n"}
+	}
+	if m.survives != "" && !find {
+		return result{verdict: "equivalent", output: "\t" + m.survives + "\n"}
+	}
+	overlay, err := m.overlay(root, dir, source)
+	if err != nil {
+		return result{verdict: "ERROR", output: err.Error() + "\n"}
+	}
+	if find {
+		b, _ := gotest(ctx, root, "-overlay", overlay, "./"+path.Dir(m.file)).CombinedOutput()
+		return result{verdict: "found", output: strings.Join(fails.FindAllString(string(b), -1), "\n") + "\n"}
+	}
+	b, err := gotest(ctx, root, "-overlay", overlay, "-failfast", "-run", m.run, m.pkg).CombinedOutput()
+	switch output := string(b); {
+	case ctx.Err() != nil:
+		return result{verdict: "STOPPED"}
+	case err == nil:
+		return result{verdict: "SURVIVED", output: output}
+	case broken.MatchString(output):
+		return result{verdict: "BROKEN", output: output}
+	}
+	return result{verdict: killed}
+}
+
+var (
+	fails  = regexp.MustCompile(`(?m)^--- FAIL: .*|^panic: .*|^fatal error: .*|^FAIL.*\[.* failed\]|^ok .*`)
+	broken = regexp.MustCompile(`(?m)^FAIL\s.*\[(build|setup) failed\]|no tests to run`)
+)
+
+// overlay writes the mutated source, and the text by which go reads it instead of the one that is there.
+func (m *mutant) overlay(root, dir string, source []byte) (file string, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	instead := filepath.Join(dir, "mutant.go")
+	if err := os.WriteFile(instead, source, 0o600); err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, filepath.FromSlash(m.file)): instead}})
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, b, 0o600)
+}
+
+// gotest is go test with these arguments, in the module. A mutant that hangs is ended, and noticed by that.
+func gotest(ctx context.Context, root string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=2m"}, args...)...)
+	c.Dir = root
+	return c
+}
+
+// moduleRoot returns the directory of the module, wherever in it the command was called.
+func moduleRoot(ctx context.Context) (string, error) {
+	b, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
