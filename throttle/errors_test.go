@@ -143,3 +143,87 @@ func TestNamesAreVisible(t *testing.T) {
 		}
 	})
 }
+
+// TestErrorNamesItsBucket: the bucket of an Error is the one that delays or refuses the claim, which may be above the one
+// that was asked.
+func TestErrorNamesItsBucket(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	now := Claim{MaxWait: -1}
+	for name, test := range map[string]struct {
+		below, above string // quotas
+		granted      int    // claims before
+		waiting      int    // after these
+		ctx          context.Context
+		claim        Claim
+		why          error
+		bucket       string
+	}{
+		"below":                {below: "1/s", above: "5/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
+		"above":                {below: "5/s", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "above"},
+		"both, longer above":   {below: "1/s", above: "1/m", granted: 1, claim: now, why: ErrWait, bucket: "above"},
+		"both, longer below":   {below: "1/m", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
+		"MaxWait":              {below: "5/s", above: "1/s", granted: 1, claim: Claim{MaxWait: time.Millisecond}, why: ErrMaxWait, bucket: "above"},
+		"a queue":              {below: "5/s", above: "1/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
+		"too large":            {below: "5/s", above: "1/s", claim: Claim{N: 2}, why: ErrTooLarge, bucket: "above"},
+		"a unit":               {below: "5/s", above: "9 tokens/s", claim: Claim{Costs: quota.Costs{"token": 1}}, why: ErrUnit, bucket: "above"},
+		"a context that ended": {below: "5/s", above: "1/s", ctx: over, why: ErrCanceled, bucket: "below"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				above := &Limiter{Name: "above", Quotas: quotas(t, test.above)}
+				l := &Limiter{Name: "below", Parent: above, Quotas: quotas(t, test.below)}
+				for range test.granted {
+					grant(t, l, Claim{})
+				}
+				for range test.waiting {
+					go func() { _, _ = l.Acquire(t.Context(), Claim{}) }()
+					synctest.Wait()
+				}
+				ctx := test.ctx
+				if ctx == nil {
+					ctx = t.Context()
+				}
+				_, err := l.Acquire(ctx, test.claim)
+				var e *Error
+				if !errors.As(err, &e) || !errors.Is(err, test.why) || e.Bucket != test.bucket {
+					t.Fatalf("error %v, want %v of %s", err, test.why, test.bucket)
+				}
+				if f := l.Forecast(test.claim); errors.Is(test.why, ErrWait) && (f.Bucket != test.bucket || f.Wait != e.Wait) {
+					t.Errorf("forecast %+v, want %v for %s", f, e.Wait, test.bucket)
+				}
+				if test.waiting > 0 {
+					time.Sleep(time.Minute)
+				}
+			})
+		})
+	}
+}
+
+// TestGrantedAndCanceledAtOnce: of a claim that is granted and canceled at the same instant, either is true: it has
+// what it asked for, or an error that names its bucket, and the next has it.
+func TestGrantedAndCanceledAtOnce(t *testing.T) {
+	for range 30 { // since Go draws lots which it is
+		synctest.Test(t, func(t *testing.T) {
+			var g Group
+			find := func() *Limiter { return g.Limiter("a") }
+			g.New = func([]string) *Limiter { return &Limiter{Name: "a", Quotas: quotas(t, "1 in flight")} }
+			first := grant(t, find(), Claim{})
+			ctx, cancel := context.WithCancel(t.Context())
+			got, err := g.Acquire(ctx, Claim{}, find, func(Forecast) {
+				first.Cancel()
+				cancel()
+			})
+			var e *Error
+			switch {
+			case err == nil:
+				got.Cancel()
+			case !errors.As(err, &e) || e.Bucket != "a" || !errors.Is(err, ErrCanceled):
+				t.Errorf("error %#v, want ErrCanceled of a", err)
+			}
+			if f := find().Forecast(Claim{}); f != (Forecast{}) {
+				t.Errorf("the next one waits: %+v", f)
+			}
+		})
+	}
+}

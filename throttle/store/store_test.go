@@ -216,6 +216,86 @@ func TestStoreStatements(t *testing.T) {
 	})
 }
 
+// TestStoreStatementWithoutReset: what was said without a reset is passed on without one, for a horizon; the latest counts.
+func TestStoreStatementWithoutReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
+		say := func(serial int64, remaining ...int) {
+			t.Helper()
+			var said []quota.Statement
+			for _, n := range remaining {
+				said = append(said, quota.Statement{Name: "core", Limit: 60, Remaining: n})
+			}
+			r := s.exchange(Request{Member: "a", Serial: serial, Statements: said})
+			if len(said) > 0 && !slices.Equal(r.Statements, said) {
+				t.Errorf("said %+v, heard %+v", said, r.Statements)
+			}
+		}
+		say(1, 10)
+		time.Sleep(100 * time.Millisecond)
+		say(2, 20)
+		time.Sleep(horizon - 1)
+		if r := s.exchange(Request{Member: "b", Serial: 1}); len(r.Statements) != 1 || r.Statements[0].Remaining != 20 || r.Statements[0].ResetKnown || r.Statements[0].Reset != 0 {
+			t.Errorf("before the horizon has passed: heard %+v, want 20 of 60 without a reset", r.Statements)
+		}
+		time.Sleep(1)
+		if r := s.exchange(Request{Member: "b", Serial: 2}); len(r.Statements) != 0 {
+			t.Errorf("a horizon later: heard %+v", r.Statements)
+		}
+	})
+}
+
+// TestStoreMembers: a member counts for 2 s after a request, and while a slot of it may be used.
+func TestStoreMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 1, Per: 10 * time.Second, Burst: 1})}}
+		want := func(members int, serial int64) {
+			t.Helper()
+			if r := s.exchange(Request{Member: "who leaves", Serial: serial, Leave: true}); r.Members != members {
+				t.Errorf("%d members, want %d", r.Members, members)
+			}
+		}
+		for _, member := range []string{"a", "b", "c"} {
+			s.exchange(Request{Member: member, Serial: 1})
+		}
+		want(3, 1)
+		time.Sleep(2*time.Second - 1)
+		want(3, 2)
+		s.exchange(Request{Member: "a", Serial: 2, Asks: one(1)})
+		far := s.exchange(Request{Member: "b", Serial: 2, Asks: one(1)}).Slots[0].In
+		s.exchange(Request{Member: "c", Serial: 2, Asks: one(1)})
+		time.Sleep(1)
+		want(3, 3)
+		time.Sleep(far + 10*time.Millisecond - 2) // c's is later
+		want(2, 4)
+		time.Sleep(1)
+		want(1, 5)
+	})
+}
+
+// TestLedgerLose: a ledger that has lost what it knew says so once, hands out nothing within the horizon, and still
+// counts the windows of the clock by its epoch.
+func TestLedgerLose(t *testing.T) {
+	qs := quotas(t, "10/s window grid").Explicit()
+	ledger := Ledger{Epoch: time.Unix(1000, 300e6)} // windows begin at 700 ms of each second
+	ask := func(now time.Duration, serial int64, n int) *Reply {
+		return exchange(t, &ledger, now, &Request{
+			Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: "a", Serial: serial, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}},
+		})
+	}
+	if r := ask(10*time.Second, 1, 1); r.Lost || r.Slots[0].In != 0 {
+		t.Errorf("before: lost is %v, a slot in %v", r.Lost, r.Slots[0].In)
+	}
+	ledger.Lose()
+	r := ask(10*time.Second+200*time.Millisecond, 1, 10)
+	if !r.Lost || r.Slots[0].In != 500*time.Millisecond {
+		t.Errorf("after: lost is %v, all of a window in %v, want true, at the horizon, at which one begins", r.Lost, r.Slots[0].In)
+	}
+	if r := ask(10*time.Second+300*time.Millisecond, 2, 10); r.Lost || r.Slots[0].In != 1400*time.Millisecond {
+		t.Errorf("later: lost is %v, all of a window in %v, want false, and the next one", r.Lost, r.Slots[0].In)
+	}
+}
+
 // TestStoreRollout: while processes differ in the numbers of a quota, both draw on one ledger; a
 // quota of another kind begins anew, as if used.
 func TestStoreRollout(t *testing.T) {

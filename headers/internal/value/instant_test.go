@@ -35,6 +35,8 @@ func TestParseInstant(t *testing.T) {
 		{"2026-03-02T13:01:00+01:00", at, time.Second},
 		{"2026-03-02T13:01:00+0100", at, time.Second},
 		{"2026-03-02t11:01:00-01", at, time.Second},
+		{"2026-03-02T15:01:00+03", at, time.Second},
+		{"2026-03-02 15:01:00 +03", at, time.Second},
 		{"2026-12-31T23:59:60Z", time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), time.Second}, // a leap second
 
 		{text: "Mon, 31 Feb 2026 12:00:00 GMT"},

@@ -447,6 +447,36 @@ func TestRetryCanceledGivesTheBudgetBack(t *testing.T) {
 	})
 }
 
+// A retry that is not made in the end costs nothing, whatever it is that keeps it from being made.
+func TestRetryNotMadeGivesTheBudgetBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		tr   *pacer.Transport
+		want pacer.Reason
+	}{
+		"no turn": {&pacer.Transport{Quotas: pacer.Table{"/": {{N: 1, Per: time.Minute, Burst: 1}}}, MaxWait: time.Millisecond}, pacer.ReasonWait},
+		"not prepared": {&pacer.Transport{
+			Retry: pacer.Retry{PrepareRetry: func(*http.Request) error { return io.ErrNoProgress }},
+		}, pacer.ReasonPrepare},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []pacer.Reason
+				test.tr.Trace = &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = append(got, g.Reason) }}
+				test.tr.Rand = func() float64 { return 0.5 }
+				for range 12 { // the reserve is 10 retries
+					if sent := attempts(t, test.tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); sent != 1 {
+						t.Fatalf("sent %d times, want once", sent)
+					}
+					time.Sleep(time.Minute)
+				}
+				if want := slices.Repeat([]pacer.Reason{test.want}, 12); !slices.Equal(got, want) {
+					t.Errorf("gave up because of %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
 // A body that does not come does not hold the next attempt up, and is not lost if there is none.
 func TestRetryKeepIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -54,3 +54,50 @@ func TestBucketAgainstDefinition(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketGive gives back, at once and later, what went of 10/s burst 10, and asks when some more may go.
+func TestBucketGive(t *testing.T) {
+	at := func(ms int) monotime.Time { return monotime.Time(1).Add(time.Duration(ms) * time.Millisecond) }
+	for name, test := range map[string]struct {
+		do      func(b Limit)
+		now, n  int
+		want    int // when n may go
+		comment string
+	}{
+		"what has spilled over": {func(b Limit) {
+			b.Take(at(0), at(0), 5)
+			b.Take(at(1000), at(1000), 4)
+			b.Give(at(1000), at(0), 5)
+		}, 1000, 7, 1100, "the bucket was full again before the 4"},
+		"a part of a token": {func(b Limit) {
+			b.Take(at(0), at(0), 2)
+			b.Take(at(150), at(150), 9)
+			b.Give(at(150), at(0), 2)
+		}, 150, 1, 150, "half a token was missing before the 9: half of one is left, and half comes back"},
+		"between When and Take": {func(b Limit) {
+			b.Take(at(0), at(0), 3)
+			b.Take(at(0), at(0), 2)
+			b.When(at(100), 0, 1)
+			b.Give(at(100), at(0), 3)
+			b.Take(at(100), at(100), 1)
+			b.Give(at(100), at(0), 2)
+		}, 100, 10, 200, "only the last one went"},
+		"two that would have filled it": {func(b Limit) {
+			b.Take(at(0), at(0), 2)
+			b.Take(at(0), at(0), 2)
+			b.Take(at(100), at(100), 1)
+			b.Give(at(100), at(0), 2)
+			b.Give(at(100), at(0), 2)
+		}, 100, 10, 200, "only the last one went"},
+		"another rate": {func(b Limit) {
+			b.Take(at(0), at(0), 10)
+			b.Set(at(0), quota.Quota{N: 20, Per: time.Second, Kind: quota.TokenBucket, Burst: 10})
+		}, 0, 1, 50, "20 come back in a second"},
+	} {
+		b := New(quota.Quota{N: 10, Per: time.Second, Kind: quota.TokenBucket, Burst: 10}, 0)
+		test.do(b)
+		if got, ok := b.When(at(test.now), 0, test.n); !ok || got != at(test.want) {
+			t.Errorf("%s: %d may go at %v, want %d ms: %s", name, test.n, got.Sub(at(0)), test.want, test.comment)
+		}
+	}
+}
