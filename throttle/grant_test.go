@@ -177,3 +177,21 @@ func TestGrantDoneWhoseRandPanics(t *testing.T) {
 		}
 	}
 }
+
+// TestCancelGivesBackAbove: what is not sent costs nothing above either.
+func TestCancelGivesBackAbove(t *testing.T) {
+	for _, text := range []string{"1/s", "1/s burst 1", "1/s window", "1/s window grid", "1/s estimate", "1 in flight", "1 unanswered"} {
+		synctest.Test(t, func(t *testing.T) {
+			above := &Limiter{Quotas: quotas(t, text)}
+			l := &Limiter{Parent: above}
+			g := grant(t, l, Claim{})
+			if f := above.Forecast(Claim{}); f == (Forecast{}) {
+				t.Errorf("%s: nothing was charged above", text)
+			}
+			g.Cancel()
+			if f := above.Forecast(Claim{}); f != (Forecast{}) {
+				t.Errorf("%s: after a cancel above: %+v", text, f)
+			}
+		})
+	}
+}

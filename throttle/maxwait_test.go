@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,4 +156,36 @@ func TestMaxWaitThatHasPassed(t *testing.T) {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	})
+}
+
+// TestBoundsToTheNanosecond: a claim may wait for exactly MaxWait, and must go before its deadline.
+func TestBoundsToTheNanosecond(t *testing.T) {
+	for _, test := range []struct {
+		maxWait, deadline time.Duration
+		want              error
+	}{
+		{maxWait: time.Second},
+		{maxWait: time.Second - 1, want: ErrMaxWait},
+		{deadline: time.Second + 1},
+		{deadline: time.Second, want: ErrDeadline},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "1/s")}
+			grant(t, l, Claim{})
+			ctx, start := t.Context(), time.Now()
+			if test.deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, test.deadline)
+				defer cancel()
+			}
+			_, err := l.Acquire(ctx, Claim{MaxWait: test.maxWait})
+			took, want := time.Since(start), time.Second
+			if test.want != nil {
+				want = 0
+			}
+			if !errors.Is(err, test.want) || took != want {
+				t.Errorf("MaxWait %v, deadline in %v: %v after %v, want %v after %v", test.maxWait, test.deadline, err, took, test.want, want)
+			}
+		})
+	}
 }

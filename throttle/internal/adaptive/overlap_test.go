@@ -167,6 +167,11 @@ func TestOverhear(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.Overhear(b.now, &quota.Statement{Limit: 10, Reset: time.Minute, ResetKnown: true})
 	b.wantDue(time.Minute)
+
+	b = newBucket(t, Config{})
+	b.exchange(says(left(5, 10, sameReset)))
+	b.Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 3})
+	b.wantOpen(5) // without a reset, it is not known whether that is about this window
 }
 
 // TestOverhearNextReset: what another process heard of the next reset does not undo what the window

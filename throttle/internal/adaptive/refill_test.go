@@ -139,6 +139,11 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	if want := 5 / (firstRaise * firstRaise); w.refill.rate != want {
 		t.Errorf("rate %v, want %v", w.refill.rate, want)
 	}
+	w.refill = refill{refills: true, rate: 5, raise: firstRaise, maxHold: time.Hour}
+	b.exchange(says(quota.Statement{Name: "another", Limit: 10, Remaining: 5}))
+	if w.refill.rate != 5 || w.refill.raise != firstRaise {
+		t.Errorf("rate %v, raise %v; want 5, %v: the request was served", w.refill.rate, w.refill.raise, firstRaise)
+	}
 	w.refill = refill{refills: true, rate: 5, maxHold: time.Hour}
 	b.exchange(Answer{Refused: true})
 	if w.refill.rate != 5 {

@@ -233,6 +233,9 @@ func TestServedRateRises(t *testing.T) {
 	if got := s.rateAt(start.Add(-time.Second)); got != 10 {
 		t.Errorf("before it was set: %v, want 10", got)
 	}
+	if got, want := s.rateAt(start.Add(10*time.Second)), 10*math.Exp(0.2*10*(1+0.15*10)); got != want {
+		t.Errorf("after 10 s: %v, want %v: a rate that is a hundredth of what is allowed is found within 10 s", got, want)
+	}
 }
 
 // TestServedRateGrowthHalves: a rise that was refused makes the next ones slower.

@@ -254,6 +254,29 @@ func TestResetUnstated(t *testing.T) {
 	b.wantDue(unstatedReset)
 }
 
+// TestResetOfMoreThanIsLeft: a request that costs more than remains goes when the whole limit is surely back.
+func TestResetOfMoreThanIsLeft(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(step(1, 10, 5*time.Second))) // back in 4 to 5 s
+	if got := b.dueAfter(0, 2); got != 5*time.Second {
+		t.Errorf("two may go in %v, want 5s", got)
+	}
+}
+
+// TestHintBeforeTheReset: a hint of a refusal says when one request may go, whatever the reset says.
+func TestHintBeforeTheReset(t *testing.T) {
+	b := newBucket(t, Config{})
+	a := refuses(left(0, 10, time.Minute))
+	a.Hold, a.HoldKnown = 2*time.Second, true
+	b.exchange(a)
+	b.wantDue(2 * time.Second)
+
+	b = newBucket(t, Config{})
+	a.Hold = 2 * time.Minute
+	b.exchange(a)
+	b.wantDue(time.Minute)
+}
+
 // TestProbeHoldDoubles: a probe after the reset that is refused holds the next one up for longer
 // and longer, but not for longer than MaxHold.
 func TestProbeHoldDoubles(t *testing.T) {
@@ -354,4 +377,44 @@ func TestSpreadOfABurst(t *testing.T) {
 		t.Errorf("%d go at once, want 81", n)
 	}
 	b.wantDue(2 * time.Minute)
+}
+
+// TestStates: until when what a server states of a limit of 10 a minute counts in place of a quota of 10 a minute.
+func TestStates(t *testing.T) {
+	const reset = 50 * time.Second
+	some, none := says(left(5, 10, reset)), says(left(0, 10, reset))
+	for _, test := range []struct {
+		name    string
+		answers []Answer
+		at      time.Duration
+		want    bool
+	}{
+		{"nothing is stated", []Answer{{}}, 0, false},
+		{"some is left", []Answer{some}, 0, true},
+		{"another number", []Answer{says(left(5, 11, reset))}, 0, false},
+		{"a reset after more than a minute", []Answer{says(left(5, 10, 61*time.Second))}, 0, false},
+		{"before the reset", []Answer{some}, reset - 1, true},
+		{"at the reset", []Answer{some}, reset, false},
+		{"used up, at the reset: one goes to find out", []Answer{none}, reset, true},
+		{"three answers without a statement", []Answer{some, {}, {}, {}}, 0, true},
+		{"four", []Answer{some, {}, {}, {}, {}}, 0, false},
+		{"four, and one that states it", []Answer{some, {}, {}, {}, {}, says(left(1, 10, reset))}, 0, true},
+		{"a refusal that nothing explains", []Answer{some, refuses(left(4, 10, reset))}, 0, false},
+		{"and one that was served after it", []Answer{some, refuses(left(4, 10, reset)), says(left(3, 10, reset))}, 0, true},
+		{"a refusal, used up", []Answer{some, refuses(left(0, 10, reset))}, 0, true},
+	} {
+		b := newBucket(t, Config{})
+		for _, a := range test.answers {
+			b.exchange(a)
+		}
+		if got := b.at(test.at).States(b.now, "", 10, time.Minute); got != test.want {
+			t.Errorf("%s: States says %v, want %v", test.name, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(none)
+	b.at(reset).send()
+	if b.States(b.now, "", 10, time.Minute) {
+		t.Error("while one finds out whether the limit is back, States says true")
+	}
 }
