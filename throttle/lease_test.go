@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -311,4 +312,55 @@ func TestLeaseClosedParent(t *testing.T) {
 		closed := " 1.0005s: throttle: api: not sent: closed"
 		tl.check(t, "1 500µs", "2"+closed, "3"+closed)
 	})
+}
+
+// quotaStore notes the quotas that a Store is told of.
+type quotaStore struct {
+	store.Memory
+	told quota.Quotas
+}
+
+func (s *quotaStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	s.told = r.Quotas
+	return s.Memory.Exchange(ctx, r)
+}
+
+// TestLeaseTellsWholeQuotas: a Store is told of quotas with all defaults written out, so that it need not know them, and
+// that two processes that write one quota in two ways share it; and of none that does not live in it.
+func TestLeaseTellsWholeQuotas(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		quotas, want quota.Quotas
+	}{
+		{quota.Quotas{{N: 10, Kind: quota.TokenBucket}}, quota.Quotas{{N: 10, Per: s, Kind: quota.TokenBucket, Burst: 10}}},
+		{quota.Quotas{{N: 10, Burst: 3, Queue: 5, Name: "mine"}}, quota.Quotas{{N: 10, Per: s, Kind: quota.TokenBucket, Burst: 3}}},
+		{quota.Quotas{{N: 10, Unit: quota.Requests, Kind: quota.SlidingWindow}}, quota.Quotas{{N: 10, Per: s, Kind: quota.SlidingWindow, Cells: 10}}},
+		{quota.Quotas{{N: 10}}, quota.Quotas{{N: 10, Per: s, Kind: quota.SlidingLog}}},
+		{quota.Quotas{{N: 1000}}, quota.Quotas{{N: 1000, Per: s, Kind: quota.SlidingWindow, Cells: quota.PlainCells}}},
+		{quota.Quotas{{N: 10, Kind: quota.FixedWindow}, {N: 5, Kind: quota.InFlight}}, quota.Quotas{{N: 10, Per: s, Kind: quota.FixedWindow}}},
+	} {
+		for _, late := range []bool{false, true} { // by SetQuotas
+			synctest.Test(t, func(t *testing.T) {
+				shared := &quotaStore{}
+				l := &Limiter{Name: "b", Store: shared, Quotas: test.quotas}
+				if late {
+					l.Quotas = quota.Quotas{{N: 1, Kind: quota.FixedWindow}}
+					if err := l.SetQuotas(test.quotas); err != nil {
+						t.Fatal(err)
+					}
+				}
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Answer{})
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(shared.told, test.want) {
+					t.Errorf("%v, set later: %v: the store is told %#v, want %#v", test.quotas, late, shared.told, test.want)
+				}
+			})
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -491,6 +492,26 @@ func TestScarceLimitIsSpentWhereItsResetIsWaitedFor(t *testing.T) {
 			a.wantOpen(10)
 		}
 	})
+}
+
+// TestSlowStartAfterIdlingOfAFastBucket: claims that are granted without the lock see that the bucket has idled.
+func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
+	for _, test := range []struct {
+		idle time.Duration
+		want error // of the second claim
+	}{{time.Minute - 1, nil}, {time.Minute, ErrWait}} {
+		synctest.Test(t, func(t *testing.T) {
+			a := server10(t)
+			for range enough {
+				a.get().Done(Answer{})
+			}
+			time.Sleep(test.idle)
+			a.get()
+			if _, err := a.l.Acquire(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, test.want) {
+				t.Errorf("after %v of idling, a second claim: %v, want %v", test.idle, err, test.want)
+			}
+		})
+	}
 }
 
 func TestSlowStartAfterIdlingLetsNobodySlipThrough(t *testing.T) {
