@@ -393,3 +393,34 @@ func TestStoreSlotsOfEachKind(t *testing.T) {
 		}
 	}
 }
+
+// TestStoreHold: nothing is handed out before the end of the longest hold that any member tells, not even what came back.
+func TestStoreHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
+		slots := s.exchange(Request{Member: "a", Serial: 1, Asks: one(2)}).Slots // at 0 and 101 ms
+		if r := s.exchange(Request{Member: "b", Serial: 1, Hold: 300 * ms}); r.Hold != 300*ms {
+			t.Errorf("a hold of %v, want 300ms", r.Hold)
+		}
+		time.Sleep(50 * ms)
+		if r := s.exchange(Request{Member: "c", Serial: 1, Hold: 100 * ms}); r.Hold != 250*ms {
+			t.Errorf("after a shorter one: a hold of %v, want 250ms", r.Hold)
+		}
+		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{slots[1].ID, []int{1}}}})
+		if got := in(s.exchange(Request{Member: "a", Serial: 3, Asks: one(1)})); !slices.Equal(got, []time.Duration{250 * ms}) {
+			t.Errorf("a slot in %v, want at the end of the hold", got)
+		}
+	})
+}
+
+// TestStoreCostAboveAll: what a quota never grants at once is not handed out, and holds nothing up.
+func TestStoreCostAboveAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Kind: quota.FixedWindow})}}
+		asks := []Ask{{Cost: []int{11}, Count: 1, Within: -1}, {Cost: []int{10}, Count: 1, Within: -1}}
+		if r := s.exchange(Request{Member: "a", Serial: 1, Asks: asks}); len(r.Slots) != 1 || r.Slots[0].Ask != 1 || r.Slots[0].In != 0 {
+			t.Errorf("slots %+v, want one, now, for the second ask", r.Slots)
+		}
+	})
+}

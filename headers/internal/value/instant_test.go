@@ -43,6 +43,8 @@ func TestParseInstant(t *testing.T) {
 		{text: "Mon, 02 Mar 2026 12:01:00 PST"},
 		{text: "Monday, 02-Mar-26 12:02:00 PST"},
 		{text: "2026-02-29T12:00:00Z"},
+		{text: "2100-02-29T12:00:00Z"}, // no leap year
+		{"2000-02-29T12:00:00Z", time.Date(2000, 2, 29, 12, 0, 0, 0, time.UTC), time.Second},
 		{text: "2026-03-02T24:00:00Z"},
 		{text: "2026-03-02T12:01:00+25:00"},
 		{text: "2026-03-02T12:01:00.Z"},

@@ -195,7 +195,7 @@ func (m *mutant) overlay(root, dir string, source []byte) (file string, err erro
 
 // gotest is go test with these arguments, in the module. A mutant that hangs is ended, and noticed by that.
 func gotest(ctx context.Context, root string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=2m"}, args...)...)
+	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=1m"}, args...)...)
 	c.Dir = root
 	return c
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"math"
 	"testing"
 	"time"
@@ -50,5 +51,55 @@ func TestWhatIsFineAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A share of all reserves everything, so that nothing would go but what is urgent.
+func TestReserveIsAShare(t *testing.T) {
+	for reserve, ok := range map[float64]bool{0: true, 0.5: true, 0.999: true, 1: false, -0.1: false, math.NaN(): false} {
+		if err := Fields(&struct{}{}, reserve, OfStore{}); (err == nil) != ok {
+			t.Errorf("Reserve %v: %v", reserve, err)
+		}
+	}
+}
+
+// A window in a store is at least twice as long as a slot of it may be used.
+func TestWindowsInAStoreAreLongEnough(t *testing.T) {
+	for _, test := range []struct {
+		quota string
+		late  time.Duration
+		ok    bool
+	}{
+		{"10/s window", 500 * time.Millisecond, true},
+		{"10/s window", 500*time.Millisecond + 1, false},
+		{"10/s", 500*time.Millisecond + 1, false},
+		{"10/s burst 5", 2 * time.Second, true},
+		{"10 in flight", 2 * time.Second, true},
+	} {
+		qs, err := quota.Parse(test.quota)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Quotas(Bucket{Name: "a", Quotas: qs, Late: test.late, Stored: true}, nil); (err == nil) != test.ok {
+			t.Errorf("%s, Late %v: %v", test.quota, test.late, err)
+		}
+	}
+}
+
+// Of two spellings of one unit, the cost in that of the quota counts.
+func TestSpelled(t *testing.T) {
+	qs := quota.Quotas{{N: 10, Unit: "tokens"}}
+	for _, test := range []struct{ costs, want quota.Costs }{
+		{quota.Costs{"tokens": 9, "b": 1}, quota.Costs{"tokens": 9, "b": 1}},
+		{quota.Costs{"token": 5, "b": 1}, quota.Costs{"tokens": 5, "b": 1}},
+		{quota.Costs{"token": 5, "tokens": 9}, quota.Costs{"tokens": 9}},
+	} {
+		before := maps.Clone(test.costs)
+		if got := Spelled(test.costs, qs); !maps.Equal(got, test.want) {
+			t.Errorf("%v are %v, want %v", before, got, test.want)
+		}
+		if !maps.Equal(test.costs, before) {
+			t.Errorf("%v have become %v", before, test.costs)
+		}
 	}
 }

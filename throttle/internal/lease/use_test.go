@@ -7,6 +7,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -295,6 +296,23 @@ func TestIdle(t *testing.T) {
 		c.do(l)
 		if got := l.Idle(at(0)); got != c.want {
 			t.Errorf("%s: idle %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestSlotsExpire: a slot may be used until the instant at which it ends, included.
+func TestSlotsExpire(t *testing.T) {
+	var h heldSlots
+	h.reset(1)
+	for _, until := range []monotime.Time{5, 7} {
+		h.put(&heldSlot{id: int64(until), from: 1, until: until, left: []int{1}})
+	}
+	for _, test := range []struct {
+		now  monotime.Time
+		want int // how many are left
+	}{{5, 2}, {6, 1}, {7, 1}, {8, 0}} {
+		if h.expire(test.now); len(h.list) != test.want || h.inHand[0] != test.want {
+			t.Errorf("at %d: %d slots with %d, want %d", test.now, len(h.list), h.inHand[0], test.want)
 		}
 	}
 }

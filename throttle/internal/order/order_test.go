@@ -2,9 +2,13 @@ package order
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 type guest struct{ rank, number, row int }
@@ -110,5 +114,20 @@ func TestInOrderWhileWaitersLeave(t *testing.T) {
 	}
 	if next != 9 || q.Len() != 0 {
 		t.Errorf("%d left, %d went", q.Len(), next)
+	}
+}
+
+// TestRank: a claim counts as an ageing earlier for each step above the normal priority, and as one later for each below.
+func TestRank(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		steps  int
+		ageing time.Duration
+		want   time.Duration // after the claim was made
+	}{{0, s, 0}, {1, s, -s}, {-1, s, s}, {2, s, -2 * s}, {1, 0, -10 * s}, {1, -1, -monotime.Longest}, {1, math.MaxInt64, -monotime.Longest}} {
+		since := monotime.Time(1000 * s)
+		if got := Rank(since, test.steps, test.ageing).Sub(since); got != test.want {
+			t.Errorf("%d steps, ageing %v: %v, want %v", test.steps, test.ageing, got, test.want)
+		}
 	}
 }
