@@ -247,3 +247,25 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 		}
 	})
 }
+
+// TestCostsAreThoseOfTheClaim: what the caller does with its map while the claim waits makes no difference.
+func TestCostsAreThoseOfTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10 tokens/s burst 10")}
+		grant(t, l, tokens(10))
+		claim := tokens(5)
+		_, w := join(t, l, claim)
+		claim.Costs["tokens"] = 1
+		time.Sleep(500*time.Millisecond - 1)
+		if synctest.Wait(); gone(w) {
+			t.Error("it went before its 5 tokens were there")
+		}
+		time.Sleep(1)
+		if synctest.Wait(); !gone(w) {
+			t.Error("it waits, and its 5 tokens are there")
+		}
+		if f := l.Forecast(tokens(1)); f.Wait != 100*time.Millisecond {
+			t.Errorf("one more token in %v, want 100ms: 5 were charged", f.Wait)
+		}
+	})
+}

@@ -557,3 +557,38 @@ func BenchmarkRampAfter(b *testing.B) {
 		r.After(epoch, 10)
 	}
 }
+
+// TestRampBusy: while a caller waits for something else, nothing is stored.
+func TestRampBusy(t *testing.T) {
+	start := time.Unix(0, 0)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	for _, test := range []struct {
+		busy bool
+		want time.Time // when a second one may go
+	}{{true, at(1200)}, {false, at(1100)}} {
+		r := Ramp{Rate: 10} // as a burst of 10 after a second of idling
+		r.Reserve(at(0), 1)
+		if test.busy {
+			r.Busy(at(100), at(1100))
+		}
+		r.Reserve(at(1100), 1)
+		if got := r.Next(at(1100)); !got.Equal(test.want) {
+			t.Errorf("busy for a second: %v: the second one in %v, want %v", test.busy, got.Sub(start), test.want.Sub(start))
+		}
+	}
+}
+
+// TestRampChillKeepsNoStore: a burst that was taken away does not come back with tokens that were of it.
+func TestRampChillKeepsNoStore(t *testing.T) {
+	start := time.Unix(0, 0)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	r := Ramp{Rate: 10}
+	r.Reserve(at(0), 1)
+	r.Reserve(at(1100), 5) // of 10 that are stored
+	r.Chill(at(1100))
+	r.Return(5)
+	r.Reserve(at(1100), 1)
+	if got := r.Next(at(1100)); !got.Equal(at(1200)) {
+		t.Errorf("the next one in %v, want 1.2s: nothing is stored", got.Sub(start))
+	}
+}

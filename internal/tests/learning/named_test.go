@@ -227,3 +227,31 @@ func TestNamedSecondaryLimit(t *testing.T) {
 		search.Wait()
 	})
 }
+
+// TestNamesOfOneAnswer: an answer that names two counters does not say which of them its request drew on alone; of two
+// counts under one name, the lower one holds.
+func TestNamesOfOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			other := map[string]string{"/b": "Yg==", "/c": "Yw=="}[r.URL.Path]
+			limits := fmt.Sprintf(`"all";r=50;t=60;pk=:YQ==:, "own";r=50;t=60;pk=:%s:`, other)
+			return lab.Answer(r, 200, "", "RateLimit", limits), nil
+		})
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero}
+		for _, path := range []string{"/b", "/c", "/b", "/c", "/b", "/c"} {
+			lab.Get(t, &http.Client{Transport: tr}, "http://api.test"+path)
+		}
+		if s := tr.State(); len(s) != 1 {
+			t.Errorf("%d buckets, want one: %+v", len(s), s)
+		}
+
+		base = func(r *http.Request) (*http.Response, error) {
+			return lab.Answer(r, 200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "4", "RateLimit-Limit", "10", "RateLimit-Remaining", "2"), nil
+		}
+		tr = &pacer.Transport{Base: base, Rand: lab.Zero}
+		lab.Get(t, &http.Client{Transport: tr}, "http://api.test/")
+		if s := tr.State(); len(s) != 1 || len(s[0].Limits) != 1 || s[0].Limits[0].Available != 2 {
+			t.Errorf("%+v, want one bucket of which 2 are left", s)
+		}
+	})
+}

@@ -90,6 +90,8 @@ func (m *mutant) complete() string {
 		return "the new text is the old one"
 	case m.survives == "" && (m.pkg == "" || m.run == ""):
 		return "nothing says which test kills it, nor why it survives"
+	case strings.Contains(m.run, "/"):
+		return "a subtest is chosen, want a whole test"
 	case m.survives != "" && m.pkg != "":
 		return "it is killed or it survives, not both"
 	case err != nil:

@@ -75,7 +75,7 @@ func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (
 	}
 	defer os.RemoveAll(scratch)
 	if !find {
-		if err := sound(ctx, root, list); err != nil {
+		if err := sound(ctx, root, list, jobs); err != nil {
 			return 0, err
 		}
 	}
@@ -110,35 +110,47 @@ func run(ctx context.Context, out io.Writer, only string, jobs int, find bool) (
 }
 
 // sound runs the named tests on the sources as they are: a test that fails, or that is not there, would kill anything.
-func sound(ctx context.Context, root string, list []*mutant) error {
-	tests := map[string][]string{}
+func sound(ctx context.Context, root string, list []*mutant, jobs int) error {
+	runs := map[string][]string{} // by package
 	for _, m := range list {
-		if m.survives == "" && !slices.Contains(tests[m.pkg], m.run) {
-			tests[m.pkg] = append(tests[m.pkg], m.run)
+		if m.survives == "" && !slices.Contains(runs[m.pkg], m.run) {
+			runs[m.pkg] = append(runs[m.pkg], m.run)
 		}
 	}
+	var mu sync.Mutex // protects bad
 	var bad []error
-	for pkg, names := range tests {
-		all, top := strings.Join(names, "|"), []string{}
-		for _, name := range names {
-			name, _, _ = strings.Cut(name, "/")
-			top = append(top, "("+name+")")
-		}
-		if strings.Contains(all, "/") {
-			all = strings.Join(top, "|") // -run splits by slash before it splits by bar
-		}
-		listed, err := gotest(ctx, root, "-list", ".", pkg).Output()
-		for _, name := range top {
-			if err == nil && !regexp.MustCompile("(?m)^.*"+strings.Trim(name, "()")).Match(listed) {
-				bad = append(bad, fmt.Errorf("%s has no test %s", pkg, name))
-			}
-		}
-		if b, err := gotest(ctx, root, "-run", all, pkg).CombinedOutput(); err != nil {
-			bad = append(bad, fmt.Errorf("%s fails without any mutant:\n%s", pkg, b))
-		}
+	var wg sync.WaitGroup
+	room := make(chan struct{}, jobs)
+	for pkg, names := range runs {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			err := soundIn(ctx, root, pkg, names)
+			mu.Lock()
+			defer mu.Unlock()
+			bad = append(bad, err)
+		})
 	}
+	wg.Wait()
 	return errors.Join(bad...)
 }
+
+// soundIn is sound for the tests of one package.
+func soundIn(ctx context.Context, root, pkg string, names []string) error {
+	b, err := gotest(ctx, root, "-v", "-run", strings.Join(names, "|"), pkg).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s fails without any mutant:\n%s", pkg, b)
+	}
+	for _, name := range names {
+		found := slices.ContainsFunc(ran.FindAllSubmatch(b, -1), func(test [][]byte) bool { return regexp.MustCompile(name).Match(test[1]) })
+		if !found {
+			err = errors.Join(err, fmt.Errorf("%s has no test %s", pkg, name))
+		}
+	}
+	return err
+}
+
+var ran = regexp.MustCompile(`(?m)^=== RUN +([^/\s]+)$`)
 
 // try builds the mutant and asks its test; dir is a directory of its own.
 func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result) {

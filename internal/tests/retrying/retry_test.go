@@ -301,6 +301,36 @@ func TestRetryGoesToTheFrontAfterARefusal(t *testing.T) {
 	})
 }
 
+// A failure is not what was refused before: the next attempt is a new claim, and stands at the end of the line.
+func TestRetryGoesToTheEndAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		statuses := []int{429, 500}
+		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/first" || len(statuses) == 0 {
+				return lab.Answer(r, 200, ""), nil
+			}
+			status := statuses[0]
+			statuses = statuses[1:]
+			return lab.Answer(r, status, "", "Retry-After", "1"), nil
+		})
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, Retry: pacer.Retry{Backoff: lab.Steady{}}, Quotas: pacer.Table{"/": {{N: 1, Burst: 1}}}}
+		done := make(chan string, 4)
+		for _, path := range []string{"first", "second", "third", "fourth"} {
+			go func() {
+				resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/"+path, ""))
+				if err == nil {
+					resp.Body.Close()
+				}
+				done <- path
+			}()
+			synctest.Wait()
+		}
+		if got := []string{<-done, <-done, <-done, <-done}; !slices.Equal(got, []string{"second", "third", "fourth", "first"}) {
+			t.Errorf("done in the order %v", got)
+		}
+	})
+}
+
 func TestRetryHoldsTheWholeBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(200, ""), lab.Status(429, "", "Retry-After", "30"), lab.Status(200, "")}}
