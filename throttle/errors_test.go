@@ -154,20 +154,21 @@ func TestErrorNamesItsBucket(t *testing.T) {
 		below, above string // quotas
 		granted      int    // claims before
 		waiting      int    // after these
-		ctx          context.Context
+		ended        bool   // the context, before
 		claim        Claim
 		why          error
 		bucket       string
 	}{
-		"below":                {below: "1/s", above: "5/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
-		"above":                {below: "5/s", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "above"},
-		"both, longer above":   {below: "1/s", above: "1/m", granted: 1, claim: now, why: ErrWait, bucket: "above"},
-		"both, longer below":   {below: "1/m", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
-		"MaxWait":              {below: "5/s", above: "1/s", granted: 1, claim: Claim{MaxWait: time.Millisecond}, why: ErrMaxWait, bucket: "above"},
-		"a queue":              {below: "5/s", above: "1/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
-		"too large":            {below: "5/s", above: "1/s", claim: Claim{N: 2}, why: ErrTooLarge, bucket: "above"},
-		"a unit":               {below: "5/s", above: "9 tokens/s", claim: Claim{Costs: quota.Costs{"token": 1}}, why: ErrUnit, bucket: "above"},
-		"a context that ended": {below: "5/s", above: "1/s", ctx: over, why: ErrCanceled, bucket: "below"},
+		"below":                 {below: "1/s", above: "5/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
+		"above":                 {below: "5/s", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "above"},
+		"both, longer above":    {below: "1/s", above: "1/m", granted: 1, claim: now, why: ErrWait, bucket: "above"},
+		"both, longer below":    {below: "1/m", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
+		"MaxWait":               {below: "5/s", above: "1/s", granted: 1, claim: Claim{MaxWait: time.Millisecond}, why: ErrMaxWait, bucket: "above"},
+		"a queue":               {below: "5/s", above: "1/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
+		"a queue, longer below": {below: "1/m", above: "5/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
+		"too large":             {below: "5/s", above: "1/s", claim: Claim{N: 2}, why: ErrTooLarge, bucket: "above"},
+		"a unit":                {below: "5/s", above: "9 tokens/s", claim: Claim{Costs: quota.Costs{"token": 1}}, why: ErrUnit, bucket: "above"},
+		"a context that ended":  {below: "5/s", above: "1/s", ended: true, why: ErrCanceled, bucket: "below"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,9 +181,9 @@ func TestErrorNamesItsBucket(t *testing.T) {
 					go func() { _, _ = l.Acquire(t.Context(), Claim{}) }()
 					synctest.Wait()
 				}
-				ctx := test.ctx
-				if ctx == nil {
-					ctx = t.Context()
+				ctx := t.Context()
+				if test.ended {
+					ctx = over
 				}
 				_, err := l.Acquire(ctx, test.claim)
 				var e *Error
