@@ -545,3 +545,19 @@ func BenchmarkLimiterWait(b *testing.B) {
 		}
 	})
 }
+
+// TestLimiterAllowDoesNotOvertake: at the instant at which a caller in line is due, what is there is that caller's.
+func TestLimiterAllowDoesNotOvertake(t *testing.T) {
+	for range 100 { // since Go draws lots which of the two comes first
+		synctest.Test(t, func(t *testing.T) {
+			l, g := &Limiter{Ramp: Ramp{Rate: 1, MaxBurst: -1}}, &gone{start: time.Now()}
+			l.Allow(1)
+			g.wait(t.Context(), l, "A", 1)
+			time.Sleep(time.Second)
+			if l.Allow(1) {
+				t.Error("Allow has taken the token of A")
+			}
+			g.check(t, "A 1s")
+		})
+	}
+}
