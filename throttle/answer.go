@@ -54,10 +54,10 @@ type Outcome struct {
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
-	// Alone is not zero if the refusal is a matter of this request alone, since it was refused when it went ahead of
-	// all others, three times, and each time others were served in between; or since that was seen of another request
-	// of the same Verb and Path, of which none was served since. Then the bucket is not held, and the request is not to
-	// be made again before Alone has passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request alone: it was refused when it went ahead of all others,
+	// three times, and each time others were served in between. Or such requests, of its Verb and Path, were refused so
+	// often while others were served that this is chance once in a thousand times; and none of them was served since. Then
+	// the bucket is not held, and the request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 

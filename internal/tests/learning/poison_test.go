@@ -24,6 +24,9 @@ func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 		{[]string{"Retry-After", "1"}, 0},
 		{[]string{"Retry-After", "0"}, 0},
 		{nil, 30 * time.Second},
+		{nil, time.Second},
+		{[]string{"Retry-After", "1"}, time.Second},
+		{[]string{"Retry-After", "0"}, time.Second},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

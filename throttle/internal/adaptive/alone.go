@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -46,40 +47,78 @@ const enoughRefusals = 3
 // Kind is what kind of request a claim is for.
 type Kind struct{ Verb, Path string }
 
-// loners are the kinds of requests that were refused although others were served, and of which none was served since, the
-// latest last.
-type loners []loner
+// unserved are kinds of requests that were refused, and of which none was served since, the one that was refused latest last. If
+// one of them was refused again and again while others were served, its refusals are its own matter, as those of a claim are
+// (Past): either a claim of the kind has shown that, or chance does not explain it.
+type unserved struct {
+	kinds []refusedKind
+	lucky int // refusals of requests of whose kinds one was served later
+}
 
-type loner struct {
-	kind    Kind
-	refused monotime.Time // when one of the kind was refused last
+type refusedKind struct {
+	kind     Kind
+	refused  monotime.Time // latest
+	refusals int
+	heard    sequence // after the latest refusal; who was granted before it says nothing new
+	rounds   int      // how often others were served between two refusals
+	served   int      // how many others had been served at the latest refusal
+	first    int      // the same at the first one
+	lucky    int      // unserved.lucky at the first one
+	alone    bool     // its refusals are its own matter
 }
 
 const (
-	// maxLoners bounds how many kinds are remembered.
-	maxLoners = 16
+	// maxUnserved bounds how many kinds are remembered.
+	maxUnserved = 16
 
-	// lonerFor is for how long a kind is remembered after a refusal.
-	lonerFor = 10 * time.Minute
+	// unservedFor is for how long a kind is remembered after a refusal.
+	unservedFor = 10 * time.Minute
+
+	// byChance is how likely refusals that have nothing to do with the kind may be what was seen of it.
+	byChance = 0.001
 )
 
-// note takes in a refusal of a request. It reports whether the refusal is the request's own matter: since it was seen to
-// be (alone), or since that was seen of another one of the kind.
-func (ls *loners) note(now monotime.Time, kind Kind, alone bool) bool {
-	for _, l := range *ls {
-		alone = alone || l.kind == kind && now < l.refused.Add(lonerFor)
-	}
-	ls.forget(kind)
-	if !alone || kind == (Kind{}) {
+// refuse takes in a refusal of a request, when so many requests had been served. It reports whether the refusal is the
+// request's own matter. Alone says that this was seen of the request itself.
+func (u *unserved) refuse(now monotime.Time, kind Kind, granted, heard sequence, alone bool, served int) bool {
+	if kind == (Kind{}) {
 		return alone
 	}
-	if len(*ls) == maxLoners {
-		*ls = slices.Delete(*ls, 0, 1)
+	k := refusedKind{kind: kind, heard: heard, served: served, first: served, lucky: u.lucky}
+	if i := u.find(kind); i >= 0 {
+		if now < u.kinds[i].refused.Add(unservedFor) {
+			k = u.kinds[i]
+		}
+		u.kinds = slices.Delete(u.kinds, i, i+1)
 	}
-	*ls = append(*ls, loner{kind, now})
-	return true
+	if len(u.kinds) == maxUnserved {
+		u.lucky += u.kinds[0].refusals
+		u.kinds = slices.Delete(u.kinds, 0, 1)
+	}
+	if granted >= k.heard {
+		if served > k.served {
+			k.rounds++
+		}
+		k.heard, k.served = heard, served
+	}
+	k.refused = now
+	k.refusals++
+	// That of others so many were refused, and so many served, tells how likely a refusal is.
+	refusals, successes := float64(u.lucky-k.lucky), float64(served-k.first)
+	likely := (refusals + 1) / (refusals + successes + 2)
+	k.alone = k.alone || alone || k.rounds >= enoughRefusals && math.Pow(likely, float64(k.rounds)) < byChance
+	u.kinds = append(u.kinds, k)
+	return k.alone
 }
 
-func (ls *loners) forget(kind Kind) {
-	*ls = slices.DeleteFunc(*ls, func(l loner) bool { return l.kind == kind })
+// serve takes in that a request of the kind was served.
+func (u *unserved) serve(kind Kind) {
+	if i := u.find(kind); i >= 0 {
+		u.lucky += u.kinds[i].refusals
+		u.kinds = slices.Delete(u.kinds, i, i+1)
+	}
+}
+
+func (u *unserved) find(kind Kind) int {
+	return slices.IndexFunc(u.kinds, func(k refusedKind) bool { return k.kind == kind })
 }

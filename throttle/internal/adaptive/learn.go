@@ -148,7 +148,7 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	if p.refuse(t.First, s.successes) {
 		s.served = servedRate{} // the refusals said nothing about a pace
 	}
-	if p.alone = s.loners.note(now, kind, p.alone); !p.alone {
+	if p.alone = s.unserved.refuse(now, kind, t.sequence, s.sequence, p.alone, s.successes); !p.alone {
 		return 0
 	}
 	return min(Hold(asked, p.refusals), s.config.MaxHold)
@@ -156,8 +156,8 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 
 // Served takes in that a request of a kind was served: its kind is not refused whatever happens.
 func (s *Server) Served(kind Kind) {
-	if len(s.loners) > 0 {
-		s.loners.forget(kind)
+	if len(s.unserved.kinds) > 0 {
+		s.unserved.serve(kind)
 	}
 }
 

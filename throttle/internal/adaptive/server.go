@@ -28,7 +28,7 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows   []*window
-	loners    loners     // kinds of requests whose refusals are their own matter
+	unserved  unserved   // kinds of requests that were refused, and not served since
 	successes int        // requests that were served
 	silent    int        // answers in a row, to requests that were served, without a statement
 	stated    sequence   // the latest answer that stated anything
