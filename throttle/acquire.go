@@ -168,7 +168,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		p = place{since: now, number: root.claimCount}
 	}
 	if b == nil {
-		l.chargeNow(&g.right, now, &need, p, c.class())
+		l.chargeNow(&g.right, now, &need, p)
 		return nil, nil
 	}
 	if need.Costs != nil {
@@ -185,7 +185,7 @@ func (c *Claim) need() need {
 	if c.N < 0 {
 		panic("throttle: negative cost")
 	}
-	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority}
+	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class()}
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs, c.N == 0)
 	}
@@ -199,7 +199,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, err
 	}
 	w := &waiter{
-		l: l, need: need, place: p, class: c.class(), rank: l.rankOf(&p, need.priority),
+		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
@@ -350,7 +350,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 		l.run(now)
 	}
 	d := l.project(now, need)
-	l.chargeNow(&g.right, now, &need, place{}, c.class())
+	l.chargeNow(&g.right, now, &need, place{})
 	return g, d.forecast(now)
 }
 

@@ -119,7 +119,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			g.settle(now, a.Spent)
 		}
 		l.server.End(&g.ticket, g.demandOrNil())
-		if l.learn(now, &g.ticket, a, g.costOrNil()) {
+		if l.learn(now, &g.ticket, a, g.costOrNil(), g.class) {
 			o.Refused = true
 		}
 		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain() {
@@ -235,17 +235,18 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 	now := root.now()
 	t := g.ticket.Elsewhere()
 	l.luck = luck
-	l.change(now, func() { o.Refused = l.learn(now, &t, a, nil) })
+	l.change(now, func() { o.Refused = l.learn(now, &t, a, nil, g.class) })
 	o.Held = max(l.hold.Sub(now), 0)
 	return o
 }
 
 // learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the tree,
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
-func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand) (refused bool) {
+func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c class) (refused bool) {
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
+		Kind: adaptive.Kind(c),
 	})
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
 		l.joinPeers()

@@ -16,7 +16,7 @@ import (
 // open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
 // server allows counts in that one only, since it was learned from the answers to such claims.
 func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
-	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, l.reserveFor(need)) {
+	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, need.kind(), l.reserveFor(need)) {
 		return false
 	}
 	if !l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) {
@@ -132,10 +132,10 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	}
 	d := from
 	if direct {
-		d = l.server.Due(d, &ahead.All, &need.Demand, 0, optimist)
+		d = l.server.Due(d, &ahead.All, &need.Demand, need.kind(), 0, optimist)
 	} else if ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
 		before, last := ahead.Direct.Last()
-		d = l.server.Due(d, &before, &last, 0, optimist)
+		d = l.server.Due(d, &before, &last, nil, 0, optimist)
 	}
 	d = l.stack.Due(now, d, &ahead.All, &need.Demand, false, optimist, l.believed(asked))
 	if l.link != nil && !d.Never {
@@ -149,7 +149,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	// before it there, so this wait is computed from the start, not from d.
 	left := from
 	if direct {
-		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, l.Reserve, optimist)
+		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, need.kind(), l.Reserve, optimist)
 	}
 	left = l.stack.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist, l.believed(asked))
 	if l.link != nil && !left.Never {
@@ -181,8 +181,8 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound t
 }
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
-func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c class) {
-	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: c, urgent: need.urgent()}
+func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
+	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent()}
 	if need.Costs != nil {
 		g.extra = &extra{Charged: limit.Charged{Demand: need.Demand}}
 	}
@@ -198,7 +198,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place, c
 		}
 	}
 	g.plain = g.extra == nil
-	l.server.Take(now, max(p.since, 1), &need.Demand, l.reserveFor(need), &g.ticket)
+	l.server.Take(now, max(p.since, 1), &need.Demand, need.kind(), l.reserveFor(need), &g.ticket)
 }
 
 // holdUntil holds the bucket until at, unless it is held for longer already. Said is until when a server said,

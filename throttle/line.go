@@ -176,7 +176,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 // opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
 	all := limit.Sum(l.line.sum[:])
-	if l.hold > now || !l.server.Open(now, &all, l.Reserve) {
+	if l.hold > now || !l.server.Open(now, &all, nil, l.Reserve) {
 		return false
 	}
 	return l.stack.OpenForAll(now, &all)
@@ -237,7 +237,10 @@ func (l *Limiter) letOthersAhead() {
 type need struct {
 	limit.Demand
 	priority Priority
+	class    class
 }
+
+func (n *need) kind() *adaptive.Kind { return (*adaptive.Kind)(&n.class) }
 
 // urgent reports whether the claim may use what is reserved.
 func (n *need) urgent() bool { return n.priority >= Urgent }

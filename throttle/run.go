@@ -36,8 +36,8 @@ func (l *Limiter) run(now monotime.Time) {
 }
 
 // chargeNow is charge for a claim that does not stand in line. For others it may have been the last token.
-func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place, c class) {
-	l.charge(g, now, now, need, p, c)
+func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
+	l.charge(g, now, now, need, p)
 	l.restock(now)
 	if l.root().line.waiting > 0 {
 		l.later()
@@ -90,7 +90,7 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 	least := l.root().standstill
 	for i := range l.line.total {
 		if all := &l.line.total[i]; all.Claims > 0 {
-			one := need{all.One(), byIndex[i]}
+			one := need{Demand: all.One(), priority: byIndex[i]}
 			_, direct := l.oneToken(now, &one, l, least)
 			_, below := l.oneToken(now, &one, &nobody, least)
 			if direct && l.line.direct > 0 || below && l.line.direct < l.line.waiting {
@@ -161,7 +161,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 			w.end(errAbandoned)
 		case d.At <= now:
 			w.markBusy(at)
-			w.l.charge(&w.grant, at, now, &w.need, w.place, w.class)
+			w.l.charge(&w.grant, at, now, &w.need, w.place)
 			w.end(nil)
 		case blocker != l:
 			w.withdraw(blocker)

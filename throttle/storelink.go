@@ -386,7 +386,7 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 		d.At = l.hold
 	}
 	if w.l == l {
-		d = l.server.Due(d, &limit.Demand{}, &w.Demand, l.reserveFor(&w.need), false)
+		d = l.server.Due(d, &limit.Demand{}, &w.Demand, w.kind(), l.reserveFor(&w.need), false)
 	}
 	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
 	if l.Reserve > 0 && !w.urgent() {

@@ -21,7 +21,6 @@ type waiter struct {
 	l *Limiter // the bucket that was asked
 	need
 	place     place
-	class     class
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
 	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
@@ -186,7 +185,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 	if w.l.standstill == monotime.Unbounded || w.asksStore {
 		return d, false
 	}
-	one := need{w.One(), w.priority}
+	one := need{w.One(), w.priority, w.class}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true

@@ -20,7 +20,8 @@
 //   - overload.go: is a failure without explanation a refusal?
 //   - window.go: one window per limit that the server states. It keeps the least Remaining and
 //     hands the statement to its parts: reset.go (when the limit is restored), refill.go (does
-//     it come back token by token?), others.go (how much do other clients use?), spend.go (is
+//     it come back token by token?), others.go (how much do other clients use?), price.go (what do
+//     requests cost, if they do not say it?), spend.go (is
 //     the rest spread over the time to the reset?), guess.go (may one request look before the
 //     stated reset?). outcome.go is what these parts are given; doubt.go counts failed attempts.
 //   - overlap.go: do two Servers of the Site draw on the same limit?
@@ -98,6 +99,7 @@ type Answer struct {
 	Hold       time.Duration
 	HoldKnown  bool // the server said that nobody is to ask for Hold
 	Statements []quota.Statement
+	Kind       Kind // of the request
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
 	// Ticket, and nothing in other units.

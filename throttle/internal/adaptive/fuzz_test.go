@@ -142,7 +142,7 @@ func (c *chaos) step() {
 			d.Costs = quota.Costs{pick(c, units[2:]): int(c.next())}
 		}
 		f := flight{Ticket{Sent: c.now, N: d.N}, d}
-		s.Take(c.now, max(c.now.Add(-time.Duration(c.next())), 1), &d, float64(c.next()%3)/4, &f.ticket)
+		s.Take(c.now, max(c.now.Add(-time.Duration(c.next())), 1), &d, nil, float64(c.next()%3)/4, &f.ticket)
 		c.flying[i] = append(c.flying[i], f)
 	case answer:
 		if len(c.flying[i]) == 0 {
@@ -277,16 +277,16 @@ func (c *chaos) checkDue(s *Server) {
 	// The pace rises with time, so that it may be due earlier if it is asked for later.
 	var last monotime.Time
 	for _, n := range []int{1, 2, 1000} {
-		d := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), 0, false)
+		d := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, false)
 		switch {
 		case d.Never || d.At < c.now:
 			c.t.Fatalf("%+v at %d", d, c.now)
 		case d.At < last && len(s.windows) == 0:
 			c.t.Fatalf("%d requests may go at %d, fewer at %d", n, d.At, last)
-		case n == 1 && s.Open(c.now, of(n), 0) != (d.At <= c.now):
+		case n == 1 && s.Open(c.now, of(n), nil, 0) != (d.At <= c.now):
 			c.t.Fatalf("Open and Due disagree: %+v at %d", d, c.now)
 		}
-		if o := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), 0, true); o.At > d.At && s.served.rate == 0 {
+		if o := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, true); o.At > d.At && s.served.rate == 0 {
 			c.t.Fatalf("an optimist waits longer: %+v, %+v", o, d)
 		}
 		last = d.At
@@ -307,7 +307,7 @@ func (c *chaos) finish() {
 		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
 		// slower than that, a request waits longer.
 		bound := max(c.config.MaxHold, patience) + time.Second
-		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
+		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
 			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
 		}
 		s.Windows(c.now)

@@ -54,7 +54,7 @@ func (b *bucket) at(d time.Duration) *bucket {
 // send grants a request, whether it is due or not.
 func (b *bucket) send() *Ticket {
 	t := &Ticket{Sent: b.now, N: 1}
-	b.Take(b.now, b.now, of(1), 0, t)
+	b.Take(b.now, b.now, of(1), nil, 0, t)
 	return t
 }
 
@@ -80,7 +80,7 @@ func left(remaining, limit int, reset time.Duration) quota.Statement {
 
 // dueAfter returns when n more requests may go if ahead others go before, from now.
 func (b *bucket) dueAfter(ahead, n int) time.Duration {
-	return b.Due(limit.Due{At: b.now}, of(ahead), of(n), 0, false).At.Sub(b.now)
+	return b.Due(limit.Due{At: b.now}, of(ahead), of(n), nil, 0, false).At.Sub(b.now)
 }
 
 // wantDue checks in how long one request may go, and that Open agrees.
@@ -89,7 +89,7 @@ func (b *bucket) wantDue(want time.Duration) {
 	if got := b.dueAfter(0, 1); got != want {
 		b.t.Errorf("at %v: a request may go in %v, want %v", b.now.Sub(start), got, want)
 	}
-	if got := b.Open(b.now, of(1), 0); got != (want == 0) {
+	if got := b.Open(b.now, of(1), nil, 0); got != (want == 0) {
 		b.t.Errorf("at %v: Open says %v, and a request may go in %v", b.now.Sub(start), got, want)
 	}
 }
@@ -98,7 +98,7 @@ func (b *bucket) wantDue(want time.Duration) {
 func (b *bucket) wantOpen(want int) {
 	b.t.Helper()
 	got := 0
-	for got <= want && b.Open(b.now, of(got+1), 0) {
+	for got <= want && b.Open(b.now, of(got+1), nil, 0) {
 		got++
 	}
 	if got != want {

@@ -67,7 +67,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
 			s.doubted = 0
 		}
 		s.served.addServed(now, t.N)
-		s.slowStart.serve(t.sequence, len(a.Statements) > 0)
+		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }
 

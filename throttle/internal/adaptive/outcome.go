@@ -18,6 +18,7 @@ type outcome struct {
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
 	newest    bool  // the server wrote the answer after all answers before
+	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down

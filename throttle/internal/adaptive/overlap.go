@@ -226,7 +226,7 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 			kept = append(kept, w)
 			continue
 		}
-		w.remaining -= s.inFlightIn(w.unit)
+		w.remaining -= s.inFlightIn(w)
 		if w.overlap.users != nil {
 			w.overlap.users = append(w.overlap.users, to) // before s leaves: with one user, nothing is shared
 		}

@@ -189,7 +189,7 @@ func (r *refill) measure(o *outcome) {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
 		r.refills = false
 		r.doubtRefills.fail(1)
-	case took >= r.fullSpan/2:
+	case took >= r.fullSpan/2 && !o.unpriced: // else the price was learned from this rate
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())

@@ -70,24 +70,37 @@ func (s *Server) advance() {
 	s.sequence = s.site.sequence
 }
 
-// inFlightIn returns the cost of the requests in flight in a unit. Requests whose cost in the
-// unit is not known count as what they cost in requests.
-func (s *Server) inFlightIn(unit string) int {
+// inFlightIn returns the cost of the requests in flight in the unit of a window. Requests whose cost in the unit is not known
+// count as what they cost in requests, or at the price of the window.
+func (s *Server) inFlightIn(w *window) int {
 	if len(s.otherUnits) == 0 {
-		return s.inFlight
+		return w.priceOf(s.inFlight)
 	}
-	c := s.otherUnits[unit]
-	return c.n + s.inFlight - c.requests
+	c := s.otherUnits[w.unit]
+	return c.n + w.priceOf(s.inFlight-c.requests)
 }
 
 // inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
 // that share the window, in its unit.
 func (s *Server) inFlightOn(w *window) (n int) {
 	if w.overlap.users == nil {
-		return s.inFlightIn(w.unit)
+		return s.inFlightIn(w)
 	}
 	for _, u := range w.overlap.users {
-		n += u.inFlightIn(w.unit)
+		n += u.inFlightIn(w)
+	}
+	return n
+}
+
+// need returns how much of a window must remain, beside what is in flight, so that d may go: what it costs, and where that is
+// learned, so much more that it rarely costs more.
+func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
+	if !w.prices(d) {
+		return costIn(d, w.unit)
+	}
+	n := w.price.need(kind, d.N, s.inFlight-s.otherUnits[w.unit].requests)
+	if w.limit > 0 {
+		n = min(n, max(w.limit, d.N))
 	}
 	return n
 }
@@ -125,13 +138,14 @@ func (s *Server) Restart(forget bool) {
 	}
 }
 
-// Open reports whether the server allows d now, if a share of each limit is reserved for others.
-func (s *Server) Open(now monotime.Time, d *limit.Demand, share float64) bool {
+// Open reports whether the server allows d now, if a share of each limit is reserved for others. D is for a kind of request,
+// or several if kind is nil.
+func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share float64) bool {
 	if !s.slowStart.open(now) || s.served.due(now, 0, d.N, false) > now {
 		return false
 	}
 	for _, w := range s.windows {
-		n := costIn(d, w.unit)
+		n := s.need(w, d, kind)
 		if at, _ := w.due(now, 0, n, reserved(w.limit, n, share), s.inFlightOn(w), false); at > now {
 			return false
 		}
@@ -140,12 +154,12 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, share float64) bool {
 }
 
 // Due returns from, or what comes later because of the server, if ahead goes before d and a
-// share of each limit is reserved for others.
+// share of each limit is reserved for others. D is for a kind of request, or several if kind is nil.
 //
 // Some waits end when an answer comes, and nobody knows when that will be. To set a timer
 // (optimist is false), such a wait counts as the longest time for which the answer is awaited.
 // For a projection (optimist is true), such a wait counts as nothing.
-func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, optimist bool) limit.Due {
+func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) limit.Due {
 	if s.slowStart.allowed > 0 {
 		from = s.slowStart.due(from, ahead.N, optimist)
 	}
@@ -155,8 +169,8 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 		}
 	}
 	for _, w := range s.windows {
-		n := costIn(d, w.unit)
-		at, open := w.due(from.At, costIn(ahead, w.unit), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
+		n := s.need(w, d, kind)
+		at, open := w.due(from.At, w.costOf(ahead, nil), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
 		if at > from.At || !open && from.Cause == "" {
 			said, cause := at, limit.Window
 			switch {
@@ -172,7 +186,7 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, share float64, opti
 }
 
 // Take counts a grant, now, to a request that came at the instant asked, and fills its Ticket.
-func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, share float64, t *Ticket) {
+func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, share float64, t *Ticket) {
 	s.advance()
 	s.inFlight += d.N
 	if d.Costs != nil {
@@ -183,7 +197,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, share float64, 
 	s.served.take(now, asked, d.N)
 	t.sequence, t.probe = s.sequence, false
 	for _, w := range s.windows {
-		if w.take(now, s.inFlightOn(w)+reserved(w.limit, costIn(d, w.unit), share)) {
+		if w.take(now, s.inFlightOn(w)+reserved(w.limit, w.costOf(d, kind), share)) {
 			t.probe = true
 		}
 	}

@@ -83,7 +83,7 @@ func TestSlowStart(t *testing.T) {
 			b.done(r, Answer{})
 		}
 		flight = nil
-		for b.Open(b.now, of(1), 0) {
+		for b.Open(b.now, of(1), nil, 0) {
 			flight = append(flight, b.send())
 		}
 		if len(flight) != want {
@@ -132,13 +132,13 @@ func TestSlowStartStep(t *testing.T) {
 	b.Restart(true)
 	old := b.send()
 	b.at(slowStartStep - 1).wantDue(1)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, true); d.At != b.now || d.Cause != limit.SlowStart {
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now || d.Cause != limit.SlowStart {
 		t.Errorf("an optimist has %+v", d)
 	}
 	b.at(slowStartStep).wantDue(0)
 	for _, want := range []int{1, 2, 4, 8} { // without an answer
 		n := 0
-		for b.Open(b.now, of(1), 0) {
+		for b.Open(b.now, of(1), nil, 0) {
 			b.send()
 			n++
 		}
@@ -179,7 +179,7 @@ func TestServedRate(t *testing.T) {
 		t.Errorf("rate %v, want %v", got, want)
 	}
 	b.wantDue(monotime.Seconds(1 / b.served.rate))
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, false); d.Cause != limit.Pace {
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.Cause != limit.Pace {
 		t.Errorf("cause %q", d.Cause)
 	}
 	if b.Restart(true); b.served.rate == 0 {
@@ -461,7 +461,7 @@ func TestOtherUsersHoldBack(t *testing.T) {
 	}
 	b.wantDue(0)
 	got := 0
-	for b.Open(b.now, of(1), 0) {
+	for b.Open(b.now, of(1), nil, 0) {
 		b.send()
 		got++
 	}

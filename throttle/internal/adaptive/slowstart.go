@@ -9,8 +9,8 @@ import (
 
 // slowStart bounds how many requests are in flight while nothing is known: one at first, and
 // one more with each answer, so that each answer lets two requests go (the slow start of TCP,
-// RFC 5681 section 3.1). It ends with the first answer that states a limit, or after
-// slowStartAnswers answers that state none.
+// RFC 5681 section 3.1). It ends with the first answer that states a limit, if it is known what requests cost of
+// it, or after slowStartAnswers answers.
 //
 // A server may be slow without refusing: a long poll, or requests that are answered only together. So
 // when no request could go for slowStartStep, one more goes, and twice as many may be in flight. After a
@@ -81,15 +81,15 @@ func (s *slowStart) end(granted sequence) {
 	}
 }
 
-// serve takes in that a request was served, and whether the answer stated a limit.
-func (s *slowStart) serve(granted sequence, stated bool) {
+// serve takes in that a request was served, and whether it is known now what may go.
+func (s *slowStart) serve(granted sequence, known bool) {
 	if s.allowed == 0 || granted < s.restart {
 		return
 	}
 	s.answered++
 	s.allowed++
 	s.refused = false
-	if stated || s.answered >= slowStartAnswers {
+	if known || s.answered >= slowStartAnswers {
 		s.allowed = 0
 	}
 }

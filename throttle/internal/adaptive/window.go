@@ -46,6 +46,7 @@ type window struct {
 	reset  reset
 	refill refill
 	others otherUsers
+	price  *price       // what requests cost that do not say it; nil if all said it
 	spread limit.Spread // over the time to the reset
 
 	spentSince   monotime.Time // when nothing remained first; zero while something remains
@@ -116,7 +117,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	}
 	at := w.probeAt
 	if optimist && w.spentSince == 0 {
-		at = min(at, earliestProbe(t, w.limit, &w.reset, &w.refill, w.wholeSteps))
+		at = min(at, earliestProbe(t, w.inRequests(), &w.reset, &w.refill, w.wholeSteps))
 	}
 	at = max(t, at)
 	perWindow := max(w.limit-reserve, n, 1)
@@ -147,16 +148,14 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	cost := a.cost(t)
 	o := outcome{
-		sent: t.Sent, now: now, n: bounded(costIn(&cost, w.unit)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &a.Kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
 		remaining: bounded(st.Remaining), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
-	limit := bounded(st.Limit)
-	if _, known := cost.Costs[w.unit]; w.unit != "" && !known {
-		limit = 0 // what requests cost of it is not known
-	}
-	if w.text == "" || limit != w.limit {
+	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
+	_, said := cost.Costs[w.unit]
+	o.unpriced = w.unit != "" && !said
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
@@ -166,7 +165,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 	}
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
-	w.narrow(&o, st)
+	if another := w.narrow(&o, st); o.unpriced {
+		w.learnPrice(&o, a.Kind, another)
+	}
 	w.refill.observe(&o, &w.reset, c.MaxHold)
 
 	switch {
@@ -177,7 +178,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
 	}
-	w.others.count(&o, inFlight, w.remaining <= 0)
+	if !o.unpriced { // else a falling Remaining says nothing about others
+		w.others.count(&o, inFlight, w.remaining <= 0)
+	}
 	w.spread = c.Spend.SpreadFor(w.limit, w.reset.early.Sub(now), c.MaxStandstill)
 	w.judgeProbe(&o)
 	w.scheduleProbe(now, c)
@@ -214,8 +217,8 @@ func (w *window) tally(granted sequence, remaining int, answer sequence) (newest
 	return true
 }
 
-// narrow takes in what a statement says about the reset.
-func (w *window) narrow(o *outcome, st *quota.Statement) {
+// narrow takes in what a statement says about the reset, and reports whether that is another one than before.
+func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	roundedDown := w.reset.roundsDown
 	change := w.reset.narrow(o.sent, o.now, st, w.limit)
 	o.resetMoved = change.moved
@@ -226,6 +229,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) {
 	if o.foundRoundsDown = w.reset.roundsDown && !roundedDown; o.foundRoundsDown {
 		w.wholeSteps = untried // the guess was computed for a reset that is rounded up
 	}
+	return change.another
 }
 
 // judgeProbe draws the conclusions from the answer to a probe. A probe that went after the reset
@@ -267,7 +271,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	case w.reset.late == 0:
 		until = now.Add(unstatedReset)
 	case w.missedProbes == 0 && w.spentSince != 0:
-		until, w.guess = earlyProbe(w.limit, w.spentSince, &w.reset, &w.refill, w.wholeSteps)
+		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
 	if w.missedProbes > 0 {
 		until = max(until, now.Add(doubled(firstHold, w.missedProbes)))

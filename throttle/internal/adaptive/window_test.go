@@ -49,19 +49,19 @@ func TestWindowUnits(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(quota.Statement{Unit: "tokens", Limit: 100, Remaining: 100, Reset: time.Minute, ResetKnown: true}))
 	d := limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 60}}
-	if !b.Open(b.now, &d, 0) {
+	if !b.Open(b.now, &d, nil, 0) {
 		t.Error("60 of 100 tokens may not go")
 	}
 	ticket := Ticket{Sent: b.now, N: 1}
-	b.Take(b.now, b.now, &d, 0, &ticket)
-	if b.Open(b.now, &d, 0) {
+	b.Take(b.now, b.now, &d, nil, 0, &ticket)
+	if b.Open(b.now, &d, nil, 0) {
 		t.Error("60 of 40 tokens may go")
 	}
 	if got := b.Windows(b.now)[0].Available; got != 40 {
 		t.Errorf("%d tokens available, want 40", got)
 	}
 	b.End(&ticket, &d)
-	if b.otherUnits["tokens"] != (unitCost{}) || !b.Open(b.now, &d, 0) {
+	if b.otherUnits["tokens"] != (unitCost{}) || !b.Open(b.now, &d, nil, 0) {
 		t.Error("60 of 100 tokens may not go after the end")
 	}
 }
@@ -141,7 +141,7 @@ func TestOneProbe(t *testing.T) {
 	b.at(time.Second)
 	b.send() // the probe; it takes what remains of the other window
 	b.at(2 * time.Second).wantDue(patience - time.Second)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, true); d.At != b.now {
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now {
 		t.Errorf("an optimist waits for %v", d.At.Sub(b.now))
 	}
 }
@@ -193,7 +193,7 @@ func TestWindowLongQueue(t *testing.T) {
 			if test.second > 0 {
 				want += test.second - 30
 			}
-			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), test.share, true).At.Sub(b.now); got != seconds(want) {
+			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), nil, test.share, true).At.Sub(b.now); got != seconds(want) {
 				t.Errorf("%s, %d ahead: due in %v, want %v", test.name, ahead, got, seconds(want))
 			}
 		}
@@ -329,7 +329,7 @@ func TestSpendInFlight(t *testing.T) {
 	b.done(ticket, says(left(10, 100, 110*time.Second)))
 	b.wantDue(10 * time.Second)
 	b.at(10 * time.Second)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), 0, false); d.At != b.now || d.Cause != "" {
+	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.At != b.now || d.Cause != "" {
 		t.Errorf("%+v, want now, without a cause", d)
 	}
 }
@@ -369,7 +369,7 @@ func TestSpreadOfABurst(t *testing.T) {
 	b := newBucket(t, Config{MaxStandstill: 2 * time.Minute})
 	b.exchange(says(left(100, 100, time.Hour)))
 	n := 0
-	for b.Open(b.now, of(1), 0) {
+	for b.Open(b.now, of(1), nil, 0) {
 		b.send()
 		n++
 	}

@@ -1,0 +1,167 @@
+package learning
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// llm is an API that counts requests and tokens a minute and says so. What a request costs in tokens, only the server knows.
+type llm struct {
+	window bool // it counts in a window of a minute, and not in buckets that refill
+	hint   bool // refusals say when to come back
+
+	mu               sync.Mutex
+	requests, tokens float64 // that are left
+	at               time.Time
+	served, refused  int
+	spent            float64
+	last             time.Time
+}
+
+const (
+	llmRequests = 500.0 // a minute
+	llmTokens   = 30_000.0
+)
+
+// serve charges a request that costs so many tokens.
+func (s *llm) serve(req *http.Request, cost float64) *http.Response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	switch {
+	case !s.window:
+		passed := now.Sub(s.at).Minutes()
+		s.at = now
+		s.requests, s.tokens = min(s.requests+passed*llmRequests, llmRequests), min(s.tokens+passed*llmTokens, llmTokens)
+	case now.Sub(s.at) >= time.Minute:
+		s.at, s.requests, s.tokens = now, llmRequests, llmTokens
+	}
+	status, header := http.StatusOK, []string(nil)
+	if s.requests >= 1 && s.tokens >= cost {
+		s.requests--
+		s.tokens -= cost
+		s.spent += cost
+		s.served++
+		s.last = now
+	} else {
+		status = http.StatusTooManyRequests
+		s.refused++
+		if s.hint {
+			header = append(header, "Retry-After-Ms", strconv.Itoa(int(math.Ceil(60_000*max((1-s.requests)/llmRequests, (cost-s.tokens)/llmTokens)))))
+		}
+	}
+	full := func(missing, perMinute float64) string {
+		d := time.Duration(missing / perMinute * float64(time.Minute))
+		if s.window {
+			d = s.at.Add(time.Minute).Sub(now)
+		}
+		return fmt.Sprint(d.Round(time.Millisecond))
+	}
+	header = append(header,
+		"X-Ratelimit-Limit-Requests", "500", "X-Ratelimit-Remaining-Requests", strconv.Itoa(int(s.requests)), "X-Ratelimit-Reset-Requests", full(llmRequests-s.requests, llmRequests),
+		"X-Ratelimit-Limit-Tokens", "30000", "X-Ratelimit-Remaining-Tokens", strconv.Itoa(int(s.tokens)), "X-Ratelimit-Reset-Tokens", full(llmTokens-s.tokens, llmTokens))
+	return lab.Answer(req, status, "", header...)
+}
+
+// Nobody says what requests cost in tokens: from 40 to 400, and with two kinds, a twentieth of that for every second one. Told
+// nothing, at most 2 of 100 are refused, and hardly any time is lost.
+func TestTokensAreLearnedFromWhatRemains(t *testing.T) {
+	for _, test := range []struct {
+		callers, requests, kinds int
+		window, hint             bool
+		others                   int // requests a second of other clients
+	}{
+		{8, 800, 1, false, false, 0},
+		{64, 800, 1, false, false, 0},
+		{64, 800, 1, false, true, 0},
+		{200, 800, 1, false, false, 0},
+		{16, 800, 2, false, false, 0},
+		{64, 800, 2, false, true, 0},
+		{8, 800, 1, true, false, 0},
+		{64, 800, 1, true, false, 0},
+		{200, 800, 2, true, false, 0},
+		{16, 800, 1, false, false, 1},
+		{16, 800, 1, true, false, 1},
+	} {
+		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &llm{requests: llmRequests, tokens: llmTokens, at: time.Now(), window: test.window, hint: test.hint}
+				random := rand.New(rand.NewPCG(1, 2))
+				costs := make([]float64, test.requests)
+				for i := range costs {
+					costs[i] = math.Round(40 * math.Pow(10, random.Float64()))
+					if i%2 < test.kinds-1 {
+						costs[i] = math.Round(costs[i] / 20)
+					}
+				}
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					i, err := strconv.Atoi(req.URL.RawQuery)
+					if err != nil {
+						return nil, err
+					}
+					time.Sleep(50 * time.Millisecond)
+					resp := s.serve(req, costs[i])
+					time.Sleep(50*time.Millisecond + time.Duration(costs[i])*2*time.Millisecond)
+					return resp, nil
+				})
+				done := make(chan struct{})
+				others := &llm{} // counts what others got
+				if test.others > 0 {
+					go func() {
+						for {
+							select {
+							case <-done:
+								return
+							case <-time.After(time.Second / time.Duration(test.others)):
+								if s.serve(&http.Request{}, 157).StatusCode == http.StatusOK {
+									others.served++
+								} else {
+									others.refused++
+								}
+							}
+						}
+					}()
+				}
+				client := &http.Client{Transport: &pacer.Transport{Base: base}}
+				start := time.Now()
+				next := make(chan int)
+				var wait sync.WaitGroup
+				for range test.callers {
+					wait.Go(func() {
+						for i := range next {
+							if got := lab.Get(t, client, fmt.Sprintf("http://a.example/%c?%d", 'a'+i%test.kinds, i)); got != 200 {
+								t.Errorf("got %d", got)
+							}
+						}
+					})
+				}
+				for i := range costs {
+					next <- i
+				}
+				close(next)
+				wait.Wait()
+				close(done)
+				synctest.Wait()
+				least := max((s.spent-llmTokens)/llmTokens, (float64(s.served)-llmRequests)/llmRequests)
+				if test.window {
+					least = math.Ceil(s.spent/llmTokens) - 1
+				}
+				refused, took := 100*float64(s.refused-others.refused)/float64(len(costs)), s.last.Sub(start).Minutes()/least
+				t.Logf("%.1f refused of 100, %.3f of the least time, %.0f tokens a request, %d of others", refused, took, s.spent/float64(s.served), others.served)
+				if refused > 2 || took > 1.05 {
+					t.Errorf("%.1f of 100 were refused, in %.3f of the least time, want 2 and 1.05 at most", refused, took)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package adaptive
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// price is what requests cost of a limit in a unit of which they do not say it: the tokens of a language model, say. What
+// remains falls by it.
+//
+// In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of request, and how much
+// must remain so that one may go (need): so much more than the mean that it rarely costs more.
+//
+// Of each kind the mean is learned by least mean squares: if several requests were served meanwhile, what they cost more than
+// was thought is shared out among their kinds, in proportion to how many of each there were.
+type price struct {
+	kinds    []kindPrice // the one that was counted latest is the last
+	mean     float64     // of all kinds, as often as each comes
+	variance float64     // around the mean of the kind
+	learned  int         // how often learn was told
+	first    float64     // what was missing of a new window at the first answer; zero if much was: others may have used it
+
+	// The newest answer came at an instant, and stated that so much remains.
+	at        monotime.Time
+	remaining int
+}
+
+type kindPrice struct {
+	kind    Kind
+	mean    float64
+	learned int
+	served  int // since learn was told
+}
+
+const (
+	// enoughPrices is after how many observations a price is known. Before, what was missing of a new window at the first
+	// answer is the price, or one token if that is not known.
+	enoughPrices = 4
+
+	// priceMemory is over how many observations a mean is taken in the long run: prices change.
+	priceMemory = 32
+
+	// kindMemory is the same for the mean of a kind. Least mean squares take long where steps are short and kinds come together.
+	kindMemory = 8
+
+	// maxPricedKinds bounds how many kinds have a price of their own.
+	maxPricedKinds = 16
+
+	// sameBurst is within how many round trips the next answer must come for the price to be learned from it: in a longer time,
+	// others may have spent much.
+	sameBurst = 4
+
+	// priceMargin is how many standard deviations a request may cost more than the mean and still be allowed.
+	priceMargin = 2.5
+)
+
+func (p *price) known() bool { return p.learned >= enoughPrices }
+
+// of returns the mean cost of a kind of request; of all if kind is nil.
+func (p *price) of(kind *Kind) float64 {
+	switch {
+	case !p.known():
+		return max(p.first, 1)
+	case kind == nil:
+		return p.mean
+	}
+	if i := p.find(*kind); i >= 0 {
+		return p.thought(&p.kinds[i])
+	}
+	return p.mean
+}
+
+// thought returns the mean of a kind, as far as it is known.
+func (p *price) thought(k *kindPrice) float64 {
+	if k.learned > 0 {
+		return k.mean
+	}
+	return p.mean
+}
+
+// need returns how much must remain, beside the mean cost of so many requests in flight, so that n of a kind may go. All of them
+// together vary by what each does, and by how far the mean may be off, which is the same for each: of k requests, with a
+// mean of m observations, the variance is variance · (k + k²/m).
+func (p *price) need(kind *Kind, n, inFlight int) int {
+	k, m, variance := float64(n+inFlight), float64(min(p.learned, priceMemory)), p.variance
+	if !p.known() {
+		m, variance = 1, p.first*p.first // nothing is known of it
+	}
+	return int(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
+}
+
+// count takes in that a request of a kind was served.
+func (p *price) count(kind Kind) {
+	k := kindPrice{kind: kind}
+	if i := p.find(kind); i >= 0 {
+		k = p.kinds[i]
+		p.kinds = slices.Delete(p.kinds, i, i+1)
+	} else if len(p.kinds) == maxPricedKinds {
+		p.kinds = slices.Delete(p.kinds, 0, 1)
+	}
+	k.served++
+	p.kinds = append(p.kinds, k)
+}
+
+// learn takes in that the requests that were counted cost so much together.
+func (p *price) learn(spent float64) {
+	requests, squares, thought := 0.0, 0.0, 0.0
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		n := float64(k.served)
+		requests, squares, thought = requests+n, squares+n*n, thought+n*p.thought(k)
+	}
+	if requests == 0 {
+		return
+	}
+	more := spent - thought
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		if n := float64(k.served); n > 0 {
+			k.mean = max(p.thought(k)+share(k.learned, kindMemory)*more*n/squares, 0)
+			k.learned++
+			k.served = 0
+		}
+	}
+	if p.learned > 0 { // the first surprise says nothing of how much prices vary
+		p.variance += share(p.learned-1, priceMemory) * (more*more/requests - p.variance)
+	}
+	p.mean += share(p.learned, priceMemory) * (spent/requests - p.mean)
+	p.learned++
+}
+
+// skip forgets which requests were counted: nobody knows what they cost.
+func (p *price) skip() {
+	for i := range p.kinds {
+		p.kinds[i].served = 0
+	}
+}
+
+// share returns by which share of the difference a mean of so many observations goes towards the next one.
+func share(learned, memory int) float64 { return 1 / float64(min(learned+1, memory)) }
+
+func (p *price) find(kind Kind) int {
+	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == kind })
+}
+
+// prices reports whether what d costs of the window is learned.
+func (w *window) prices(d *limit.Demand) bool {
+	if w.price == nil {
+		return false
+	}
+	_, said := d.Costs[w.unit]
+	return !said
+}
+
+// costOf returns what d costs of the window, for a kind of request or, if that is nil, for several.
+func (w *window) costOf(d *limit.Demand, kind *Kind) int {
+	if w.prices(d) {
+		return int(math.Round(float64(d.N) * w.price.of(kind)))
+	}
+	return costIn(d, w.unit)
+}
+
+// priceOf returns what so many requests cost of the window of which nobody said it.
+func (w *window) priceOf(requests int) int {
+	if w.price == nil {
+		return requests
+	}
+	return int(math.Round(float64(requests) * w.price.of(nil)))
+}
+
+// learnPrice takes in an answer about the window, to a request of a kind that did not say what it costs. Another says that the
+// answer is the first one about a reset.
+func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
+	if w.price == nil {
+		w.price = &price{at: o.now, remaining: o.remaining}
+		if missing := w.limit - o.remaining; 10*missing <= w.limit {
+			w.price.first = float64(missing)
+		}
+		return
+	}
+	p := w.price
+	if !o.refused {
+		p.count(kind)
+	}
+	if !o.newest {
+		return
+	}
+	before := float64(p.remaining)
+	if w.refill.refills {
+		before = min(before+w.refill.rate*o.now.Sub(p.at).Seconds(), float64(w.limit))
+	}
+	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
+	if spent := before - float64(o.remaining); soon && (w.refill.refills || !another && spent >= 0) {
+		p.learn(spent)
+	} else {
+		p.skip()
+	}
+	p.at, p.remaining = o.now, o.remaining
+}
+
+// inRequests returns the limit of the window in requests, zero if it is not known.
+func (w *window) inRequests() int {
+	switch {
+	case w.price == nil:
+		return w.limit
+	case !w.price.known():
+		return 0
+	}
+	return int(float64(w.limit) / max(w.price.mean, 1))
+}
+
+// priced reports whether it is known of each window what requests cost.
+func (s *Server) priced() bool {
+	for _, w := range s.windows {
+		if w.price != nil && !w.price.known() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package adaptive
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+)
+
+// What kinds of requests cost is told apart, also where several of them are served at once.
+func TestPriceOfKinds(t *testing.T) {
+	a, b := Kind{Path: "/a"}, Kind{Path: "/b"}
+	var p price
+	for i := range 600 {
+		spent := 0.0
+		for range (i + 1) % 3 { // of a one, two, or none
+			p.count(a)
+			spent += 100
+		}
+		for range 2 {
+			p.count(b)
+			spent += 7
+		}
+		p.learn(spent)
+	}
+	if got, want := p.of(&a), 100.0; math.Abs(got-want) > 1 {
+		t.Errorf("a costs %.2f, want %.2f", got, want)
+	}
+	if got, want := p.of(&b), 7.0; math.Abs(got-want) > 1 {
+		t.Errorf("b costs %.2f, want %.2f", got, want)
+	}
+	if got, others := p.of(&Kind{Path: "/c"}), p.of(nil); got != others || got < 7 || got > 100 {
+		t.Errorf("an unknown kind costs %.2f, and %.2f is the mean of all; want both between", got, others)
+	}
+}
+
+// How much more must remain than requests cost in the mean: 2.5 standard deviations, of what each of them does and of the mean.
+func TestPriceNeed(t *testing.T) {
+	p := price{mean: 100, variance: 16, learned: 16}
+	for _, test := range []struct{ n, inFlight, want int }{
+		{1, 0, 111},  // 100 + 2.5 · 4 · √(1 + 1/16), rounded up
+		{1, 15, 157}, // 100 + 2.5 · 4 · √(16 + 16)
+		{2, 14, 257},
+	} {
+		if got := p.need(nil, test.n, test.inFlight); got != test.want {
+			t.Errorf("%d with %d in flight need %d, want %d", test.n, test.inFlight, got, test.want)
+		}
+	}
+	p = price{first: 40, learned: enoughPrices - 1, mean: 1000}
+	if got, want := p.need(nil, 1, 0), 182; got != want { // 40 + 2.5 · 40 · √2
+		t.Errorf("before the price is known: %d, want %d", got, want)
+	}
+}
+
+// Kinds have a price of their own as long as there are few. Nobody knows what was spent for those that were skipped.
+func TestPriceIsBounded(t *testing.T) {
+	var p price
+	for i := range 100 {
+		p.count(Kind{Path: string(rune('A' + i))})
+	}
+	if len(p.kinds) != maxPricedKinds {
+		t.Errorf("%d kinds, want %d", len(p.kinds), maxPricedKinds)
+	}
+	p.skip()
+	p.learn(1000)
+	if p.learned != 0 {
+		t.Error("learned a price of requests that were skipped")
+	}
+}
+
+// tokens is a statement about tokens, of which a minute brings all back.
+func tokensLeft(remaining int, reset time.Duration) quota.Statement {
+	return quota.Statement{Unit: "tokens", Limit: 10_000, Remaining: remaining, Reset: reset, ResetKnown: true}
+}
+
+// One request after the other costs 1000 tokens. When that is known, one goes if 1000 are left for it beside what is in flight. Who
+// says what he costs is not asked.
+func TestPriceOfAWindow(t *testing.T) {
+	b := newBucket(t, Config{})
+	remaining := 10_000
+	for i := range enoughPrices + 1 {
+		b.at(time.Duration(2*i) * time.Second)
+		ticket := b.send()
+		remaining -= 1000
+		b.at(time.Duration(2*i+1) * time.Second)
+		b.done(ticket, says(tokensLeft(remaining, time.Minute-time.Duration(2*i+1)*time.Second)))
+	}
+	b.wantOpen(5)
+	for range 4 {
+		b.send()
+	}
+	b.wantOpen(1)
+	b.send()
+	b.wantDue(51 * time.Second) // at the reset
+	b.now = start.Add(9 * time.Second)
+	if d := (limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 0}}); !b.Open(b.now, &d, nil, 0) {
+		t.Error("what costs nothing has to wait")
+	}
+}
+
+// In a long time others may have spent much: the price is not learned from that.
+func TestPriceOfAPause(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 20 {
+		b.at(time.Duration(2*i) * 100 * time.Millisecond)
+		ticket := b.send()
+		b.at(time.Duration(2*i)*100*time.Millisecond + 10*time.Millisecond)
+		b.done(ticket, says(tokensLeft(9999-400*i, time.Hour)))
+	}
+	if p := b.window1().price; p.learned != 0 {
+		t.Errorf("%+v", p)
+	}
+}
