@@ -146,19 +146,29 @@ func (p *price) find(kind Kind) int {
 	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == kind })
 }
 
+// times returns what n requests of a kind cost; of all kinds if kind is nil.
+func (p *price) times(n int, kind *Kind) int { return int(math.Round(float64(n) * p.of(kind))) }
+
 // prices reports whether what d costs of the window is learned.
-func (w *window) prices(d *limit.Demand) bool {
-	if w.price == nil {
-		return false
-	}
-	_, said := d.Costs[w.unit]
-	return !said
+func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
+
+func isSaid(d *limit.Demand, unit string) bool {
+	_, ok := d.Costs[unit]
+	return ok
 }
 
 // costOf returns what d costs of the window, for a kind of request or, if that is nil, for several.
 func (w *window) costOf(d *limit.Demand, kind *Kind) int {
+	if w.unit == "" {
+		return d.N
+	}
+	return w.costIn(d, kind)
+}
+
+// costIn is costOf in a unit other than requests.
+func (w *window) costIn(d *limit.Demand, kind *Kind) int {
 	if w.prices(d) {
-		return int(math.Round(float64(d.N) * w.price.of(kind)))
+		return w.price.times(d.N, kind)
 	}
 	return costIn(d, w.unit)
 }
@@ -168,7 +178,7 @@ func (w *window) priceOf(requests int) int {
 	if w.price == nil {
 		return requests
 	}
-	return int(math.Round(float64(requests) * w.price.of(nil)))
+	return w.price.times(requests, nil)
 }
 
 // learnPrice takes in an answer about the window, to a request of a kind that did not say what it costs. Another says that the

@@ -73,8 +73,8 @@ func (s *Server) advance() {
 // inFlightIn returns the cost of the requests in flight in the unit of a window. Requests whose cost in the unit is not known
 // count as what they cost in requests, or at the price of the window.
 func (s *Server) inFlightIn(w *window) int {
-	if len(s.otherUnits) == 0 {
-		return w.priceOf(s.inFlight)
+	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
+		return s.inFlight
 	}
 	c := s.otherUnits[w.unit]
 	return c.n + w.priceOf(s.inFlight-c.requests)
@@ -95,6 +95,14 @@ func (s *Server) inFlightOn(w *window) (n int) {
 // need returns how much of a window must remain, beside what is in flight, so that d may go: what it costs, and where that is
 // learned, so much more that it rarely costs more.
 func (s *Server) need(w *window, d *limit.Demand, kind *Kind) int {
+	if w.unit == "" {
+		return d.N
+	}
+	return s.needIn(w, d, kind)
+}
+
+// needIn is need in a unit other than requests.
+func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	if !w.prices(d) {
 		return costIn(d, w.unit)
 	}

@@ -154,8 +154,10 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
-	_, said := cost.Costs[w.unit]
-	o.unpriced = w.unit != "" && !said
+	if w.unit != "" {
+		_, said := cost.Costs[w.unit]
+		o.unpriced = !said
+	}
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
