@@ -97,7 +97,10 @@ func (g *Grant) draw() (luck float64) {
 
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
-	alone := g.refusedAlone(a)
+	var alone time.Duration
+	if a.Refused && !a.exhausted() {
+		alone = g.refusedAlone(a)
+	}
 	if alone > 0 { // nobody else is to learn that the server refuses
 		a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
 	}
@@ -139,12 +142,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	return o
 }
 
-// refusedAlone returns for how long the request is not to be made again, if the answer refuses it and that is a matter of
-// this request alone; else zero.
+// refusedAlone takes in that the answer refuses the request, and no limit that it states explains that. It returns for how
+// long the request is not to be made again, if that is a matter of this request alone; else zero.
 func (g *right) refusedAlone(a *Answer) time.Duration {
-	if !a.Refused || a.exhausted() {
-		return 0
-	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	if g.place.past == nil {
