@@ -19,18 +19,17 @@ import (
 type exchange struct {
 	t         *Transport
 	req       *http.Request   // as the caller gave it, or as alter made it
-	terms     terms           // of the next attempt
+	terms     terms           // of the next attempt, with the answer to the latest one until the next is sent
 	last      *throttle.Grant // grant of the latest attempt
 	firstSent time.Time       // when the request was sent for the first time
 
-	resp *http.Response // of the latest attempt, kept until the next attempt is sent; nil if there was no answer
-	err  error
+	err error // of the latest attempt
 
 	failures int // attempts that failed
 	refusals int // attempts that the server refused as too early
 	delays   delays
 
-	// What the next attempt has, until it is sent.
+	// What the next attempt has, until it is sent; its request until it has ended.
 	paid  bool            // the budget has paid for it
 	grant *throttle.Grant // nil if it has none yet
 	next  *http.Request   // nil if there is none yet
@@ -45,14 +44,24 @@ type stop struct {
 // errElapsed is the cause of a context that ends at MaxElapsed.
 var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
-// again sends the request again if it may be, until an attempt is final or a bound is reached, and returns the
-// outcome of the latest attempt.
-func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response, error) {
+// again sends a request again whose attempt with the grant g has ended so, see exchange.run. The answer is in the terms.
+func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v verdict.Verdict, err error) error {
+	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), err: err}
+	tm.resp = nil // x has it
+	x.run(req.Context(), v)
+	tm.resp = x.terms.resp
+	return x.err
+}
+
+// run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the
+// latest attempt.
+func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 	ended := false
 	defer func() {
 		if !ended { // a function of the caller has panicked
-			defer body.Close(nil, x.resp)
-			x.giveBack()
+			defer body.Close(nil, x.terms.resp)
+			defer x.giveBack()
+			x.last.Done(throttle.Answer{Lost: true})
 		}
 	}()
 	var why *stop
@@ -64,10 +73,10 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 	}
 	for why == nil && v.Kind != verdict.Final {
 		if why = x.prepare(ctx, v); why == nil {
-			next := x.next
-			x.last, x.resp, x.paid, x.grant, x.next = x.grant, nil, false, nil, nil
+			x.last, x.terms.resp, x.paid, x.grant = x.grant, nil, false, nil
 			x.terms.calls.addSend(x.t, x.last)
-			x.resp, v, x.err = x.t.attempt(x.req, next, &x.terms, x.last)
+			v, x.err = x.t.attempt(x.req, x.next, &x.terms, x.last)
+			x.next = nil
 		}
 	}
 	if why != nil {
@@ -75,7 +84,6 @@ func (x *exchange) again(ctx context.Context, v verdict.Verdict) (*http.Response
 		x.giveUp(ctx, why)
 	}
 	ended = true
-	return x.resp, x.err
 }
 
 // prepare does all that comes before another attempt, or returns why there is to be none.
@@ -147,7 +155,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay ti
 	case !mayWait(after):
 		return 0, &stop{reason: ReasonHint}
 	}
-	delay, ok, asked := x.delays.next(&x.t.Retry, x.failures, x.resp, mayWait, x.t.Rand)
+	delay, ok, asked := x.delays.next(&x.t.Retry, x.failures, x.terms.resp, mayWait, x.t.Rand)
 	switch {
 	case asked:
 		return 0, &stop{reason: ReasonHint}
@@ -242,24 +250,24 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Dur
 		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
-	body.Discard(x.resp)
+	body.Discard(x.terms.resp)
 	return nil
 }
 
 // readAhead begins to read the answer at hand while the request waits: the answer can still be returned,
 // and its connection becomes free.
 func (x *exchange) readAhead() {
-	if x.resp != nil {
-		x.resp.Body = body.ReadAhead(x.resp.Body)
+	if x.terms.resp != nil {
+		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body)
 	}
 }
 
 // status returns the status of the answer at hand, zero if there is no answer.
 func (x *exchange) status() int {
-	if x.resp == nil {
+	if x.terms.resp == nil {
 		return 0
 	}
-	return x.resp.StatusCode
+	return x.terms.resp.StatusCode
 }
 
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if
@@ -274,11 +282,11 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	default:
 		return
 	}
-	resp := x.resp
+	resp := x.terms.resp
 	if resp == nil {
 		gone = fmt.Errorf("%w; not sent again: %w", x.err, gone)
 	}
-	x.resp, x.err = nil, gone
+	x.terms.resp, x.err = nil, gone
 	body.Close(nil, resp)
 }
 

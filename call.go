@@ -232,6 +232,7 @@ type terms struct {
 	limiter     *throttle.Limiter // where the request was granted, or waits
 	sentAt      time.Time         // when it was sent after Acquire; else zero, and the grant has the time
 	ends        time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
+	resp        *http.Response    // the answer; nil if there is none
 }
 
 // terms fills in tm for a request: what its Calls say, and for what they leave open, what the

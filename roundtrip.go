@@ -11,86 +11,82 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper. It finds the terms of the request, and replaces the request by a
-// copy if fields of the Transport ask for one.
+// RoundTrip implements http.RoundTripper. It finds the terms of the request, replaces the request by a copy if fields
+// of the Transport ask for one, and waits for its turn. If a function of the caller panics, or ends its goroutine,
+// RoundTrip gives back what the request holds.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.check(req); err != nil {
 		body.Close(req, nil)
 		return nil, err
 	}
+	var tm terms
+	var g *throttle.Grant
 	ended := false
 	defer func() {
 		if !ended {
-			body.Close(req, nil)
+			drop(req, tm.resp, g)
 		}
 	}()
 	called := infoOf(req.Context())
-	var tm terms
 	t.terms(req, called, &tm)
 	out := req
 	var made *body.Replay
 	if t.altersRequests() && tm.mode != ModeObserve {
 		out, made = t.alter(req)
 	}
-	resp, err := t.roundTrip(out, called, &tm)
-	if out != req {
-		if resp != nil && resp.Request == out {
-			resp.Request = req
-		}
-		made.Finish(resp)
-	}
-	ended = true
-	return resp, err
-}
-
-// roundTrip carries a request whose terms are known: the request waits for its turn and is sent. If the
-// answer is not final, the request is sent again.
-func (t *Transport) roundTrip(req *http.Request, called *requestInfo, tm *terms) (*http.Response, error) {
-	ctx := req.Context()
-	g := t.redeem(req, called, tm)
-	if g == nil {
-		var err error
-		var f throttle.Forecast
-		line := turn{t: t, req: req}
+	var err error
+	if g = t.redeem(out, called, &tm); g == nil {
+		line := turn{t: t, req: out}
 		if tm.mode == ModeObserve {
+			var f throttle.Forecast
 			g, f = line.find().Observe(tm.claim)
 			line.observed(g, f)
-		} else if g, err = t.buckets.Acquire(ctx, tm.claim, line.find, line.waits); err != nil {
-			line.over(tm)
-			return t.notSent(req, tm, err)
+		} else {
+			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits)
 		}
-		line.over(tm)
+		line.over(&tm)
 	}
-	if tm.calls != nil {
-		tm.calls.addSend(t, g.Keep())
+	if err != nil {
+		tm.resp, err = t.notSent(out, &tm, err)
+	} else {
+		if tm.calls != nil {
+			tm.calls.addSend(t, g.Keep())
+		}
+		var v verdict.Verdict
+		if v, err = t.attempt(out, out, &tm, g); v.Kind != verdict.Final || v.Unrepeatable {
+			err = t.again(out, &tm, g, v, err)
+		}
 	}
-	resp, v, err := t.attempt(req, req, tm, g)
-	if v.Kind == verdict.Final && !v.Unrepeatable {
-		return resp, err
+	if out != req {
+		if tm.resp != nil && tm.resp.Request == out {
+			tm.resp.Request = req
+		}
+		made.Finish(tm.resp)
 	}
-	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), resp: resp, err: err}
-	return x.again(ctx, v)
+	ended = true
+	return tm.resp, err
+}
+
+// drop gives back what a request holds when a function of the caller does not return: else its slot in flight would be
+// lost for ever. The answer and the grant may be nil.
+func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
+	defer body.Close(req, resp)
+	if g != nil {
+		g.Done(throttle.Answer{Lost: true})
+	}
 }
 
 // attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
-// learns from the outcome.
-func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (resp *http.Response, v verdict.Verdict, err error) {
-	ended := false
-	defer func() {
-		if !ended { // else its slot in flight would be lost for ever
-			defer body.Close(next, resp)
-			g.Done(throttle.Answer{Lost: true})
-		}
-	}()
+// learns from the outcome. The answer, if there is one, is in the terms.
+func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (v verdict.Verdict, err error) {
 	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
 	if t.isAbove() || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
-	if resp, err = t.send(next, tm); err != nil {
+	resp, err := t.send(next, tm)
+	if tm.resp = resp; err != nil {
 		t.endUnanswered(g, err)
-		v = t.judgeError(req, tm, err)
-		ended = true
-		return nil, v, err
+		return t.judgeError(req, tm, err), err
 	}
 	switch r := resp.Request; {
 	case r == nil || r == next:
@@ -98,16 +94,14 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 	case t.isAbove():
 		resp.Request = r.WithContext(req.Context()) // without the mark of prepareSend
 	}
-	if t.saysNothing(tm, g, resp) {
-		if g.Done(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
-			resp.Body = t.watch(req, resp, g, false, sent)
-		}
-		bucketOf(g.Limiter()).budget.Deposit()
-	} else {
-		v = t.learn(req, tm, g, resp, sent)
+	if !t.saysNothing(tm, g, resp) {
+		return t.learn(req, tm, g, resp, sent), nil
 	}
-	ended = true
-	return resp, v, nil
+	if g.Done(throttle.Answer{Reading: t.countsReading() && body.Has(req, resp)}).Open {
+		resp.Body = t.watch(req, resp, g, false, sent)
+	}
+	bucketOf(g.Limiter()).budget.Deposit()
+	return v, nil
 }
 
 // learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
