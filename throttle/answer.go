@@ -55,9 +55,10 @@ type Outcome struct {
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
 	// Alone is not zero if the refusal is a matter of this request alone: it was refused when it went ahead of all others,
-	// three times, and each time others were served in between. Or such requests, of its Verb and Path, were refused so
-	// often while others were served that this is chance once in a thousand times; and none of them was served since. Then
-	// the bucket is not held, and the request is not to be made again before Alone has passed; see Claim.After.
+	// three times, and three times others were served in between; or that was seen of requests of its Verb and Path
+	// together, or these were refused so often while others were served that chance brings that once in a thousand times;
+	// and none of them was served since. Then the bucket is not held, and the request is not to be made again before Alone
+	// has passed; see Claim.After.
 	Alone time.Duration
 }
 
@@ -129,7 +130,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			p.Behind = l.hold
 		}
 		if !o.Refused && !a.Lost {
-			l.server.Served(adaptive.Kind(g.class))
+			l.server.Served(now, adaptive.Kind(g.class))
 		}
 		if a.Unsettled {
 			g.ensureExtra()

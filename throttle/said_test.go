@@ -136,3 +136,95 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusalsOfOneKindAlone: requests of one kind that are refused, one after the other, when they go ahead of the others
+// and although these are served, hold nobody any more; until one of the kind is served, or for ten minutes.
+func TestRefusalsOfOneKindAlone(t *testing.T) {
+	const ms = time.Millisecond
+	other, bad := Claim{Verb: "GET", Path: "/other"}, Claim{Verb: "GET", Path: "/bad"}
+	for name, test := range map[string]struct {
+		then func(do func(c Claim, a Answer) Outcome) // since it was found that they hold nobody
+		want Outcome
+	}{
+		"nothing": {func(func(Claim, Answer) Outcome) {}, Outcome{Refused: true, Alone: 100 * ms}},
+		"many others are served": {func(do func(Claim, Answer) Outcome) {
+			for range 50 {
+				do(other, Answer{})
+			}
+		}, Outcome{Refused: true, Alone: 100 * ms}},
+		"one of the kind is served": {func(do func(Claim, Answer) Outcome) { do(bad, Answer{}) }, Outcome{Refused: true, Held: 100 * ms}},
+		"many others are served, and one of the kind": {func(do func(Claim, Answer) Outcome) {
+			for range 50 {
+				do(other, Answer{})
+			}
+			do(bad, Answer{})
+		}, Outcome{Refused: true, Held: 100 * ms}},
+		"ten minutes pass": {func(func(Claim, Answer) Outcome) { time.Sleep(10 * time.Minute) }, Outcome{Refused: true, Held: 100 * ms}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{SlowStart: true, Rand: noJitter}
+				do := func(c Claim, a Answer) Outcome {
+					t.Helper()
+					g, err := l.Acquire(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return g.Done(a)
+				}
+				refused := Answer{Refused: true}
+				for range 3 {
+					for i := range 2 {
+						if got, want := do(bad, refused), (Outcome{Refused: true, Held: time.Duration(100*(i+1)) * ms}); got != want {
+							t.Fatalf("%+v, want %+v", got, want)
+						}
+					}
+					do(other, Answer{})
+				}
+				if got, want := do(bad, refused), (Outcome{Refused: true, Alone: 100 * ms}); got != want {
+					t.Fatalf("%+v, want %+v", got, want)
+				}
+				test.then(do)
+				if got := do(bad, refused); got != test.want {
+					t.Errorf("%+v, want %+v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestGrantsEndFastAgain: while it is remembered that requests of a kind are refused, grants end with the lock, so that it is
+// noticed when one is served; and without it again when that is forgotten.
+func TestGrantsEndFastAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter, IdleAfter: -1}
+		serve := func() {
+			t.Helper()
+			for range 50 {
+				g, err := l.Acquire(t.Context(), Claim{Path: "/other"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Answer{})
+			}
+		}
+		for range 4 {
+			for range 2 {
+				g, err := l.Acquire(t.Context(), Claim{Path: "/bad"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Answer{Refused: true})
+			}
+			serve()
+		}
+		time.Sleep(10*time.Minute - 1)
+		if serve(); l.fastDone.Load() {
+			t.Error("nobody would notice that one of the kind is served")
+		}
+		time.Sleep(time.Second)
+		if serve(); !l.fastDone.Load() {
+			t.Error("grants end with the lock")
+		}
+	})
+}

@@ -75,6 +75,55 @@ func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 	}
 }
 
+// Nor do such requests that are made again and again, with what they say about when to come back: of one that was refused
+// when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen.
+func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
+	for _, test := range []struct {
+		hint  string
+		every time.Duration
+	}{
+		{"1", 2 * time.Second},
+		{"1", 5 * time.Second},
+		{"1", 10 * time.Second},
+		{"5", 5 * time.Second},
+		{"5", 10 * time.Second},
+		{"5", 30 * time.Second},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				served := 0
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					if req.URL.Path == "/poison" {
+						return lab.Answer(req, 429, "", "Retry-After", test.hint), nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					served++
+					return lab.Answer(req, 200, ""), nil
+				})
+				client := &http.Client{Transport: &pacer.Transport{Base: base}}
+				var wait sync.WaitGroup
+				for i := range 1200 {
+					if i%int(test.every/(100*time.Millisecond)) == 10 {
+						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				synctest.Wait()
+				mu.Lock()
+				if served < 1140 {
+					t.Errorf("%d of 1200 good requests were served in two minutes, want 1140", served)
+				}
+				mu.Unlock()
+				wait.Wait()
+			})
+		})
+	}
+}
+
 // Requests of a narrow route, of which the server says nothing, look the same. They are served in the end, and so are those
 // of the wide route beside it.
 func TestANarrowSilentRouteIsServedInTheEnd(t *testing.T) {

@@ -32,10 +32,10 @@ func TestUnservedKinds(t *testing.T) {
 				kind := Kind{Path: string(c | 0x20)}
 				if c >= 'a' {
 					served++
-					u.serve(kind)
+					u.serve(1, kind)
 					continue
 				}
-				got := u.refuse(1, kind, sequence(i), sequence(i), false, served)
+				got, _ := u.refuse(1, kind, &Ticket{sequence: sequence(i)}, false, served, sequence(i))
 				if c == 'X' {
 					alone = got
 				}
@@ -51,7 +51,7 @@ func TestUnservedKinds(t *testing.T) {
 func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 	var u unserved
 	for i := range 20 {
-		if u.refuse(1, Kind{Path: "x"}, 7, sequence(8+i), false, 10*i) {
+		if own, _ := u.refuse(1, Kind{Path: "x"}, &Ticket{sequence: 7}, false, 10*i, sequence(8+i)); own {
 			t.Fatalf("refusal %d of one flight: its own matter", i+1)
 		}
 	}
@@ -61,16 +61,16 @@ func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 func TestUnservedKindsAreBounded(t *testing.T) {
 	var u unserved
 	for i := range 100 {
-		u.refuse(1, Kind{Path: fmt.Sprint(i)}, sequence(i), sequence(i), true, i)
+		u.refuse(1, Kind{Path: fmt.Sprint(i)}, &Ticket{sequence: sequence(i)}, true, i, sequence(i))
 	}
 	if len(u.kinds) != maxUnserved || u.lucky != 100-maxUnserved {
 		t.Errorf("%d kinds, %d refusals of forgotten ones, want %d and %d", len(u.kinds), u.lucky, maxUnserved, 100-maxUnserved)
 	}
 	now := monotime.Time(unservedFor)
-	if !u.refuse(now, Kind{Path: "99"}, 100, 100, false, 100) {
+	if own, _ := u.refuse(now, Kind{Path: "99"}, &Ticket{sequence: 100}, false, 100, 100); !own {
 		t.Error("forgotten a nanosecond too early")
 	}
-	if u.refuse(now.Add(time.Nanosecond), Kind{Path: "98"}, 100, 100, false, 100) {
-		t.Error("remembered for too long")
+	if own, _ := u.refuse(now.Add(time.Nanosecond), Kind{Path: "98"}, &Ticket{sequence: 100}, false, 100, 100); own || len(u.kinds) != 2 {
+		t.Errorf("remembered for too long: %+v", u.kinds)
 	}
 }

@@ -145,19 +145,24 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 // Learn is not to be told of it, and hold is for how long the claim is not to be made again; else hold is zero. The server
 // has asked for so long a hold; zero if it did not say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration) (hold time.Duration) {
-	if p.refuse(t.First, s.successes) {
+	found := p.refuse(t.First, s.successes)
+	if kind != (Kind{}) {
+		own, first := s.unserved.refuse(now, kind, t, p.alone, s.successes, s.sequence)
+		p.alone, found = own, found || first
+	}
+	if found {
 		s.served = servedRate{} // the refusals said nothing about a pace
 	}
-	if p.alone = s.unserved.refuse(now, kind, t.sequence, s.sequence, p.alone, s.successes); !p.alone {
+	if !p.alone {
 		return 0
 	}
 	return min(Hold(asked, p.refusals), s.config.MaxHold)
 }
 
 // Served takes in that a request of a kind was served: its kind is not refused whatever happens.
-func (s *Server) Served(kind Kind) {
+func (s *Server) Served(now monotime.Time, kind Kind) {
 	if len(s.unserved.kinds) > 0 {
-		s.unserved.serve(kind)
+		s.unserved.serve(now, kind)
 	}
 }
 

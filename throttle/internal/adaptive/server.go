@@ -248,7 +248,8 @@ func (s *Server) ProbeOver(t *Ticket) {
 // overwrite), because a slow start and counted failures make a difference as well; Idle is about
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.windows) == 0 && s.served.measuredFrom == 0 && s.overload.failed == 0
+	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.unserved.kinds) == 0 && len(s.windows) == 0 &&
+		s.served.measuredFrom == 0 && s.overload.failed == 0
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is
