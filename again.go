@@ -21,7 +21,7 @@ type exchange struct {
 	req       *http.Request   // as the caller gave it, or as alter made it
 	terms     terms           // of the next attempt, with the answer to the latest one until the next is sent
 	last      *throttle.Grant // grant of the latest attempt
-	firstSent time.Time       // when the request was sent for the first time
+	firstSent time.Time       // when the request was sent for the first time, by the monotonic clock too: the other may be set
 
 	err error // of the latest attempt
 
@@ -46,11 +46,16 @@ var errElapsed = errors.New("pacer: MaxElapsed has passed")
 
 // again sends a request again whose attempt with the grant g has ended so, see exchange.run. The answer is in the terms.
 func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v verdict.Verdict, err error) error {
-	x := exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: tm.firstSent(g), err: err}
+	x := t.newExchange(req, tm, g, err)
 	tm.resp = nil // x has it
 	x.run(req.Context(), v)
 	tm.resp = x.terms.resp
 	return x.err
+}
+
+func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant, err error) *exchange {
+	now := time.Now()
+	return &exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
 }
 
 // run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the

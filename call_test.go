@@ -5,7 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
+
+	"github.com/gopacer/pacer/throttle"
 )
 
 func TestModeText(t *testing.T) {
@@ -75,5 +78,19 @@ func TestModeFlag(t *testing.T) {
 		if err := fs.Parse(test.args); m != test.want || (err != nil) != test.err {
 			t.Errorf("%q: got %v, %v, want %v", test.args, m, err, test.want)
 		}
+	}
+}
+
+// TestBoundsOfARequestGoByTheMonotonicClock: if the wall clock is set while a request waits to be sent again, MaxElapsed is
+// as far away as it was.
+func TestBoundsOfARequestGoByTheMonotonicClock(t *testing.T) {
+	var l throttle.Limiter
+	g, err := l.Acquire(t.Context(), throttle.Claim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := new(Transport).newExchange(nil, &terms{}, g, nil).firstSent
+	if !strings.Contains(first.String(), " m=") || !first.Round(0).Equal(g.Time()) {
+		t.Errorf("first sent at %v, want %v with the monotonic clock", first, g.Time())
 	}
 }
