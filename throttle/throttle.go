@@ -140,8 +140,9 @@ type Limiter struct {
 	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold. It is called
-	// with no lock held. If nil, rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold, with no lock
+	// held; and after Group.Load one for each bucket, with the Group locked: it must not call the Group. If nil,
+	// rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far
