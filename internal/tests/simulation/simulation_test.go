@@ -180,6 +180,21 @@ func (s simulation) run(t *testing.T, trace func(string, ...any)) (res result) {
 	return res
 }
 
+// path is what a request asks for: most ask for the same, and some for what few others do.
+func (t *try) path() string {
+	switch n := t.id % 100; {
+	case n < 60:
+		return "/common"
+	case n < 90:
+		return "/less"
+	case n < 98:
+		return "/rare"
+	case n < 99:
+		return "/rarer"
+	}
+	return "/rarest"
+}
+
 // ask sends a request until it is served or its caller has no patience left. It reports
 // how often it was given up and sent again.
 func (w *world) ask(ctx context.Context, rt http.RoundTripper, t *try) (served bool, gaveUp int) {
@@ -190,7 +205,7 @@ func (w *world) ask(ctx context.Context, rt http.RoundTripper, t *try) (served b
 		defer cancel()
 	}
 	for ; ; gaveUp++ {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com"+t.path(), nil)
 		if err != nil {
 			panic(err)
 		}
