@@ -131,6 +131,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		}
 		if !o.Refused && !a.Lost {
 			l.server.Served(now, adaptive.Kind(g.class))
+			for p := l.Parent; p != nil; p = p.Parent {
+				p.server.ServedBelow()
+			}
 		}
 		if a.Unsettled {
 			g.ensureExtra()

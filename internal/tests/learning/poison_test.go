@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/quota"
 )
 
 // A request that the server always refuses, as gRPC refuses a message that is too large, does not shut its host: good
@@ -69,6 +70,48 @@ func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
 				wait.Wait()
 				if poisoned != 11*poisons {
 					t.Errorf("%d poison requests were sent %d times, want 11 times each", poisons, poisoned)
+				}
+			})
+		})
+	}
+}
+
+// Nor does it shut the routes of its host that have quotas of their own: what is served there counts for the host as well.
+func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {
+	for _, hint := range [][]string{nil, {"Retry-After", "1"}} {
+		t.Run(fmt.Sprint(hint), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				served, poisoned := 0, 0
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					if req.URL.Path == "/poison" {
+						poisoned++
+						return lab.Answer(req, 429, "", hint...), nil
+					}
+					served++
+					return lab.Answer(req, 200, ""), nil
+				})
+				client := &http.Client{Transport: &pacer.Transport{Base: base, Quotas: pacer.Table{"a.example/route": quota.MustParse("20/s")}}}
+				var wait sync.WaitGroup
+				for i := range 1200 {
+					if i == 10 {
+						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/route") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				synctest.Wait()
+				mu.Lock()
+				if served < 1140 {
+					t.Errorf("%d of 1200 requests of the route were served, want 1140", served)
+				}
+				mu.Unlock()
+				wait.Wait()
+				if poisoned != 11 {
+					t.Errorf("the poison request was sent %d times, want 11", poisoned)
 				}
 			})
 		})

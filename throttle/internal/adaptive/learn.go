@@ -166,6 +166,13 @@ func (s *Server) Served(now monotime.Time, kind Kind) {
 	}
 }
 
+// ServedBelow takes in that a request of a bucket below was served, which is one of the same server: so it serves others
+// between the refusals of a claim of this bucket.
+func (s *Server) ServedBelow() {
+	s.refusals = 0
+	s.successes++
+}
+
 // Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
 // does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
 // may be refused ten times outlasts most of a minute.
