@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -99,7 +100,7 @@ func (g *Grant) draw() (luck float64) {
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
-	if a.Refused && !a.exhausted() {
+	if a.Refused {
 		alone = g.refusedAlone(a)
 	}
 	if alone > 0 { // nobody else is to learn that the server refuses
@@ -127,7 +128,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			o.Refused = true
 		}
 		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain() {
-			p.Behind = l.hold
+			p.Behind = max(l.hold, now)
 		}
 		if !o.Refused && !a.Lost {
 			l.server.Served(now, adaptive.Kind(g.class))
@@ -146,13 +147,14 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	return o
 }
 
-// refusedAlone takes in that the answer refuses the request, and no limit that it states explains that. It returns for how
-// long the request is not to be made again, if that is a matter of this request alone; else zero.
+// refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if
+// that is a matter of this request alone, and no limit that the answer states explains it; else zero.
 func (g *right) refusedAlone(a *Answer) time.Duration {
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.place.past == nil {
-		g.place.past = new(adaptive.Past)
+	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
+	if a.exhausted() {
+		return 0
 	}
 	return g.l.server.Refuse(root.now(), &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold)
 }

@@ -227,7 +227,7 @@ func (l *Limiter) letOthersAhead() {
 	}
 	for _, w := range refused {
 		w.leave()
-		w.place.past.Behind = l.hold
+		w.place.past.Behind = max(w.place.past.Behind, l.hold)
 		w.rank = l.rankOf(&w.place, w.priority)
 		w.enter(false)
 	}

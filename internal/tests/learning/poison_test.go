@@ -118,6 +118,47 @@ func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {
 	}
 }
 
+// A poison request whose refusals say that nothing remains of a limit makes all wait for the reset, as any such answer does. But it is not
+// the one that goes first after each reset: others go between its refusals.
+func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
+	for _, header := range [][]string{
+		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0"},
+		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "10"},
+		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "10", "Retry-After", "10"},
+	} {
+		t.Run(fmt.Sprint(header[4:]), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var longest time.Duration // for which no good request was served
+				last := time.Now()
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					if req.URL.Path == "/poison" {
+						return lab.Answer(req, 429, "", header...), nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					longest, last = max(longest, time.Since(last)), time.Now()
+					return lab.Answer(req, 200, ""), nil
+				})
+				client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: func() float64 { return 0.5 }}}
+				var wait sync.WaitGroup
+				for i := range 1200 {
+					if i == 10 {
+						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				wait.Wait()
+				if longest > 35*time.Second { // three resets; if the poison request went first after each of ten, 100 s
+					t.Errorf("no good request was served for %v", longest)
+				}
+			})
+		})
+	}
+}
+
 // Nor do such requests that are made again and again, with what they say about when to come back: of one that was refused
 // when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen.
 func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
