@@ -547,6 +547,31 @@ func TestForecastBehindTheHeadOfASlowChild(t *testing.T) {
 	})
 }
 
+// TestForecastBehindASlowStartBelow: of a child that starts slowly, only the first is ahead when the window of its parent opens: so a
+// claim whose MaxWait suffices is not refused.
+func TestForecastBehindASlowStartBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "2/2s window")}
+		route := &Limiter{Parent: host, SlowStart: true}
+		grant(t, host, Claim{N: 2})
+		var ws []*Waiter
+		for range 3 {
+			_, w := join(t, route, Claim{})
+			ws = append(ws, w)
+		}
+		if f := host.Forecast(Claim{}); f.Wait != 2*time.Second {
+			t.Errorf("Forecast %v, want 2s", f.Wait)
+		}
+		start := time.Now()
+		if _, err := host.Acquire(t.Context(), Claim{MaxWait: 3 * time.Second}); err != nil || time.Since(start) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
 // TestReserveUrgentPassesWhoMustWaitInAnyCase: one that has to wait longer for what is left to it keeps nobody from what is reserved.
 func TestReserveUrgentPassesWhoMustWaitInAnyCase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

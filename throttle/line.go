@@ -176,7 +176,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 // opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
 	all := limit.Sum(l.line.sum[:])
-	if l.hold > now || !l.server.Open(now, &all, nil, l.Reserve) {
+	if l.hold > now || !l.server.OpenForAll(now, &all, l.Reserve) {
 		return false
 	}
 	return l.stack.OpenForAll(now, &all)

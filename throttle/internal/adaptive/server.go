@@ -161,6 +161,12 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 	return true
 }
 
+// OpenForAll is Open for several requests that cost d together: it reports whether the server allows all of them now.
+func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
+	one := d.Claims <= 1
+	return s.Open(now, d, nil, share) && (one || s.served.rate == 0 && s.slowStart.openFor(d.Claims))
+}
+
 // Due returns from, or what comes later because of the server, if ahead goes before d and a
 // share of each limit is reserved for others. D is for a kind of request, or several if kind is nil.
 //

@@ -37,6 +37,9 @@ func (s *slowStart) open(now monotime.Time) bool {
 	return s.allowed == 0 || s.inFlight < s.allowed || now >= s.nextAnyway()
 }
 
+// openFor reports whether so many requests may go before an answer comes.
+func (s *slowStart) openFor(n int) bool { return s.allowed == 0 || s.inFlight+n <= s.allowed }
+
 // nextAnyway is when one more may go without an answer.
 func (s *slowStart) nextAnyway() monotime.Time {
 	if s.refused {
