@@ -97,7 +97,7 @@ func (u *unserved) refuse(now monotime.Time, kind Kind, t *Ticket, alone bool, s
 		u.kinds = slices.Delete(u.kinds, 0, 1)
 	}
 	if before := k.alone; t.sequence >= k.heard {
-		k.evidence.refuse(t.First, successes)
+		k.refuse(t.First, successes)
 		k.heard = answer
 		k.alone = k.alone || k.rounds >= enoughRefusals && u.chance(&k, successes) < byChance
 		found = k.alone && !before
