@@ -55,11 +55,10 @@ type Outcome struct {
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
-	// Alone is not zero if the refusal is a matter of this request alone: it was refused when it went ahead of all others,
-	// three times, and three times others were served in between; or that was seen of requests of its Verb and Path
-	// together, or these were refused so often while others were served that chance brings that once in a thousand times;
-	// and none of them was served since. Then the bucket is not held, and the request is not to be made again before Alone
-	// has passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all
+	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
+	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since. Then the
+	// bucket is not held, and the request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 

@@ -123,7 +123,14 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 			bad = granted(w) // it goes ahead
 			refuse(bad, 200*ms, 0)
 			w = again(bad)
-			granted(other).Done(Answer{}) // the other one goes ahead now
+			granted(other).Done(Answer{}) // the other one goes ahead now, and many follow
+			for range 10 {
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Answer{})
+			}
 			bad = granted(w)
 			if round == 2 {
 				refuse(bad, 0, 6400*ms)
@@ -179,7 +186,9 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 							t.Fatalf("%+v, want %+v", got, want)
 						}
 					}
-					do(other, Answer{})
+					for range 20 {
+						do(other, Answer{})
+					}
 				}
 				if got, want := do(bad, refused), (Outcome{Refused: true, Alone: 100 * ms}); got != want {
 					t.Fatalf("%+v, want %+v", got, want)

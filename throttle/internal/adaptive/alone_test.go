@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,19 +12,21 @@ import (
 // A row of letters is what became of requests, one after the other: a lower one was served, an upper one refused, the letter
 // is the kind. The refusals of X are its own matter where chance does not explain them.
 func TestUnservedKinds(t *testing.T) {
+	ten := strings.Repeat("a", 10)
 	for row, want := range map[string]bool{
-		"aaaaaaaaaaX":                                  false, // once
-		"aaaaaaaaaaXaaaaaaaaaaXaaaaaaaaaaX":            false, // twice, with others between
-		"aaaaaaaaaaXaaaaaaaaaaXaaaaaaaaaaXaaaaaaaaaaX": true,
-		"XaaaaaXaaaaaXaaaaaX":                          true,  // one of 17 to the third power
-		"XaaXaaXaaX":                                   false, // one of 8
-		"XaaXaaXaaXaaX":                                true,  // one of 10 to the fourth
-		"XXXXXXXXXXXXXXXXXXXX":                         false, // nothing is served
-		"XaXaXaXaXaX":                                  true,  // one of 7 to the fifth
-		"XAaXAaXAaXAaXAa":                              false, // a is refused as often: it is the load
-		"XaaaaaXaaaaaXaaaaaxX":                         false, // one was served
-		"XaaaaaXaaaaaXaaaaaXxXaaaaa":                   false, // and it begins anew
-		"XaaaaaaaaaaYXaaaaaaaaaaYXaaaaaaaaaaYX":        true,  // the refusals of Y, which is never served either, do not tell against it
+		"X":                               false,
+		"X" + ten + ten + "X" + ten + "X": false, // twice with others between
+		"X" + ten + ten + "X" + ten + "X" + ten + "X":            true,  // one of 42 to the third power
+		"X" + ten + "X" + ten + "X" + ten + "X":                  true,  // one of 32
+		"XaaaaaXaaaaaXaaaaaX":                                    false, // one of 17
+		"XaaaaaXaaaaaXaaaaaXaaaaaX":                              true,  // one of 22 to the fourth
+		"XXXXXXXXXXXXXXXXXXXX":                                   false, // nothing is served
+		strings.Repeat("Xa", 10) + "X":                           true,  // one of 12 to the tenth
+		strings.Repeat("XAa", 10) + "X":                          false, // a is refused as often: it is the load
+		"X" + ten + "X" + ten + "X" + ten + "xX":                 false, // one was served
+		"X" + ten + "X" + ten + "xX" + ten + "X" + ten + "X":     false, // and it begins anew
+		"XY" + ten + "XY" + ten + "XY" + ten + "XY" + ten + "XY": true,  // Y, of which none is served either, does not tell against it
+		strings.Repeat("XYya", 5) + "X":                          false, // but if one is served, it does
 	} {
 		t.Run(row, func(t *testing.T) {
 			var u unserved
@@ -35,9 +38,10 @@ func TestUnservedKinds(t *testing.T) {
 					u.serve(1, kind)
 					continue
 				}
-				got, _ := u.refuse(1, kind, &Ticket{sequence: sequence(i)}, false, served, sequence(i))
+				var p Past
+				u.refuse(1, &p, kind, &Ticket{sequence: sequence(i)}, served, sequence(i))
 				if c == 'X' {
-					alone = got
+					alone = p.alone
 				}
 			}
 			if alone != want {
@@ -47,11 +51,46 @@ func TestUnservedKinds(t *testing.T) {
 	}
 }
 
+// Of one claim it must also have gone ahead of all others three times. Others of its kind may be served.
+func TestPastOfAClaim(t *testing.T) {
+	for _, kind := range []Kind{{}, {Path: "/a"}} {
+		for name, test := range map[string]struct {
+			firsts, others int // how often it went ahead; how many others were refused in each round
+			want           bool
+		}{
+			"it goes ahead three times":         {3, 0, true},
+			"twice":                             {2, 0, false},
+			"others are refused about as often": {4, 5, false},
+			"others are refused at times":       {4, 1, true},
+		} {
+			t.Run(fmt.Sprint(name, kind), func(t *testing.T) {
+				var u unserved
+				var p Past
+				served := 0
+				for round := range 6 {
+					for range 10 {
+						served++
+						u.serve(1, kind)
+					}
+					for range test.others {
+						u.refuse(1, &Past{}, kind, &Ticket{}, served, 0)
+					}
+					u.refuse(1, &p, kind, &Ticket{First: round < test.firsts}, served, 0)
+				}
+				if p.alone != test.want {
+					t.Errorf("got %v, want %v: %+v", p.alone, test.want, p)
+				}
+			})
+		}
+	}
+}
+
 // Refusals of requests that were under way together are one signal.
 func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 	var u unserved
 	for i := range 20 {
-		if own, _ := u.refuse(1, Kind{Path: "x"}, &Ticket{sequence: 7}, false, 10*i, sequence(8+i)); own {
+		var p Past
+		if u.refuse(1, &p, Kind{Path: "x"}, &Ticket{sequence: 7}, 10*i, sequence(8+i)); p.alone {
 			t.Fatalf("refusal %d of one flight: its own matter", i+1)
 		}
 	}
@@ -61,16 +100,17 @@ func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 func TestUnservedKindsAreBounded(t *testing.T) {
 	var u unserved
 	for i := range 100 {
-		u.refuse(1, Kind{Path: fmt.Sprint(i)}, &Ticket{sequence: sequence(i)}, true, i, sequence(i))
+		u.refuse(1, &Past{evidence: evidence{alone: true}}, Kind{Path: fmt.Sprint(i)}, &Ticket{}, i, 0)
 	}
 	if len(u.kinds) != maxUnserved || u.lucky != 100-maxUnserved {
 		t.Errorf("%d kinds, %d refusals of forgotten ones, want %d and %d", len(u.kinds), u.lucky, maxUnserved, 100-maxUnserved)
 	}
-	now := monotime.Time(unservedFor)
-	if own, _ := u.refuse(now, Kind{Path: "99"}, &Ticket{sequence: 100}, false, 100, 100); !own {
+	now, p := monotime.Time(unservedFor), Past{}
+	if u.refuse(now, &p, Kind{Path: "99"}, &Ticket{}, 100, 0); !p.alone {
 		t.Error("forgotten a nanosecond too early")
 	}
-	if own, _ := u.refuse(now.Add(time.Nanosecond), Kind{Path: "98"}, &Ticket{sequence: 100}, false, 100, 100); own || len(u.kinds) != 2 {
+	p = Past{}
+	if u.refuse(now.Add(time.Nanosecond), &p, Kind{Path: "98"}, &Ticket{}, 100, 0); p.alone || len(u.kinds) != 2 {
 		t.Errorf("remembered for too long: %+v", u.kinds)
 	}
 }

@@ -145,12 +145,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 // Learn is not to be told of it, and hold is for how long the claim is not to be made again; else hold is zero. The server
 // has asked for so long a hold; zero if it did not say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration) (hold time.Duration) {
-	found := p.refuse(t.First, s.successes)
-	if kind != (Kind{}) {
-		own, first := s.unserved.refuse(now, kind, t, p.alone, s.successes, s.sequence)
-		p.alone, found = own, found || first
-	}
-	if found {
+	if s.unserved.refuse(now, p, kind, t, s.successes, s.sequence) {
 		s.served = servedRate{} // the refusals said nothing about a pace
 	}
 	if !p.alone {
