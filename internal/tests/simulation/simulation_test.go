@@ -95,13 +95,7 @@ func (s simulation) run(t *testing.T, trace func(string, ...any)) (res result) {
 		ends := make([]time.Duration, heaps)
 		transports := make([]*pacer.Transport, s.processes)
 		for p := range transports {
-			random := rand.New(rand.NewPCG(s.seed, uint64(p)))
-			var rmu sync.Mutex
-			tr := &pacer.Transport{Base: network{w}, MaxWait: 24 * time.Hour, MaxStandstill: 24 * time.Hour, Rand: func() float64 {
-				rmu.Lock()
-				defer rmu.Unlock()
-				return random.Float64()
-			}}
+			tr := &pacer.Transport{Base: network{w}, MaxWait: 24 * time.Hour, MaxStandstill: 24 * time.Hour, Rand: s.jitter(p)}
 			if s.costs > 1 {
 				tr.Cost = func(r *http.Request) quota.Costs {
 					n, _ := strconv.Atoi(r.Header.Get("Cost"))
@@ -193,6 +187,17 @@ func (t *try) path() string {
 		return "/rarer"
 	}
 	return "/rarest"
+}
+
+// jitter is the Rand of a process.
+func (s simulation) jitter(process int) func() float64 {
+	random := rand.New(rand.NewPCG(s.seed, uint64(process)))
+	var mu sync.Mutex
+	return func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.Float64()
+	}
 }
 
 // ask sends a request until it is served or its caller has no patience left. It reports

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"io"
@@ -35,6 +34,7 @@ type world struct {
 type try struct {
 	id, process int
 	attempts    int
+	sent        time.Time // the latest attempt
 }
 
 type tryKey struct{}
@@ -111,6 +111,7 @@ var errLost = errors.New("the answer was lost")
 func (n network) RoundTrip(req *http.Request) (*http.Response, error) {
 	t := req.Context().Value(tryKey{}).(*try)
 	t.attempts++
+	t.sent = time.Now()
 	attempt := t.attempts
 	if err := sleep(req.Context(), n.way(t.id, attempt, "there")); err != nil {
 		return nil, err
@@ -220,79 +221,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// least is how long each heap takes at least, from its arrival to the last answer: for
-// callers who know the server's algorithm and state, and the way to it.
-func (w *world) least() []time.Duration {
-	algorithms := make([]pacertest.Algorithm, len(w.layers))
-	for i, l := range w.layers {
-		algorithms[i] = l.algorithm.Fresh()
-	}
-	others := w.others
-	took := make([]time.Duration, heaps)
-	next := make([]int, w.processes)
-	var q oracle
-	// ask lets a caller of the process take its next request at t.
-	ask := func(process int, t time.Duration) {
-		id := next[process]*w.processes + process
-		if id >= w.requests {
-			return
-		}
-		next[process]++
-		heap.Push(&q, asked{id, process, max(t, w.arrival(id)) + w.way(id, 1, "there")})
-	}
-	for p := range w.processes {
-		for range w.callers {
-			ask(p, 0)
-		}
-	}
-	var now time.Duration
-	for len(q) > 0 {
-		a := heap.Pop(&q).(asked)
-		now = max(now, a.at)
-		var delay time.Duration
-		for _, algorithm := range algorithms {
-			for {
-				for len(others) > 0 && others[0].Sub(w.start) <= now {
-					algorithm.Take(others[0], 1)
-					others = others[1:]
-				}
-				v := algorithm.Take(w.start.Add(now), w.cost(a.id))
-				if v.OK {
-					delay += v.Delay
-					break
-				}
-				wait := v.RetryAfter
-				if len(others) > 0 {
-					wait = min(wait, others[0].Sub(w.start)-now)
-				}
-				now += wait
-			}
-		}
-		end := now + delay + w.way(a.id, 1, "back")
-		h := w.heap(a.id)
-		took[h] = max(took[h], end-w.begin(h))
-		ask(a.process, end)
-	}
-	return took
-}
-
-// asked is a request that comes to the server at an instant.
-type asked struct {
-	id, process int
-	at          time.Duration
-}
-
-// oracle is a heap of them.
-type oracle []asked
-
-func (o oracle) Len() int           { return len(o) }
-func (o oracle) Less(i, j int) bool { return o[i].at < o[j].at }
-func (o oracle) Swap(i, j int)      { o[i], o[j] = o[j], o[i] }
-func (o *oracle) Push(x any)        { *o = append(*o, x.(asked)) }
-func (o *oracle) Pop() any {
-	last := (*o)[len(*o)-1]
-	*o = (*o)[:len(*o)-1]
-	return last
 }
