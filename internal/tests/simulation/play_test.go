@@ -24,6 +24,9 @@ const (
 	after  = 200 * time.Second
 )
 
+// endless is after how many times the least a run is ended.
+const endless = 1000
+
 // outcome is how a cell went. Times are in seconds. What is of the first part of the column idle
 // is not in it.
 type outcome struct {
@@ -37,7 +40,8 @@ type outcome struct {
 	Served  int
 	Failed  int     // how often a caller got a refusal or an error
 	Adapted float64 // after the limit changed; the whole time if it did not
-	Problem string  // why it was ended
+	Ended   string  // why it was ended: Just is then what a run is ended at
+	Problem string  // what is wrong with the matrix
 }
 
 // court is the server of a cell. It remembers what it answered.
@@ -172,7 +176,7 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 			begin, court.answers, _ = time.Since(w.start), nil, b.failed.Swap(0)
 		}
 		least := lasted(w.ideal(first, c.requests, begin, nil), begin)
-		stall := time.AfterFunc(1000*least+time.Hour, func() { cancel(errStalls) })
+		stall := time.AfterFunc(endless*least+time.Hour, func() { cancel(errStalls) })
 		defer stall.Stop()
 		b.run(first, c.requests)
 		took := time.Since(w.start) - begin
@@ -180,7 +184,7 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 		o.Failed = int(b.failed.Load())
 		o.count(court.answers)
 		if cause := context.Cause(ctx); cause != nil {
-			o.Problem = cause.Error()
+			o.Ended, o.Just = cause.Error(), endless
 		} else if o.Took < o.Least+o.Forced-c.slack(first) {
 			o.Problem = "faster than the ideal"
 		}
