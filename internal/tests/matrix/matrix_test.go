@@ -79,7 +79,7 @@ func TestReport(t *testing.T) {
 			m.Outcomes = append(m.Outcomes,
 				outcome{Name: fmt.Sprintf("hint/1-long/%d", i), Cell: "a GCRA", Just: just + more/100, Refused: refused + more/10, Took: 1, Served: 100},
 				outcome{Name: fmt.Sprintf("hint/idle/%d", i), Cell: "a log", Just: just, Took: 1, Served: 100},
-				outcome{Name: fmt.Sprintf("silent/double/%d", i), Cell: "a bucket", Adapted: adapted + 10*more, Served: 100})
+				outcome{Name: fmt.Sprintf("silent/double/%d", i), Cell: "a bucket", Adapted: adapted + 10*more, Settled: i < 3, Served: 100})
 		}
 		return m
 	}
@@ -89,9 +89,9 @@ func TestReport(t *testing.T) {
 		"Build new, seed 3.\n",
 		"| hint: goal | 1.01/1.25; 5/8 | 1.03/1.10; 0.5/1 | 1.05/1.40; 10/18 | 1.10/1.25; 1/2 | 1.20/1.40; 4/6 | – | 60 s | 60 s |\n" +
 			"| reached |  | 1.03/1.04; 0.3/0.4 |  |  |  | 1.02/1.02; 0.0/0.0 |  |  |\n",
-		"| reached |  |  |  |  |  |  |  | 70/80 s |\n",
+		"| reached |  |  |  |  |  |  |  | 70/80 s (3 of 4) |\n",
 		"Farthest from the goals, hint (of 8 cells, 0 take more than 3 times the least; the slowest 1.1 times):\n\n- `hint/1-long/3` 1.05, 0.5 refused: a GCRA\n\n",
-		"- `silent/double/3` 90 s, 0.0 refused: a bucket\n",
+		"- `silent/double/3` 90 s, 0.0 refused, not settled before: a bucket\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
@@ -120,7 +120,7 @@ func TestReport(t *testing.T) {
 		"Before: build old, seed 3.\n",
 		"| before |  | 1.03/1.04; **2.1**/**2.2** |",
 		"| after |  | **3.11**/**3.12**; 0.3/0.4 |",
-		"| before |  |  |  |  |  |  |  | >200/**>200** s |\n| after |  |  |  |  |  |  |  | 70/80 s |\n",
+		"| before |  |  |  |  |  |  |  | >200/**>200** s (3 of 4) |\n| after |  |  |  |  |  |  |  | 70/80 s (3 of 4) |\n",
 		"8 take more than 3 times",
 		"- `hint/1-long/3` 3.13, 0.5 refused (before: 1.05, 2.3 refused): a GCRA\n",
 		"Worse than before, the most:\n\n- `hint/idle/0` from 1.02, 0.0 refused to 3.10, 0.0 refused: a log\n",

@@ -47,6 +47,7 @@ type outcome struct {
 	Served  int
 	Failed  int
 	Adapted float64
+	Settled bool
 	Ended   string
 	Problem string
 }

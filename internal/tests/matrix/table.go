@@ -120,7 +120,7 @@ func report(w io.Writer, m, old *matrix, worstCells int) {
 			line(w, "reached", class, func(place string, _ int) string { return summary(m.in(place), goals[place]) })
 		}
 	}
-	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to. **Missed**.\n")
+	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to (how many of the cells used the limit before it changed). **Missed**.\n")
 	for _, class := range classes {
 		m.farthest(w, class, old, worstCells)
 	}
@@ -157,7 +157,13 @@ func summary(all []outcome, g goal) string {
 	}
 	if g.adapted > 0 {
 		q := quantiles(all, func(o outcome) float64 { return o.Adapted })
-		return seconds(q.half) + "/" + bold(seconds(q.three), q.three, g.adapted) + " s"
+		settled := 0
+		for _, o := range all {
+			if o.Settled {
+				settled++
+			}
+		}
+		return fmt.Sprintf("%s/%s s (%d of %d)", seconds(q.half), bold(seconds(q.three), q.three, g.adapted), settled, len(all))
 	}
 	just, refused := quantiles(all, func(o outcome) float64 { return o.Just }), quantiles(all, func(o outcome) float64 { return o.Refused })
 	if none := math.Inf(1); g.just.half == 0 {
@@ -205,7 +211,11 @@ func (o *outcome) String() string {
 	case o.Problem != "":
 		return strings.TrimSpace(o.Problem)
 	case o.changes():
-		return fmt.Sprintf("%s s, %.1f refused", seconds(o.Adapted), o.Refused)
+		text := fmt.Sprintf("%s s, %.1f refused", seconds(o.Adapted), o.Refused)
+		if !o.Settled {
+			text += ", not settled before"
+		}
+		return text
 	}
 	text := fmt.Sprintf("%.2f, %.1f refused", o.Just, o.Refused)
 	if o.Ended != "" {

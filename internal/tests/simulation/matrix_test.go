@@ -275,14 +275,17 @@ func TestCellAdapted(t *testing.T) {
 		c := cell{rate: 20, factor: 0.5}
 		c.window, c.limit = tt.window, 20*int(tt.window.Seconds())
 		var answers []answer
+		for at := time.Second / 20; at < before; at += time.Second / 20 {
+			answers = append(answers, answer{at: at, ok: true})
+		}
 		for i := 1; i < 2000; i++ {
 			if there, ok := tt.answer(i); there {
 				answers = append(answers, answer{at: before + time.Duration(i)*time.Second/10, ok: ok})
 			}
 		}
 		var o outcome
-		if c.scoreChange(answers, &o); o.Adapted < tt.want-0.11 || o.Adapted > tt.want+0.11 {
-			t.Errorf("%s: adapted after %v, want %v", tt.name, o.Adapted, tt.want)
+		if c.scoreChange(answers, &o); o.Adapted < tt.want-0.11 || o.Adapted > tt.want+0.11 || !o.Settled {
+			t.Errorf("%s: adapted after %v, settled %v, want %v and true", tt.name, o.Adapted, o.Settled, tt.want)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type outcome struct {
 	Served  int
 	Failed  int     // how often a caller got a refusal or an error
 	Adapted float64 // after the limit changed; the whole time if it did not
+	Settled bool    // whether it had adapted to the limit before
 	Ended   string  // why it was ended: Just is then what a run is ended at
 	Problem string  // what is wrong with the matrix
 }
@@ -353,55 +354,66 @@ func both(a, b []span) (common []span) {
 }
 
 // scoreChange tells how long it took to adapt to the limit after its change: until the last
-// span begins of which more than a tenth of what the limit gives went unused, or in which more
-// than two, and 10 of 100, were refused. A span is ten seconds; of a window as many whole windows,
-// and one more, of which one may be lost at its ends.
+// span begins that is not good. Settled is whether the last span before the change was.
 func (c *cell) scoreChange(answers []answer, o *outcome) {
-	var late []answer
-	for _, a := range answers {
-		if a.at -= before; a.at > 0 && a.at < after {
-			late = append(late, a)
+	late := answers[cameBefore(answers, before):cameBefore(answers, before+after)]
+	o.count(late)
+	served := make([]int, len(answers)+1) // of the first so many
+	for i, a := range answers {
+		if served[i+1] = served[i]; a.ok {
+			served[i+1]++
 		}
 	}
-	o.count(late)
-	rate, long := c.rate*c.factor, 10*time.Second
-	wanted := 0.9 * rate * long.Seconds()
-	if c.window > 0 {
-		windows := (long + c.window - 1) / c.window
-		limit := math.Max(1, math.Round(float64(c.limit)*c.factor))
-		long, wanted = windows*c.window+c.window, 0.9*limit*float64(windows) //nolint:durationcheck // windows is a number
+	good := func(m measure, begin time.Duration) bool {
+		from, to := cameBefore(answers, begin), cameBefore(answers, begin+m.long)
+		return m.good(served[to]-served[from], to-from)
 	}
+	old, now := c.measure(1), c.measure(c.factor)
+	o.Settled = good(old, before-old.long)
 	// Of all spans, those are the worst which begin after an answer, or end before one.
-	begins := []time.Duration{0}
+	begins := []time.Duration{before}
 	for _, a := range late {
-		begins = append(begins, a.at+1, a.at-long)
+		begins = append(begins, a.at+1, a.at-now.long)
 	}
-	slices.Sort(begins)
-	var from, to, served, refused int
 	var last time.Duration
 	adapted := true
-	add := func(a answer, n int) {
-		if a.ok {
-			served += n
-		} else {
-			refused += n
-		}
-	}
 	for _, begin := range begins {
-		if begin < 0 || begin+long > after {
-			continue
-		}
-		for ; to < len(late) && late[to].at < begin+long; to++ {
-			add(late[to], 1)
-		}
-		for ; from < to && late[from].at < begin; from++ {
-			add(late[from], -1)
-		}
-		if float64(served) < wanted || float64(refused) > 2+0.1*float64(served) {
-			last, adapted = begin, begin+2*long < after
+		if end := begin + now.long; begin >= before+last && end <= before+after && !good(now, begin) {
+			last = begin - before
+			adapted = end+now.long < before+after
 		}
 	}
 	if o.Adapted = last.Seconds(); !adapted || len(late) == 0 {
 		o.Adapted = after.Seconds()
 	}
+}
+
+// cameBefore is how many of the answers, which are in their order, came before an instant.
+func cameBefore(answers []answer, t time.Duration) int {
+	i, _ := slices.BinarySearchFunc(answers, t, func(a answer, t time.Duration) int { return cmp.Compare(a.at, t) })
+	return i
+}
+
+// measure is what makes a span good: at least nine tenths of what the limit gives are served, and
+// no more than 10 of 100, and two, refused. A span is ten seconds; of a window as many whole windows,
+// and one more, of which one may be lost at its ends.
+type measure struct {
+	long   time.Duration
+	served float64
+}
+
+// measure is that of a multiple of the limit.
+func (c *cell) measure(factor float64) measure {
+	const long = 10 * time.Second
+	if c.window == 0 {
+		return measure{long, 0.9 * c.rate * factor * long.Seconds()}
+	}
+	windows := int((long + c.window - 1) / c.window)
+	limit := math.Max(1, math.Round(float64(c.limit)*factor))
+	return measure{time.Duration(windows+1) * c.window, 0.9 * limit * float64(windows)}
+}
+
+// good reports whether a span is, of whose answers so many were served.
+func (m measure) good(served, answers int) bool {
+	return float64(served) >= m.served && float64(answers-served) <= 2+0.1*float64(served)
 }
