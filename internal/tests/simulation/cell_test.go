@@ -103,14 +103,12 @@ func drawCell(seed uint64, name string) (c cell, err error) {
 	if len(parts) != 3 || dialects[parts[0]] == nil {
 		return c, fmt.Errorf("%w: %q", errName, name)
 	}
-	_, number := strconv.Atoi(parts[2])
+	number, err := strconv.Atoi(parts[2])
 	crowd, isCrowd := crowds[parts[1]]
-	if number != nil || !isCrowd && !slices.Contains([]string{columnIdle, columnHalf, columnDouble}, parts[1]) {
+	if err != nil || number < 0 || !isCrowd && !slices.Contains([]string{columnIdle, columnHalf, columnDouble}, parts[1]) {
 		return c, fmt.Errorf("%w: %q", errName, name)
 	}
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	r := drawing{rand.New(rand.NewPCG(seed, hashed(name))), seed, parts[0] + "/" + parts[1], number}
 	c.simulation = simulation{seed: r.Uint64(), costs: 1, workload: batch, processes: max(1, crowd.processes)}
 	c.name, c.class, c.column = name, parts[0], parts[1]
 	switch c.column {
@@ -120,15 +118,15 @@ func drawCell(seed uint64, name string) (c cell, err error) {
 		c.factor = 2
 	}
 
-	speaking := dialects[c.class][r.IntN(len(dialects[c.class]))]
-	counting := countings[r.IntN(len(countings))]
+	speaking := dialects[c.class][int(r.even("dialect")*float64(len(dialects[c.class])))]
+	counting := countings[int(r.even("algorithm")*float64(len(countings)))]
 	c.counts, c.resets, c.speaks, c.voice = counting.name, counting.resets, speaking.name, speaking.voice
 	c.layers = []layer{speaking.layer}
 	c.layers[0].algorithm = c.drawAlgorithm(r, counting)
 	c.refusedCount = (c.counts == "log" || c.counts == "cells" || c.counts == "estimate") && r.IntN(4) == 0
 
-	c.callers = min(mostCallers, int(math.Exp2(6.02*r.Float64())))
-	c.latency = time.Duration(between(r, float64(leastLatency), float64(mostLatency)))
+	c.callers = min(mostCallers, int(math.Exp2(6.02*r.even("callers"))))
+	c.latency = time.Duration(between(r.even("latency"), float64(leastLatency), float64(mostLatency)))
 	for range c.processes {
 		skew := time.Duration(0)
 		if r.IntN(2) == 0 {
@@ -152,20 +150,21 @@ func drawCell(seed uint64, name string) (c cell, err error) {
 		c.requests = short
 	}
 	if c.column == columnIdle {
-		c.idle = time.Duration(between(r, max(5, 2.1*fill), max(300, 2.1*fill)) * 1e9) // so long that all has come back
+		c.idle = time.Duration(between(r.Float64(), max(5, 2.1*fill), max(300, 2.1*fill)) * 1e9) // so long that all has come back
 		c.requests *= 2
 	}
 	return c, nil
 }
 
 // drawAlgorithm draws how the server counts.
-func (c *cell) drawAlgorithm(r *rand.Rand, counting counting) pacertest.Algorithm {
-	c.rate = between(r, leastRate, mostRate)
-	seconds := math.Round(between(r, leastWindow, mostWindow))
+func (c *cell) drawAlgorithm(r drawing, counting counting) pacertest.Algorithm {
+	size := r.even("window or burst")
+	c.rate = between(r.even("rate"), leastRate, mostRate)
+	seconds := math.Round(between(size, leastWindow, mostWindow))
 	if c.factor != 0 {
-		seconds = math.Round(between(r, leastWindow, mostPaused))
+		seconds = math.Round(between(size, leastWindow, mostPaused))
 	}
-	c.free = int(math.Round(between(r, leastBurst, mostBurst)))
+	c.free = int(math.Round(between(size, leastBurst, mostBurst)))
 	switch counting.name {
 	case "bucket":
 		return &pacertest.TokenBucket{Rate: c.rate, Burst: c.free}
@@ -180,12 +179,34 @@ func (c *cell) drawAlgorithm(r *rand.Rand, counting counting) pacertest.Algorith
 	c.free = int(math.Round(c.rate * seconds))
 	c.rate = float64(c.free) / seconds
 	c.limit, c.window = c.free, time.Duration(seconds)*time.Second
-	return counting.of(r, c.limit, c.window)
+	return counting.of(r.Rand, c.limit, c.window)
 }
 
-// between draws a number whose logarithm is even.
-func between(r *rand.Rand, least, most float64) float64 {
-	return least * math.Pow(most/least, r.Float64())
+// drawing draws a cell.
+type drawing struct {
+	*rand.Rand
+	seed   uint64
+	place  string // class/column
+	number int
+}
+
+// even draws a number from 0 to 1 such that each 48 cells of a place have one in each 48th of it: a
+// Latin hypercube. So seeds differ less than if all were left to chance.
+func (d drawing) even(what string) float64 {
+	const cells = 48
+	order := rand.New(rand.NewPCG(d.seed, hashed(fmt.Sprintf("%s/%d/%s", d.place, d.number/cells, what)))).Perm(cells)
+	return (float64(order[d.number%cells]) + d.Float64()) / cells
+}
+
+func hashed(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}
+
+// between is a number whose logarithm is that share of the way.
+func between(share, least, most float64) float64 {
+	return least * math.Pow(most/least, share)
 }
 
 // algorithm is how the server of the cell counts. (That of its layer is for ideal callers, who

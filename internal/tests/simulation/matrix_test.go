@@ -114,6 +114,21 @@ func TestCellDraw(t *testing.T) {
 		}
 		return float64(c.limit)
 	})
+	// Each 48 cells of a place have every algorithm, four times at least.
+	counts := map[string]int{}
+	for i, c := range all {
+		if i%200 < 48 {
+			counts[c.class+"/"+c.column+", "+c.counts]++
+		}
+	}
+	if got, want := len(counts), len(classes)*len(columns)*len(countings); got != want {
+		t.Errorf("%d algorithms of places, want %d", got, want)
+	}
+	for place, n := range counts {
+		if n < 4 || n > 7 {
+			t.Errorf("%s: %d of 48 cells", place, n)
+		}
+	}
 	kinds := map[string]bool{}
 	for _, c := range all {
 		kinds[c.class+" "+c.counts], kinds[c.class+" "+c.speaks] = true, true
