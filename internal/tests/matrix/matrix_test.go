@@ -90,7 +90,7 @@ func TestReport(t *testing.T) {
 		"| hint: goal | 1.01/1.25; 5/8 | 1.03/1.10; 0.5/1 | 1.05/1.40; 10/18 | 1.10/1.25; 1/2 | 1.20/1.40; 4/6 | – | 60 s | 60 s |\n" +
 			"| reached |  | 1.03/1.04; 0.3/0.4 |  |  |  | 1.02/1.02; 0.0/0.0 |  |  |\n",
 		"| reached |  |  |  |  |  |  |  | 70/80 s (3 of 4) |\n",
-		"Farthest from the goals, hint (of 8 cells, 0 take more than 3 times the least; the slowest 1.1 times):\n\n- `hint/1-long/3` 1.05, 0.5 refused: a GCRA\n\n",
+		"Farthest from the goals, hint (of 8 cells, 0 take more than 3 times the least; the slowest is `hint/1-long/3`, 1.1 times):\n\n- `hint/1-long/3` 1.05, 0.5 refused: a GCRA\n\n",
 		"- `silent/double/3` 90 s, 0.0 refused, not settled before: a bucket\n",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -230,7 +230,7 @@ func (o *outcome) String() string {
 // farthest prints the cells of a class that are farthest from the goals.
 func (m *matrix) farthest(w io.Writer, class string, old *matrix, n int) {
 	var all []outcome
-	above, slowest := 0, 0.0
+	above, slowest := 0, outcome{Name: "none"}
 	for _, o := range m.Outcomes {
 		if !strings.HasPrefix(o.Name, class+"/") {
 			continue
@@ -239,13 +239,15 @@ func (m *matrix) farthest(w io.Writer, class string, old *matrix, n int) {
 		if o.Just > worst {
 			above++
 		}
-		slowest = max(slowest, o.Just)
+		if o.Just > slowest.Just {
+			slowest = o
+		}
 	}
 	if len(all) == 0 {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b outcome) int { return cmp.Compare(b.missed(), a.missed()) })
-	fmt.Fprintf(w, "\nFarthest from the goals, %s (of %d cells, %d take more than %d times the least; the slowest %.1f times):\n\n", class, len(all), above, worst, slowest)
+	fmt.Fprintf(w, "\nFarthest from the goals, %s (of %d cells, %d take more than %d times the least; the slowest is `%s`, %.1f times):\n\n", class, len(all), above, worst, slowest.Name, slowest.Just)
 	for _, o := range all[:min(n, len(all))] {
 		before := ""
 		if b := old.named(o.Name); b != nil {
