@@ -66,6 +66,9 @@ func run(ctx context.Context, o options, cell string) error {
 		if old, err = readMatrix(o.against); err != nil {
 			return err
 		}
+		if old.Seed != o.seed {
+			return fmt.Errorf("%s is of seed %d, which has other cells", o.against, old.Seed)
+		}
 	}
 	scratch, err := os.MkdirTemp("", "matrix")
 	if err != nil {
@@ -92,6 +95,9 @@ func run(ctx context.Context, o options, cell string) error {
 		if err := m.write(o.json); err != nil {
 			return err
 		}
+	}
+	if old != nil {
+		old.keep(m)
 	}
 	report(os.Stdout, m, old, o.worst)
 	fmt.Fprintf(os.Stdout, "\n%d cells in %v.\n", len(names), time.Since(begin).Round(time.Second))

@@ -59,6 +59,14 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+func TestKeep(t *testing.T) {
+	old := &matrix{Outcomes: []outcome{{Name: "a", Cell: "1"}, {Name: "b", Cell: "1"}, {Name: "c", Cell: "1"}}}
+	old.keep(&matrix{Outcomes: []outcome{{Name: "b", Cell: "2"}, {Name: "c", Cell: "1"}, {Name: "d", Cell: "1"}}})
+	if len(old.Outcomes) != 1 || old.Outcomes[0].Name != "c" {
+		t.Errorf("%+v", old.Outcomes)
+	}
+}
+
 func TestQuantiles(t *testing.T) {
 	for n, want := range map[int]pair{1: {1, 1}, 2: {1, 2}, 4: {2, 3}, 48: {24, 36}} {
 		var all []outcome

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,6 +78,14 @@ func (m *matrix) write(file string) error {
 		return err
 	}
 	return os.WriteFile(file, append(b, '\n'), 0o600)
+}
+
+// keep drops the cells that are not in another matrix, or are other ones there, so that both are about the same.
+func (m *matrix) keep(other *matrix) {
+	m.Outcomes = slices.DeleteFunc(m.Outcomes, func(o outcome) bool {
+		there := other.named(o.Name)
+		return there == nil || there.Cell != o.Cell
+	})
 }
 
 // problems returns what went wrong with the matrix itself.

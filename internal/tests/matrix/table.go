@@ -274,20 +274,22 @@ func moved(w io.Writer, m, old *matrix, n int) {
 	type move struct{ before, after outcome }
 	var moves []move
 	for _, o := range m.Outcomes {
-		if b := old.named(o.Name); b != nil && b.Cell == o.Cell {
+		if b := old.named(o.Name); b != nil {
 			moves = append(moves, move{*b, o})
 		}
 	}
 	by := func(m move) float64 { return m.after.missed() / m.before.missed() }
 	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(by(b), by(a)) })
-	show := func(title string, moves []move) {
+	show := func(title string, moves []move, still func(by float64) bool) {
 		fmt.Fprintf(w, "\n%s:\n\n", title)
-		for _, m := range moves {
+		for _, m := range moves[:min(2*n, len(moves))] {
+			if !still(by(m)) {
+				break
+			}
 			fmt.Fprintf(w, "- `%s` from %s to %s: %s\n", m.after.Name, m.before.String(), m.after.String(), m.after.Cell)
 		}
 	}
-	n = min(2*n, len(moves))
-	show("Worse than before, the most", moves[:n])
+	show("Worse than before, the most", moves, func(by float64) bool { return by > 1.01 })
 	slices.Reverse(moves)
-	show("Better than before, the most", moves[:n])
+	show("Better than before, the most", moves, func(by float64) bool { return by < 0.99 })
 }
