@@ -249,9 +249,8 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c class) (refused bool) {
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
-	e := l.server.Learn(now, t, &adaptive.Answer{
+	e := l.server.Learn(now, t, adaptive.Kind(c), &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
-		Kind: adaptive.Kind(c),
 	})
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
 		l.joinPeers()

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -481,12 +482,12 @@ func TestNoLimit(t *testing.T) {
 }
 
 // laptop is a monotime.Source of a machine that sleeps, and whose wall clock is set.
-type laptop struct{ set, slept time.Duration }
+type laptop struct{ set, slept atomic.Int64 }
 
 func (m *laptop) Read(start time.Time) (int64, time.Duration) {
-	return time.Now().Add(m.set + m.slept).UnixNano(), time.Since(start)
+	return time.Now().UnixNano() + m.set.Load() + m.slept.Load(), time.Since(start)
 }
-func (m *laptop) Asleep() (time.Duration, bool) { return m.slept, true }
+func (m *laptop) Asleep() (time.Duration, bool) { return time.Duration(m.slept.Load()), true }
 func (m *laptop) Stops() bool                   { return true }
 
 // TestSuspended: what passes while the machine sleeps counts for holds and windows, and who waits goes at most half a
@@ -530,7 +531,7 @@ func TestSuspended(t *testing.T) {
 					}
 				}()
 				time.Sleep(10 * time.Second)
-				m.slept = test.slept
+				m.slept.Store(int64(test.slept))
 				want := 10*time.Second + test.want
 				if want < monotime.Nap {
 					want = monotime.Nap // its timer was set before
@@ -564,7 +565,7 @@ func TestSuspendedDeadlines(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(70 * time.Second)
-		m.slept = time.Hour
+		m.slept.Store(int64(time.Hour))
 		wg.Wait()
 		if want := [3]time.Duration{0, 90 * time.Second, 10*time.Minute + 90*time.Second}; took != want {
 			t.Errorf("took %v, want %v", took, want)
@@ -588,7 +589,7 @@ func TestWallClockIsSet(t *testing.T) {
 							t.Fatal("refused")
 						}
 					}
-					m.set = set
+					m.set.Store(int64(set))
 					time.Sleep(time.Second)
 					if l.Allow(1) {
 						t.Error("more than N when the clock was set")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,11 @@ import (
 type neighbour struct {
 	reply store.Reply
 	hear  func(store.News)
-	asked int
+	asked atomic.Int64
 }
 
 func (n *neighbour) Exchange(context.Context, *store.Request) (*store.Reply, error) {
-	n.asked++
+	n.asked.Add(1)
 	reply := n.reply
 	return &reply, nil
 }
@@ -61,8 +62,8 @@ func TestSharedHostileReplies(t *testing.T) {
 						}
 						cancel()
 					}
-					if took := time.Since(begin); s.asked > 100*int(took.Seconds())+10 {
-						t.Errorf("asked %d times in %v", s.asked, took)
+					if took := time.Since(begin); s.asked.Load() > 100*int64(took.Seconds())+10 {
+						t.Errorf("asked %d times in %v", s.asked.Load(), took)
 					}
 					if held := l.State().Held; held > 24*time.Hour {
 						t.Errorf("held for %v", held)

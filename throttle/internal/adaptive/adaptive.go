@@ -99,7 +99,6 @@ type Answer struct {
 	Hold       time.Duration
 	HoldKnown  bool // the server said that nobody is to ask for Hold
 	Statements []quota.Statement
-	Kind       Kind // of the request
 
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
 	// Ticket, and nothing in other units.

@@ -157,7 +157,7 @@ func (c *chaos) step() {
 		if flags&16 > 0 {
 			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
 		}
-		e := s.Learn(c.now, &f.ticket, &a)
+		e := s.Learn(c.now, &f.ticket, Kind{}, &a)
 		if e.Hold > c.config.MaxHold+time.Second {
 			c.t.Fatalf("held for %v, MaxHold is %v", e.Hold, c.config.MaxHold)
 		}

@@ -61,7 +61,7 @@ func (b *bucket) send() *Ticket {
 // done ends a request with an answer.
 func (b *bucket) done(t *Ticket, a Answer) Effect {
 	b.End(t, nil)
-	return b.Learn(b.now, t, &a)
+	return b.Learn(b.now, t, Kind{}, &a)
 }
 
 // exchange grants a request and ends it in the same instant.

@@ -7,13 +7,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Learn takes in what became of a request, and returns what that means for all requests of the
+// Learn takes in what became of a request of a kind, and returns what that means for all requests of the
 // bucket. If this Server granted the request, End must have been called before. What Learn takes the
 // answer for, it writes into a.
 //
 // The steps: find out whether a failure is a refusal (mayRefuse); hand the statements to their
 // windows (hear); count a refusal (refused); and compute for how long the bucket is held (hold).
-func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
+func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Effect) {
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
@@ -21,7 +21,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, a *Answer) (e Effect) {
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
-	s.hear(now, t, a)
+	s.hear(now, t, kind, a)
 	e.Refused = a.Refused
 	switch {
 	case a.Refused || a.HoldKnown:
@@ -45,12 +45,12 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 }
 
 // hear takes in what an answer states about limits, and that a request was served.
-func (s *Server) hear(now monotime.Time, t *Ticket, a *Answer) {
+func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
 	for i := range a.Statements {
 		st := &a.Statements[i]
 		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
-		w.learn(now, t, st, a, s.sequence, s.inFlightOn(w), &s.config)
+		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.compare(w, t, now, st)
 	}
 	s.unstated(now, t, a)

@@ -145,10 +145,10 @@ func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 
 // learn takes in a statement of an answer, which has a number in the sequence, and after which so
 // much is in flight.
-func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
+func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statement, a *Answer, answer sequence, inFlight int, c *Config) {
 	cost := a.cost(t)
 	o := outcome{
-		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &a.Kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
+		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
 		remaining: bounded(st.Remaining), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
@@ -168,7 +168,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, st *quota.Statement, a *Ans
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
 	if another := w.narrow(&o, st); o.unpriced {
-		w.learnPrice(&o, a.Kind, another)
+		w.learnPrice(&o, kind, another)
 	}
 	w.refill.observe(&o, &w.reset, c.MaxHold)
 
