@@ -1,0 +1,352 @@
+package counter
+
+import (
+	"container/heap"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+var worlds = flag.Int("worlds", 150, "how many worlds of each class are tried")
+
+// world is a server with one counter for each route, and callers who know how much is left, drawn from a seed. Their
+// answers overtake each other.
+type world struct {
+	*rand.Rand
+	routes  []*counted
+	paths   []path
+	form    int // how the reset is stated
+	callers int
+	latency time.Duration
+	others  float64 // requests of others for each of ours
+	free    bool    // some requests cost nothing
+	skew    time.Duration
+	change  int // at which answer the limit changes, or the server restarts; zero: never
+	factor  float64
+
+	now       time.Duration
+	events    events
+	sequence  uint64
+	heard     int
+	algorithm func(limit int) pacertest.Algorithm
+	limit     int
+	window    time.Duration
+}
+
+type counted struct {
+	pacertest.Algorithm
+	inFlight int
+}
+
+type path struct {
+	text  string
+	route int
+}
+
+type event struct {
+	at   time.Duration
+	kind int // 0: send, 1: arrive, 2: answer
+	req  *request
+}
+
+type request struct {
+	path    path
+	id      int
+	n       int
+	sent    time.Duration
+	granted uint64
+	v       pacertest.Verdict
+	written time.Duration
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// The forms of a reset.
+const (
+	deltaCeil = iota
+	deltaFloor
+	deltaRound
+	millis     // "1500", read as seconds where it is small
+	millisWell // "1500ms"
+	decimal
+	epoch
+	epochFloor
+	omitted
+	forms
+)
+
+func log(r *rand.Rand, from, to float64) float64 {
+	return from * math.Pow(to/from, r.Float64())
+}
+
+// newWorld draws what all worlds have.
+func newWorld(seed uint64, n int) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 7))}
+	w.limit = int(log(w.Rand, 4, 2000))
+	w.window = time.Duration(log(w.Rand, 1e9, 900e9)).Round(time.Millisecond)
+	kind := w.IntN(10)
+	w.algorithm = func(limit int) pacertest.Algorithm {
+		rate := float64(limit) / w.window.Seconds()
+		switch kind {
+		case 0:
+			return &pacertest.FixedWindow{Limit: limit, Window: w.window}
+		case 1:
+			return &pacertest.ClockWindow{Limit: limit, Window: w.window}
+		case 2:
+			return &pacertest.SlidingWindow{Limit: limit, Window: w.window}
+		case 3:
+			return &pacertest.SlidingLog{Limit: limit, Window: w.window}
+		case 4:
+			return &pacertest.SlidingLog{Limit: limit, Window: w.window, CountRefused: true}
+		case 5:
+			return &pacertest.EstimatedWindow{Limit: limit, Window: w.window}
+		case 6:
+			return &pacertest.TokenBucket{Rate: rate, Burst: limit}
+		case 7:
+			return &pacertest.GCRA{Rate: rate, Burst: limit}
+		case 8:
+			return &pacertest.LeakyBucket{Rate: rate, Depth: limit}
+		}
+		return &pacertest.SlidingWindow{Limit: limit, Window: w.window, Cells: 3}
+	}
+	w.form = w.IntN(forms)
+	w.callers = int(log(w.Rand, 1, 33))
+	w.latency = time.Duration(log(w.Rand, 1e6, 300e6))
+	for i := range n {
+		w.paths = append(w.paths, path{text: fmt.Sprintf("/v1/%s/%%d", []string{"users", "teams", "repos", "search", "lists", "media", "likes", "posts"}[i%8]), route: i})
+	}
+	return w
+}
+
+// ordinary draws a server with one counter, in whatever trouble.
+func ordinary(seed uint64) *world {
+	w := newWorld(seed, 0)
+	n := 1 + w.IntN(8)
+	w.paths = newWorld(seed, n).paths
+	for i := range w.paths {
+		w.paths[i].route = 0
+	}
+	w.routes = []*counted{{Algorithm: w.algorithm(w.limit)}}
+	switch w.IntN(10) {
+	case 0:
+		w.others = log(w.Rand, 1, 4)
+	case 1:
+		w.change, w.factor = 200+w.IntN(400), log(w.Rand, 0.1, 10)
+	case 2:
+		w.change, w.factor = 200+w.IntN(400), 1
+	case 3:
+		w.free = true
+	case 4:
+		w.skew = time.Duration(log(w.Rand, 1e8, 1e11))
+	}
+	return w
+}
+
+// routed draws a server with a counter for each of 2 to 8 routes.
+func routed(seed uint64, differ bool) *world {
+	n := 2 + int(seed%7)
+	w := newWorld(seed, n)
+	for w.form = w.IntN(forms); w.form == millis || w.form == omitted; w.form = w.IntN(forms) {
+	}
+	w.window = max(w.window, 5*time.Second)
+	for range n {
+		limit := w.limit
+		if differ {
+			limit = int(log(w.Rand, 4, 2000))
+		}
+		w.routes = append(w.routes, &counted{Algorithm: w.algorithm(limit)})
+	}
+	return w
+}
+
+var start = time.Date(2026, 11, 21, 8, 0, 0, 123456789, time.UTC)
+
+func (w *world) at(d time.Duration, kind int, r *request) { heap.Push(&w.events, event{d, kind, r}) }
+
+// run passes so many answers to hear.
+func (w *world) run(answers int, hear func(string, *Answer, *request)) {
+	for range w.callers {
+		w.at(time.Duration(w.Float64()*float64(w.latency)), 0, nil)
+	}
+	for steps := 0; w.heard < answers && steps < 60*answers; steps++ {
+		e := heap.Pop(&w.events).(event)
+		w.now = e.at
+		at := start.Add(w.now)
+		switch r := e.req; e.kind {
+		case 0:
+			r = &request{path: w.paths[w.IntN(len(w.paths))], id: w.IntN(100) + 100, n: 1, sent: w.now}
+			c := w.routes[r.path.route]
+			if v := c.Take(at, 0); v.Remaining <= c.inFlight {
+				w.at(w.now+time.Duration(w.Float64()*float64(w.window)/8)+time.Millisecond, 0, nil)
+				continue
+			}
+			if w.free && w.IntN(4) == 0 {
+				r.n = 0
+			}
+			c.inFlight++
+			w.sequence++
+			r.granted = w.sequence
+			w.at(w.now+time.Duration((0.5+w.Float64())*float64(w.latency)/2), 1, r)
+		case 1:
+			c := w.routes[r.path.route]
+			r.v, r.written = c.Take(at, r.n), w.now
+			for n := w.others; n > 0; n-- {
+				if w.Float64() < n {
+					c.Take(at, 1)
+				}
+			}
+			c.inFlight--
+			w.at(w.now+time.Duration((0.5+w.Float64())*float64(w.latency)/2), 2, r)
+		case 2:
+			w.sequence++
+			w.heard++
+			if w.heard == w.change {
+				for _, c := range w.routes {
+					c.Algorithm = w.algorithm(max(int(float64(w.limit)*w.factor), 2))
+				}
+			}
+			st := quota.Statement{Limit: r.v.Limit, Remaining: r.v.Remaining}
+			w.reset(&st, r)
+			const began = 1e9
+			hear(fmt.Sprintf(r.path.text, r.id), &Answer{
+				Granted: r.granted, Heard: w.sequence, Refused: !r.v.OK,
+				Sent: monotime.Time(began + r.sent), Now: monotime.Time(began + w.now), N: 1, Statements: []quota.Statement{st},
+			}, r)
+			w.at(w.now, 0, nil)
+		}
+	}
+}
+
+// reset writes the reset as package headers would read it.
+func (w *world) reset(st *quota.Statement, r *request) {
+	in := r.v.Reset
+	st.ResetKnown, st.Resolution = true, time.Second
+	ceil := func(d, unit time.Duration) time.Duration { return (d + unit - 1).Truncate(unit) }
+	switch w.form {
+	case deltaCeil:
+		st.Reset = ceil(in, time.Second)
+	case deltaFloor:
+		st.Reset = in.Truncate(time.Second)
+	case deltaRound:
+		st.Reset = in.Round(time.Second)
+	case millis:
+		n := ceil(in, time.Millisecond).Milliseconds()
+		st.Reset = time.Duration(n * 1e9) // as seconds
+	case millisWell, decimal:
+		st.Reset, st.Resolution = ceil(in, time.Millisecond), time.Millisecond
+	case epoch, epochFloor:
+		clock := start.Add(r.written + w.skew)
+		t := clock.Add(in).Truncate(time.Second)
+		if w.form == epoch {
+			t = t.Add(time.Second)
+		}
+		date := clock.Truncate(time.Second)
+		st.Reset, st.Absolute, st.Skew = t.Sub(date), true, start.Add(r.sent).Sub(date)
+	case omitted:
+		st.ResetKnown, st.Resolution = false, 0
+	}
+	if st.Reset < 0 {
+		st.Reset = 0
+	}
+}
+
+// TestOrdinary runs servers with one counter for all: they are never split.
+func TestOrdinary(t *testing.T) {
+	split := 0
+	for seed := range uint64(*worlds) {
+		w := ordinary(seed)
+		var r Router
+		w.run(1000, func(path string, a *Answer, _ *request) { r.Hear("GET", path, a) })
+		if r.Split() {
+			split++
+			if split < 20 {
+				t.Errorf("seed %d is split: %T of %d in %v, form %d, %d paths, %d callers, latency %v, others %.1f, free %v, skew %v, change %d by %.1f; %d counters",
+					seed, w.routes[0].Algorithm, w.limit, w.window, w.form, len(w.paths), w.callers, w.latency, w.others, w.free, w.skew, w.change, w.factor, len(r.counters))
+			}
+		}
+	}
+	t.Logf("%d of %d are split", split, *worlds)
+}
+
+// score is how well a class of worlds was sorted.
+type score struct {
+	worlds, found int
+	after         []int
+	wrong, pairs  int
+}
+
+// try sorts a world of routes.
+func (s *score) try(w *world) {
+	s.worlds++
+	var r Router
+	heard, found := 0, 0
+	type sorted struct {
+		route   int
+		counter string
+	}
+	var last []sorted
+	w.run(1500, func(path string, a *Answer, req *request) {
+		c := r.Hear("GET", path, a)
+		if heard++; r.Split() && found == 0 {
+			found = heard
+		}
+		if heard > 1300 {
+			last = append(last, sorted{req.path.route, c.Counter})
+		}
+	})
+	if found > 0 {
+		s.found++
+		s.after = append(s.after, found)
+		for i := range last {
+			for j := range i {
+				s.pairs++
+				if (last[i].route == last[j].route) != (last[i].counter == last[j].counter) {
+					s.wrong++
+				}
+			}
+		}
+	}
+}
+
+func (s *score) String() string {
+	slices.Sort(s.after)
+	at := func(q float64) int {
+		if len(s.after) == 0 {
+			return 0
+		}
+		return s.after[int(q*float64(len(s.after)-1))]
+	}
+	return fmt.Sprintf("%d worlds, found %.1f %%, after %d answers, 9 of 10 after %d; %.1f %% of pairs wrong",
+		s.worlds, s.share(), at(0.5), at(0.9), 100*float64(s.wrong)/float64(max(s.pairs, 1)))
+}
+
+func (s *score) share() float64 { return 100 * float64(s.found) / float64(s.worlds) }
+
+// TestRoutes runs servers with a counter for each route.
+func TestRoutes(t *testing.T) {
+	var differ, same score
+	for seed := range uint64(*worlds) {
+		differ.try(routed(seed, true))
+		same.try(routed(seed, false))
+	}
+	t.Logf("limits differ: %v", &differ)
+	t.Logf("one limit:     %v", &same)
+}
