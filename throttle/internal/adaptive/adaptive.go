@@ -87,6 +87,9 @@ type Ticket struct {
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
+// Granted is the place of the grant among all grants and answers of the Site, see Server.Now; zero if that is not known.
+func (t *Ticket) Granted() uint64 { return uint64(t.sequence) }
+
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server
 // granted: older than all that this Server knows, and of no cost.
 func (t *Ticket) Elsewhere() Ticket { return Ticket{Sent: max(t.Sent, 1)} }
@@ -124,6 +127,9 @@ type Effect struct {
 	PushedBack bool          // the server asks for less: quotas that warm up become cold
 	Hold       time.Duration // nothing is to go for so long; zero if requests may go
 	Said       time.Duration // how long the server said; more than Hold where MaxHold has cut that
+
+	// Contradicted says that some answers, this one or earlier ones, cannot be about one counter, see Contradicted.
+	Contradicted bool
 }
 
 // costIn returns what d costs of a limit that counts in a unit. If d does not say what it costs

@@ -44,7 +44,7 @@ const maxSilent = 3
 // server has a name for the counter, or if another Server hears of a limit of the same numbers by another window.
 func (s *Server) StatesForAll(now monotime.Time, unit string, n int, per time.Duration) bool {
 	w := s.stating(now, unit, n, per)
-	if w == nil || w.bucket != "" || !s.isCompared {
+	if w == nil || w.bucket != "" || s.apart.has(w) || !s.isCompared {
 		return false
 	}
 	for _, o := range s.site.compared {

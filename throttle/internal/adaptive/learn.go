@@ -22,7 +22,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
 	}
 	s.hear(now, t, kind, a)
-	e.Refused = a.Refused
+	e.Refused, e.Contradicted = a.Refused, s.contradicted
 	switch {
 	case a.Refused || a.HoldKnown:
 		e.PushedBack = s.refused(now, t, a)
@@ -52,6 +52,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
 		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.compare(w, t, now, st)
+		s.contradicted = s.contradicted || w.contradictions.enough && w.isPlain()
 	}
 	s.unstated(now, t, a)
 	s.ProbeOver(t)

@@ -21,9 +21,21 @@ type outcome struct {
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
+	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down
 
+	heardBefore             monotime.Time // when the answer before came
 	remainingBefore         int           // the least Remaining before the answer
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
+}
+
+// rises reports whether more remains than can have come back since the answer before, if the reset that it stated has not
+// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. Package counter looks closer.
+func (o *outcome) rises() bool {
+	if o.earlyBefore <= o.now || o.refused {
+		return false
+	}
+	missing, part := float64(o.limit-o.remainingBefore), float64(o.now.Sub(o.heardBefore))/float64(o.earlyBefore.Sub(o.heardBefore))
+	return float64(o.remaining+o.n-o.remainingBefore) > 2+missing*part
 }

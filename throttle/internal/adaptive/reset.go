@@ -28,6 +28,7 @@ type reset struct {
 type resetChange struct {
 	another bool // the statement is about another reset
 	moved   bool // the known reset has not come yet: it has moved on
+	back    bool // likewise, and it has moved back
 }
 
 // narrow takes in a statement about a limit of so many tokens. The request was sent at the instant
@@ -49,6 +50,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		// It has moved if its earliest instant is later than the latest one known, by more than half
 		// the time of one token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
 		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
+		change.back = late < r.early && now < r.early
 		r.early, r.late, r.halfRoundTrip = early, late, now.Sub(sent)/2
 		r.opened = now.Add(-r.halfRoundTrip)
 		r.count++

@@ -35,6 +35,9 @@ type Server struct {
 	doubted   sequence   // the latest refusal that no used-up window explains; zero if a later request was served with a statement
 	served    servedRate // while refusals are not explained by windows
 	overload  overload
+
+	contradicted bool  // two answers about one window cannot be about one counter
+	apart        apart // if the Server is of one of several counters of a name
 }
 
 // maxWindows bounds the memory that a server can make a bucket use by giving ever new names to
@@ -59,6 +62,9 @@ func (s *Server) ID() ID { return s.id }
 
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
+
+// Now is the place of the latest grant or answer among those of the Site.
+func (s *Server) Now() uint64 { return uint64(s.site.sequence) }
 
 // Add adds n to the cost of the requests in flight. It counts requests that were granted or
 // ended without Take or End, while nothing was known (see Unknown). N may be negative.

@@ -63,6 +63,8 @@ type window struct {
 	probing bool
 
 	overlap overlap
+
+	contradictions contradictions
 }
 
 // unstatedReset is after how long a used-up limit is probed if the server does not state its
@@ -149,9 +151,12 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	o := outcome{
 		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: bounded(st.Remaining), remainingBefore: w.remaining, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		remaining: bounded(st.Remaining), remainingBefore: w.remaining, heardBefore: w.heardAt, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
+		if w.limit > 0 && limit > 0 {
+			w.contradictions.note(answer)
+		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
 	if w.unit != "" {
@@ -167,8 +172,12 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
-	if another := w.narrow(&o, st); o.unpriced {
+	another := w.narrow(&o, st)
+	if o.unpriced {
 		w.learnPrice(&o, kind, another)
+	}
+	if o.resetBack || o.newest && o.remaining > o.remainingBefore && o.rises() {
+		w.contradictions.note(answer)
 	}
 	w.refill.observe(&o, &w.reset, c.MaxHold)
 
@@ -224,6 +233,7 @@ func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
 	roundedDown := w.reset.roundsDown
 	change := w.reset.narrow(o.sent, o.now, st, w.limit)
 	o.resetMoved = change.moved
+	o.resetBack = change.back
 	if change.another {
 		w.overlap.lastHeardBy = nil
 		w.seen.note(o, &w.reset)

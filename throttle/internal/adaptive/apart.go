@@ -1,0 +1,51 @@
+package adaptive
+
+// apart says that the Server is of one of several counters to which the server gives one name: package counter has told
+// them apart. What is stated of the one says nothing of the others.
+type apart struct {
+	whole ID // the Server that heard of all of them; zero if there is only one
+	name  string
+}
+
+// isPlain reports whether a window is of requests, and of those to which the server gives no Bucket of their own.
+func (w *window) isPlain() bool { return w.bucket == "" && w.unit == "" }
+
+// contradictions is whether answers about a window contradict each other so often that package counter is to look closer.
+// Once is not enough: then the limit has changed, or the server was restarted.
+type contradictions struct {
+	latest sequence // the answer that contradicted one before
+	enough bool
+}
+
+// contradictionsWithin is how many grants and answers may lie between two of them.
+const contradictionsWithin = 1024
+
+// note takes in an answer that contradicts one before.
+func (c *contradictions) note(answer sequence) {
+	c.enough = c.enough || c.latest != 0 && answer-c.latest <= contradictionsWithin
+	c.latest = answer
+}
+
+// Contradicted returns the name of a limit of which answers contradict each other, and whether there is one.
+func (s *Server) Contradicted() (name string, any bool) {
+	for _, w := range s.windows {
+		if w.contradictions.enough && w.isPlain() {
+			return w.name, true
+		}
+	}
+	return "", false
+}
+
+// Reconcile forgets that answers contradicted each other.
+func (s *Server) Reconcile() {
+	s.contradicted = false
+	for _, w := range s.windows {
+		w.contradictions = contradictions{}
+	}
+}
+
+// CountApart makes s the Server of one of several counters of a name, which whole took for one.
+func (s *Server) CountApart(whole *Server, name string) { s.apart = apart{whole: whole.id, name: name} }
+
+// has reports whether the window is of the limit of which there are several counters.
+func (a *apart) has(w *window) bool { return a.whole != 0 && w.name == a.name && w.isPlain() }
