@@ -7,6 +7,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -105,7 +106,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	if alone > 0 { // nobody else is to learn that the server refuses
 		a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
 	}
-	if a.Bucket != "" && l.entry.group != nil {
+	if l.entry.group != nil && (a.Bucket != "" || l.contradicted.Load()) {
 		var local bool
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
@@ -181,23 +182,27 @@ func (a *Answer) informative() bool {
 	return a.Refused || a.MayRefuse || a.HoldKnown || a.Bucket != "" || len(a.Statements) > 0
 }
 
-// forward passes an answer that names what the request drew on to the bucket for that, unless it is the one
+// forward passes an answer to the bucket for what the request drew on, if that is known, unless it is the one
 // that granted the request. Local reports whether it is: then that bucket is still to learn from the answer.
 func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	l := g.l
-	learner := l.entry.group.learnerFor(l, g.class, a.Bucket, a.exhausted())
+	learner, hold := l.entry.group.learnerFor(g, a)
+	if hold > 0 {
+		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: hold, HoldKnown: true}, luck)
+		o.Refused = true
+		return o, false
+	}
 	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
 	}
-	if learner == l {
-		return o, true
+	if learner != l {
+		held := o.Held
+		o = learner.learnFromOther(g, a, luck)
+		o.Held = max(o.Held, held)
 	}
-	held := o.Held
-	o = learner.learnFromOther(g, a, luck)
-	o.Held = max(o.Held, held)
-	return o, false
+	return o, learner == l
 }
 
 // exhausted reports whether the answer states that nothing remains of some limit.
@@ -205,32 +210,60 @@ func (a *Answer) exhausted() bool {
 	return slices.ContainsFunc(a.Statements, func(s quota.Statement) bool { return s.Remaining <= 0 })
 }
 
-// learnerFor returns the bucket that is to learn from the answer to a claim that l has granted: the bucket
-// for the name that the server gives to what the request drew on; or the one above those, while the server
-// counts all requests together. If this is the first time that requests of a name must be told apart, the
-// buckets are made. Exhausted says that nothing remains of a limit.
-func (g *Group) learnerFor(l *Limiter, c class, name string, exhausted bool) *Limiter {
+// learnerFor returns the bucket that is to learn from the answer to a claim that another one has granted: the bucket
+// for the name that the server gives to what the request drew on, or for the counter that the numbers show; or the one
+// above those, while the server counts all requests together. If this is the first time that requests must be told apart,
+// the buckets are made. If the answer refuses all requests, whatever they draw on, hold says for how long.
+func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	whole := l
-	if l.entry.node.Named {
-		whole = l.Parent
-	}
-	if whole.forgotten.Load() {
-		return l
+	whole := r.l
+	if whole.entry.node.Named {
+		whole = whole.Parent
 	}
 	e := &whole.entry
-	if e.classes == nil {
-		e.classes = adaptive.NewNames(name)
-	}
-	kept, separate := e.classes.Note(c.Verb, c.Path, name, exhausted)
 	switch {
-	case !separate && !whole.isSplit:
-		return whole
-	case separate && !whole.isSplit:
-		g.splitByClass(whole, kept)
+	case whole.forgotten.Load():
+		return r.l, 0
+	case a.Bucket == "" || e.counters.Split():
+		return g.counterFor(whole, e, r, a)
+	case e.classes == nil:
+		e.classes, e.counters = adaptive.NewNames(a.Bucket), nil
 	}
-	return g.namedBucket(whole, kept)
+	kept, separate := e.classes.Note(r.class.Verb, r.class.Path, a.Bucket, a.exhausted())
+	if !whole.isSplit && !separate {
+		return whole, 0
+	} else if !whole.isSplit {
+		g.regroup(whole, []string{kept, e.classes.First()}, nil)
+	}
+	return g.namedBucket(whole, kept), 0
+}
+
+// counterFor is learnerFor where the server gives no name, and answers have contradicted each other.
+func (g *Group) counterFor(whole *Limiter, e *entry, r *right, a *Answer) (learner *Limiter, hold time.Duration) {
+	root := whole.lock()
+	now, heard := root.now(), whole.server.Now()
+	if name, any := whole.server.Contradicted(); any && e.counters == nil && e.classes == nil {
+		e.counters = counter.New(name)
+	} else if e.counters.Calm() {
+		e.counters = nil
+		whole.server.Reconcile()
+		whole.contradicted.Store(false)
+	}
+	whole.unlock(root)
+	if e.counters == nil {
+		return r.l, 0
+	}
+	change := e.counters.Hear(r.class.Verb, r.class.Path, &counter.Answer{
+		Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N,
+		Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements,
+	})
+	if !e.counters.Split() {
+		return r.l, 0
+	} else if len(change.Left) > 0 {
+		g.regroup(whole, change.Left, change.Gone)
+	}
+	return g.namedBucket(whole, change.Counter), change.Hold
 }
 
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
@@ -252,6 +285,9 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	e := l.server.Learn(now, t, adaptive.Kind(c), &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
 	})
+	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
+		storeIfChanged(&l.contradicted, true)
+	}
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
 		l.joinPeers()
 	}

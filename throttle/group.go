@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 )
@@ -22,9 +23,9 @@ import (
 //	}}
 //	err := g.Limiter("api.example.com").Wait(ctx, 1)
 //
-// The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests
-// of a bucket on their own, and says so (Answer.Bucket), these requests get a bucket of their own below it;
-// their Verb and Path tell which claims belong there.
+// The Parent of a bucket is the bucket whose path lacks the last key. Where a server counts some requests of a bucket on
+// their own, and says so (Answer.Bucket), or answers show it (Statements that cannot be about one counter), these requests
+// get a bucket of their own below it, named after what they ask for; their Verb and Path tell which claims belong there.
 //
 // The zero Group has buckets without quotas, each of which learns what its server allows. A Group must not be
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
@@ -55,7 +56,8 @@ type entry struct {
 	group *Group
 	node  *bucketNode // Named if the bucket is for what a server counts on its own; its key is the server's name for that
 
-	classes *adaptive.Names // which claims belong to which name; nil if the server names nothing
+	classes  *adaptive.Names // which claims belong to which name; nil if the server names nothing
+	counters *counter.Router // which claims belong to which counter; nil unless answers contradict each other
 }
 
 type bucketNode = tree.Node[*Limiter]
@@ -72,10 +74,15 @@ func (g *Group) Limiter(path ...string) *Limiter {
 func (g *Group) current(l *Limiter) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.entry.node.Named {
-		return g.namedBucket(g.find(l.Parent.entry.node.Path()), l.entry.node.Key)
+	n := l.entry.node
+	if !n.Named {
+		return g.find(n.Path())
 	}
-	return g.find(l.entry.node.Path())
+	whole := g.find(n.Parent.Path())
+	if l.contradicted.Load() && !whole.entry.counters.Has(n.Key) {
+		return whole // the counter is one with another
+	}
+	return g.namedBucket(whole, n.Key)
 }
 
 // Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
@@ -230,10 +237,10 @@ func (g *Group) abandon(root *Limiter) {
 		l.unlock(root)
 	}
 	for l := range old.All() {
-		if l.isSplit { // what tells its claims apart goes on
+		if l.isSplit && l.entry.classes != nil { // what tells its claims apart goes on; counters show themselves again
 			whole := g.find(l.entry.node.Path())
 			whole.entry.classes = l.entry.classes
-			g.splitByClass(whole, l.entry.classes.First())
+			g.regroup(whole, []string{l.entry.classes.First()}, nil)
 		}
 	}
 	root.lock()
@@ -266,7 +273,10 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 	if l.forgotten.Load() {
 		return l
 	}
-	return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
+	if l.entry.classes != nil {
+		return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
+	}
+	return g.namedBucket(l, l.entry.counters.Of(c.Verb, c.Path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
@@ -282,31 +292,48 @@ func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	}).Value
 }
 
-// splitByClass makes two buckets below whole: one for the claims that draw on name, one for the rest. Each
-// claim that waits in whole joins the line of the one where its Verb and Path belong.
-func (g *Group) splitByClass(whole *Limiter, name string) {
+// regroup makes buckets below whole for names or counters, if there are none. Each claim that waits in whole, or in one of
+// these, joins the line of the one where its Verb and Path belong. Those of counters that are one with others are forgotten.
+func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	root := whole.lock()
 	whole.freeze()
 	whole.unlock(root)
 	defer whole.thaw()
-	g.namedBucket(whole, name)
-	g.namedBucket(whole, whole.entry.classes.First())
+	regrouped := []*Limiter{whole}
+	for _, name := range names {
+		regrouped = append(regrouped, g.namedBucket(whole, name))
+	}
 	whole.lock()
 	defer whole.unlock(root)
-	now := root.now()
-	whole.isSplit = true
-	whole.change(now, func() { whole.dismiss() })
+	if whole.isSplit = true; whole.entry.counters != nil {
+		whole.leavePeers(root) // what it knows is of several counters
+	}
+	for _, l := range regrouped {
+		if l != whole && slices.Contains(gone, l.entry.node.Key) {
+			g.buckets.Cut(l.entry.node)
+			l.forgotten.Store(true)
+			l.leavePeers(root)
+		}
+		l.change(root.now(), l.dismiss)
+	}
 }
 
 // splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the
-// bucket below l for that name. Requests in flight in l are taken to draw on these limits too.
+// bucket below l for that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter
+// begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
 	l.countFast()
 	now := root.now()
 	l.change(now, func() {
-		if l.server.SplitOff(bucket, &to.server) {
+		if r := l.entry.counters; r != nil {
+			to.contradicted.Store(true)
+			to.server.CountApart(&l.server, r.Name())
+			if st, ok := r.Stated(bucket, now); ok {
+				to.server.Overhear(now, &st)
+			}
+		} else if l.server.SplitOff(bucket, &to.server) {
 			to.lastGrant.Store(int64(now)) // not new: no slow start
 			to.joinPeers()
 		}

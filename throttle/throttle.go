@@ -46,8 +46,8 @@
 //
 //   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
 //     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
-//     the same limit share it, until their numbers contradict this. What claims cost of a limit in a unit that they do not
-//     name is seen from how Remaining falls.
+//     the same limit share it, until their numbers contradict this. A Limiter that is in no Group takes all for one counter.
+//     What claims cost of a limit in a unit that they do not name is seen from how Remaining falls.
 //   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
 //     all answers say of one is intersected. [Spend] says how what remains is spent until then.
 //   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
@@ -189,6 +189,7 @@ type Limiter struct {
 	// Both are set by unlock.
 	fastDone, fastGrant atomic.Bool
 	forgotten           atomic.Bool  // by its Group, whose lock is held for writing, as is that of the tree
+	contradicted        atomic.Bool  // answers cannot be about one counter: the Group is to hear them
 	lastGrant           atomic.Int64 // instant of the latest grant, zero before the first
 	fastInFlight        atomic.Int64 // requests granted − ended without the lock, since countFast last ran
 

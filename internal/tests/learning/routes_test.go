@@ -1,0 +1,263 @@
+package learning
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// routes is a server that counts each route by itself, and gives all of these limits the same header names.
+type routes struct {
+	pacertest.Dialect
+
+	mu       sync.Mutex
+	counters map[string]pacertest.Algorithm // by what a path begins with
+	all      pacertest.Algorithm            // counts all requests, too, and speaks only when it refuses; may be nil
+	lag      time.Duration
+	random   *rand.Rand
+	begin    time.Time // what came before does not count
+	answers  int
+	served   map[string]int
+	refused  int
+	failed   int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *routes) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	lag := time.Duration((0.5 + s.random.Float64()) * float64(s.lag) / 2)
+	s.mu.Unlock()
+	time.Sleep(lag)
+	resp := s.answer(req)
+	time.Sleep(lag)
+	return resp, nil
+}
+
+func (s *routes) answer(req *http.Request) *http.Response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: req, Body: http.NoBody}
+	route := s.routeOf(req.URL.Path)
+	c := s.counters[route]
+	v := pacertest.Verdict{OK: true}
+	if s.all != nil {
+		v = s.all.Take(now, 1)
+	}
+	if v.OK {
+		v = c.Take(now, 1)
+	}
+	s.Set(resp.Header, v, now)
+	resp.Header.Set("Date", now.UTC().Format(http.TimeFormat))
+	counts := s.begin.IsZero() || now.After(s.begin)
+	s.answers++
+	switch {
+	case !v.OK:
+		resp.StatusCode = http.StatusTooManyRequests
+		if counts {
+			s.refused++
+		}
+	case counts:
+		s.served[route]++
+	}
+	return resp
+}
+
+func (s *routes) routeOf(path string) string {
+	for r := range s.counters {
+		if path == r || strings.HasPrefix(path, r+"/") {
+			return r
+		}
+	}
+	panic(path)
+}
+
+// routesWorld is how a server of routes is met.
+type routesWorld struct {
+	name     string
+	counters func() map[string]pacertest.Algorithm
+	all      pacertest.Algorithm
+	busy     map[string]int // callers of each route; nil: two of each
+	lone     bool           // eight callers of the first route, one slow caller of each other
+	time     time.Duration
+	limits   map[string]int // of the routes that count: how much of it is served
+	window   time.Duration
+	share    float64 // of what could be served, at least
+	most     float64 // refused per 100 served
+}
+
+// run returns the share of what could be served, and refusals per 100.
+func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, failed int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, int(seed*123456789%1e9), time.UTC)))
+		s := &routes{Dialect: xRate, counters: w.counters(), lag: 20 * time.Millisecond, random: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}}
+		if w.all != nil {
+			s.all = w.all.Fresh()
+		}
+		var rmu sync.Mutex
+		random := rand.New(rand.NewPCG(seed, 2))
+		tr := &pacer.Transport{Base: s, Rand: func() float64 {
+			rmu.Lock()
+			defer rmu.Unlock()
+			return random.Float64()
+		}}
+		c := &http.Client{Transport: tr}
+		begin := time.Now()
+		end := begin.Add(w.time)
+		var wg sync.WaitGroup
+		for route := range s.counters {
+			callers, pause := 2, time.Duration(0)
+			switch {
+			case w.busy != nil:
+				callers = w.busy[route]
+			case w.lone && route == "/u":
+				callers = 8
+			case w.lone:
+				callers, pause = 1, 20*time.Second
+			}
+			for i := range callers {
+				wg.Go(func() {
+					for k := 0; time.Now().Before(end); k++ {
+						path := route
+						if k > 0 {
+							path += "/" + strconv.Itoa(1000+i*100000+k)
+						}
+						if !get(t, c, "http://api.test"+path) {
+							s.mu.Lock()
+							s.failed++
+							s.mu.Unlock()
+							time.Sleep(time.Second)
+						}
+						time.Sleep(pause)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		served, ideal, all := 0, 0.0, 0
+		for route, n := range s.served {
+			if all += n; w.limits[route] > 0 || w.all != nil {
+				served += n
+			}
+		}
+		for _, n := range w.limits {
+			ideal += float64(n) * float64(w.time) / float64(w.window)
+		}
+		share, refused, failed = float64(served)/ideal, 100*float64(s.refused)/float64(max(all, 1)), s.failed
+	})
+	return share, refused, failed
+}
+
+// get reports whether a request was served.
+func get(t *testing.T, c *http.Client, url string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return true
+}
+
+var xRate = pacertest.Dialect{Layout: pacertest.LayoutTrio, Prefix: "X-RateLimit-", Reset: pacertest.ResetEpoch, RetryAfter: pacertest.RetryAfterSeconds}
+
+func fixed(limits map[string]int, window time.Duration) func() map[string]pacertest.Algorithm {
+	return func() map[string]pacertest.Algorithm {
+		all := map[string]pacertest.Algorithm{}
+		for r, n := range limits {
+			all[r] = &pacertest.FixedWindow{Limit: n, Window: window}
+		}
+		return all
+	}
+}
+
+func gcra(perMinute map[string]int, burst int) func() map[string]pacertest.Algorithm {
+	return func() map[string]pacertest.Algorithm {
+		all := map[string]pacertest.Algorithm{}
+		for r, n := range perMinute {
+			all[r] = &pacertest.GCRA{Rate: float64(n) / 60, Burst: burst}
+		}
+		return all
+	}
+}
+
+func grid(limits map[string]int, window time.Duration) func() map[string]pacertest.Algorithm {
+	return func() map[string]pacertest.Algorithm {
+		all := map[string]pacertest.Algorithm{}
+		for r, n := range limits {
+			all[r] = &pacertest.ClockWindow{Limit: n, Window: window}
+		}
+		return all
+	}
+}
+
+// several returns limits from low to high for so many routes.
+func several(n, low, high int) map[string]int {
+	limits := map[string]int{}
+	for i := range n {
+		limits[fmt.Sprintf("/r%c", 'a'+i)] = low + (high-low)*i/max(n-1, 1)
+	}
+	return limits
+}
+
+var routesWorlds = func() []*routesWorld {
+	two := map[string]int{"/a": 10, "/b": 1000}
+	four := map[string]int{"/2/tweets": 900, "/2/users/me": 75, "/2/lists": 15, "/2/search": 450}
+	same := map[string]int{"/u": 300, "/v": 300, "/w": 300, "/x": 300}
+	twenty := map[string]int{"/u": 20, "/v": 20, "/w": 20, "/x": 20}
+	stacked := map[string]int{"/a": 20, "/b": 100, "/c": 500}
+	worlds := []*routesWorld{
+		{name: "/a 10/m, /b 1000/m", counters: fixed(two, time.Minute), limits: two, window: time.Minute, busy: map[string]int{"/a": 4, "/b": 8}, time: 10 * time.Minute, share: 0.97, most: 1},
+		{name: "4 routes, 15 to 900 per 15 m", counters: fixed(four, 15*time.Minute), limits: four, window: 15 * time.Minute, time: time.Hour, share: 0.95, most: 1},
+		{name: "4 routes, 300 per 15 m each, one busy", counters: fixed(same, 15*time.Minute), limits: map[string]int{"/u": 300}, window: 15 * time.Minute, time: time.Hour, lone: true, share: 0.9, most: 1},
+		{name: "4 routes, GCRA 20/m, one busy", counters: gcra(twenty, 20), limits: map[string]int{"/u": 20}, window: time.Minute, time: 20 * time.Minute, lone: true, share: 0.2, most: 100},
+		{name: "8 routes, 100/m each", counters: fixed(several(8, 100, 100), time.Minute), limits: several(8, 100, 100), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
+		{name: "8 routes, 50 to 400/m on a grid", counters: grid(several(8, 50, 400), time.Minute), limits: several(8, 50, 400), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
+		{name: "3 routes, 400/m for all", counters: fixed(stacked, time.Minute), all: &pacertest.FixedWindow{Limit: 400, Window: time.Minute}, limits: map[string]int{"/a": 400}, busy: map[string]int{"/a": 2, "/b": 4, "/c": 4}, window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 5},
+	}
+	for _, n := range []int{2, 5, 10, 20} {
+		l := several(n, 20, 600)
+		worlds = append(worlds, &routesWorld{name: fmt.Sprintf("%d routes, 20 to 600/m", n), counters: fixed(l, time.Minute), limits: l, window: time.Minute, time: 10 * time.Minute, share: 0.95, most: 1})
+	}
+	return worlds
+}()
+
+// TestRoutes has servers count each route by itself and call all of these limits by one name.
+func TestRoutes(t *testing.T) {
+	for _, w := range routesWorlds {
+		t.Run(w.name, func(t *testing.T) {
+			var shares, refusals []float64
+			failed := 0
+			for seed := range uint64(*routeSeeds) {
+				share, refused, f := w.run(t, seed)
+				shares, refusals, failed = append(shares, share), append(refusals, refused), failed+f
+			}
+			slices.Sort(shares)
+			slices.Sort(refusals)
+			least, most := shares[0], refusals[len(refusals)-1]
+			t.Logf("%.3f of the ideal (%.3f at least), %.1f refused per 100 (%.1f at most), %d failed", shares[len(shares)/2], least, refusals[len(refusals)/2], most, failed)
+			if least < w.share || most > w.most {
+				t.Errorf("%.3f of the ideal, %.1f refused per 100, want %.2f at least and %.0f at most", least, most, w.share, w.most)
+			}
+		})
+	}
+}
+
+var routeSeeds = flag.Int("routes", 1, "how many seeds of each world of routes are tried")
