@@ -125,7 +125,7 @@ func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, fa
 			case w.lone && route == "/u":
 				callers = 8
 			case w.lone:
-				callers, pause = 1, 20*time.Second
+				callers, pause = 1, 3*time.Second
 			}
 			for i := range callers {
 				wg.Go(func() {
@@ -154,6 +154,13 @@ func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, fa
 		}
 		for _, n := range w.limits {
 			ideal += float64(n) * float64(w.time) / float64(w.window)
+		}
+		if w.all == nil {
+			for route, n := range w.limits {
+				if got := float64(s.served[route]) / (float64(n) * float64(w.time) / float64(w.window)); got < 0.9 {
+					t.Logf("seed %d: %s has %.3f of what it might", seed, route, got)
+				}
+			}
 		}
 		share, refused, failed = float64(served)/ideal, 100*float64(s.refused)/float64(max(all, 1)), s.failed
 	})
@@ -224,17 +231,17 @@ var routesWorlds = func() []*routesWorld {
 	twenty := map[string]int{"/u": 20, "/v": 20, "/w": 20, "/x": 20}
 	stacked := map[string]int{"/a": 20, "/b": 100, "/c": 500}
 	worlds := []*routesWorld{
-		{name: "/a 10/m, /b 1000/m", counters: fixed(two, time.Minute), limits: two, window: time.Minute, busy: map[string]int{"/a": 4, "/b": 8}, time: 10 * time.Minute, share: 0.97, most: 1},
-		{name: "4 routes, 15 to 900 per 15 m", counters: fixed(four, 15*time.Minute), limits: four, window: 15 * time.Minute, time: time.Hour, share: 0.95, most: 1},
-		{name: "4 routes, 300 per 15 m each, one busy", counters: fixed(same, 15*time.Minute), limits: map[string]int{"/u": 300}, window: 15 * time.Minute, time: time.Hour, lone: true, share: 0.9, most: 1},
-		{name: "4 routes, GCRA 20/m, one busy", counters: gcra(twenty, 20), limits: map[string]int{"/u": 20}, window: time.Minute, time: 20 * time.Minute, lone: true, share: 0.2, most: 100},
-		{name: "8 routes, 100/m each", counters: fixed(several(8, 100, 100), time.Minute), limits: several(8, 100, 100), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
-		{name: "8 routes, 50 to 400/m on a grid", counters: grid(several(8, 50, 400), time.Minute), limits: several(8, 50, 400), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
-		{name: "3 routes, 400/m for all", counters: fixed(stacked, time.Minute), all: &pacertest.FixedWindow{Limit: 400, Window: time.Minute}, limits: map[string]int{"/a": 400}, busy: map[string]int{"/a": 2, "/b": 4, "/c": 4}, window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 5},
+		{name: "10 and 1000 a minute", counters: fixed(two, time.Minute), limits: two, window: time.Minute, busy: map[string]int{"/a": 4, "/b": 8}, time: 10 * time.Minute, share: 0.97, most: 1},
+		{name: "4 routes, quarters of an hour", counters: fixed(four, 15*time.Minute), limits: four, window: 15 * time.Minute, time: time.Hour, share: 0.95, most: 1},
+		{name: "4 equal routes, one busy", counters: fixed(same, 15*time.Minute), limits: map[string]int{"/u": 300}, window: 15 * time.Minute, time: time.Hour, lone: true, share: 0.9, most: 1},
+		{name: "4 routes, GCRA, one busy", counters: gcra(twenty, 20), limits: map[string]int{"/u": 20}, window: time.Minute, time: 20 * time.Minute, lone: true, share: 0.2, most: 100},
+		{name: "8 equal routes", counters: fixed(several(8, 100, 100), time.Minute), limits: several(8, 100, 100), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
+		{name: "8 routes on a grid", counters: grid(several(8, 50, 400), time.Minute), limits: several(8, 50, 400), window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 1},
+		{name: "3 routes and a limit of all", counters: fixed(stacked, time.Minute), all: &pacertest.FixedWindow{Limit: 400, Window: time.Minute}, limits: map[string]int{"/a": 400}, busy: map[string]int{"/a": 2, "/b": 4, "/c": 4}, window: time.Minute, time: 10 * time.Minute, share: 0.9, most: 5},
 	}
 	for _, n := range []int{2, 5, 10, 20} {
 		l := several(n, 20, 600)
-		worlds = append(worlds, &routesWorld{name: fmt.Sprintf("%d routes, 20 to 600/m", n), counters: fixed(l, time.Minute), limits: l, window: time.Minute, time: 10 * time.Minute, share: 0.95, most: 1})
+		worlds = append(worlds, &routesWorld{name: fmt.Sprintf("%d routes", n), counters: fixed(l, time.Minute), limits: l, window: time.Minute, time: 10 * time.Minute, share: 0.95, most: 1})
 	}
 	return worlds
 }()

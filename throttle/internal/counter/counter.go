@@ -309,7 +309,7 @@ func (r *Router) hearNumbers(l *leaf, y *said, granted uint64) {
 	case ref.leaf == l || ref.leaf == nil || all == nothing:
 	case all == fits:
 		l.points = min(l.points+agreement, maxPoints)
-	case own.is(back, rises) || l.compared < 2 || 8*l.contradicted > l.compared || l.against == ref.heard:
+	case own.is(back, rises) || 8*l.contradicted > l.compared || l.against == ref.heard:
 	default:
 		l.points, l.against = l.points+contradiction, ref.heard
 		if l.points <= enough {

@@ -349,4 +349,7 @@ func TestRoutes(t *testing.T) {
 	}
 	t.Logf("limits differ: %v", &differ)
 	t.Logf("one limit:     %v", &same)
+	if differ.share() < 95 || differ.wrong*100 > 5*differ.pairs || same.share() < 45 {
+		t.Error("want 95 % found where limits differ and 5 % wrong at most, and 45 % found where they do not")
+	}
 }

@@ -1,0 +1,458 @@
+package counter
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// answer is one of a history: one request after the other, unless it overlaps the one before.
+type answer struct {
+	at        int // second at which it comes; the request went 0.1 s before
+	path      string
+	limit     int
+	remaining int
+	reset     int // second at which the limit is restored; zero if that is not stated
+	overlaps  bool
+	refused   bool
+	guessed   bool // the reset is a bare number of seconds
+}
+
+// history hears answers.
+type history struct {
+	Router
+	sequence uint64
+	granted  uint64
+}
+
+func (h *history) hear(a answer) Change {
+	if !a.overlaps {
+		h.sequence++
+		h.granted = h.sequence
+	}
+	h.sequence++
+	now := monotime.Time(1e9 + a.at*1e9)
+	st := quota.Statement{Limit: a.limit, Remaining: a.remaining, Resolution: time.Second, Window: 24 * time.Hour}
+	if a.reset > 0 {
+		st.ResetKnown, st.Reset = true, time.Duration(a.reset-a.at)*time.Second
+	}
+	if a.guessed {
+		st.Window = 0
+	}
+	ans := &Answer{Granted: h.granted, Heard: h.sequence, Sent: now.Add(-100 * time.Millisecond), Now: now, N: 1, Refused: a.refused, Hold: 7 * time.Second, HoldKnown: a.refused}
+	if a.limit > 0 {
+		ans.Statements = []quota.Statement{st}
+	}
+	return h.Hear("GET", a.path, ans)
+}
+
+// groups returns which paths belong together, as "/a /b, /c".
+func (h *history) groups(paths ...string) string {
+	of := map[string][]string{}
+	var names []string
+	for _, p := range paths {
+		name := h.Of("GET", p)
+		if of[name] == nil {
+			names = append(names, name)
+		}
+		of[name] = append(of[name], p)
+	}
+	var all []string
+	for _, n := range names {
+		all = append(all, strings.Join(of[n], " "))
+	}
+	return strings.Join(all, ", ")
+}
+
+// each is n answers of some paths in turn, every so many seconds.
+func each(n, every int, f func(i, at int) answer) (all []answer) {
+	for i := range n {
+		a := f(i, i*every)
+		a.at = i * every
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestHear(t *testing.T) {
+	const far = 3600
+	for name, tt := range map[string]struct {
+		answers []answer
+		want    string // groups of the paths /a, /b and /c
+	}{
+		"limits differ": {
+			[]answer{{path: "/a", limit: 10, remaining: 9}, {path: "/b", limit: 100, remaining: 99}, {path: "/a", limit: 10, remaining: 8}}, "/a /c, /b",
+		},
+		"three limits": {
+			[]answer{
+				{path: "/a", limit: 10, remaining: 9},
+				{path: "/b", limit: 100, remaining: 99},
+				{path: "/c", limit: 50, remaining: 49},
+				{path: "/a", limit: 10, remaining: 8},
+			}, "/a, /b, /c",
+		},
+		"routes of one limit are found by it": {
+			[]answer{
+				{path: "/a", limit: 10, remaining: 9, reset: far},
+				{path: "/b", limit: 100, remaining: 99, reset: far},
+				{path: "/c", limit: 100, remaining: 98, reset: far},
+				{path: "/a", limit: 10, remaining: 8, reset: far},
+			}, "/a, /b /c",
+		},
+		"the first limit is not stated again": {
+			[]answer{{path: "/a", limit: 10, remaining: 9}, {path: "/b", limit: 100, remaining: 99}, {path: "/b", limit: 100, remaining: 98}}, "/a /b /c",
+		},
+		"it is, by a request that went before": {
+			[]answer{{path: "/a", limit: 10, remaining: 9}, {path: "/b", limit: 100, remaining: 99}, {path: "/a", limit: 10, remaining: 8, overlaps: true}}, "/a /b /c",
+		},
+		"a limit changes": {
+			[]answer{
+				{path: "/a", limit: 10, remaining: 9},
+				{path: "/b", limit: 10, remaining: 8},
+				{path: "/c", limit: 10, remaining: 7},
+				{path: "/a", limit: 100, remaining: 99},
+				{path: "/b", limit: 100, remaining: 98},
+				{path: "/a", limit: 100, remaining: 97},
+				{path: "/c", limit: 100, remaining: 96},
+			}, "/a /b /c",
+		},
+		"a new path right after a change": {
+			[]answer{
+				{path: "/a", limit: 10, remaining: 9},
+				{path: "/b", limit: 100, remaining: 99},
+				{path: "/a", limit: 100, remaining: 98},
+				{path: "/b", limit: 100, remaining: 97},
+				{path: "/a", limit: 100, remaining: 96},
+			}, "/a /b /c",
+		},
+		"stacked limits, each stated by every path": {
+			each(20, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i/3%2]), limit: []int{10, 100}[i%2], remaining: 5}
+			}), "/a /b /c",
+		},
+		"resets go back": {
+			each(16, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{far, far / 2}[i%2]}
+			}), "/a /c, /b",
+		},
+		"resets that nobody stated in a known unit": {
+			each(16, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{far, far / 2}[i%2], guessed: true}
+			}), "/a /b /c",
+		},
+		"in a unit that the clock has proved": {
+			each(16, 6, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{far, far / 2}[i%2], guessed: true}
+			}), "/a /c, /b",
+		},
+		"what is read as seconds are milliseconds": {
+			each(16, 6, func(i, at int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: at + 3600000 - 1000*at, guessed: true}
+			}), "/a /b /c",
+		},
+		"more remains than came back": {
+			each(16, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: []int{90, 20}[i%2] - i/2, reset: far}
+			}), "/a /c, /b",
+		},
+		"a server that refills": {
+			each(40, 1, func(i, at int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 40 + i, reset: at + 60 - i}
+			}), "/a /b /c",
+		},
+		"a reset that moves on": {
+			each(16, 1, func(i, at int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: at + 600}
+			}), "/a /b /c",
+		},
+		"a restart": {
+			each(20, 1, func(i, _ int) answer {
+				remaining, reset := 50-i, 1800
+				if i >= 10 {
+					remaining, reset = 109-i, 900
+				}
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: remaining, reset: reset}
+			}), "/a /b /c",
+		},
+		"a restart with many requests in flight": {
+			[]answer{
+				{path: "/a", limit: 100, remaining: 50, reset: far},
+				{path: "/b", limit: 100, remaining: 99, reset: far},
+				{path: "/b", limit: 100, remaining: 98, reset: far, overlaps: true},
+				{path: "/b", limit: 100, remaining: 97, reset: far, overlaps: true},
+				{path: "/a", limit: 100, remaining: 96, reset: far},
+				{path: "/b", limit: 100, remaining: 95, reset: far},
+			}, "/a /b /c",
+		},
+		"a clock that goes wrong": {
+			each(20, 1000, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: 80000 - 15*i}
+			}), "/a /b /c",
+		},
+		"two contradictions": {
+			each(5, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{far, far / 2}[i%2]}
+			}), "/a /c, /b",
+		},
+		"instances at random": { // each path meets one of them more often
+			each(60, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 1000, remaining: 900 - i, reset: []int{far, far / 2}[(i%2*3+i%5+i/7)%3%2]}
+			}), "/a /b /c",
+		},
+		"free requests": {
+			each(30, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i/2, reset: far}
+			}), "/a /b /c",
+		},
+		"two instances in turn": { // each path meets both
+			each(40, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("aabb"[i%4]), limit: 100, remaining: 90 - i/2, reset: []int{far, far / 2}[i%2]}
+			}), "/a /b /c",
+		},
+		"others take most of it": {
+			each(20, 1, func(i, _ int) answer {
+				return answer{path: "/" + string("ab"[i%2]), limit: 1000, remaining: 900 - 40*i, reset: far}
+			}), "/a /b /c",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h history
+			for i, a := range tt.answers {
+				if a.at == 0 {
+					a.at = i
+				}
+				h.hear(a)
+			}
+			got := h.groups("/a", "/b", "/c")
+			if name != "three limits" && !strings.Contains(fmt.Sprint(tt.answers), "/c") {
+				got = strings.NewReplacer(", /c", "", " /c", "").Replace(got) // it was not seen: see TestUnseen
+				tt.want = strings.ReplaceAll(tt.want, " /c", "")
+			}
+			if strings.ReplaceAll(tt.want, "/a /c, /b", "/a, /b") != strings.ReplaceAll(got, "/a /c, /b", "/a, /b") {
+				t.Errorf("%q, want %q; %d counters", got, tt.want, len(h.counters))
+			}
+		})
+	}
+}
+
+// TestInFlight has requests overlap all the time: one of each round trip is compared all the same.
+func TestInFlight(t *testing.T) {
+	var r Router
+	for i := range 80 {
+		at := monotime.Time(1e9 + i*1e9)
+		st := quota.Statement{Limit: 100, Remaining: 90 - i, Reset: time.Duration([]int{3600, 1800}[i/3%2]-i) * time.Second, ResetKnown: true, Window: time.Hour}
+		r.Hear("GET", "/"+string("ab"[i/3%2]), &Answer{
+			Granted: uint64(max(i-8, 0)*10 + 5), Heard: uint64(i*10 + 4), Sent: at.Add(-8 * time.Second), Now: at, N: 1, Statements: []quota.Statement{st},
+		})
+	}
+	if r.Of("GET", "/a") == r.Of("GET", "/b") {
+		t.Error("two counters are not found with 8 requests in flight")
+	}
+}
+
+// split returns a history with two counters, of /a/x/c with a limit of 10, and of /b/x/c with one of 100.
+func split() *history {
+	h := &history{}
+	for i, a := range []answer{{path: "/a/x/c", limit: 10, remaining: 9}, {path: "/b/x/c", limit: 100, remaining: 99}, {path: "/a/x/c", limit: 10, remaining: 8}} {
+		a.at, a.reset = i, 3600
+		h.hear(a)
+	}
+	return h
+}
+
+// TestUnseen asks for paths that were not seen before: they belong to all that are as long and begin and end alike, or are
+// on their own until they are answered.
+func TestUnseen(t *testing.T) {
+	h := split()
+	if got, want := h.groups("/a/x/c", "/a/y/c", "/b/y/c", "/b/x/d", "/a/c"), "/a/x/c /a/y/c, /b/y/c, /b/x/d, /a/c"; !strings.HasPrefix(got, "/a/x/c /a/y/c,") || h.Of("GET", "/b/y/c") != h.Of("GET", "/b/x/c") {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if h.Of("GET", "/b/x/d") == h.Of("GET", "/b/x/c") {
+		t.Error("/b/x/d does not wait for /b/x/c, whatever it draws on")
+	}
+	c := h.hear(answer{at: 5, path: "/b/x/d", limit: 100, remaining: 98, reset: 3600})
+	if c.Counter != h.Of("GET", "/b/x/c") || len(c.Gone) != 1 {
+		t.Errorf("%+v, want that /b/x/d turns out to be counted with /b/x/c", c)
+	}
+	c = h.hear(answer{at: 6, path: "/a/c", limit: 10, remaining: 9, reset: 7200})
+	if c.Counter == h.Of("GET", "/a/x/c") || len(c.Left) != 0 {
+		t.Errorf("%+v, want that /a/c stays on its own", c)
+	}
+}
+
+// TestRefusalOfAll has a limit that no leaf ever states refuse a request: all are to wait.
+func TestRefusalOfAll(t *testing.T) {
+	h := split()
+	if c := h.hear(answer{at: 5, path: "/a/x/c", limit: 400, refused: true, reset: 60}); c.Hold != 7*time.Second || h.Of("GET", "/a/x/c") != c.Counter {
+		t.Errorf("%+v, want a hold of 7 s for all", c)
+	}
+	if c := h.hear(answer{at: 6, path: "/a/x/c", refused: true}); c.Hold != 7*time.Second {
+		t.Errorf("%+v, want a hold of 7 s for all", c)
+	}
+	if c := h.hear(answer{at: 7, path: "/a/x/c", limit: 10, refused: true, reset: 60}); c.Hold != 0 {
+		t.Errorf("%+v, want none: it is the limit of the counter", c)
+	}
+}
+
+// TestJoin has two counters agree: each says a little less than the other before. They become one.
+func TestJoin(t *testing.T) {
+	var h history
+	for i := range 16 {
+		h.hear(answer{at: i, path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: []int{3600, 1800}[i%2]})
+	}
+	if len(h.counters) != 2 {
+		t.Fatalf("%d counters, want 2", len(h.counters))
+	}
+	var gone []string
+	for i := range 20 {
+		gone = append(gone, h.hear(answer{at: 4000 + i, path: "/" + string("ab"[i%2]), limit: 100, remaining: 90 - i, reset: 7200}).Gone...)
+	}
+	if len(h.counters) != 1 || len(gone) != 1 {
+		t.Errorf("%d counters, want 1: %q are gone", len(h.counters), gone)
+	}
+	// Limits that become equal join at once.
+	h2 := split()
+	h2.hear(answer{at: 10, path: "/a/x/c", limit: 100, remaining: 98, reset: 3600})
+	if len(h2.counters) != 1 {
+		t.Errorf("%d counters after the limits became equal, want 1", len(h2.counters))
+	}
+}
+
+// TestReunite has routes that were told apart by resets contradict themselves: then they are instances.
+func TestReunite(t *testing.T) {
+	var h history
+	at := 0
+	hear := func(path string, reset int) {
+		at++
+		h.hear(answer{at: at, path: path, limit: 1000, remaining: 900 - at, reset: reset})
+	}
+	for range 8 {
+		hear("/a", 3600)
+		hear("/b", 1800)
+	}
+	if len(h.counters) != 2 {
+		t.Fatalf("%d counters, want 2", len(h.counters))
+	}
+	for i := range 20 {
+		hear("/a", []int{3600, 1800}[i%2])
+		hear("/b", []int{3600, 1800}[i%2])
+	}
+	if len(h.counters) != 1 {
+		t.Errorf("%d counters, want 1", len(h.counters))
+	}
+}
+
+func TestLooksLikeID(t *testing.T) {
+	for _, id := range []string{
+		"1", "12345", "20261121", "550e8400-e29b-41d4-a716-446655440000", "deadbeef1", "a@b.test", "x:y", "a,b", "caf%C3%A9", "bot1234:AAAA",
+		"AbCdEfGhIjKlMnOpQrS7", "v1.2.3.4.5.6", "1a2b", strings.Repeat("x", 65),
+	} {
+		if !looksLikeID(id) {
+			t.Errorf("%q is no id", id)
+		}
+	}
+	for _, word := range []string{"", "users", "v1", "2fa", "oauth2", "api-v2", "deadbeef", "statuses", "user_timeline.json", "me"} {
+		if looksLikeID(word) {
+			t.Errorf("%q is an id", word)
+		}
+	}
+}
+
+// TestMany has more names than are told apart: they are one star, but for those that are known to be counted elsewhere.
+func TestMany(t *testing.T) {
+	h := split()
+	for i := range 500 {
+		path := fmt.Sprintf("/name%c%c%c", 'a'+i%26, 'a'+i/26, 'x')
+		h.hear(answer{at: 10 + i, path: path, limit: 100, remaining: 98 - i/10, reset: 3600})
+	}
+	if len(h.leaves) > 2*maxChildren {
+		t.Errorf("%d leaves, want %d at most", len(h.leaves), 2*maxChildren)
+	}
+	if h.Of("GET", "/a/x/c") == h.Of("GET", "/b/x/c") {
+		t.Error("what was told apart no longer is")
+	}
+}
+
+// TestBounded has a server say at random what contradicts everything.
+func TestBounded(t *testing.T) {
+	var h history
+	for i := range 20000 {
+		path := fmt.Sprintf("/%c/%c/%c%c", 'a'+i%25, 'a'+i%23, 'a'+i%19, 'a'+i%17)
+		h.hear(answer{at: i, path: path, limit: 1 + i*7919%1000, remaining: i * 31 % 100, reset: i + 1 + i*17%5000})
+	}
+	h.check(t)
+}
+
+// check fails the test if the Router is not what it should be.
+func (r *Router) check(t *testing.T) {
+	t.Helper()
+	if len(r.leaves) > maxLeaves || len(r.counters) > maxCounters {
+		t.Fatalf("%d leaves, %d counters", len(r.leaves), len(r.counters))
+	}
+	names := map[string]bool{}
+	for _, c := range r.counters {
+		if names[c.name] {
+			t.Fatalf("two counters are named %q", c.name)
+		}
+		names[c.name] = true
+		if len(c.pairs) > maxCounters {
+			t.Fatalf("%d pairs", len(c.pairs))
+		}
+	}
+	for _, l := range r.leaves {
+		if !slices.Contains(r.counters, l.counter) {
+			t.Fatalf("%s belongs to a counter that is gone", l.at.text())
+		}
+		if l.at.leaf != l {
+			t.Fatalf("%s is not where it is", l.at.text())
+		}
+	}
+}
+
+// FuzzHear passes any answers: nothing panics, and all that is remembered is bounded and consistent.
+func FuzzHear(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b"))
+	f.Add([]byte(strings.Repeat("\x01\x10\x20\x30\x40\x50\x02\x11\x21\x31\x41\x51", 40)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r Router
+		now, sequence := monotime.Time(1), uint64(0)
+		for len(data) >= 6 {
+			b := data[:6]
+			data = data[6:]
+			number := binary.BigEndian.Uint16(b[1:])
+			now += monotime.Time(int(b[0])*int(b[0])) * 1e7
+			sequence++
+			granted := sequence - min(sequence, uint64(b[3]%8))
+			path := fmt.Sprintf("/%c/%d/%c%c", 'a'+b[4]%40, b[5], 'a'+b[4]/32, 'a'+b[1]%8)
+			a := &Answer{Granted: granted, Heard: sequence, Sent: now.Add(-time.Duration(b[3]) * 1e7), Now: now, N: int(b[3] % 3), Refused: b[0]%16 == 1}
+			if b[5]%8 != 7 {
+				st := quota.Statement{
+					Limit: int(number % 5 * 50), Remaining: int(number % 100), Reset: time.Duration(number%1000) * time.Second,
+					ResetKnown: b[5]%4 != 3, Resolution: time.Second, Absolute: b[4]%2 == 1,
+				}
+				if number == math.MaxUint16 {
+					st = quota.Statement{Limit: math.MinInt, Remaining: math.MinInt, Reset: math.MinInt64, Resolution: math.MaxInt64, Window: math.MinInt64, ResetKnown: true}
+				}
+				a.Statements = []quota.Statement{st}
+			}
+			c := r.Hear("GET", path, a)
+			if !r.Has(c.Counter) && r.Split() {
+				t.Fatalf("there is no counter %q", c.Counter)
+			}
+			for _, gone := range c.Gone {
+				if r.Has(gone) || !slices.Contains(c.Left, gone) {
+					t.Fatalf("%q is gone and there", gone)
+				}
+			}
+			r.Of("POST", path)
+		}
+		r.check(t)
+	})
+}
