@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
 )
 
@@ -268,3 +269,169 @@ func TestRoutes(t *testing.T) {
 }
 
 var routeSeeds = flag.Int("routes", 1, "how many seeds of each world of routes are tried")
+
+// TestRoutesOneCounter has servers count all requests together: eight paths are served exactly as one is.
+func TestRoutesOneCounter(t *testing.T) {
+	minute := time.Minute
+	for name, a := range map[string]pacertest.Algorithm{
+		"fixed":     &pacertest.FixedWindow{Limit: 40, Window: minute},
+		"grid":      &pacertest.ClockWindow{Limit: 40, Window: minute},
+		"sliding":   &pacertest.SlidingWindow{Limit: 40, Window: minute},
+		"log":       &pacertest.SlidingLog{Limit: 40, Window: minute},
+		"estimated": &pacertest.EstimatedWindow{Limit: 40, Window: minute},
+		"bucket":    &pacertest.TokenBucket{Rate: 2, Burst: 20},
+		"GCRA":      &pacertest.GCRA{Rate: 2, Burst: 20},
+		"leaky":     &pacertest.LeakyBucket{Rate: 2, Depth: 20},
+	} {
+		for reset, dialect := range map[string]pacertest.Dialect{"epoch": xRate, "delta": pacertest.XRateLimitDelta, "draft": pacertest.RateLimitDraft7} {
+			for trouble := range 4 {
+				t.Run(fmt.Sprintf("%s, %s, %d", name, reset, trouble), func(t *testing.T) {
+					one := logOf(t, a, dialect, trouble, 1)
+					if eight := logOf(t, a, dialect, trouble, 8); !slices.Equal(one, eight) {
+						i := 0
+						for i < min(len(one), len(eight)) && one[i] == eight[i] {
+							i++
+						}
+						t.Errorf("of %d and %d requests, the first %d come at the same instants", len(one), len(eight), i)
+					}
+				})
+			}
+		}
+	}
+}
+
+// logOf returns when requests to so many paths come to a server that counts all together. The trouble is that others use
+// the limit, too; that the limit is halved; or that the server is restarted.
+func logOf(t *testing.T, a pacertest.Algorithm, dialect pacertest.Dialect, trouble, paths int) (log []time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 123456789, time.UTC)))
+		begin := time.Now()
+		var mu sync.Mutex
+		counter := a.Fresh()
+		base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			n, err := strconv.Atoi(req.URL.RawQuery)
+			if err != nil {
+				t.Error(err)
+			}
+			way := 5*time.Millisecond + time.Duration(n*n%10007)*time.Microsecond // no two events in one instant
+			time.Sleep(way)
+			mu.Lock()
+			now := time.Now()
+			log = append(log, now.Sub(begin))
+			switch {
+			case trouble == 1 && len(log)%3 == 0:
+				counter.Take(now, 1)
+			case trouble > 1 && len(log) == 100:
+				counter = a.Fresh()
+				if f, ok := a.(*pacertest.FixedWindow); ok && trouble == 2 {
+					counter = &pacertest.FixedWindow{Limit: f.Limit / 2, Window: f.Window}
+				}
+			}
+			v := counter.Take(now, 1)
+			resp := lab.Answer(req, http.StatusOK, "")
+			if !v.OK {
+				resp.StatusCode = http.StatusTooManyRequests
+			}
+			dialect.Set(resp.Header, v, now)
+			resp.Header.Set("Date", now.UTC().Format(http.TimeFormat))
+			mu.Unlock()
+			time.Sleep(way)
+			return resp, nil
+		})
+		tr := &pacer.Transport{Base: base, Rand: lab.Zero, MaxWait: time.Hour}
+		c := &http.Client{Transport: tr}
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				for k := range 75 {
+					get(t, c, fmt.Sprintf("http://api.test/%c/%d?%d", 'a'+(4*k+i)%paths, k, 17+4*k+i))
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(tr.State()); n != 1 {
+			t.Errorf("%d buckets, want 1", n)
+		}
+	})
+	return log
+}
+
+// TestRoutesSeen has the buckets of routes named after what they count. What is saved of them does no harm in the next run.
+func TestRoutesSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)))
+		s := &routes{Dialect: xRate, counters: fixed(map[string]int{"/a": 5, "/b": 50}, time.Minute)(), random: rand.New(rand.NewPCG(1, 1)), served: map[string]int{}}
+		tr := &pacer.Transport{Base: s, Rand: lab.Zero}
+		c := &http.Client{Transport: tr}
+		for range 4 {
+			lab.Get(t, c, "http://api.test/a/1")
+			lab.Get(t, c, "http://api.test/b/2")
+		}
+		var names []string
+		for _, b := range tr.State() {
+			names = append(names, b.Bucket)
+		}
+		if got, want := strings.Join(names, ", "), "api.test, api.test (GET /a/*), api.test (GET /b/*)"; got != want {
+			t.Errorf("buckets %q, want %q", got, want)
+		}
+		lab.Get(t, c, "http://api.test/a/1") // the last one of its window
+		var saved strings.Builder
+		if err := tr.Save(&saved); err != nil {
+			t.Fatal(err)
+		}
+		next := &pacer.Transport{Base: s, Rand: lab.Zero}
+		if err := next.Load(strings.NewReader(saved.String())); err != nil {
+			t.Fatal(err)
+		}
+		c = &http.Client{Transport: next}
+		begin := time.Now()
+		for range 20 {
+			lab.Get(t, c, "http://api.test/b/3")
+		}
+		if took := time.Since(begin); took > 0 || s.refused > 0 {
+			t.Errorf("the next run took %v for what remains, %d refused", took, s.refused)
+		}
+	})
+}
+
+// TestRoutesWaitersMove has callers of two routes wait for the tight one, as long as nobody knows that there are two. Those
+// of the wide one go as soon as that is known, in their order; and a limit that is configured for the host holds all the time.
+func TestRoutesWaitersMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)))
+		s := &routes{Dialect: xRate, counters: fixed(map[string]int{"/a": 3, "/b": 500}, time.Minute)(), random: rand.New(rand.NewPCG(1, 1)), served: map[string]int{}}
+		tr := &pacer.Transport{Base: s, Rand: lab.Zero, MaxStandstill: time.Hour, Quotas: pacer.Table{"api.test/": {{N: 10, Burst: 10}}}}
+		c := &http.Client{Transport: tr}
+		begin := time.Now()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var order []int // of those of /b
+		last := map[byte]time.Duration{}
+		for i := range 60 {
+			wg.Go(func() {
+				path := fmt.Sprintf("/b/%d", i)
+				if i%10 == 0 {
+					path = fmt.Sprintf("/a/%d", i)
+				}
+				if !get(t, c, "http://api.test"+path) {
+					t.Errorf("%s was not served", path)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if last[path[1]] = time.Since(begin); path[1] == 'b' {
+					order = append(order, i)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if s.served["/a"] != 6 || s.served["/b"] != 54 || s.refused > 1 || last['a'] < time.Minute || last['a'] > 62*time.Second || last['b'] < 4*time.Second || last['b'] > 6*time.Second {
+			t.Errorf("served %v, the last after %v, %d refused; want 6 after a minute, 54 after 5 s, and 1 at most, before it is known", s.served, last, s.refused)
+		}
+		if !slices.IsSorted(order) {
+			t.Errorf("those of /b were served in the order %v", order)
+		}
+	})
+}
