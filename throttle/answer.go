@@ -33,8 +33,7 @@ type Answer struct {
 	// more, with the cost in Spent.
 	Unsettled bool
 
-	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil
-	// means that it does not.
+	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
 	Spent quota.Costs
 
 	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to
@@ -48,6 +47,7 @@ type Answer struct {
 
 	// Statements are what the server said about its limits.
 	Statements []quota.Statement
+	instances  bool // one of them is of several instances of the server
 }
 
 // Outcome is what an answer means for the requests that follow.
@@ -210,10 +210,9 @@ func (a *Answer) exhausted() bool {
 	return slices.ContainsFunc(a.Statements, func(s quota.Statement) bool { return s.Remaining <= 0 })
 }
 
-// learnerFor returns the bucket that is to learn from the answer to a claim that another one has granted: the bucket
-// for the name that the server gives to what the request drew on, or for the counter that the numbers show; or the one
-// above those, while the server counts all requests together. If this is the first time that requests must be told apart,
-// the buckets are made. If the answer refuses all requests, whatever they draw on, hold says for how long.
+// learnerFor returns the bucket that is to learn from an answer: that for the name which the server gives to what the
+// request drew on, or for the counter that the numbers show; or the one above those, while all requests are counted
+// together. Buckets are made where needed. If the answer refuses all requests, hold says for how long.
 func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -247,17 +246,18 @@ func (g *Group) counterFor(whole *Limiter, e *entry, r *right, a *Answer) (learn
 		e.counters = counter.New(name)
 	} else if e.counters.Calm() {
 		e.counters = nil
-		whole.server.Reconcile()
-		whole.contradicted.Store(false)
+		whole.contradicted.Store(whole.server.Reconcile())
 	}
 	whole.unlock(root)
 	if e.counters == nil {
 		return r.l, 0
 	}
 	change := e.counters.Hear(r.class.Verb, r.class.Path, &counter.Answer{
-		Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N,
-		Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements,
+		Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements,
 	})
+	if change.Instances != nil {
+		a.Statements, a.instances = change.Instances, true
+	}
 	if !e.counters.Split() {
 		return r.l, 0
 	} else if len(change.Left) > 0 {
@@ -283,7 +283,7 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c class) (refused bool) {
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, adaptive.Kind(c), &adaptive.Answer{
-		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost,
+		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost, Instances: a.instances,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
 		storeIfChanged(&l.contradicted, true)

@@ -292,8 +292,8 @@ func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	}).Value
 }
 
-// regroup makes buckets below whole for names or counters, if there are none. Each claim that waits in whole, or in one of
-// these, joins the line of the one where its Verb and Path belong. Those of counters that are one with others are forgotten.
+// regroup makes buckets below whole for names or counters. Each claim that waits in whole, or in one of these, joins the
+// line of the one where its Verb and Path belong. Those of counters that are gone, since they are others, are forgotten.
 func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	root := whole.lock()
 	whole.freeze()

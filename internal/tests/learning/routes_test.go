@@ -108,7 +108,7 @@ func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, fa
 		if w.epoch {
 			dialect = xRate
 		}
-		lag := []time.Duration{20, 1, 200}[seed%3] * time.Millisecond
+		lag := []time.Duration{20 * time.Millisecond, time.Millisecond, 200 * time.Millisecond}[seed%3]
 		s := &routes{Dialect: dialect, counters: w.counters(), lag: lag, random: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}}
 		if w.all != nil {
 			s.all = w.all.Fresh()

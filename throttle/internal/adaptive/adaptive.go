@@ -103,6 +103,10 @@ type Answer struct {
 	HoldKnown  bool // the server said that nobody is to ask for Hold
 	Statements []quota.Statement
 
+	// Instances says that one of the Statements is what several instances of the server state together: what they say
+	// of resets to and fro is no sign of a limit that comes back bit by bit.
+	Instances bool
+
 	// Cost is what the request has cost, as far as it is known. Nil means the requests of its
 	// Ticket, and nothing in other units.
 	Cost *limit.Demand

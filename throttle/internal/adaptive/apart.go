@@ -36,12 +36,13 @@ func (s *Server) Contradicted() (name string, any bool) {
 	return "", false
 }
 
-// Reconcile forgets that answers contradicted each other.
-func (s *Server) Reconcile() {
+// Reconcile forgets that answers contradicted each other. It returns whether they still do: they do not.
+func (s *Server) Reconcile() (contradicted bool) {
 	s.contradicted = false
 	for _, w := range s.windows {
 		w.contradictions = contradictions{}
 	}
+	return s.contradicted
 }
 
 // CountApart makes s the Server of one of several counters of a name, which whole took for one.

@@ -65,6 +65,7 @@ type window struct {
 	overlap overlap
 
 	contradictions contradictions
+	instances      bool // it is of several instances of the server, see Answer.Instances
 }
 
 // unstatedReset is after how long a used-up limit is probed if the server does not state its
@@ -179,7 +180,11 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if o.resetBack || o.newest && o.remaining > o.remainingBefore && o.rises() {
 		w.contradictions.note(answer)
 	}
-	w.refill.observe(&o, &w.reset, c.MaxHold)
+	if w.instances = a.Instances && w.isPlain(); w.instances {
+		w.refill.refills = false
+	} else {
+		w.refill.observe(&o, &w.reset, c.MaxHold)
+	}
 
 	switch {
 	case w.remaining > 0:
@@ -282,7 +287,7 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	switch {
 	case w.reset.late == 0:
 		until = now.Add(unstatedReset)
-	case w.missedProbes == 0 && w.spentSince != 0:
+	case w.missedProbes == 0 && w.spentSince != 0 && !w.instances:
 		until, w.guess = earlyProbe(w.inRequests(), w.spentSince, &w.reset, &w.refill, w.wholeSteps)
 	}
 	if w.missedProbes > 0 {

@@ -56,6 +56,10 @@ type Change struct {
 	Hold    time.Duration // how long all are to wait, after a refusal that is not by a limit of the counter
 	Left    []string      // counters that leaves have left
 	Gone    []string      // those of Left that are one with others now
+
+	// Instances, if not nil, says that the counter is several instances of the server: these are the statements of the
+	// answer, with what all of them state together.
+	Instances []quota.Statement
 }
 
 // Router finds out to which counter requests belong, of a limit to which the server gives one name.
@@ -82,6 +86,7 @@ type counter struct {
 	isNew      bool // nothing was heard of it yet
 	byNumbers  bool // it was told apart by Back or Rises
 	pairs      []pair
+	instances  instances
 }
 
 // New returns a Router for a limit in requests, which has a name and no Bucket in a quota.Statement.
@@ -160,7 +165,12 @@ func (r *Router) Hear(verb, path string, a *Answer) (change Change) {
 	case a.Refused && l.limit != 0 && (st == nil || st.Limit > 0 && st.Limit != l.limit):
 		change.Hold = r.holdOf(a, st)
 	case st != nil:
-		r.hear(l, a, r.says(l, a, st))
+		y := r.says(l, a, st)
+		r.hear(l, a, &y)
+		if c := l.counter; c.instances.found() && c.limit == y.limit {
+			change.Instances = slices.Clone(a.Statements)
+			change.Instances[i] = c.instances.statement(&y)
+		}
 	}
 	change.Counter = l.counter.name
 	return change
@@ -179,25 +189,25 @@ func (r *Router) holdOf(a *Answer, st *quota.Statement) time.Duration {
 }
 
 // hear takes in an answer that states the limit.
-func (r *Router) hear(l *leaf, a *Answer, y said) {
+func (r *Router) hear(l *leaf, a *Answer, y *said) {
 	if l.counter.name == "" {
 		l.counter.name = r.nameFor(l, l.counter)
 	}
-	if !r.hearLimit(l, &y, a.Granted) {
+	if !r.hearLimit(l, y, a.Granted) {
 		return
 	}
-	r.unit.note(&l.mark, &y)
+	r.unit.note(&l.mark, y)
 	if c := l.counter; c.isNew && r.split {
-		r.settle(l, &y)
+		r.settle(l, y)
 	}
 	c := l.counter
 	c.isNew = false
-	l.latest = y
+	l.latest = *y
 	if y.limit == 0 || y.limit == c.limit {
-		r.hearNumbers(l, &y, a.Granted)
+		r.hearNumbers(l, y, a.Granted)
 	}
 	if c = l.counter; y.limit == 0 || y.limit == c.limit {
-		c.keep(&y, a.Granted)
+		c.keep(y, a.Granted)
 	}
 }
 
@@ -303,8 +313,10 @@ func (r *Router) hearNumbers(l *leaf, y *said, granted uint64) {
 			l.contradicted++
 			r.reunite(l)
 			c = l.counter
+			c.instances.watching = c.instances.watching || own == back
 		}
 	}
+	c.instances.hear(y, granted)
 	switch {
 	case ref.leaf == l || ref.leaf == nil || all == nothing:
 	case all == fits:

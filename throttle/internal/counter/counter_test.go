@@ -349,6 +349,64 @@ func TestReunite(t *testing.T) {
 	}
 }
 
+// TestInstances has one kind of request meet several instances of a server: what they allow together is what the emptiest
+// does; and while some are empty nothing, until the latest reset of these.
+func TestInstances(t *testing.T) {
+	var h history
+	var got []string
+	for i, a := range []answer{
+		{remaining: 9, reset: 3600},
+		{remaining: 8, reset: 1800},
+		{remaining: 7, reset: 3600},
+		{remaining: 6, reset: 1800},
+		{remaining: 5, reset: 3600},
+		{remaining: 4, reset: 1800},
+		{remaining: 3, reset: 3600},
+		{remaining: 2, reset: 1800},
+		{remaining: 1, reset: 3600},
+		{remaining: 0, reset: 1800},
+		{remaining: 0, reset: 3600},
+		{remaining: 0, reset: 1800, refused: true},
+		{at: 1900, remaining: 9, reset: 5400},
+		{at: 3700, remaining: 8, reset: 5400},
+	} {
+		a.path, a.limit = "/a", 10
+		if a.at == 0 {
+			a.at = i
+		}
+		text := "-"
+		if all := h.hear(a).Instances; all != nil {
+			text = fmt.Sprintf("%d until %d", all[0].Remaining, a.at+int(all[0].Reset/time.Second))
+		}
+		got = append(got, text)
+	}
+	want := "- - - - - - - 2 until 1800 1 until 3600 0 until 1800 0 until 3600 0 until 3600 0 until 3600 8 until 5400"
+	if got := strings.Join(got, " "); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestInstancesDoubt has resets go to and fro that are of no instants: there are too many, or more remains each time.
+func TestInstancesDoubt(t *testing.T) {
+	for name, f := range map[string]func(i int) answer{
+		"too many": func(i int) answer { return answer{remaining: 90 - i, reset: 3600 + 100*(i*5%8)} },
+		"rises":    func(i int) answer { return answer{remaining: 10 + i, reset: 3600 + 100*(i%2)} },
+	} {
+		var h history
+		for i := range 60 {
+			a := f(i)
+			a.at, a.path, a.limit = i, "/a", 100
+			if c := h.hear(a); i > 20 && c.Instances != nil {
+				t.Errorf("%s: instances after %d answers", name, i)
+				break
+			}
+			if n := len(h.counters[0].instances.slots); n > maxSlots {
+				t.Fatalf("%s: %d slots", name, n)
+			}
+		}
+	}
+}
+
 func TestLooksLikeID(t *testing.T) {
 	for _, id := range []string{
 		"1", "12345", "20261121", "550e8400-e29b-41d4-a716-446655440000", "deadbeef1", "a@b.test", "x:y", "a,b", "caf%C3%A9", "bot1234:AAAA",

@@ -270,11 +270,21 @@ func (w *world) reset(st *quota.Statement, r *request) {
 
 // TestOrdinary runs servers with one counter for all: they are never split.
 func TestOrdinary(t *testing.T) {
-	split := 0
+	split, instances := 0, 0
 	for seed := range uint64(*worlds) {
 		w := ordinary(seed)
 		var r Router
-		w.run(1000, func(path string, a *Answer, _ *request) { r.Hear("GET", path, a) })
+		seen := 0
+		w.run(1000, func(path string, a *Answer, _ *request) {
+			if r.Hear("GET", path, a).Instances != nil {
+				seen++
+			}
+		})
+		if seen > 0 {
+			instances++
+			t.Logf("seed %d is taken for instances %d times: %T of %d in %v, form %d, %d callers, latency %v, others %.1f, free %v, skew %v, change %d by %.1f",
+				seed, seen, w.routes[0].Algorithm, w.limit, w.window, w.form, w.callers, w.latency, w.others, w.free, w.skew, w.change, w.factor)
+		}
 		if r.Split() {
 			split++
 			if split < 20 {
@@ -283,7 +293,10 @@ func TestOrdinary(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d are split", split, *worlds)
+	t.Logf("%d of %d are split, %d are taken for instances", split, *worlds, instances)
+	if 1000*instances > *worlds {
+		t.Errorf("%d of %d are taken for instances", instances, *worlds)
+	}
 }
 
 // score is how well a class of worlds was sorted.

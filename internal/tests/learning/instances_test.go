@@ -1,0 +1,123 @@
+package learning
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// instancesWorld is a server of several processes behind a balancer, each with a counter of its own.
+type instancesWorld struct {
+	n     int
+	how   string  // in which order requests go to them: "turn", "random", "sticky"
+	share float64 // of what all grant, at least
+}
+
+func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64, failed int) {
+	t.Helper()
+	const limit, window, last = 50, time.Minute, time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, int(seed*123456789%1e9), time.UTC)))
+		random := rand.New(rand.NewPCG(seed, 3))
+		var counters []pacertest.Algorithm
+		for range w.n {
+			counters = append(counters, &pacertest.ClockWindow{Limit: limit, Window: window, Phase: time.Duration(random.Float64() * float64(window))})
+		}
+		var mu sync.Mutex
+		turn, served, refusals := 0, 0, 0
+		base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			mu.Lock()
+			way := time.Duration((0.5 + random.Float64()) * float64(10*time.Millisecond))
+			mu.Unlock()
+			time.Sleep(way)
+			mu.Lock()
+			i := turn % w.n
+			switch w.how {
+			case "random":
+				i = random.IntN(w.n)
+			case "sticky": // by caller
+				i = int(req.URL.RawQuery[0]-'0') % w.n
+			}
+			turn++
+			now := time.Now()
+			v := counters[i].Take(now, 1)
+			resp := lab.Answer(req, http.StatusOK, "")
+			if served++; !v.OK {
+				resp.StatusCode, served, refusals = http.StatusTooManyRequests, served-1, refusals+1
+			}
+			xRate.Set(resp.Header, v, now)
+			resp.Header.Set("Date", now.UTC().Format(http.TimeFormat))
+			mu.Unlock()
+			time.Sleep(way)
+			return resp, nil
+		})
+		jitter := rand.New(rand.NewPCG(seed, 2))
+		var jmu sync.Mutex
+		tr := &pacer.Transport{Base: base, Rand: func() float64 {
+			jmu.Lock()
+			defer jmu.Unlock()
+			return jitter.Float64()
+		}}
+		c := &http.Client{Transport: tr}
+		end := time.Now().Add(last)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for k := 0; time.Now().Before(end); k++ {
+					if !get(t, c, fmt.Sprintf("http://api.test/%c/%d?%d", 'a'+k%3, k, i)) {
+						mu.Lock()
+						failed++
+						mu.Unlock()
+						time.Sleep(time.Second)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		share = float64(served) / (float64(w.n*limit) * float64(last) / float64(window))
+		refused = 100 * float64(refusals) / float64(served)
+	})
+	return share, refused, failed
+}
+
+// TestInstances has several instances of a server behind a balancer count each on its own.
+func TestInstances(t *testing.T) {
+	for _, w := range []*instancesWorld{
+		{2, "turn", 0.97},
+		{3, "turn", 0.97},
+		{5, "turn", 0.97},
+		{2, "random", 0.9},
+		{3, "random", 0.9},
+		{5, "random", 0.88}, // 1 - 1/sqrt(pi*limit) = 0.92 for two
+		{2, "sticky", 0.9},
+		{3, "sticky", 0.85},
+		{5, "sticky", 0.75}, // what others hold is out of reach
+	} {
+		t.Run(fmt.Sprintf("%d, %s", w.n, w.how), func(t *testing.T) {
+			var shares, refusals []float64
+			failed := 0
+			for seed := range uint64(*instanceSeeds) {
+				share, refused, f := w.run(t, seed)
+				shares, refusals, failed = append(shares, share), append(refusals, refused), failed+f
+			}
+			slices.Sort(shares)
+			slices.Sort(refusals)
+			t.Logf("%.3f of what all grant (%.3f at least), %.1f refused per 100 (%.1f at most), %d failed", shares[len(shares)/2], shares[0], refusals[len(refusals)/2], refusals[len(refusals)-1], failed)
+			if shares[0] < w.share || refusals[len(refusals)-1] > 1 || failed > 0 {
+				t.Errorf("want %.2f of what all grant at least, one refused per 100 at most, and no local error", w.share)
+			}
+		})
+	}
+}
+
+var instanceSeeds = flag.Int("instances", 1, "how many seeds of each world of instances are tried")
