@@ -1171,3 +1171,50 @@ func TestCloseRefusesAllBelow(t *testing.T) {
 		}
 	})
 }
+
+// TestCounters has statements that cannot be about one counter. A Group splits the bucket; a Limiter alone takes all for one.
+// What has become one with another counter is forgotten, and who still has it goes on with what is there.
+func TestCounters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group
+		answer := func(l *Limiter, path string, limit, remaining int) *Limiter {
+			t.Helper()
+			grant, err := l.Acquire(t.Context(), Claim{Verb: "GET", Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			grant.Done(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			return grant.Limiter()
+		}
+		var alone Limiter
+		for i := range 10 {
+			answer(g.Limiter("host"), "/a", 100, 90-i)
+			answer(g.Limiter("host"), "/b", 1000, 900-i)
+			answer(&alone, "/a", 100, 90-i)
+			if l := answer(&alone, "/b", 1000, 900-i); l != &alone {
+				t.Errorf("%s is not the Limiter itself", l.Name)
+			}
+		}
+		b := answer(g.Limiter("host"), "/b", 1000, 880)
+		if b.Name != "host (GET /b)" || len(g.State()) != 3 {
+			t.Errorf("%q of %d buckets, want that of /b, of 3", b.Name, len(g.State()))
+		}
+		for i := range 6 { // the limits become equal
+			answer(g.Limiter("host"), "/b", 100, 70-2*i)
+			answer(g.Limiter("host"), "/a", 100, 69-2*i)
+		}
+		a := answer(g.Limiter("host"), "/a", 100, 50)
+		if got := answer(g.Limiter("host"), "/b", 100, 49); got != a || len(g.State()) != 2 {
+			t.Errorf("%q and %q are two of %d buckets, want one of 2", got.Name, a.Name, len(g.State()))
+		}
+		for _, l := range []*Limiter{a, b} {
+			if l.Pause(time.Minute); l.State().Held == 0 {
+				t.Errorf("%q is not held after a pause", l.Name)
+			}
+		}
+		if n := len(g.State()); n != 2 {
+			t.Errorf("%d buckets after that, want 2", n)
+		}
+	})
+}

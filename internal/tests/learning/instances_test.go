@@ -18,20 +18,26 @@ import (
 
 // instancesWorld is a server of several processes behind a balancer, each with a counter of its own.
 type instancesWorld struct {
-	n     int
-	how   string  // in which order requests go to them: "turn", "random", "sticky"
-	share float64 // of what all grant, at least
+	n      int
+	how    string  // in which order requests go to them: "turn", "random", "sticky"
+	share  float64 // of what all grant, at least
+	limits []int   // of each route; with several, each is counted by itself
 }
 
 func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64, failed int) {
 	t.Helper()
-	const limit, window, last = 50, time.Minute, time.Hour
+	const window, last = time.Minute, time.Hour
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, int(seed*123456789%1e9), time.UTC)))
 		random := rand.New(rand.NewPCG(seed, 3))
 		var counters []pacertest.Algorithm
+		all := 0
 		for range w.n {
-			counters = append(counters, &pacertest.ClockWindow{Limit: limit, Window: window, Phase: time.Duration(random.Float64() * float64(window))})
+			phase := time.Duration(random.Float64() * float64(window))
+			for _, limit := range w.limits {
+				all += limit
+				counters = append(counters, &pacertest.ClockWindow{Limit: limit, Window: window, Phase: phase})
+			}
 		}
 		var mu sync.Mutex
 		turn, served, refusals := 0, 0, 0
@@ -50,7 +56,7 @@ func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64,
 			}
 			turn++
 			now := time.Now()
-			v := counters[i].Take(now, 1)
+			v := counters[i*len(w.limits)+int(req.URL.Path[1]-'a')%len(w.limits)].Take(now, 1)
 			resp := lab.Answer(req, http.StatusOK, "")
 			if served++; !v.OK {
 				resp.StatusCode, served, refusals = http.StatusTooManyRequests, served-1, refusals+1
@@ -74,7 +80,11 @@ func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64,
 		for i := range 8 {
 			wg.Go(func() {
 				for k := 0; time.Now().Before(end); k++ {
-					if !get(t, c, fmt.Sprintf("http://api.test/%c/%d?%d", 'a'+k%3, k, i)) {
+					path := 'a' + k%3
+					if len(w.limits) > 1 {
+						path = 'a' + i%len(w.limits)
+					}
+					if !get(t, c, fmt.Sprintf("http://api.test/%c/%d?%d", path, k, i)) {
 						mu.Lock()
 						failed++
 						mu.Unlock()
@@ -84,7 +94,7 @@ func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64,
 			})
 		}
 		wg.Wait()
-		share = float64(served) / (float64(w.n*limit) * float64(last) / float64(window))
+		share = float64(served) / (float64(all) * float64(last) / float64(window))
 		refused = 100 * float64(refusals) / float64(served)
 	})
 	return share, refused, failed
@@ -92,18 +102,20 @@ func (w *instancesWorld) run(t *testing.T, seed uint64) (share, refused float64,
 
 // TestInstances has several instances of a server behind a balancer count each on its own.
 func TestInstances(t *testing.T) {
+	one := []int{50}
 	for _, w := range []*instancesWorld{
-		{2, "turn", 0.97},
-		{3, "turn", 0.97},
-		{5, "turn", 0.97},
-		{2, "random", 0.9},
-		{3, "random", 0.9},
-		{5, "random", 0.88}, // 1 - 1/sqrt(pi*limit) = 0.92 for two
-		{2, "sticky", 0.9},
-		{3, "sticky", 0.85},
-		{5, "sticky", 0.75}, // what others hold is out of reach
+		{2, "turn", 0.97, one},
+		{3, "turn", 0.97, one},
+		{5, "turn", 0.97, one},
+		{2, "random", 0.9, one},
+		{3, "random", 0.9, one},
+		{5, "random", 0.88, one}, // 1 - 1/sqrt(pi*limit) = 0.92 for two
+		{2, "sticky", 0.9, one},
+		{3, "sticky", 0.85, one},
+		{5, "sticky", 0.75, one}, // what others hold is out of reach
+		{2, "random", 0.9, []int{20, 100, 500}},
 	} {
-		t.Run(fmt.Sprintf("%d, %s", w.n, w.how), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d, %s, %d", w.n, w.how, w.limits), func(t *testing.T) {
 			var shares, refusals []float64
 			failed := 0
 			for seed := range uint64(*instanceSeeds) {
@@ -113,8 +125,8 @@ func TestInstances(t *testing.T) {
 			slices.Sort(shares)
 			slices.Sort(refusals)
 			t.Logf("%.3f of what all grant (%.3f at least), %.1f refused per 100 (%.1f at most), %d failed", shares[len(shares)/2], shares[0], refusals[len(refusals)/2], refusals[len(refusals)-1], failed)
-			if shares[0] < w.share || refusals[len(refusals)-1] > 1 || failed > 0 {
-				t.Errorf("want %.2f of what all grant at least, one refused per 100 at most, and no local error", w.share)
+			if shares[0] < w.share || refusals[len(refusals)-1] > 2 || failed > 0 {
+				t.Errorf("want %.2f of what all grant at least, two refused per 100 at most, and no local error", w.share)
 			}
 		})
 	}

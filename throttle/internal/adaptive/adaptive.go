@@ -25,6 +25,7 @@
 //     the rest spread over the time to the reset?), guess.go (may one request look before the
 //     stated reset?). outcome.go is what these parts are given; doubt.go counts failed attempts.
 //   - overlap.go: do two Servers of the Site draw on the same limit?
+//   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
 //   - served.go: the rate at which the server serves while it refuses and no window says why.
 //   - slowstart.go: one request first, then more with each answer.
 //

@@ -11,7 +11,8 @@
 // In come answers: the class of the request (verb and path), when it went and when its answer came, and what the answer
 // states ([Router.Hear]). Out come the counter to which the class belongs, and which claims belong to another one from now
 // on ([Change]). Classes are told apart by a leaf of a tree of paths, where what looks like an id is a star (leaf.go). A
-// leaf moves to another counter after two contradictions, and two counters whose answers agree become one (move.go).
+// leaf moves to another counter after two contradictions, and two counters whose answers agree become one (move.go). What
+// contradicts itself within a leaf is several instances of the server (instances.go).
 //
 // The package is a state machine: it has no lock and no clock, and knows nothing of buckets. What it remembers is bounded:
 // 256 leaves and 64 counters. What is beyond belongs to the first counter.
