@@ -65,9 +65,6 @@ const (
 	byChance = 0.0001
 )
 
-// Kind is what kind of request a claim is for.
-type Kind struct{ Verb, Path string }
-
 // unserved are kinds of requests of which some were refused, and none was served since, the one that was refused latest last.
 type unserved struct {
 	kinds []refusedKind

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -148,86 +147,3 @@ func (p *price) find(kind Kind) int {
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.
 func (p *price) times(n int, kind *Kind) int { return int(math.Round(float64(n) * p.of(kind))) }
-
-// prices reports whether what d costs of the window is learned.
-func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
-
-func isSaid(d *limit.Demand, unit string) bool {
-	_, ok := d.Costs[unit]
-	return ok
-}
-
-// costOf returns what d costs of the window, for a kind of request or, if that is nil, for several.
-func (w *window) costOf(d *limit.Demand, kind *Kind) int {
-	if w.unit == "" {
-		return d.N
-	}
-	return w.costIn(d, kind)
-}
-
-// costIn is costOf in a unit other than requests.
-func (w *window) costIn(d *limit.Demand, kind *Kind) int {
-	if w.prices(d) {
-		return w.price.times(d.N, kind)
-	}
-	return costIn(d, w.unit)
-}
-
-// priceOf returns what so many requests cost of the window of which nobody said it.
-func (w *window) priceOf(requests int) int {
-	if w.price == nil {
-		return requests
-	}
-	return w.price.times(requests, nil)
-}
-
-// learnPrice takes in an answer about the window, to a request of a kind that did not say what it costs. Another says that the
-// answer is the first one about a reset.
-func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
-	if w.price == nil {
-		w.price = &price{at: o.now, remaining: o.remaining}
-		if missing := w.limit - o.remaining; 10*missing <= w.limit {
-			w.price.first = float64(missing)
-		}
-		return
-	}
-	p := w.price
-	if !o.refused {
-		p.count(kind)
-	}
-	if !o.newest {
-		return
-	}
-	before := float64(p.remaining)
-	if w.refill.refills {
-		before = min(before+w.refill.rate*o.now.Sub(p.at).Seconds(), float64(w.limit))
-	}
-	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
-	if spent := before - float64(o.remaining); soon && (w.refill.refills || !another && spent >= 0) {
-		p.learn(spent)
-	} else {
-		p.skip()
-	}
-	p.at, p.remaining = o.now, o.remaining
-}
-
-// inRequests returns the limit of the window in requests, zero if it is not known.
-func (w *window) inRequests() int {
-	switch {
-	case w.price == nil:
-		return w.limit
-	case !w.price.known():
-		return 0
-	}
-	return int(float64(w.limit) / max(w.price.mean, 1))
-}
-
-// priced reports whether it is known of each window what requests cost.
-func (s *Server) priced() bool {
-	for _, w := range s.windows {
-		if w.price != nil && !w.price.known() {
-			return false
-		}
-	}
-	return true
-}

@@ -318,3 +318,13 @@ func reserved(limit, n int, share float64) int {
 	}
 	return max(min(int(math.Ceil(float64(limit)*share-1e-9)), limit-n), 0)
 }
+
+// priced reports whether it is known of each window what requests cost.
+func (s *Server) priced() bool {
+	for _, w := range s.windows {
+		if w.price != nil && !w.price.known() {
+			return false
+		}
+	}
+	return true
+}

@@ -160,10 +160,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
-	if w.unit != "" {
-		_, said := cost.Costs[w.unit]
-		o.unpriced = !said
-	}
+	o.unpriced = w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
@@ -173,10 +170,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	}
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
-	another := w.narrow(&o, st)
-	if o.unpriced {
-		w.learnPrice(&o, kind, another)
-	}
+	w.learnPrice(&o, kind, w.narrow(&o, st))
 	if o.resetBack || o.newest && o.remaining > o.remainingBefore && o.rises() {
 		w.contradictions.note(answer)
 	}
@@ -335,3 +329,79 @@ func shown(name string) string { return visible.Text(name, maxShown) }
 
 // maxShown is how many bytes of a name are shown: as many as package headers reads of one.
 const maxShown = 64
+
+// prices reports whether what d costs of the window is learned.
+func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
+
+func isSaid(d *limit.Demand, unit string) bool {
+	_, ok := d.Costs[unit]
+	return ok
+}
+
+// costOf returns what d costs of the window, for a kind of request or, if that is nil, for several.
+func (w *window) costOf(d *limit.Demand, kind *Kind) int {
+	if w.unit == "" {
+		return d.N
+	}
+	return w.costIn(d, kind)
+}
+
+// costIn is costOf in a unit other than requests.
+func (w *window) costIn(d *limit.Demand, kind *Kind) int {
+	if w.prices(d) {
+		return w.price.times(d.N, kind)
+	}
+	return costIn(d, w.unit)
+}
+
+// priceOf returns what so many requests cost of the window of which nobody said it.
+func (w *window) priceOf(requests int) int {
+	if w.price == nil {
+		return requests
+	}
+	return w.price.times(requests, nil)
+}
+
+// learnPrice takes in an answer about the window, to a request of a kind, if that did not say what it costs. Another says that the
+// answer is the first one about a reset.
+func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
+	if !o.unpriced {
+		return
+	}
+	if w.price == nil {
+		w.price = &price{at: o.now, remaining: o.remaining}
+		if missing := w.limit - o.remaining; 10*missing <= w.limit {
+			w.price.first = float64(missing)
+		}
+		return
+	}
+	p := w.price
+	if !o.refused {
+		p.count(kind)
+	}
+	if !o.newest {
+		return
+	}
+	before := float64(p.remaining)
+	if w.refill.refills {
+		before = min(before+w.refill.rate*o.now.Sub(p.at).Seconds(), float64(w.limit))
+	}
+	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
+	if spent := before - float64(o.remaining); soon && (w.refill.refills || !another && spent >= 0) {
+		p.learn(spent)
+	} else {
+		p.skip()
+	}
+	p.at, p.remaining = o.now, o.remaining
+}
+
+// inRequests returns the limit of the window in requests, zero if it is not known.
+func (w *window) inRequests() int {
+	switch {
+	case w.price == nil:
+		return w.limit
+	case !w.price.known():
+		return 0
+	}
+	return int(float64(w.limit) / max(w.price.mean, 1))
+}
