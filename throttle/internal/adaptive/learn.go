@@ -147,7 +147,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 // has asked for so long a hold; zero if it did not say.
 func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration) (hold time.Duration) {
 	if s.unserved.refuse(now, p, kind, t, s.successes, s.sequence) {
-		s.served = servedRate{} // the refusals said nothing about a pace
+		s.served = servedRate{former: formerRate{rate: s.served.former.rate}} // the refusals said nothing about a pace
 	}
 	if !p.alone {
 		return 0

@@ -99,7 +99,11 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	}
 	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
 	// nothing then.
-	if rate := s.served.rateAt(now); saneRate(rate) {
+	rate := s.served.rateAt(now)
+	if s.served.former.trial {
+		rate = s.served.rate // what is tried is not known
+	}
+	if saneRate(rate) {
 		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(now)
 	}
 	return m

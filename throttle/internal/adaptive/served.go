@@ -30,6 +30,8 @@ type servedRate struct {
 	extraRefusals int  // refusals after a few served requests, counted to the same episode
 	provisional   bool // the rate is from less than an episode
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
+
+	former formerRate // is tried again after a fall
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -92,7 +94,28 @@ const (
 // may be far too low, if the server was not serving then.
 func (s *servedRate) rateAt(t monotime.Time) float64 {
 	d := max(t.Sub(s.setAt), 0).Seconds()
-	return s.rate * math.Exp(s.growth*d*(1+acceleration*s.growth/maxGrowth*d))
+	if s.former.trial {
+		return s.former.during(s.rate, d)
+	}
+	return s.rate * s.grown(d)
+}
+
+// grown returns by what the rate grows in d seconds.
+func (s *servedRate) grown(d float64) float64 {
+	return math.Exp(s.growth * d * (1 + acceleration*s.growth/maxGrowth*d))
+}
+
+// mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by then, it is not
+// refused, and the rate grows afterwards.
+func (s *servedRate) mostAt(t monotime.Time) float64 {
+	d := max(t.Sub(s.setAt), 0).Seconds()
+	switch {
+	case s.former.trial:
+		return s.former.during(s.rate, d) * s.grown(d)
+	case s.former.due(t):
+		return s.former.during(s.rate, t.Sub(s.former.next).Seconds()) * s.grown(d)
+	}
+	return s.rate * s.grown(d)
 }
 
 // due returns when n tokens may go, not before t, if ahead tokens go before. An optimist expects that the rate rises
@@ -107,7 +130,7 @@ func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.
 		least, from := 0.0, max(s.pacedTo, t)
 		for range 16 {
 			d := (least + in) / 2
-			if d*s.rateAt(from.Add(monotime.Seconds(d))) < float64(ahead+n) {
+			if d*s.mostAt(from.Add(monotime.Seconds(d))) < float64(ahead+n) {
 				least = d
 			} else {
 				in = d
@@ -129,9 +152,20 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 	}
 	s.lastGrant = now
 	if s.rate > 0 {
+		if s.former.due(now) {
+			s.try(now)
+		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
 		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-limit.Lag))
 	}
+}
+
+// try begins a trial of the former rate.
+func (s *servedRate) try(now monotime.Time) {
+	s.rate, s.setAt = s.rateAt(now), now
+	s.former.trial = true
+	s.measuredFrom, s.servedSince = now, 0
+	s.beginMeasuring(now)
 }
 
 // beginMeasuring begins a measurement, with an episode that is being served.
@@ -142,6 +176,10 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 // addServed counts n tokens that were served.
 func (s *servedRate) addServed(now monotime.Time, n int) {
 	s.servedSince += n
+	if s.former.trial && s.former.holds(now, s.setAt, s.rateAt(now), s.servedSince) {
+		s.rate, s.setAt = s.former.rate, now
+		s.former.hold(now)
+	}
 	if s.episodeCount > 0 {
 		e := &s.episodes[s.episodeCount-1]
 		e.served += n
@@ -155,6 +193,9 @@ func (s *servedRate) addServed(now monotime.Time, n int) {
 // that and begins the next. Hinted says that the server said for how long it would refuse.
 func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 	switch {
+	case s.former.trial:
+		s.endTrial(now)
+		fallthrough
 	case s.episodeCount == 0:
 		s.beginMeasuring(now)
 		s.episodes[0].servedFrom, s.episodes[0].hinted = 0, hinted
@@ -171,6 +212,17 @@ func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 		s.extraRefusals = 0
 	}
 	s.measuredFrom, s.servedSince = now, 0
+}
+
+// endTrial ends a trial of the former rate with a refusal. The rate is what it was before; or, after a long row, that of the
+// row: then the limit has risen, but not as far.
+func (s *servedRate) endTrial(now monotime.Time) {
+	row, before := paceShare*float64(s.servedSince), s.rate*now.Sub(s.setAt).Seconds()
+	if s.servedSince >= provenServed && before > 0 && row > longRow*before {
+		s.rate *= row / before
+	}
+	s.setAt, s.pacedTo = now, now
+	s.former.fail(now)
 }
 
 // continueEpisode takes in a refusal that belongs to the latest episode.
@@ -207,7 +259,11 @@ func (s *servedRate) measure(end monotime.Time) {
 	if served == 0 || last <= 0 {
 		return
 	}
-	rate := max(float64(served)/total.Seconds(), float64(s.episodes[s.episodeCount-1].served)/last.Seconds())
+	all := float64(served) / total.Seconds()
+	rate := float64(s.episodes[s.episodeCount-1].served) / last.Seconds()
+	if s.extraRefusals < maxExtraRefusals { // else one row after another was refused: the limit has fallen
+		rate = max(rate, all)
+	}
 	if s.rate > 0 && s.servedSince >= provenServed {
 		// The rate served while the pace rose is below what the server allows, and the pace that
 		// was refused is above: the geometric mean of both.
@@ -226,5 +282,9 @@ func (s *servedRate) measure(end monotime.Time) {
 	if s.growth = max(s.growth/2, minGrowth); s.rate == 0 || s.provisional {
 		s.growth = maxGrowth
 	}
+	if s.episodes[0].servedFrom == s.episodes[0].start {
+		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
+	}
+	s.former.note(end, all, total, rate)
 	s.rate, s.setAt, s.pacedTo, s.provisional = rate, end, end, false
 }

@@ -1,0 +1,109 @@
+package learning
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/pacertest"
+)
+
+// With these, the tests below measure more courses, and print how they went:
+//
+//	go test -run 'Recovery|Steady|Shed' -v ./internal/tests/learning -args -courses 8 -seed 3000
+var (
+	courses = flag.Int("courses", 1, "how many courses of each kind")
+	from    = flag.Uint64("seed", 0, "seed of the first course")
+)
+
+// each calls test with the seeds.
+func each(t *testing.T, test func(seed uint64)) {
+	t.Helper()
+	for i := range uint64(*courses) {
+		test(*from + i)
+	}
+}
+
+// TestRecovery: a limit falls to a tenth for a minute. The former rate is served again within a minute of the rise, and few requests
+// are refused for that.
+func TestRecovery(t *testing.T) {
+	const fall, rise, end = 5 * time.Minute, 6 * time.Minute, 9 * time.Minute
+	for _, says := range spoken[:2] {
+		for k, kind := range courseKinds {
+			var back, during, after spread
+			each(t, func(seed uint64) {
+				c, rate := drawn(seed, k, 100)
+				rate = max(rate, 10)
+				c.algorithm = kind.of(rand.New(rand.NewPCG(seed, 77)), rate)
+				c.dialect, c.span, c.rates = says.dialect, end, []rated{{fall, rate / 10}, {rise, rate}}
+				r := c.run(t)
+				before := min(1, r.share(rate, fall-2*time.Minute, fall))
+				took := r.until(0.9*before, rate, rise, 20*time.Second, end)
+				if took < 0 || took > time.Minute {
+					t.Errorf("%s, %s, seed %d: 90 %% of the former rate after %v, want a minute at most", says.name, kind.name, seed, took)
+				}
+				back = append(back, took.Seconds())
+				during = append(during, float64(between(r.refused, fall, rise)))
+				after = append(after, float64(between(r.refused, rise, end)))
+			})
+			t.Logf("%-7s %-14s seconds until back %v; refused in the minute %v, in the three that follow %v", says.name, kind.name, back, during, after)
+		}
+	}
+}
+
+// TestSteady: an hour at a silent server whose limit stays as it is, of which requests are refused once a minute at most, after the
+// first five minutes. A window of a minute that is used up refuses until it ends, about ten times.
+func TestSteady(t *testing.T) {
+	const begin, end = 5 * time.Minute, 65 * time.Minute
+	for _, says := range spoken[:2] {
+		for k, kind := range courseKinds {
+			if *courses == 1 && says.name != "silent" {
+				continue // it takes seconds
+			}
+			var share, refused spread
+			each(t, func(seed uint64) {
+				c, rate := drawn(seed, k, 50)
+				if *courses == 1 {
+					rate = 5
+					c.algorithm, c.latency, c.callers = kind.of(rand.New(rand.NewPCG(seed, 77)), rate), 20*time.Millisecond, 2
+				}
+				c.dialect, c.span = says.dialect, end
+				r := c.run(t)
+				n := between(r.refused, begin, end)
+				if n > 60 && kind.name != "window 60 s" {
+					t.Errorf("%s, %s, seed %d: %d refused in an hour, want 60 at most", says.name, kind.name, seed, n)
+				}
+				share, refused = append(share, r.share(rate, begin, end)), append(refused, float64(n))
+			})
+			t.Logf("%-7s %-14s share %v; refused an hour %v", says.name, kind.name, share, refused)
+		}
+	}
+}
+
+// TestShedReachesTheCaller: a server that answers 503 over its limit, as nginx does. After the first second, at most two of 100 of
+// these reach the caller.
+func TestShedReachesTheCaller(t *testing.T) {
+	for k, kind := range courseKinds {
+		var failed, first spread
+		each(t, func(seed uint64) {
+			c, _ := drawn(seed, k, 100)
+			c.status, c.span = 503, 5*time.Minute
+			r := c.run(t)
+			n := 100 * float64(between(r.failed, time.Second, c.span)) / float64(len(r.served))
+			if _, bucket := c.algorithm.(*tokens); bucket && n > 2 {
+				t.Errorf("%s, seed %d: %.1f of 100, want 2", kind.name, seed, n)
+			}
+			failed, first = append(failed, n), append(first, float64(between(r.failed, 0, time.Second)))
+		})
+		t.Logf("%-14s failed of 100 %v, in the first second %v", kind.name, failed, first)
+	}
+}
+
+// dialect is how a server speaks.
+type dialect struct {
+	name    string
+	dialect pacertest.Dialect
+}
+
+var spoken = []dialect{{"silent", pacertest.NoHeaders}, {"hint", pacertest.RetryAfterOnly}, {"headers", pacertest.XRateLimitDelta}}

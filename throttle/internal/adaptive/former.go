@@ -1,0 +1,90 @@
+package adaptive
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// formerRate has the pace try again a rate that once held, after the limit of a silent server fell: nobody says when it
+// rises. The trials come at growing distances. So a trial comes at most half as long after a rise as the fall lasted, and the
+// one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
+// known to be served up to the former rate. A refusal ends the trial, and the pace is what it was before.
+//
+// In come measured rates (note), and what became of a trial (fail, hold). Out comes when a trial is due (due), which pace
+// it has (during), and whether it has shown enough (holds).
+type formerRate struct {
+	rate   float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
+	next   monotime.Time // when the next trial is due; zero if there is nothing to try
+	gap    time.Duration // from the latest trial to the next one
+	latest monotime.Time // when the latest trial ended, or the pace fell
+	trial  bool          // a trial is under way
+	held   bool          // the latest trial ended well, and no rate was measured since
+}
+
+const (
+	// heldFor is for how long a rate must be served to count: what is served of a burst is no rate.
+	heldFor = 20 * time.Second
+	// fallen is the share of the former rate below which the former rate is tried. Above it, the pace rises soon enough by
+	// itself.
+	fallen = 0.8
+	// firstGap is how long after a fall the first trial is due; or as long as firstTokens take, if that is longer. Each
+	// further gap is gapGrowth times as long, up to longestGap.
+	firstGap    = 8 * time.Second
+	firstTokens = 8
+	gapGrowth   = 1.35
+	longestGap  = 24 * time.Hour
+	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon.
+	// It bounds the trials of a former rate that was never right: a dozen an hour.
+	gapForgotten = 10 * time.Minute
+	// longRow is how many times the pace before a trial must have been served in it, if the trial is refused, to be taken
+	// for the rate. Less may have gathered before.
+	longRow = 1.3
+)
+
+// note takes in that a rate was measured over so long, and which pace is set.
+func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, pace float64) {
+	switch {
+	case over < heldFor:
+	case f.held: // the trial may have used up what had gathered before
+		f.rate, f.held = max(rate, fallen*f.rate), false
+	default:
+		f.rate = max(f.rate, rate)
+	}
+	switch {
+	case pace >= fallen*f.rate:
+		f.next = 0
+	case f.next == 0:
+		if f.gap == 0 || now.Sub(f.latest) > max(gapForgotten, 4*f.gap) {
+			f.gap = max(firstGap, monotime.Seconds(firstTokens/pace))
+		}
+		f.latest = now
+		f.next = now.Add(f.gap)
+	}
+}
+
+// due reports whether a trial is to begin.
+func (f *formerRate) due(now monotime.Time) bool { return f.next != 0 && !f.trial && now >= f.next }
+
+// during returns the pace in a trial, d seconds after it began at a pace.
+func (f *formerRate) during(pace, d float64) float64 {
+	return max(min(pace*math.Exp2(d), f.rate), pace)
+}
+
+// fail ends a trial with a refusal.
+func (f *formerRate) fail(now monotime.Time) {
+	f.trial, f.latest = false, now
+	f.gap = min(time.Duration(gapGrowth*float64(f.gap)), longestGap)
+	f.next = now.Add(f.gap)
+}
+
+// hold ends a trial that was not refused.
+func (f *formerRate) hold(now monotime.Time) {
+	f.trial, f.held, f.next, f.latest = false, true, 0, now
+}
+
+// holds reports whether a trial that began at an instant has shown that the former rate holds.
+func (f *formerRate) holds(now, began monotime.Time, rate float64, served int) bool {
+	return rate >= f.rate && served >= provenServed && now.Sub(began) >= heldFor
+}

@@ -1,0 +1,159 @@
+package adaptive
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestFormerRateTrials: when the trials come after a fall, if each is refused at once.
+func TestFormerRateTrials(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		pace float64
+		want []time.Duration // milliseconds after the fall
+	}{
+		{"soon, and ever more rarely", 1, []time.Duration{8000, 18800, 33380, 53063, 79635}},
+		{"not before eight tokens", 0.1, []time.Duration{80000, 188000}},
+		{"not while the pace is near", 8, nil},
+	} {
+		f := formerRate{}
+		f.note(start, 10, heldFor, 10)
+		f.note(start, 1, time.Second, test.pace)
+		var got []time.Duration
+		for range test.want {
+			if f.due(f.next-1) || !f.due(f.next) {
+				t.Errorf("%s: not due at %v", test.name, f.next)
+			}
+			got = append(got, f.next.Sub(start)/time.Millisecond)
+			f.trial = true
+			f.fail(f.next)
+		}
+		if f.next == 0 != (test.want == nil) || !slices.Equal(got, test.want) {
+			t.Errorf("%s: trials after %v, the next at %v, want %v", test.name, got, f.next, test.want)
+		}
+	}
+}
+
+// TestFormerRateNote: what counts as a rate that held.
+func TestFormerRateNote(t *testing.T) {
+	type measured struct {
+		rate float64
+		over time.Duration
+	}
+	for _, test := range []struct {
+		name  string
+		held  bool // the first comes after a trial that ended well
+		notes []measured
+		want  float64
+	}{
+		{"a burst", false, []measured{{100, heldFor - 1}}, 0},
+		{"a rate", false, []measured{{100, heldFor}}, 100},
+		{"the highest", false, []measured{{100, heldFor}, {10, heldFor}}, 100},
+		{"the trial was too fast", true, []measured{{45, heldFor}}, 45},
+		{"the trial was, or the limit fell again", true, []measured{{1, heldFor}}, 40},
+		{"after a trial only once", true, []measured{{45, heldFor}, {1, heldFor}}, 45},
+	} {
+		f := formerRate{held: test.held}
+		if test.held {
+			f.rate = 50
+		}
+		for _, m := range test.notes {
+			f.note(start, m.rate, m.over, m.rate)
+		}
+		if f.rate != test.want {
+			t.Errorf("%s: %v, want %v", test.name, f.rate, test.want)
+		}
+	}
+}
+
+// TestFormerRateForgets: another fall soon after a trial continues the row of trials, and a later one begins a new row.
+func TestFormerRateForgets(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{gapForgotten: 10800 * time.Millisecond, gapForgotten + 1: firstGap} {
+		f := formerRate{rate: 10}
+		f.note(start, 1, time.Second, 1)
+		f.fail(f.next)
+		f.hold(f.next)
+		again := f.latest.Add(after)
+		f.note(again, 1, time.Second, 1)
+		if got := f.next.Sub(again); got != want {
+			t.Errorf("%v after a trial: the next one in %v, want %v", after, got, want)
+		}
+	}
+}
+
+// TestFormerRateGapIsBounded: however often the trials fail, there is one a day.
+func TestFormerRateGapIsBounded(t *testing.T) {
+	f := formerRate{rate: 10}
+	f.note(start, 1, time.Second, 1)
+	for range 100 {
+		f.fail(f.next)
+	}
+	if f.gap != longestGap {
+		t.Errorf("gap %v, want %v", f.gap, longestGap)
+	}
+}
+
+// fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial.
+func fallenTo1() servedRate {
+	s := servedRate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start, lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
+	s.take(start, start, 1)
+	return s
+}
+
+// TestServedRateTrial: the pace doubles with each second up to the former rate, and what becomes of it.
+func TestServedRateTrial(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		served  int
+		after   time.Duration
+		refused bool
+		want    float64
+		trial   bool
+	}{
+		{"it doubles", 0, 0, false, 1, true},
+		{"it doubles", 0, time.Second, false, 2, true},
+		{"it doubles", 0, 3 * time.Second, false, 8, true},
+		{"up to the former rate", 0, 4 * time.Second, false, 10, true},
+		{"refused at once", 0, 0, true, 1, false},
+		{"refused after a few", provenServed - 1, 3 * time.Second, true, 1, false},
+		{"refused after a row", provenServed, 4 * time.Second, true, paceShare * 4, false},
+		{"refused after a row that was no faster", provenServed, 15 * time.Second, true, 1, false},
+		{"long enough", provenServed, heldFor, false, 10, false},
+		{"too few", provenServed - 1, heldFor, false, 10, true},
+	} {
+		s := fallenTo1()
+		now := start.Add(test.after)
+		s.addServed(now, test.served)
+		if test.refused {
+			s.addRefusal(now, false)
+		}
+		if got := s.rateAt(now); math.Abs(got-test.want) > 1e-9 || s.former.trial != test.trial {
+			t.Errorf("%s, after %v: %v/s, trial %v, want %v/s, %v", test.name, test.after, got, s.former.trial, test.want, test.trial)
+		}
+		if most := s.mostAt(now.Add(time.Minute)); !test.refused && most < 10 {
+			t.Errorf("%s: at most %v/s a minute later, want 10/s", test.name, most)
+		}
+	}
+}
+
+// TestServedRateFall: five short rows in a row show that the limit has fallen, whatever was served before.
+func TestServedRateFall(t *testing.T) {
+	s := servedRate{}
+	now := start
+	s.addRefusal(now, true)
+	for range maxEpisodes {
+		now = now.Add(10 * time.Second)
+		s.addServed(now, 100)
+		s.addRefusal(now, true)
+	}
+	for range maxExtraRefusals + 1 {
+		now = now.Add(time.Second)
+		s.addServed(now, 1)
+		s.addRefusal(now, true)
+	}
+	if want := paceShare * 1.0; s.rate != want {
+		t.Errorf("rate %v, want %v", s.rate, want)
+	}
+}
