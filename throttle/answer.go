@@ -58,8 +58,9 @@ type Outcome struct {
 
 	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all
 	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
-	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since. Then the
-	// bucket is not held, and the request is not to be made again before Alone has passed; see Claim.After.
+	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since. Or the
+	// numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is
+	// not held, and the request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 
@@ -156,7 +157,7 @@ func (g *right) refusedAlone(a *Answer) time.Duration {
 	if a.exhausted() {
 		return 0
 	}
-	return g.l.server.Refuse(root.now(), &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold)
+	return g.l.server.Refuse(root.now(), &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
 }
 
 // finish ends what is left of the grant after the first Done.

@@ -3,6 +3,7 @@ package learning
 import (
 	"flag"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // With these, the tests below measure more courses, and print how they went:
 //
-//	go test -run 'Recovery|Steady|Shed' -v ./internal/tests/learning -args -courses 8 -seed 3000
+//	go test -run 'Recovery|Steady|Strays|Shed' -v ./internal/tests/learning -args -courses 8 -seed 3000
 var (
 	courses = flag.Int("courses", 1, "how many courses of each kind")
 	from    = flag.Uint64("seed", 0, "seed of the first course")
@@ -77,6 +78,37 @@ func TestSteady(t *testing.T) {
 				share, refused = append(share, r.share(rate, begin, end)), append(refused, float64(n))
 			})
 			t.Logf("%-7s %-14s share %v; refused an hour %v", says.name, kind.name, share, refused)
+		}
+	}
+}
+
+// TestStrays: something in front of a server that states its numbers refuses two requests of 100. At least 0.9 is served of what is
+// served without it.
+func TestStrays(t *testing.T) {
+	const span = 10 * time.Minute
+	for _, says := range []dialect{spoken[2], spoken[0]} {
+		for _, hint := range []string{"", "1", "5"} {
+			for k, kind := range courseKinds {
+				if *courses == 1 && (says.name == "silent" || k%3 != 1) {
+					continue
+				}
+				var share, refused spread
+				each(t, func(seed uint64) {
+					c, rate := drawn(seed, k, 100)
+					after, _ := strconv.Atoi(hint)
+					c.callers = max(c.callers, 4+int(3*rate*(c.latency.Seconds()+0.02*float64(after)+0.01)))
+					c.dialect, c.span = says.dialect, span
+					without := c.run(t).share(rate, 0, span)
+					c.stray, c.strayAfter = 0.02, hint
+					r := c.run(t)
+					got := r.share(rate, 0, span) / min(without, 1)
+					if *courses == 1 && got < 0.9 {
+						t.Errorf("%s, %s, Retry-After %q: %.2f of what is served without strays, want 0.9", says.name, kind.name, hint, got)
+					}
+					share, refused = append(share, got), append(refused, 100*float64(len(r.refused))/float64(len(r.served)))
+				})
+				t.Logf("%-7s %-14s Retry-After %-2s share %v; refused by the server of 100 %v", says.name, kind.name, hint, share, refused)
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestPromiseHintsOnlyExtend(t *testing.T) {
 				return reply(200, trio(10, 9, time.Hour)...) // so that three may be in flight
 			case n < len(hints):
 				time.Sleep(time.Duration(n) * time.Second)
-				return reply(429, "Retry-After", hints[n])
+				return reply(429, append(trio(10, 6, time.Hour), "Retry-After", hints[n])...)
 			}
 			return reply(200)
 		}

@@ -26,6 +26,7 @@
 //     stated reset?). outcome.go is what these parts are given; doubt.go counts failed attempts.
 //   - overlap.go: do two Servers of the Site draw on the same limit?
 //   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
+//   - stray.go: does a refusal come from something in front of the server?
 //   - served.go: the rate at which the server serves while it refuses and no window says why; and
 //     former.go: a rate that once held is tried again.
 //   - slowstart.go: one request first, then more with each answer.

@@ -11,6 +11,7 @@ import (
 // Past is what became of a claim so far, where the server has refused it.
 type Past struct {
 	Behind monotime.Time // others that came before that go first; zero if the claim has its place
+	strays int           // how often it was refused by something in front of the server
 	evidence
 }
 

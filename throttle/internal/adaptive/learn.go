@@ -61,6 +61,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	}
 	if !a.Refused && !a.Lost {
 		s.successes++
+		s.strays.serve()
 		if s.silent++; len(a.Statements) > 0 {
 			s.silent = 0
 		}
@@ -144,8 +145,12 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 
 // Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. If it is the claim's own matter,
 // Learn is not to be told of it, and hold is for how long the claim is not to be made again; else hold is zero. The server
-// has asked for so long a hold; zero if it did not say.
-func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration) (hold time.Duration) {
+// has asked for so long a hold; zero if it did not say. Stated says that the refusal states a limit.
+func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration) {
+	if s.stray(now, stated) {
+		p.strays++
+		return min(Hold(asked, p.strays), s.config.MaxHold)
+	}
 	if s.unserved.refuse(now, p, kind, t, s.successes, s.sequence) {
 		s.served = servedRate{former: formerRate{rate: s.served.former.rate}} // the refusals said nothing about a pace
 	}

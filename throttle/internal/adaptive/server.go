@@ -29,6 +29,7 @@ type Server struct {
 
 	windows   []*window
 	unserved  unserved   // kinds of requests that were refused, and not served since
+	strays    strays     // refusals that are not the server's
 	successes int        // requests that were served
 	silent    int        // answers in a row, to requests that were served, without a statement
 	stated    sequence   // the latest answer that stated anything

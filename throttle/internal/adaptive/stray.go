@@ -1,0 +1,73 @@
+package adaptive
+
+import "github.com/gopacer/pacer/throttle/internal/monotime"
+
+// strays tells refusals that come by chance from something in front of the server, such as a CDN, from those of the server:
+// the server states its numbers with what it serves, they leave something over, and the refusal states nothing. Such a refusal
+// is the matter of its own request. It is taken for one of the server all the same if too many come, or if the pace may be the
+// reason, since there may be a limit of which the server does not speak.
+//
+// In come refusals that state nothing (refuse) and what was served (serve). Out comes whether a refusal is a stray.
+type strays struct {
+	weight   int // of the strays, less what was served since
+	unserved int // refusals that state nothing since a request was served
+	slow     int // strays in a row that came although the pace had not risen
+}
+
+const (
+	// strayWeight is how many requests must be served for each stray in the long run: more refusals than one in 13 are no
+	// accident.
+	strayWeight = 12
+	// maxStrays is how many strays may come at once. Where two of 100 are refused by chance, half as many did once in some
+	// 500 strays.
+	maxStrays = 8
+	// risen is the share by which a pace that was learned must have risen to be the reason of a refusal: it was set to
+	// less than what the server was seen to allow.
+	risen = 0.03
+	// enoughSlow is how many strays in a row show that the pace is not the reason of refusals.
+	enoughSlow = 3
+)
+
+// refuse takes in a refusal that states nothing, and reports whether it is a stray. Left says that something remains of every
+// limit, and slow that requests are paced and the pace has not risen. If nothing remains, the refused request went to
+// look whether the limit was restored: then it may be a stray once, and the next one looks again.
+func (s *strays) refuse(left, slow bool) bool {
+	s.unserved++
+	s.weight = min(s.weight+strayWeight, (maxStrays+1)*strayWeight)
+	if !left && s.unserved > 1 || s.weight > maxStrays*strayWeight {
+		s.slow = 0
+		return false
+	}
+	if slow {
+		s.slow++
+	}
+	return true
+}
+
+// serve takes in that a request was served.
+func (s *strays) serve() { s.weight, s.unserved = max(s.weight-1, 0), 0 }
+
+// stray takes in a refusal, and reports whether it is not the server's. Stated says that it states a limit.
+func (s *Server) stray(now monotime.Time, stated bool) bool {
+	if stated || len(s.windows) == 0 || s.silent > 0 {
+		return false
+	}
+	paced := s.served.rate > 0
+	if paced && s.served.rateAt(now) > (1+risen)*s.served.rate {
+		s.strays.slow = 0
+		return false
+	}
+	left := true
+	for _, w := range s.windows {
+		left = left && w.remaining > 0
+	}
+	if !s.strays.refuse(left, paced) {
+		return false
+	}
+	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals that it was learned from
+		s.served, s.strays.slow = servedRate{}, 0
+	}
+	s.advance()
+	s.doubted = s.sequence // a quota of the user counts again until the server states its numbers once more, see States
+	return true
+}
