@@ -292,8 +292,8 @@ func TestRoutesOneCounter(t *testing.T) {
 		for reset, dialect := range map[string]pacertest.Dialect{"epoch": xRate, "delta": pacertest.XRateLimitDelta, "draft": pacertest.RateLimitDraft7} {
 			for trouble := range 4 {
 				t.Run(fmt.Sprintf("%s, %s, %d", name, reset, trouble), func(t *testing.T) {
-					one := logOf(t, a, dialect, trouble, 1)
-					if eight := logOf(t, a, dialect, trouble, 8); !slices.Equal(one, eight) {
+					one := sentLog(t, a, dialect, trouble, 1)
+					if eight := sentLog(t, a, dialect, trouble, 8); !slices.Equal(one, eight) {
 						i := 0
 						for i < min(len(one), len(eight)) && one[i] == eight[i] {
 							i++
@@ -306,9 +306,9 @@ func TestRoutesOneCounter(t *testing.T) {
 	}
 }
 
-// logOf returns when requests to so many paths come to a server that counts all together. The trouble is that others use
+// sentLog returns when requests to so many paths come to a server that counts all together. The trouble is that others use
 // the limit, too; that the limit is halved; or that the server is restarted.
-func logOf(t *testing.T, a pacertest.Algorithm, dialect pacertest.Dialect, trouble, paths int) (log []time.Duration) {
+func sentLog(t *testing.T, a pacertest.Algorithm, dialect pacertest.Dialect, trouble, paths int) (log []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, 123456789, time.UTC)))

@@ -160,6 +160,31 @@ func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked 
 	return min(Hold(asked, p.refusals), s.config.MaxHold)
 }
 
+// stray takes in a refusal, and reports whether it is not the server's. Stated says that it states a limit.
+func (s *Server) stray(now monotime.Time, stated bool) bool {
+	if stated || len(s.windows) == 0 || s.silent > 0 {
+		return false
+	}
+	paced := s.served.rate > 0
+	if paced && s.served.rateAt(now) > (1+risen)*s.served.rate {
+		s.strays.slow = 0
+		return false
+	}
+	left := true
+	for _, w := range s.windows {
+		left = left && w.remaining > 0
+	}
+	if !s.strays.refuse(left, paced) {
+		return false
+	}
+	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals that it was learned from
+		s.served, s.strays.slow = servedRate{}, 0
+	}
+	s.advance()
+	s.doubted = s.sequence // a quota of the user counts again until the server states its numbers once more, see States
+	return true
+}
+
 // Served takes in that a request of a kind was served: its kind is not refused whatever happens.
 func (s *Server) Served(now monotime.Time, kind Kind) {
 	if len(s.unserved.kinds) > 0 {

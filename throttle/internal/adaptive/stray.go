@@ -1,7 +1,5 @@
 package adaptive
 
-import "github.com/gopacer/pacer/throttle/internal/monotime"
-
 // strays tells refusals that come by chance from something in front of the server, such as a CDN, from those of the server:
 // the server states its numbers with what it serves, they leave something over, and the refusal states nothing. Such a refusal
 // is the matter of its own request. It is taken for one of the server all the same if too many come, or if the pace may be the
@@ -46,28 +44,3 @@ func (s *strays) refuse(left, slow bool) bool {
 
 // serve takes in that a request was served.
 func (s *strays) serve() { s.weight, s.unserved = max(s.weight-1, 0), 0 }
-
-// stray takes in a refusal, and reports whether it is not the server's. Stated says that it states a limit.
-func (s *Server) stray(now monotime.Time, stated bool) bool {
-	if stated || len(s.windows) == 0 || s.silent > 0 {
-		return false
-	}
-	paced := s.served.rate > 0
-	if paced && s.served.rateAt(now) > (1+risen)*s.served.rate {
-		s.strays.slow = 0
-		return false
-	}
-	left := true
-	for _, w := range s.windows {
-		left = left && w.remaining > 0
-	}
-	if !s.strays.refuse(left, paced) {
-		return false
-	}
-	if s.strays.slow >= enoughSlow { // the pace was not the reason of the refusals that it was learned from
-		s.served, s.strays.slow = servedRate{}, 0
-	}
-	s.advance()
-	s.doubted = s.sequence // a quota of the user counts again until the server states its numbers once more, see States
-	return true
-}
