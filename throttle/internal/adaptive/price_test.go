@@ -113,3 +113,12 @@ func TestPriceOfAPause(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A server states how many tokens remain, and not of how many: what it has not said is not missing.
+func TestPriceOfALimitThatIsNotStated(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(quota.Statement{Unit: "tokens", Remaining: 30_000}))
+	b.wantDue(0)
+	b.exchange(says(quota.Statement{Unit: "tokens", Remaining: 29_900}))
+	b.wantDue(0)
+}

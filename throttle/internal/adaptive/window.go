@@ -370,7 +370,7 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	}
 	if w.price == nil {
 		w.price = &price{at: o.now, remaining: o.remaining}
-		if missing := w.limit - o.remaining; 10*missing <= w.limit {
+		if missing := w.limit - o.remaining; missing >= 0 && 10*missing <= w.limit {
 			w.price.first = float64(missing)
 		}
 		return
