@@ -172,7 +172,7 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 // draws on w.
 func (s *Server) separate(w *window, remaining int) *window {
 	own := *w
-	own.remaining = remaining
+	own.remaining, own.price = remaining, w.price.clone()
 	own.overlap.users, own.overlap.comparisons = nil, []comparison{{other: w, refuted: true}}
 	s.leave(w)
 	w.overlap.points = 0

@@ -147,3 +147,13 @@ func (p *price) find(kind Kind) int {
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.
 func (p *price) times(n int, kind *Kind) int { return int(math.Round(float64(n) * p.of(kind))) }
+
+// clone returns a copy that learns on its own.
+func (p *price) clone() *price {
+	if p == nil {
+		return nil
+	}
+	own := *p
+	own.kinds = slices.Clone(p.kinds)
+	return &own
+}

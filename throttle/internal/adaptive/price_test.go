@@ -122,3 +122,24 @@ func TestPriceOfALimitThatIsNotStated(t *testing.T) {
 	b.exchange(says(quota.Statement{Unit: "tokens", Remaining: 29_900}))
 	b.wantDue(0)
 }
+
+// Two windows that turned out to be two do not learn one price.
+func TestPriceOfWindowsThatWereTakenForOne(t *testing.T) {
+	var site Site
+	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	a.exchange(says(tokensLeft(9000, time.Minute)))
+	b.exchange(says(tokensLeft(8000, time.Minute)))
+	if a.window1() != b.window1() {
+		t.Fatal("not taken for one")
+	}
+	for range 4 { // more remains than of one
+		a.exchange(says(tokensLeft(9000, time.Minute)))
+		b.exchange(says(tokensLeft(9000, time.Minute)))
+	}
+	if a.window1() == b.window1() {
+		t.Fatal("taken for one")
+	}
+	if a.window1().price == b.window1().price {
+		t.Error("one price")
+	}
+}
