@@ -182,6 +182,3 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)
 }
-
-// saneRate reports whether a rate can be computed with: no NaN, nothing infinite.
-func saneRate(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }

@@ -88,7 +88,7 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 	if !p.known() {
 		m, variance = 1, p.first*p.first // nothing is known of it
 	}
-	return int(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
+	return tokens(math.Ceil(float64(n)*p.of(kind) + priceMargin*math.Sqrt(variance*(k+k*k/m))))
 }
 
 // count takes in that a request of a kind was served.
@@ -127,7 +127,8 @@ func (p *price) learn(spent float64) {
 	if p.learned > 0 { // the first surprise says nothing of how much prices vary
 		p.variance += share(p.learned-1, priceMemory) * (more*more/requests - p.variance)
 	}
-	p.mean += share(p.learned, priceMemory) * (spent/requests - p.mean)
+	// More may come back than was thought: then less than nothing seems to be spent.
+	p.mean = max(p.mean+share(p.learned, priceMemory)*(spent/requests-p.mean), 0)
 	p.learned++
 }
 
@@ -146,7 +147,17 @@ func (p *price) find(kind Kind) int {
 }
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.
-func (p *price) times(n int, kind *Kind) int { return int(math.Round(float64(n) * p.of(kind))) }
+func (p *price) times(n int, kind *Kind) int { return tokens(math.Round(float64(n) * p.of(kind))) }
+
+// maxTokens bounds what servers state: so large that it makes no difference, and so small that
+// no sum of a few overflows, nor ten times such a sum.
+const maxTokens = math.MaxInt / 32
+
+// bounded returns n within [0, maxTokens].
+func bounded(n int) int { return min(max(n, 0), maxTokens) }
+
+// tokens returns n within [0, maxTokens]: it is a product of what servers state.
+func tokens(n float64) int { return bounded(int(min(max(n, 0), maxTokens))) }
 
 // clone returns a copy that learns on its own.
 func (p *price) clone() *price {

@@ -143,3 +143,35 @@ func TestPriceOfWindowsThatWereTakenForOne(t *testing.T) {
 		t.Error("one price")
 	}
 }
+
+// What came back unseen is not paid to those who ask.
+func TestPriceIsNeverNegative(t *testing.T) {
+	var p price
+	p.count(Kind{})
+	p.learn(-1e9)
+	for range enoughPrices {
+		p.count(Kind{})
+		p.learn(0)
+	}
+	if got := p.of(nil); got < 0 {
+		t.Errorf("a request costs %v", got)
+	}
+	if got := p.need(&Kind{Path: "/another"}, 1, 0); got < 0 {
+		t.Errorf("needs %v", got)
+	}
+}
+
+// However much a server says that requests cost, no product of it overflows.
+func TestPriceIsHuge(t *testing.T) {
+	var p price
+	for range enoughPrices {
+		p.count(Kind{})
+		p.learn(maxTokens)
+	}
+	if got := p.times(1000, nil); got <= 0 {
+		t.Errorf("1000 requests cost %v", got)
+	}
+	if got := p.need(nil, 1000, 1000); got <= 0 {
+		t.Errorf("1000 requests need %v", got)
+	}
+}

@@ -78,6 +78,9 @@ const (
 // MaxHold is zero.
 func slowestRate(maxHold time.Duration) float64 { return 1 / maxHold.Seconds() }
 
+// saneRate reports whether a rate can be computed with: no NaN, nothing infinite.
+func saneRate(rate float64) bool { return rate > 0 && rate <= math.MaxInt32 }
+
 // timeFor returns how long n tokens take to come back: n/rate. An optimist expects the highest rate that is possible
 // after the first token; and while the rate is raised with each answer, n such answers: 1 + 1/raise + … + 1/raise^(n−1).
 func (r *refill) timeFor(n int, optimist bool) time.Duration {

@@ -72,13 +72,6 @@ type window struct {
 // reset.
 const unstatedReset = time.Second
 
-// maxTokens bounds what servers state: so large that it makes no difference, and so small that
-// no sum of a few overflows, nor ten times such a sum.
-const maxTokens = math.MaxInt / 32
-
-// bounded returns n within [0, maxTokens].
-func bounded(n int) int { return min(max(n, 0), maxTokens) }
-
 // due returns when n may go, not before t, if ahead tokens go before, reserve tokens are left to
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
@@ -382,14 +375,18 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	if !o.newest {
 		return
 	}
-	before := float64(p.remaining)
-	if w.refill.refills {
-		before = min(before+w.refill.rate*o.now.Sub(p.at).Seconds(), float64(w.limit))
+	before, refills := float64(p.remaining), w.refill.refills
+	if refills {
+		before += w.refill.rate * o.now.Sub(p.at).Seconds()
+		if w.limit > 0 {
+			before = min(before, float64(w.limit))
+		}
 	}
 	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
-	if spent := before - float64(o.remaining); soon && (w.refill.refills || !another && spent >= 0) {
+	switch spent := before - float64(o.remaining); {
+	case soon && (refills && saneRate(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
-	} else {
+	default:
 		p.skip()
 	}
 	p.at, p.remaining = o.now, o.remaining
