@@ -50,6 +50,43 @@ func TestLearnAtRandom(t *testing.T) {
 	}
 }
 
+// TestPricesAtRandom: as TestLearnAtRandom, where all that is stated is of one limit, and nobody says what requests cost of it.
+func TestPricesAtRandom(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		bytes := make([]byte, 4000)
+		for i := range bytes {
+			bytes[i] = byte(random.Uint32())
+		}
+		c := newChaos(t, bytes)
+		s := &c.servers[0]
+		for len(c.bytes) > 0 {
+			switch c.next() % 5 {
+			case 0:
+				c.now = c.now.Add(max(pick(c, spans[:9]), 0))
+			case 1, 2:
+				d := limit.Demand{Claims: 1, N: int(c.next()%8) + 1}
+				f := flight{Ticket{Sent: c.now, N: d.N}, d}
+				s.Take(c.now, c.now, &d, nil, 0, &f.ticket)
+				c.flying[0] = append(c.flying[0], f)
+			default:
+				if len(c.flying[0]) == 0 {
+					break
+				}
+				f := c.end(0)
+				st := c.statement()
+				st.Name, st.Bucket, st.Unit = "", "", "tokens"
+				if st.Reset, st.Resolution = pick(c, spans[:9]), pick(c, spans[:7]); c.next()%2 > 0 {
+					st.Limit, st.Remaining = int(c.next()), int(c.next())
+				}
+				s.Learn(c.now, &f.ticket, Kind{Path: pick(c, units)}, &Answer{Refused: c.next()%4 == 0, Statements: append(c.statements()[:0], st), Cost: &f.demand})
+			}
+			c.check()
+		}
+		c.finish()
+	}
+}
+
 // chaos has some Servers of one Site do what bytes say.
 type chaos struct {
 	t       *testing.T
@@ -262,12 +299,28 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 	if w.limit < 0 || w.reset.early > w.reset.late && !w.reset.roundsDown || w.refill.refills && !(w.refill.rate > 0) {
 		c.t.Fatalf("window: %+v", *w)
 	}
+	if p := w.price; p != nil {
+		c.checkPrice(p)
+	}
 	if o := w.others.perOurToken; !(o >= 0 && o <= maxPerOurToken) {
 		c.t.Fatalf("others: %+v", w.others)
 	}
 	// The hold and its jitter.
 	if bound := c.config.MaxHold; w.probeAt > c.now.Add(bound+min(bound/100, time.Second)) {
 		c.t.Fatalf("the probe goes in %v, MaxHold is %v", w.probeAt.Sub(c.now), bound)
+	}
+}
+
+// checkPrice checks that a price is one, and no product of it is beyond what servers may state.
+func (c *chaos) checkPrice(p *price) {
+	c.t.Helper()
+	if !(p.mean >= 0 && p.mean <= maxTokens && p.variance >= 0 && p.first >= 0) || len(p.kinds) > maxPricedKinds {
+		c.t.Fatalf("price: %+v", p)
+	}
+	for _, n := range []int{0, 1, 1000} {
+		if a, b := p.times(n, nil), p.need(nil, n, 1000); a < 0 || a > maxTokens || b < 0 || b > maxTokens {
+			c.t.Fatalf("%d requests cost %d, and need %d: %+v", n, a, b, p)
+		}
 	}
 }
 

@@ -175,3 +175,21 @@ func TestPriceIsHuge(t *testing.T) {
 		t.Errorf("1000 requests need %v", got)
 	}
 }
+
+// Where the rate at which tokens come back is wrong, whatever the reason, a request looks after MaxHold, as at any limit.
+func TestPriceOfASlowRefill(t *testing.T) {
+	b := newBucket(t, Config{MaxHold: time.Minute})
+	b.exchange(says(tokensLeft(0, time.Hour)))
+	w := b.window1()
+	w.refill.start(&outcome{now: b.now, limit: 10_000}, b.now, time.Hour*24*365, 0)
+	w.price = &price{learned: priceMemory, mean: 1000}
+	b.wantDue(time.Minute)
+}
+
+// While something remains, a request waits for MaxStandstill at most, however many tokens it needs.
+func TestPriceOfALimitThatIsSpread(t *testing.T) {
+	b := newBucket(t, Config{MaxStandstill: 10 * time.Minute})
+	b.exchange(says(tokensLeft(1000, 24*time.Hour)))
+	b.window1().price = &price{learned: priceMemory, mean: 500}
+	b.wantDue(10 * time.Minute)
+}

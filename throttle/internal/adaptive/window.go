@@ -86,7 +86,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	case left < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
 		gap := min(max(w.reset.early.Sub(w.last.at()), 0)/time.Duration(left+1), w.spread.Gap)
-		return max(t, w.last.at().Add(gap*time.Duration(ahead+n))), true
+		return max(t, w.last.at().Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
 	}
 	return t, true
 }
@@ -103,7 +103,11 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
 		// not waited for again.
-		return max(t, since.Add(w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)))
+		in := w.refill.timeFor(max(ahead+n-max(left, -reserve), 1), optimist)
+		if ahead == 0 {
+			in = min(in, w.refill.maxHold) // the rate may be wrong, whatever a request costs
+		}
+		return max(t, since.Add(in))
 	case crowded && optimist:
 		return t
 	case w.probing && t >= w.probeAt && !optimist:
