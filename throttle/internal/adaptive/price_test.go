@@ -193,3 +193,51 @@ func TestPriceOfALimitThatIsSpread(t *testing.T) {
 	b.window1().price = &price{learned: priceMemory, mean: 500}
 	b.wantDue(10 * time.Minute)
 }
+
+// Costs that differ thirtyfold do not have one request go in each window of a minute, for ever; nor does a price that is too high
+// by far.
+func TestPriceThatVariesALot(t *testing.T) {
+	const limit, roundTrip = 6000, 100 * time.Millisecond
+	for name, test := range map[string]struct {
+		cost  func(i int) int
+		price *price // from when it is not nil
+		want  int    // served in the last ten minutes
+	}{
+		"a few are expensive": {func(i int) int { return []int{100, 3000, 100, 100, 200}[i%5] }, nil, 50},
+		"all are cheap now":   {func(i int) int { return 100 }, &price{learned: priceMemory, mean: 5950, variance: 9e6, kinds: []kindPrice{{mean: 5950, learned: 32}}}, 590},
+	} {
+		b := newBucket(t, Config{})
+		remaining, reset, served, late := limit, time.Minute, 0, 0
+		at := time.Duration(0)
+		pass := func(d time.Duration) {
+			if at += d; at >= reset {
+				remaining, reset = limit, at.Truncate(time.Minute)+time.Minute
+			}
+			b.at(at)
+		}
+		for at < 40*time.Minute {
+			if wait := b.dueAfter(0, 1); wait > 0 {
+				pass(wait)
+				continue
+			}
+			ticket, cost := b.send(), test.cost(served)
+			pass(roundTrip)
+			a := says()
+			if a.Refused = cost > remaining; !a.Refused {
+				remaining -= cost
+				served++
+				if at > 30*time.Minute {
+					late++
+				}
+			}
+			a.Statements = []quota.Statement{{Unit: "tokens", Limit: limit, Remaining: remaining, Reset: reset - at, ResetKnown: true}}
+			b.done(ticket, a)
+			if served == 1 && test.price != nil {
+				b.window1().price = test.price
+			}
+		}
+		if late < test.want {
+			t.Errorf("%s: %d served in the last ten minutes, want %d; %+v", name, late, test.want, b.window1().price)
+		}
+	}
+}

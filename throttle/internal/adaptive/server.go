@@ -115,7 +115,8 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	}
 	n := w.price.need(kind, d.N, s.inFlight-s.otherUnits[w.unit].requests)
 	if w.limit > 0 {
-		n = min(n, max(w.limit, d.N))
+		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each window.
+		n = min(n, max(w.price.times(d.N, kind), w.limit/2), max(w.limit, d.N))
 	}
 	return n
 }

@@ -387,9 +387,16 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 		}
 	}
 	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
-	switch spent := before - float64(o.remaining); {
+	spent, missing := before-float64(o.remaining), float64(w.limit-o.remaining)
+	switch {
 	case soon && (refills && saneRate(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
+	case another && p.known() && !o.refused && missing >= 0 && missing < p.of(&kind):
+		// It has cost no more than is missing of the new window. Where so much must remain that one request goes in each
+		// window, there is nothing else to learn from.
+		p.skip()
+		p.count(kind)
+		p.learn(missing)
 	default:
 		p.skip()
 	}
