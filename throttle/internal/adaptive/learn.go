@@ -87,7 +87,7 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 			continue
 		}
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
-			w.remaining = max(w.remaining-bounded(costIn(&cost, w.unit)), 0)
+			w.remaining = max(w.remaining-bounded(w.costOf(&cost, nil)), 0)
 		}
 		if a.Refused && w.refill.raise > 1 {
 			w.refill.slowDown() // whichever limit refused the request, the rate was too high

@@ -241,3 +241,38 @@ func TestPriceThatVariesALot(t *testing.T) {
 		}
 	}
 }
+
+// What those cost that say it is not the price of the others.
+func TestPriceBesideCostsThatAreSaid(t *testing.T) {
+	b := newBucket(t, Config{})
+	remaining := 10_000
+	ask := func(n int, d *limit.Demand) {
+		ticket := b.send()
+		remaining -= n
+		b.now = b.now.Add(100 * time.Millisecond)
+		a := says(tokensLeft(remaining, time.Minute-b.now.Sub(start)))
+		a.Cost = d
+		b.done(ticket, a)
+	}
+	for range 8 {
+		ask(10, nil)
+		ask(1000, &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 1000}})
+	}
+	if got := b.window1().price.of(nil); got != 10 {
+		t.Errorf("costs %v, want 10", got)
+	}
+}
+
+// An answer that does not speak of the tokens: its request has cost as many as others.
+func TestPriceOfAnswersThatDoNotSpeakOfIt(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range enoughPrices + 1 {
+		ticket := b.send()
+		b.now = b.now.Add(100 * time.Millisecond)
+		b.done(ticket, says(tokensLeft(9000-1000*i, time.Minute-b.now.Sub(start))))
+	}
+	b.exchange(Answer{})
+	if got := b.window1().remaining; got != 4000 {
+		t.Errorf("%d remain, want 4000", got)
+	}
+}

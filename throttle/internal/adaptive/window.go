@@ -363,6 +363,10 @@ func (w *window) priceOf(requests int) int {
 // answer is the first one about a reset.
 func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 	if !o.unpriced {
+		if p := w.price; p != nil && o.newest { // what it has cost is not the price of others
+			p.skip()
+			p.at, p.remaining = o.now, o.remaining
+		}
 		return
 	}
 	if w.price == nil {
@@ -372,13 +376,17 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 		}
 		return
 	}
-	p := w.price
 	if !o.refused {
-		p.count(kind)
+		w.price.count(kind)
 	}
-	if !o.newest {
-		return
+	if o.newest {
+		w.learnSpent(o, kind, another)
 	}
+}
+
+// learnSpent learns from what was spent since the newest answer before.
+func (w *window) learnSpent(o *outcome, kind Kind, another bool) {
+	p := w.price
 	before, refills := float64(p.remaining), w.refill.refills
 	if refills {
 		before += w.refill.rate * o.now.Sub(p.at).Seconds()
