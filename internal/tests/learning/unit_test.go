@@ -165,3 +165,28 @@ func TestTokensAreLearnedFromWhatRemains(t *testing.T) {
 		})
 	}
 }
+
+// An API says how many requests and tokens remain, and neither of how many nor until when, as Azure's OpenAI does: all go as fast
+// as they are asked for.
+func TestTokensOfALimitThatIsNotStated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tokens, requests := 150_000, 900
+		c := http.Client{Transport: &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(100 * time.Millisecond)
+			tokens -= 150
+			requests--
+			return lab.Answer(req, http.StatusOK, "", "X-Ratelimit-Remaining-Tokens", strconv.Itoa(tokens), "X-Ratelimit-Remaining-Requests", strconv.Itoa(requests)), nil
+		})}}
+		start := time.Now()
+		for range 100 {
+			resp, err := c.Get("http://api.test/chat")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+		}
+		if took, want := time.Since(start), 10*time.Second; took != want {
+			t.Errorf("100 requests took %v, want %v", took, want)
+		}
+	})
+}
