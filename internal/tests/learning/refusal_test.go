@@ -2,9 +2,11 @@ package learning
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,4 +146,53 @@ func TestBodyIsHandedOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Three processes share a window. What is served states its numbers, and refusals state nothing. Now and then a process takes the
+// window for one that refills, since only a part of it was there after a reset. Refusals end that, and none reaches a caller.
+func TestRefusalsThatStateNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, window, processes, callers, requests = 100, 10 * time.Second, 3, 8, 62
+		var mu sync.Mutex // protects what follows
+		end, used, refused := time.Now().Add(window), 0, 0
+		base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			defer time.Sleep(50 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			for time.Until(end) <= 0 {
+				end, used = end.Add(window), 0
+			}
+			if used >= limit {
+				refused++
+				return lab.Answer(req, http.StatusTooManyRequests, ""), nil
+			}
+			used++
+			in := (time.Until(end) + time.Second - 1) / time.Second
+			return lab.Answer(req, http.StatusOK, "", "X-RateLimit-Limit", fmt.Sprint(limit), "X-RateLimit-Remaining", fmt.Sprint(limit-used), "X-RateLimit-Reset", fmt.Sprint(int(in))), nil
+		})
+		var all sync.WaitGroup
+		for range processes {
+			c := http.Client{Transport: &pacer.Transport{Base: base}}
+			for range callers {
+				all.Go(func() {
+					for range requests {
+						resp, err := c.Get("http://api.test/")
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						_ = resp.Body.Close()
+						if resp.StatusCode != http.StatusOK {
+							t.Error(resp.Status)
+						}
+					}
+				})
+			}
+		}
+		all.Wait()
+		if share := float64(refused) / (processes * callers * requests); share > 0.1 {
+			t.Errorf("%.2f of the requests refused, want 0.1", share)
+		}
+	})
 }

@@ -89,8 +89,12 @@ func (s *Server) unstated(now monotime.Time, t *Ticket, a *Answer) {
 		if !a.Refused && (w.bucket == "" || len(a.Statements) == 0) {
 			w.remaining = max(w.remaining-bounded(w.costOf(&cost, nil)), 0)
 		}
-		if a.Refused && w.refill.raise > 1 {
+		switch {
+		case !a.Refused:
+		case w.refill.raise > 1:
 			w.refill.slowDown() // whichever limit refused the request, the rate was too high
+		case w.refill.refills && w.remaining <= 0 && t.Sent >= w.refill.measuredFrom && len(a.Statements) == 0:
+			w.refill.doubt() // where refusals state nothing, nothing else ends a wrong rate
 		}
 		if a.Refused || a.Lost || !t.probe || now < w.probeAt || len(a.Statements) > 0 {
 			kept = append(kept, w)

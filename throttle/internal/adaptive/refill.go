@@ -169,10 +169,7 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.refused {
-		if r.refusalsInRow++; r.refusalsInRow >= 2 {
-			r.refills = false
-			r.doubtRefills.fail(1)
-		}
+		r.doubt()
 		r.slowDown()
 		r.pacedFrom = o.now
 		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
@@ -196,6 +193,14 @@ func (r *refill) measure(o *outcome) {
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+	}
+}
+
+// doubt takes in that a paced request was refused. After two in a row, the server does not refill.
+func (r *refill) doubt() {
+	if r.refusalsInRow++; r.refusalsInRow >= 2 {
+		r.refills = false
+		r.doubtRefills.fail(1)
 	}
 }
 

@@ -151,6 +151,20 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	}
 }
 
+// TestRefillRefusedWithoutAWord: where refusals state nothing, two in a row of requests that were paced show that a limit does not refill.
+func TestRefillRefusedWithoutAWord(t *testing.T) {
+	b := newBucket(t, Config{})
+	b.exchange(says(left(0, 100, time.Minute)))
+	w := b.window1()
+	w.refill = refill{refills: true, rate: 10, pacedFrom: b.now, maxHold: time.Hour}
+	for i := range 2 {
+		b.wantDue(100 * time.Millisecond)
+		b.at(time.Duration(i+1) * 100 * time.Millisecond)
+		b.exchange(Answer{Refused: true})
+	}
+	b.wantDue(time.Minute - 200*time.Millisecond)
+}
+
 // TestRefillSpans: how long a limit takes to come back of which a part is there after the reset, and
 // within what time most of it must not be back.
 func TestRefillSpans(t *testing.T) {
