@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	maxWindows  = 16
 	enough      = 32 // answers end a slow start
 )
+
+// With it the models below try more histories: go test ./throttle -args -times 20
+var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
 
 func quotas(t *testing.T, text string) quota.Quotas {
 	t.Helper()

@@ -22,7 +22,7 @@ import (
 // between milliseconds.)
 func TestKindsAgainstHistory(t *testing.T) {
 	needs64(t)
-	for seed := range uint64(4) {
+	for seed := range 2 * *times {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, q := range definition.Windowed(r)[:7] {
 			t.Run(fmt.Sprint(q, " ", seed), func(t *testing.T) {

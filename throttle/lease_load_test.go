@@ -33,7 +33,7 @@ func TestLeaseLoad(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, 4))
 				shared := nearStore()
 				f := &fleet{t: t, start: time.Now(), each: make([]int, c.members)}
-				const span = 30 * time.Second
+				const span = 10 * time.Second
 				want := 0
 				var limiters []*Limiter
 				for i := range c.members {

@@ -202,7 +202,7 @@ func TestLeaseAgainstDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, fails := range []bool{false, true} {
-			for seed := range uint64(16) {
+			for seed := range 4 * *times {
 				t.Run(fmt.Sprintf("%s fails %v seed %d", text, fails, seed), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						h, _ := play(t, rand.New(rand.NewPCG(seed, 1)), slices.Clone(quotas), fails)
@@ -221,7 +221,7 @@ func TestLeaseReturnsExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(30) {
+		for seed := range 8 * *times {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Minute)

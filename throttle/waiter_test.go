@@ -137,7 +137,7 @@ func TestObserveChargesAndDelaysNothing(t *testing.T) {
 // bucket and below it, asks for a forecast, claims the same, and lets time pass: nobody
 // goes before it was said, and whoever is alone goes exactly then.
 func TestForecastIsNotLater(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range 50 * *times {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 8))

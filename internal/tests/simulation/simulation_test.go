@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	simulations = flag.Int("simulations", 150, "how many simulations to run")
+	simulations = flag.Int("simulations", 100, "how many simulations to run")
 	first       = flag.Uint64("seed", 0, "seed of the first simulation; of the only one, which is then traced, if -simulations is 1")
 )
 

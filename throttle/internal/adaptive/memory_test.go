@@ -206,7 +206,7 @@ func TestShelfIsBounded(t *testing.T) {
 		t.Errorf("%d are kept, the latest of them: %v, %v", len(s), last, more)
 	}
 	clear(learned)
-	for i := range 7000 {
+	for i := range 3200 {
 		learned[strconv.Itoa(i)] = memory(time.Duration(i), strings.Repeat("\n", 700)) // two bytes each, as JSON
 	}
 	var text bytes.Buffer

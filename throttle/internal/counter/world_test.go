@@ -15,7 +15,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-var worlds = flag.Int("worlds", 150, "how many worlds of each class are tried")
+var worlds = flag.Int("worlds", 100, "how many worlds of each class are tried")
 
 // world is a server with one counter for each route, and callers who know how much is left, drawn from a seed. Their
 // answers overtake each other.
