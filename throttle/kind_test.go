@@ -22,21 +22,26 @@ import (
 // between milliseconds.)
 func TestKindsAgainstHistory(t *testing.T) {
 	needs64(t)
+	gave := 0
 	for seed := range 2 * *times {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, q := range definition.Windowed(r)[:7] {
 			t.Run(fmt.Sprint(q, " ", seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { againstHistory(t, r, quota.Quotas{q}) })
+				synctest.Test(t, func(t *testing.T) { gave += againstHistory(t, r, quota.Quotas{q}) })
 			})
 			other := definition.Windowed(r)[r.IntN(7)]
 			t.Run(fmt.Sprint(q, " and ", other, " ", seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { againstHistory(t, r, quota.Quotas{q, other}) })
+				synctest.Test(t, func(t *testing.T) { gave += againstHistory(t, r, quota.Quotas{q, other}) })
 			})
 		}
 	}
+	if gave < 50 {
+		t.Errorf("only %d were given back", gave)
+	}
 }
 
-func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
+// againstHistory returns how many grants were given back.
+func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 	t.Helper()
 	time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond) // anywhere on the grid
 	start := time.Now()
@@ -54,7 +59,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 		grant   *Grant
 	}
 	var line, granted []*claim
-	held, went, gave := 0, 0, 0
+	held, went := 0, 0
 	serve := func(now int) { // lets those go who may by definition
 		for len(line) > 0 && now >= held {
 			c := line[0]
@@ -161,12 +166,13 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) {
 			}
 		}
 	}
-	if went < 10 || gave == 0 {
-		t.Errorf("only %d went, and %d were given back", went, gave)
+	if went < 5 {
+		t.Errorf("only %d went", went)
 	}
 	for _, c := range line {
 		c.waiter.Wait(canceled)
 	}
+	return gave
 }
 
 // needs64 skips tests whose model reckons in int.

@@ -373,7 +373,7 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 	start := time.Now()
 	most := 5 + r.IntN(40)
 	bucket := func(parent *defined) *defined {
-		d := &defined{l: &Limiter{MaxStandstill: time.Duration(most) * time.Millisecond}, parent: parent}
+		d := &defined{l: &Limiter{MaxStandstill: time.Duration(most) * time.Millisecond, Spend: SpendEager}, parent: parent}
 		if parent != nil {
 			d.l.Parent = parent.l
 		}
