@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -221,9 +222,14 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
 				calls := map[string]int{}
-				call := func(name string) {
-					if calls[name]++; c.exits(name, calls[name]) {
+				call := func(name string) { // at the same time for an event and for an Exchange
+					mu.Lock()
+					calls[name]++
+					n := calls[name]
+					mu.Unlock()
+					if c.exits(name, n) {
 						runtime.Goexit()
 					}
 				}
@@ -238,6 +244,8 @@ func TestLeaseFunctionsThatExit(t *testing.T) {
 				if err := l.Close(); err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if got := calls["StoreEvent"]; got != c.want || calls["Listen"] != 1 {
 					t.Errorf("%d events, want %d; Listen was called %d times", got, c.want, calls["Listen"])
 				}
