@@ -144,7 +144,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.class())
+		l, root = l.redirect(root, c.class(), (*Group).classBucket)
 	}
 	defer l.unlock(root)
 	if found.stale() {
@@ -328,7 +328,7 @@ func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found
 // Forecast returns how long the claim would wait if it were made now, and for what. It changes nothing.
 func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
-	l, root := l.redirect(l.lock(), c.class())
+	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
 	now := root.now()
 	return l.project(now, need).forecast(now)
@@ -342,7 +342,7 @@ func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 
 func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	need := c.need()
-	l, root := l.redirect(l.lock(), c.class())
+	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
 	now := root.now()
 	l.restartIfIdle(now)

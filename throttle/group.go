@@ -283,13 +283,42 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 // what whole knows of the limits of that name. It requires that g.mu is held.
 func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
-		g.enroll(n, &Limiter{
-			Name: whole.Name + " (" + visible.Text(n.Key, 64) + ")", Value: whole.Value,
-			MaxWait: whole.MaxWait, MaxStandstill: whole.MaxStandstill, MaxQueue: whole.MaxQueue, Ageing: whole.Ageing, Reserve: whole.Reserve, Spend: whole.Spend,
-			SlowStart: whole.SlowStart, IdleAfter: whole.IdleAfter, Rand: whole.Rand, MaxHold: whole.MaxHold,
-		})
+		g.enroll(n, whole.part(n.Key))
 		whole.splitOff(n.Key, n.Value)
 	}).Value
+}
+
+// part returns a new Limiter for what the server counts under a name.
+func (l *Limiter) part(name string) *Limiter {
+	return &Limiter{
+		Name: l.Name + " (" + visible.Text(name, 64) + ")", Value: l.Value, Parent: l,
+		MaxWait: l.MaxWait, MaxStandstill: l.MaxStandstill, MaxQueue: l.MaxQueue, Ageing: l.Ageing, Reserve: l.Reserve, Spend: l.Spend,
+		SlowStart: l.SlowStart, IdleAfter: l.IdleAfter, Rand: l.Rand, MaxHold: l.MaxHold,
+	}
+}
+
+// wouldBe is classBucket for a claim that is not made: if there is no such bucket, it returns one that is forgotten at
+// once, of which neither the Group nor the Router hears.
+func (g *Group) wouldBe(l *Limiter, c class) *Limiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.forgotten.Load() {
+		return l
+	}
+	name := ""
+	if e := &l.entry; e.classes != nil {
+		name = e.classes.Of(c.Verb, c.Path)
+	} else {
+		name = e.counters.Look(c.Verb, c.Path)
+	}
+	if n := l.entry.node.Name(name); n != nil {
+		return n.Value
+	}
+	to := l.part(name)
+	if l.entry.counters != nil {
+		l.splitOff(name, to)
+	}
+	return to
 }
 
 // regroup makes buckets below whole for names or counters. Each claim that waits in whole, or in one of these, joins the

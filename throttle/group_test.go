@@ -1218,3 +1218,36 @@ func TestCounters(t *testing.T) {
 		}
 	})
 }
+
+// Forecast changes nothing: where a bucket is split by routes, it makes no bucket, and takes no counter and no route of those
+// that a Group remembers.
+func TestForecastOfRoutesChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group
+		ask := func(path string, limit, remaining int) string {
+			grant, err := g.Limiter("host").Acquire(t.Context(), Claim{Verb: "GET", Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			grant.Done(Answer{Statements: []quota.Statement{{Limit: limit, Remaining: remaining, Reset: time.Hour, ResetKnown: true}}})
+			return grant.Limiter().Name
+		}
+		for i := range 10 {
+			ask("/a", 100, 90-i)
+			ask("/b", 1000, 900-i)
+		}
+		before := len(g.State())
+		for i := range 1000 {
+			g.Limiter("host").Forecast(Claim{Verb: fmt.Sprintf("V%d", i%30), Path: fmt.Sprintf("/%c/%c", 'a'+i%26, 'a'+i/26)})
+		}
+		if after := len(g.State()); after != before {
+			t.Errorf("%d buckets after forecasts, want %d", after, before)
+		}
+		for i := range 10 {
+			if got := ask("/c", 10_000, 9000-i); got != "host (GET /c)" && i > 5 {
+				t.Errorf("a new route is in %q", got)
+			}
+		}
+	})
+}

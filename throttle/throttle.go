@@ -320,14 +320,15 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 }
 
 // redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called
-// with the tree of l locked, and returns with the tree of the right bucket locked, and its root.
-func (l *Limiter) redirect(root *Limiter, c class) (at, atRoot *Limiter) {
+// with the tree of l locked, and returns with the tree of the right bucket locked, and its root. If find only looks,
+// that may be a bucket of which nobody else knows.
+func (l *Limiter) redirect(root *Limiter, c class, find func(*Group, *Limiter, class) *Limiter) (at, atRoot *Limiter) {
 	for l.forgotten.Load() || l.isSplit {
 		forgotten := l.forgotten.Load()
 		root.mu.Unlock()
 		switch {
 		case !forgotten:
-			l = l.entry.group.classBucket(l, c)
+			l = find(l.entry.group, l, c)
 		case l.entry.node.Named:
 			l = l.Parent
 		default:

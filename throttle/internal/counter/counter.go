@@ -133,6 +133,21 @@ func (r *Router) Of(verb, path string) string {
 	return r.First()
 }
 
+// Look is Of, but remembers nothing. It returns no name for a request that would get a counter of its own.
+func (r *Router) Look(verb, path string) string {
+	l, keys := r.known(verb, path)
+	switch {
+	case l != nil:
+		return l.counter.name
+	case len(r.leaves) >= maxLeaves || len(r.counters) >= maxCounters:
+		return r.First()
+	}
+	if c := r.alike(keys); c != nil {
+		return c.name
+	}
+	return ""
+}
+
 // Stated returns what was stated last of a counter, as if it were stated now, and whether there is anything. A counter
 // that nobody else knows of any more has to begin with that.
 func (r *Router) Stated(name string, now monotime.Time) (st quota.Statement, ok bool) {

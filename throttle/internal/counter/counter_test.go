@@ -287,6 +287,34 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+// TestLook asks as TestUnseen does, and for paths of all kinds: what Look says is what Of says, where that makes no counter,
+// and nothing is remembered of it.
+func TestLook(t *testing.T) {
+	h := split()
+	for _, path := range []string{"/a/x/c", "/a/y/c", "/b/y/c", "/a/12345/c", "/b/x/d", "/a/c", "", "/1/2/3", "/a/x/c/d/e/f/g/h/i/j"} {
+		leaves, counters := len(h.leaves), len(h.counters)
+		got := h.Look("GET", path)
+		if len(h.leaves) != leaves || len(h.counters) != counters {
+			t.Errorf("%s: remembered", path)
+		}
+		want := h.Of("GET", path)
+		if len(h.counters) > counters {
+			want = ""
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	many := &history{}
+	for i := range 3 * maxChildren {
+		many.Of("GET", fmt.Sprintf("/%c%c", 'a'+i%26, 'a'+i/26))
+	}
+	leaves := len(many.leaves)
+	if many.Look("GET", "/another"); len(many.leaves) != leaves || many.Look("GET", "/zz") != many.Of("GET", "/zz") {
+		t.Error("a place with many children looks different")
+	}
+}
+
 // TestRefusalOfAll has a limit that no leaf ever states refuse a request: all are to wait.
 func TestRefusalOfAll(t *testing.T) {
 	h := split()

@@ -58,9 +58,36 @@ func (r *Router) leafOf(verb, path string) *leaf {
 	return n.leaf
 }
 
+// known returns the leaf of a request, nil if there is none; and the keys of the place where it is, or would be.
+func (r *Router) known(verb, path string) (l *leaf, keys []string) {
+	n := &r.root
+	for depth, part := range parts(verb, path) {
+		if isStar(part, depth) || n != nil && n.below[part] == nil && (n.full || len(n.below) >= maxChildren) {
+			part = star
+		}
+		keys = append(keys, part)
+		switch {
+		case n == nil:
+		case part == star:
+			n = n.star
+		default:
+			n = n.below[part]
+		}
+	}
+	if n == nil {
+		return nil, keys
+	}
+	return n.leaf, keys
+}
+
+// isStar reports whether a part is not a place of its own, wherever it is.
+func isStar(part string, depth int) bool {
+	return depth == 0 && len(part) > maxPart || depth > 0 && looksLikeID(part)
+}
+
 // below returns the place of a part below n, and makes it if there is none. It returns nil if there are too many leaves.
 func (r *Router) below(n *node, part string, depth int) *node {
-	if depth == 0 && len(part) > maxPart || depth > 0 && looksLikeID(part) {
+	if isStar(part, depth) {
 		return r.starOf(n)
 	}
 	if next := n.below[part]; next != nil {
@@ -189,16 +216,22 @@ func (r *Router) expected(l *leaf) (c *counter) {
 	if !r.split || len(r.counters) >= maxCounters {
 		return r.counters[0]
 	}
-	mine, several := l.at.parts(), false
-	for _, o := range r.leaves {
-		if p := o.at.parts(); len(p) == len(mine) && p[0] == mine[0] && p[1] == mine[1] && p[len(p)-1] == mine[len(p)-1] {
-			several = several || c != nil && c != o.counter
-			c = o.counter
-		}
-	}
-	if c == nil || several {
+	if c = r.alike(l.at.parts()); c == nil {
 		c = r.add(false)
 		c.name = r.nameFor(l, c)
+	}
+	return c
+}
+
+// alike returns the counter of all leaves that resemble a place of these keys; nil if there are several, or none.
+func (r *Router) alike(mine []string) (c *counter) {
+	for _, o := range r.leaves {
+		if p := o.at.parts(); len(p) == len(mine) && p[0] == mine[0] && p[1] == mine[1] && p[len(p)-1] == mine[len(p)-1] {
+			if c != nil && c != o.counter {
+				return nil
+			}
+			c = o.counter
+		}
 	}
 	return c
 }

@@ -65,6 +65,9 @@ func (t *Tree[V]) FindName(n *Node[V], name string, fill func(*Node[V])) *Node[V
 	return t.add(n, name, true, fill)
 }
 
+// Name returns the node of a name below n, nil if there is none.
+func (n *Node[V]) Name(name string) *Node[V] { return n.names[name] }
+
 func (t *Tree[V]) add(parent *Node[V], key string, named bool, fill func(*Node[V])) *Node[V] {
 	n := &Node[V]{Parent: parent, Key: strings.Clone(key), Named: named, isNew: true}
 	fill(n)
