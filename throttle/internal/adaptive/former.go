@@ -10,16 +10,18 @@ import (
 // formerRate has the pace try again a rate that once held, after the limit of a silent server fell: nobody says when it
 // rises. The trials come at growing distances. So a trial comes at most half as long after a rise as the fall lasted, and the
 // one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
-// known to be served up to the former rate. A refusal ends the trial, and the pace is what it was before.
+// known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace for which nobody
+// asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
 //
-// In come measured rates (note), and what became of a trial (fail, hold). Out comes when a trial is due (due), which pace
-// it has (during), and whether it has shown enough (holds).
+// In come measured rates (note), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
+// due (due), which pace it has (during), and whether it has shown enough (holds).
 type formerRate struct {
 	rate   float64       // the highest that was served for heldFor, in tokens per second; zero if there is none
 	next   monotime.Time // when the next trial is due; zero if there is nothing to try
 	gap    time.Duration // from the latest trial to the next one
 	latest monotime.Time // when the latest trial ended, or the pace fell
 	trial  bool          // a trial is under way
+	tried  float64       // for how many seconds requests have gone as fast as the trial allows
 	held   bool          // the latest trial ended well, and no rate was measured since
 }
 
@@ -67,7 +69,13 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 // due reports whether a trial is to begin.
 func (f *formerRate) due(now monotime.Time) bool { return f.next != 0 && !f.trial && now >= f.next }
 
-// during returns the pace in a trial, d seconds after it began at a pace.
+// begin begins a trial.
+func (f *formerRate) begin() { f.trial, f.tried = true, 0 }
+
+// take takes in a grant in a trial, of tokens that the pace has waited for so many seconds.
+func (f *formerRate) take(seconds float64) { f.tried += seconds }
+
+// during returns the pace in a trial, after d seconds of it, if it began at a pace.
 func (f *formerRate) during(pace, d float64) float64 {
 	return max(min(pace*math.Exp2(d), f.rate), pace)
 }
@@ -84,7 +92,7 @@ func (f *formerRate) hold(now monotime.Time) {
 	f.trial, f.held, f.next, f.latest = false, true, 0, now
 }
 
-// holds reports whether a trial that began at an instant has shown that the former rate holds.
-func (f *formerRate) holds(now, began monotime.Time, rate float64, served int) bool {
-	return rate >= f.rate && served >= provenServed && now.Sub(began) >= heldFor
+// holds reports whether a trial that began at a pace has shown that the former rate holds.
+func (f *formerRate) holds(pace float64, served int) bool {
+	return f.during(pace, f.tried) >= f.rate && served >= provenServed && f.tried >= heldFor.Seconds()
 }

@@ -97,9 +97,22 @@ func TestFormerRateGapIsBounded(t *testing.T) {
 
 // fallenTo1 is a rate of 1/s after one of 10/s, at the start of a trial.
 func fallenTo1() servedRate {
-	s := servedRate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start, lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
+	s := servedRate{measuredFrom: start, rate: 1, setAt: start, pacedTo: start.Add(-time.Second), lastGrant: start, former: formerRate{rate: 10, next: start, gap: firstGap}}
 	s.take(start, start, 1)
+	s.former.tried = 0
 	return s
+}
+
+// ask has requests go in an open trial until so long after its start, as fast as the pace allows, or at most every so often.
+func (s *servedRate) ask(until, every time.Duration) {
+	for last := start; ; {
+		now := max(s.due(last, 0, 1, false), last.Add(every))
+		if now > start.Add(until) {
+			return
+		}
+		s.take(now, now, 1)
+		last = now
+	}
 }
 
 // TestServedRateTrial: the pace doubles with each second up to the former rate, and what becomes of it.
@@ -114,16 +127,17 @@ func TestServedRateTrial(t *testing.T) {
 	}{
 		{"it doubles", 0, 0, false, 1, true},
 		{"it doubles", 0, time.Second, false, 2, true},
-		{"it doubles", 0, 3 * time.Second, false, 8, true},
+		{"it doubles", 0, 1500 * time.Millisecond, false, math.Exp2(1.5), true},
 		{"up to the former rate", 0, 4 * time.Second, false, 10, true},
 		{"refused at once", 0, 0, true, 1, false},
 		{"refused after a few", provenServed - 1, 3 * time.Second, true, 1, false},
 		{"refused after a row", provenServed, 4 * time.Second, true, paceShare * 4, false},
 		{"refused after a row that was no faster", provenServed, 15 * time.Second, true, 1, false},
-		{"long enough", provenServed, heldFor, false, 10, false},
-		{"too few", provenServed - 1, heldFor, false, 10, true},
+		{"long enough", provenServed, heldFor + 100*time.Millisecond, false, 10, false},
+		{"too few", provenServed - 1, heldFor + 100*time.Millisecond, false, 10, true},
 	} {
 		s := fallenTo1()
+		s.ask(test.after, 0)
 		now := start.Add(test.after)
 		s.addServed(now, test.served)
 		if test.refused {
@@ -155,5 +169,25 @@ func TestServedRateFall(t *testing.T) {
 	}
 	if want := paceShare * 1.0; s.rate != want {
 		t.Errorf("rate %v, want %v", s.rate, want)
+	}
+}
+
+// TestFormerRateLittleDemand: of a pace for which nobody asks, a trial shows nothing.
+func TestFormerRateLittleDemand(t *testing.T) {
+	for _, test := range []struct {
+		every time.Duration // a request each
+		most  float64       // the pace after a minute
+		trial bool
+	}{
+		{2 * time.Second, 1, true},
+		{300 * time.Millisecond, 2 / 0.3, true},
+		{50 * time.Millisecond, 10, false},
+	} {
+		s := fallenTo1()
+		s.ask(time.Minute, test.every)
+		s.addServed(start.Add(time.Minute), provenServed)
+		if got := s.rateAt(start.Add(time.Minute)); got > test.most || s.former.trial != test.trial {
+			t.Errorf("a request each %v: the pace is %v, trial %v; want %v at most, %v", test.every, got, s.former.trial, test.most, test.trial)
+		}
 	}
 }

@@ -93,11 +93,10 @@ const (
 // d seconds after it was set. It rises the faster the longer nothing is refused: the measured rate
 // may be far too low, if the server was not serving then.
 func (s *servedRate) rateAt(t monotime.Time) float64 {
-	d := max(t.Sub(s.setAt), 0).Seconds()
 	if s.former.trial {
-		return s.former.during(s.rate, d)
+		return s.former.during(s.rate, s.former.tried)
 	}
-	return s.rate * s.grown(d)
+	return s.rate * s.grown(max(t.Sub(s.setAt), 0).Seconds())
 }
 
 // grown returns by what the rate grows in d seconds.
@@ -156,14 +155,19 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 			s.try(now)
 		}
 		// A timer that is late by up to limit.Lag does not lower the rate.
-		s.pacedTo = max(s.pacedTo.Add(monotime.Seconds(float64(n)/s.rateAt(now))), now.Add(-limit.Lag))
+		took := float64(n) / s.rateAt(now)
+		paced, lag := s.pacedTo.Add(monotime.Seconds(took)), now.Add(-limit.Lag)
+		if s.former.trial && paced >= lag {
+			s.former.take(took)
+		}
+		s.pacedTo = max(paced, lag)
 	}
 }
 
 // try begins a trial of the former rate.
 func (s *servedRate) try(now monotime.Time) {
 	s.rate, s.setAt = s.rateAt(now), now
-	s.former.trial = true
+	s.former.begin()
 	s.measuredFrom, s.servedSince = now, 0
 	s.beginMeasuring(now)
 }
@@ -176,7 +180,7 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 // addServed counts n tokens that were served.
 func (s *servedRate) addServed(now monotime.Time, n int) {
 	s.servedSince += n
-	if s.former.trial && s.former.holds(now, s.setAt, s.rateAt(now), s.servedSince) {
+	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
 		s.rate, s.setAt = s.former.rate, now
 		s.former.hold(now)
 	}
