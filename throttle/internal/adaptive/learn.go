@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -49,7 +50,11 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
 	for i := range a.Statements {
 		st := &a.Statements[i]
+		if s.grantsNone(st, t, a) {
+			continue
+		}
 		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
+		w.granted = w.granted || grants(st)
 		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.compare(w, t, now, st)
 		s.contradicted = s.contradicted || w.contradictions.enough && w.isPlain()
@@ -72,6 +77,27 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }
+
+// grantsNone reports whether a statement is about a unit of which the server grants nothing at all, and of which requests
+// need nothing, since this one was served. Such a limit is none.
+func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {
+	unit := canonical(st.Unit)
+	if unit == "" || grants(st) || a.Refused || a.Lost {
+		return false
+	}
+	cost, w := a.cost(t), s.find(st.Name, st.Bucket, unit)
+	if isSaid(&cost, unit) || w != nil && w.granted {
+		return false
+	}
+	if w != nil { // a refusal has stated it
+		s.leave(w)
+		s.windows = slices.DeleteFunc(s.windows, func(o *window) bool { return o == w })
+	}
+	return true
+}
+
+// grants reports whether a statement says that there is anything of a limit.
+func grants(st *quota.Statement) bool { return st.Limit > 0 || st.Remaining > 0 }
 
 // unstated accounts for the windows that an answer does not speak of. A window without a bucket
 // loses the cost of the request, as all requests may draw on it. A window with a bucket loses it
@@ -243,6 +269,9 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	}
 	late, step := now.Add(min(st.Reset, monotime.Longest)), min(max(st.Resolution, 0), monotime.Longest)
 	w := s.find(st.Name, st.Bucket, canonical(st.Unit))
+	if w == nil && !grants(st) && canonical(st.Unit) != "" {
+		return // nobody knows that requests need any of it, see grantsNone
+	}
 	if w == nil || w.reset.late <= now {
 		h := hearsay{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,

@@ -160,7 +160,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	s.advance()
 	w.lastAnswer, w.nextSince = s.sequence, s.sequence
 	w.limit, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
-	w.text = label(cmp.Or(w.name, w.bucket), w.limit, w.unit)
+	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.limit, w.unit), w.granted || w.limit > 0 || w.remaining > 0
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution, w.reset.roundsDown = min(max(h.resolution, 0), monotime.Longest), h.roundsDown
 	w.reset.early, w.reset.late, w.reset.opened = min(h.early, late), late, now

@@ -276,3 +276,30 @@ func TestPriceOfAnswersThatDoNotSpeakOfIt(t *testing.T) {
 		t.Errorf("%d remain, want 4000", got)
 	}
 }
+
+// TestUnitOfWhichNothingIsGranted: a server states that it grants nothing of a unit, and serves all the same. That holds nothing, until
+// it refuses a request of which it says so.
+func TestUnitOfWhichNothingIsGranted(t *testing.T) {
+	b := newBucket(t, Config{})
+	none := quota.Statement{Unit: "images", Reset: time.Hour, ResetKnown: true}
+	for range 5 {
+		b.exchange(says(none, left(10, 100, time.Minute)))
+		b.wantDue(0)
+	}
+	b.exchange(refuses(none, left(10, 100, time.Minute)))
+	b.wantDue(15 * time.Minute) // MaxHold
+	b.at(15 * time.Minute).exchange(says(none, left(10, 100, time.Minute)))
+	b.wantDue(0)
+
+	// Of what was granted once, nothing may be left.
+	some := none
+	some.Remaining = 5
+	b.exchange(says(some, left(10, 100, time.Minute)))
+	b.exchange(says(none, left(10, 100, time.Minute)))
+	b.wantDue(15 * time.Minute)
+
+	// Whoever says what requests cost of it means it.
+	b = newBucket(t, Config{})
+	b.exchange(Answer{Statements: []quota.Statement{none}, Cost: &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"images": 1}}})
+	b.wantDue(15 * time.Minute)
+}

@@ -36,6 +36,7 @@ type window struct {
 	seen       spanSeen      // what was seen of the span
 	lastAnswer sequence      // the latest answer that spoke of the limit
 	heardAt    monotime.Time // when that answer came
+	granted    bool          // something remained once, or a limit was stated
 	last       latest        // request that went
 
 	// The first answer to a request granted after nextSince makes nextRemaining the least.
