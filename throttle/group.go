@@ -297,27 +297,27 @@ func (l *Limiter) part(name string) *Limiter {
 	}
 }
 
-// wouldBe is classBucket for a claim that is not made: if there is no such bucket, it returns one that is forgotten at
-// once, of which neither the Group nor the Router hears.
+// wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of which neither
+// the Group nor the Router hears.
 func (g *Group) wouldBe(l *Limiter, c class) *Limiter {
+	if to := g.counterBucket(l, c); to != nil {
+		return to
+	}
+	return g.classBucket(l, c)
+}
+
+func (g *Group) counterBucket(l *Limiter, c class) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.forgotten.Load() {
-		return l
+	if l.forgotten.Load() || l.entry.counters == nil {
+		return nil
 	}
-	name := ""
-	if e := &l.entry; e.classes != nil {
-		name = e.classes.Of(c.Verb, c.Path)
-	} else {
-		name = e.counters.Look(c.Verb, c.Path)
-	}
+	name := l.entry.counters.Look(c.Verb, c.Path)
 	if n := l.entry.node.Name(name); n != nil {
 		return n.Value
 	}
 	to := l.part(name)
-	if l.entry.counters != nil {
-		l.splitOff(name, to)
-	}
+	l.splitOff(name, to)
 	return to
 }
 
