@@ -89,13 +89,23 @@ func TestShedAtRandom(t *testing.T) {
 }
 
 // TestShedInAnOutage has a server that worked fail all: failures are failures within
-// seconds.
+// seconds; a few more where requests have begun less than a minute ago.
 func TestShedInAnOutage(t *testing.T) {
+	for worked, within := range map[time.Duration]time.Duration{2 * time.Minute: 2 * patience, time.Second: 5 * patience} {
+		shedInAnOutage(t, worked, within)
+	}
+}
+
+func shedInAnOutage(t *testing.T, worked, within time.Duration) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
-		besiege(t, l, 16, 200, func() bool { return true })
 		start := time.Now()
-		for time.Since(start) < 2*patience {
+		for time.Since(start) < worked {
+			besiege(t, l, 16, 200, func() bool { return true })
+		}
+		start = time.Now()
+		for time.Since(start) < within {
 			g, err := l.Acquire(t.Context(), Claim{})
 			if err != nil {
 				t.Fatal(err)

@@ -161,7 +161,9 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
 	if a.Refused && !s.usedUp(now) {
-		hold = Hold(asked, s.refusals)
+		if hold = Hold(asked, s.refusals); asked <= 0 && s.overload.belief != meanFailure {
+			hold = min(hold, longestHold)
+		}
 	}
 	hold = min(hold, s.config.MaxHold)
 	jitter := s.config.jitter(hold)

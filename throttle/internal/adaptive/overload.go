@@ -17,6 +17,11 @@ import (
 // others are served, a trial begins: failures are taken for refusals, so that requests are paced,
 // and the answers that follow show whether that helps. Many served and few failed: failures mean
 // refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again.
+//
+// Nothing is served either while a window is used up, and nobody can tell at first. So a trial in which nothing is served
+// ends soon; later where requests have only begun, since then it is more likely that they meet a limit than that the server breaks
+// in this very minute; and where as many are served between such failures each time (recurrence), it lasts for longer than
+// the latest ones did.
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
@@ -28,6 +33,12 @@ type overload struct {
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
 	trialFrom     sequence      // requests granted later are part of the trial
+	unserved      time.Duration // for how long nothing may be served in the trial
+	failureHeard  sequence      // the latest failure that counted
+	broken        bool          // nothing was served
+	unsuccessful  int           // trials in which something was served
+	begun         monotime.Time // the first answer, and the first one after idling
+	recurrence    recurrence
 	noTrialBefore monotime.Time // since a trial has failed
 }
 
@@ -54,6 +65,14 @@ const (
 	trialServed = 32
 	trialFailed = 6
 	laterFailed = 4
+
+	// newFor is for how long requests have only begun, and newUnserved is for how long nothing may then be served in a trial:
+	// longer than the windows of 10 s that are common, and shorter than a person waits.
+	newFor      = time.Minute
+	newUnserved = 15 * time.Second
+
+	// nextTrial is how long after a trial that failed another one may begin, if requests were served in it.
+	nextTrial = 30 * time.Second
 )
 
 // attempt is one answer without explanation.
@@ -67,7 +86,14 @@ type attempt struct {
 // refusal. Over says that failures are failures after all: the trial has failed, or had ended well
 // by chance. No trial begins for maxHold after that.
 func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold time.Duration) (refused, over bool) {
-	if o.belief == meanFailure {
+	if o.begun == 0 {
+		o.begun = now
+	}
+	if again := o.recurrence.take(now, a.failed); o.belief == meanFailure {
+		if again {
+			o.try(now, answer)
+			return true, false
+		}
 		return o.suspect(now, a.failed, answer), false
 	}
 	if now.Sub(o.lastAnswer) > patience {
@@ -78,20 +104,21 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 		o.lastServed = now
 	}
 	switch {
-	case a.failed && now.Sub(o.lastServed) > patience:
-		over = true
+	case a.failed && now.Sub(o.lastServed) > max(o.unserved, patience):
+		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
 		return a.failed, false // granted before the trial, or while the pace is still searched for
 	case !a.failed:
 		if o.served++; o.served >= trialServed {
 			o.belief, o.served, o.failed = meanRefusal, 0, 0
 		}
-	case !o.lastFailed:
+	case !o.lastFailed && a.granted >= o.failureHeard: // one that was under way when another failed says nothing new
+		o.failureHeard = answer
 		o.failed++
 		over = o.failed > trialFailed || o.failed > laterFailed && o.belief == meanRefusal
 	}
 	if over {
-		*o = overload{noTrialBefore: now.Add(maxHold)}
+		*o = o.after(now, maxHold)
 		return false, true
 	}
 	o.lastFailed = a.failed
@@ -115,6 +142,39 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 	if o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
 		return false
 	}
-	*o = overload{belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now}
+	o.try(now, answer)
 	return true
 }
+
+// try begins a trial.
+func (o *overload) try(now monotime.Time, answer sequence) {
+	unserved := patience
+	if now.Sub(o.begun) < newFor {
+		unserved = newUnserved
+	}
+	*o = overload{
+		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
+		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful,
+		unserved: max(unserved, o.recurrence.lasted+o.recurrence.lasted/2),
+	}
+}
+
+// after returns what is left of a trial that failed. If nothing was served any more, the next one begins after maxHold at the
+// soonest. Else the pace may have been wrong, and it begins after nextTrial, which doubles with each trial.
+func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
+	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful}
+	if o.broken {
+		next.noTrialBefore = now.Add(maxHold)
+		return next
+	}
+	next.unsuccessful++
+	next.noTrialBefore = now.Add(min(doubled(nextTrial, next.unsuccessful), maxHold))
+	return next
+}
+
+// again forgets when requests began: they begin again.
+func (o *overload) again() { o.begun = 0 }
+
+// longestHold is for how long at most nothing goes after failures that are taken for refusals without a hint: while nothing is
+// served, a request must go often enough for the trial to go on.
+const longestHold = patience / 2

@@ -150,6 +150,7 @@ func (s *Server) Restart(forget bool) {
 	s.advance()
 	s.slowStart = slowStart{allowed: 1, restart: s.sequence, lastGrant: s.slowStart.lastGrant, refused: s.refusals > 0}
 	if forget {
+		s.overload.again()
 		s.served = servedRate{}
 	}
 }
@@ -263,7 +264,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
 	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.unserved.kinds) == 0 && len(s.windows) == 0 &&
-		s.served.measuredFrom == 0 && s.overload.failed == 0
+		s.served.measuredFrom == 0 && s.overload.failed == 0 && !s.overload.recurrence.known()
 }
 
 // Idle reports whether s may be forgotten without harm: nothing is in flight, and no window is

@@ -378,31 +378,37 @@ func TestOverloadTrial(t *testing.T) {
 		every   time.Duration
 		want    belief
 		over    bool
+		next    time.Duration // after how long another trial may begin
 	}{
-		{"served", repeat(32, "."), 0, meanRefusal, false},
-		{"nearly", repeat(31, "."), 0, onTrial, false},
-		{"six failures", repeat(6, ".F"), 0, onTrial, false},
-		{"seven failures", repeat(7, ".F"), 0, meanFailure, true},
-		{"failures in a row are one", "." + repeat(30, "F"), 0, onTrial, false},
-		{"nothing is served any more", "." + repeat(6, "F"), s, meanFailure, true},
-		{"later, four", repeat(32, ".") + repeat(4, ".F"), 0, meanRefusal, false},
-		{"later, five", repeat(32, ".") + repeat(5, ".F"), 0, meanFailure, true},
+		{"served", repeat(32, "."), 0, meanRefusal, false, 0},
+		{"nearly", repeat(31, "."), 0, onTrial, false, 0},
+		{"six failures", repeat(6, ".F"), 0, onTrial, false, 0},
+		{"seven failures", repeat(7, ".F"), 0, meanFailure, true, nextTrial},
+		{"failures in a row are one", "." + repeat(30, "F"), 0, onTrial, false, 0},
+		{"failures of one flight are one", repeat(32, ".f"), 0, meanRefusal, false, 0},
+		{"nothing is served any more", "." + repeat(6, "F"), s, meanFailure, true, time.Hour}, // MaxHold
+		{"later, four", repeat(32, ".") + repeat(4, ".F"), 0, meanRefusal, false, 0},
+		{"later, five", repeat(32, ".") + repeat(5, ".F"), 0, meanFailure, true, nextTrial},
 	} {
 		o := overload{belief: onTrial, trialFrom: 1, lastFailed: true, lastServed: start, lastAnswer: start}
 		now, over := start, false
 		for i, a := range test.answers {
 			now = now.Add(test.every)
-			refused, ends := o.take(now, attempt{granted: 2, failed: a == 'F', paced: true}, sequence(i+3), time.Hour)
+			granted := sequence(2*i + 2)
+			if a == 'f' {
+				granted = 2
+			}
+			refused, ends := o.take(now, attempt{granted: granted, failed: a != '.', paced: true}, sequence(2*i+3), time.Hour)
 			over = over || ends
-			if refused != (a == 'F' && !ends) {
+			if refused != (a != '.' && !ends) {
 				t.Errorf("%s: answer %d: refused %v", test.name, i, refused)
 			}
 		}
 		if o.belief != test.want || over != test.over {
 			t.Errorf("%s: %v, over %v; want %v, %v", test.name, o.belief, over, test.want, test.over)
 		}
-		if over && o.noTrialBefore != now.Add(time.Hour) {
-			t.Errorf("%s: the next trial in %v, want MaxHold", test.name, o.noTrialBefore.Sub(now))
+		if over && o.noTrialBefore != now.Add(test.next) {
+			t.Errorf("%s: the next trial in %v, want %v", test.name, o.noTrialBefore.Sub(now), test.next)
 		}
 	}
 	o := overload{belief: onTrial, trialFrom: 5, lastServed: start, lastAnswer: start}
@@ -412,6 +418,87 @@ func TestOverloadTrial(t *testing.T) {
 	}
 	if o.served != 0 {
 		t.Errorf("%d counted from before the trial, and from before the pace was known", o.served)
+	}
+}
+
+// TestOverloadUnserved: for how long nothing may be served in a trial, after so long of asking, and where nothing was served for so
+// long before.
+func TestOverloadUnserved(t *testing.T) {
+	for _, test := range []struct{ asked, lasted, want time.Duration }{
+		{0, 0, 15 * time.Second},
+		{newFor - 1, 0, 15 * time.Second},
+		{newFor, 0, patience},
+		{newFor, 40 * time.Second, time.Minute},
+	} {
+		o := overload{begun: start, recurrence: recurrence{lasted: test.lasted}}
+		now := start.Add(test.asked)
+		o.try(now, 1)
+		take := func(at monotime.Time) bool {
+			_, over := o.take(at, attempt{granted: 2, failed: true, paced: true}, 3, time.Hour)
+			return over
+		}
+		for at := now; at < now.Add(test.want); at = at.Add(time.Second) {
+			if take(at) {
+				t.Errorf("%+v: over after %v", test, at.Sub(now))
+			}
+		}
+		if take(now.Add(test.want)) || !take(now.Add(test.want+1)) {
+			t.Errorf("%+v: not over after that", test)
+		}
+	}
+}
+
+// TestOverloadTrialsAreRare: the next trial comes twice as late as the one before, up to MaxHold.
+func TestOverloadTrialsAreRare(t *testing.T) {
+	o := overload{}
+	for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute, 15 * time.Minute} {
+		o = o.after(start, 15*time.Minute)
+		if got := o.noTrialBefore.Sub(start); got != want {
+			t.Errorf("trial %d: the next one in %v, want %v", i+1, got, want)
+		}
+		o.try(start, 1)
+	}
+}
+
+// TestRecurrence: as many are served each time before nothing is served for long. Of each row, how many were served in a second.
+func TestRecurrence(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rows []int
+		want int // which phase of failures shows it, the first one is 1; zero if none does
+	}{
+		{"a window", []int{100, 100, 100}, 3},
+		{"the first row says nothing", []int{10, 100, 100}, 3},
+		{"nearly as many", []int{100, 100, 110}, 3},
+		{"not as many", []int{100, 100, 112}, 0},
+		{"later", []int{100, 50, 100, 100}, 4},
+		{"few", []int{7, 7, 7, 7}, 0},
+	} {
+		r, now, got := recurrence{}, start, 0
+		for i, n := range test.rows {
+			for range n {
+				now = now.Add(time.Second / 100)
+				if r.take(now, false) {
+					t.Errorf("%s: shown by what is served", test.name)
+				}
+			}
+			for range 20 {
+				now = now.Add(time.Second / 10)
+				if r.take(now, true) {
+					got = i + 1
+				}
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: shown by phase %d, want %d", test.name, got, test.want)
+		}
+		r.take(now, false)
+		if got := r.lasted; got != 1900*time.Millisecond {
+			t.Errorf("%s: the latest lasted %v, want 1.9 s", test.name, got)
+		}
+		if r.take(now.Add(forgottenAfter+1), false); r.known() {
+			t.Errorf("%s: not forgotten", test.name)
+		}
 	}
 }
 
