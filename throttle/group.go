@@ -9,6 +9,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/visible"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -44,6 +45,7 @@ type Group struct {
 	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
+	calls      atomic.Int64   // of Stores that are under way
 	clock      monotime.Clock // of all trees; started before the first bucket is made
 
 	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
@@ -153,7 +155,7 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	l.forgotten.Store(true)
 	l.leavePeers(root)
 	if l.link != nil {
-		go l.close() // takes a round trip; slots that cannot be given back expire soon
+		go l.close(true) // takes a round trip; slots that cannot be given back expire soon
 	}
 	return true
 }
@@ -232,7 +234,7 @@ func (g *Group) abandon(root *Limiter) {
 		l.forgotten.Store(true)
 		l.change(root.now(), l.dismiss)
 		if l.link != nil {
-			go l.close()
+			go l.close(true)
 		}
 		l.unlock(root)
 	}
@@ -257,11 +259,19 @@ func (g *Group) snapshot() (all []*Limiter) {
 	return slices.Collect(g.buckets.All())
 }
 
-// Close closes all buckets that have a Store, and returns their errors. Buckets that are made later are open.
+// Close closes all buckets that have a Store, and returns their errors. Buckets that are made later are open. After a call
+// of a Store that does not return, no other is made.
 func (g *Group) Close() error {
 	var errs []error
+	overdue := false
 	for _, l := range g.snapshot() {
-		errs = append(errs, l.Close())
+		if l.Store != nil {
+			l, root := l.lockCurrent()
+			l.unlock(root)
+			err := l.close(!overdue)
+			overdue = overdue || errors.Is(err, call.ErrOverdue)
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -269,3 +269,177 @@ func (s *exiting) Listen(bucket string, hear func(store.News)) (stop func(), err
 	s.call("Listen")
 	return s.Store.Listen(bucket, hear)
 }
+
+// hangingStore is a store that does not return from some calls until it is let go.
+type hangingStore struct {
+	*store.Memory
+	hangs func(call string) bool
+	ended chan struct{}
+	over  atomic.Bool
+	calls atomic.Int32 // that did not return at once
+}
+
+func newHangingStore(hangs func(call string) bool) *hangingStore {
+	return &hangingStore{Memory: new(store.Memory), hangs: hangs, ended: make(chan struct{})}
+}
+
+// letGo ends all calls, and lets those that follow return.
+func (s *hangingStore) letGo() {
+	s.over.Store(true)
+	close(s.ended)
+}
+
+func (s *hangingStore) hang(call string) {
+	if !s.over.Load() && s.hangs(call) {
+		s.calls.Add(1)
+		<-s.ended
+	}
+}
+
+func (s *hangingStore) Listen(name string, hear func(store.News)) (func(), error) {
+	s.hang("Listen")
+	stop, err := s.Memory.Listen(name, hear)
+	return func() { s.hang("stop"); stop() }, err
+}
+
+func (s *hangingStore) Exchange(_ context.Context, r *store.Request) (*store.Reply, error) {
+	s.hang("Exchange")
+	return s.Memory.Exchange(context.Background(), r)
+}
+
+// A store that does not return from a call, whatever its context says, cannot be reached: claims go by Outage and MaxStandstill,
+// Close returns, and no other call is made before that one has ended. Then the store can be reached.
+func TestLeaseStoreThatHangs(t *testing.T) {
+	const ms = time.Millisecond
+	for _, call := range []string{"Listen", "Exchange"} {
+		for _, c := range []struct {
+			outage Outage
+			waits  time.Duration // of the first claim
+			want   error
+		}{
+			{OutageClosed, 2*time.Minute + 300*ms, ErrStandstill},
+			{OutageShare, 2*time.Minute + 300*ms, ErrStandstill}, // nobody knows among how many
+			{OutageOpen, 510*ms - 1, nil},                        // as long as others may have slots in hand
+		} {
+			t.Run(fmt.Sprint(call, " ", c.outage), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newHangingStore(func(c string) bool { return c == call })
+					var events []StoreEvent
+					l := &Limiter{
+						Name: "x", Quotas: quotas(t, "500/s"), Store: s, Outage: c.outage, MaxStandstill: 2 * time.Minute,
+						StoreEvent: func(e StoreEvent) { events = append(events, e) },
+					}
+					start := time.Now()
+					took := func(want time.Duration) {
+						t.Helper()
+						if d := time.Since(start); d != want {
+							t.Errorf("took %v, want %v", d, want)
+						}
+						start = time.Now()
+					}
+					if err := l.Wait(t.Context(), 1); !errors.Is(err, c.want) {
+						t.Error(err)
+					}
+					took(c.waits)
+					if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); (err == nil) != (c.want == nil) {
+						t.Error(err)
+					}
+					if f := l.Forecast(Claim{}); c.want != nil && (f.Wait == 0 || f.Cause != CauseStore) {
+						t.Errorf("forecast %+v", f)
+					}
+					time.Sleep(time.Hour)
+					if st := l.State().Store; st.Err == nil || st.Down < time.Hour {
+						t.Errorf("state %+v", st)
+					}
+					start = time.Now()
+					if c.want != nil {
+						go func() {
+							time.Sleep(time.Minute)
+							s.letGo()
+						}()
+						if err := l.Wait(t.Context(), 1); !errors.Is(err, ErrStandstill) {
+							t.Error(err) // the outage has lasted for longer than that
+						}
+						took(0)
+						time.Sleep(time.Minute + time.Second)
+						if err := l.Wait(t.Context(), 1); err != nil || l.State().Store.Down != 0 {
+							t.Errorf("%v, state %+v", err, l.State().Store)
+						}
+						if len(events) != 2 || events[1].Err != nil {
+							t.Errorf("events %+v", events)
+						}
+						if err := l.Close(); err != nil {
+							t.Error(err)
+						}
+					} else {
+						if err := l.Close(); !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+						}
+						took(0)
+						s.letGo()
+					}
+					if n := s.calls.Load(); n != 1 {
+						t.Errorf("%d calls did not return", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Close returns whatever does not: the call under way, the last call, or the end of listening.
+func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs string
+		from  time.Duration
+		want  time.Duration
+	}{
+		"under way": {"Exchange", 0, 300 * time.Millisecond},
+		"last":      {"Exchange", 1, 300 * time.Millisecond},
+		"stop":      {"stop", 0, 300 * time.Millisecond},
+		"Listen":    {"Listen", 0, 300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				s := newHangingStore(func(call string) bool { return call == c.hangs && time.Since(start) >= c.from })
+				g := Group{New: func(path []string) *Limiter {
+					return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s}
+				}}
+				for i := range 100 {
+					g.Limiter(fmt.Sprint(i)).Allow(1)
+					synctest.Wait()
+				}
+				time.Sleep(c.from)
+				closing := time.Now()
+				if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(closing) != c.want {
+					t.Errorf("after %v: %v", time.Since(closing), err)
+				}
+				s.letGo()
+			})
+		})
+	}
+}
+
+// However many buckets a Group makes and forgets, no more than 10,000 calls that do not return are under way.
+func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHangingStore(func(string) bool { return true })
+		g := Group{MaxBuckets: 10, New: func(path []string) *Limiter {
+			return &Limiter{Name: path[0], Quotas: quotas(t, "5/s"), Store: s, Outage: OutageOpen}
+		}}
+		for i := range 10_100 {
+			g.Limiter(fmt.Sprint(i)).Allow(1)
+			time.Sleep(301 * time.Millisecond)
+		}
+		if n := s.calls.Load(); n != mostCalls {
+			t.Errorf("%d calls are under way", n)
+		}
+		s.letGo()
+		time.Sleep(time.Second)
+		if err := g.Limiter("10099").Wait(t.Context(), 1); err != nil || g.calls.Load() != 0 {
+			t.Errorf("%v, %d under way", err, g.calls.Load())
+		}
+		_ = g.Close()
+	})
+}

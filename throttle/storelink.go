@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"iter"
 	"runtime"
+	"sync"
 	"time"
 	"weak"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -18,28 +19,35 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// errLeft is the error of a call of the store that has ended its goroutine.
-var errLeft = errors.New("throttle: the Store has ended the goroutine that called it")
-
-// callTimeout bounds how long a call of the store may take.
-const callTimeout = 250 * time.Millisecond
-
 // storeLink connects a bucket to its Store: it makes the calls that the lease decides on, and does what
-// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call. The
-// storeLink is protected by the lock of the tree.
+// follows from the replies. At most one call is under way, in a goroutine that lives as long as the call; while one does
+// not return, no other is made. The storeLink is protected by the lock of the tree.
 type storeLink struct {
 	l             *Limiter
 	lease         *lease.Lease
 	line          leaseLine
-	calling       chan struct{} // closed when the call under way has ended; nil if there is none
-	closed        bool          // Close was called
-	stopListening func()        // ends listening; nil if not listening
-	noNews        bool          // the store does not send news
+	calling       *storeCall // the call under way; nil if there is none, or it is overdue
+	overdue       bool       // a call has not returned, and counts as failed
+	closed        bool       // Close was called
+	stopListening func()     // ends listening; nil if not listening
+	noNews        bool       // the store does not send news
 	timer         *time.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
 	events        []StoreEvent  // not reported yet
 	reporting     bool          // a goroutine reports events
 }
+
+// storeCall is a call for the waiters that the line had.
+type storeCall struct {
+	*lease.Call
+	waiters []*waiter
+	end     func()        // closes ended
+	ended   chan struct{} // closed when the call has ended, or is overdue
+}
+
+// mostCalls bounds how many calls the buckets of a Group have under way, forgotten ones too, of which some may never return:
+// others then fail before they are made.
+const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, line: leaseLine{l: l}, lease: lease.New(lease.Config{
@@ -53,42 +61,60 @@ func (s *storeLink) ask(now monotime.Time) {
 		return
 	}
 	if c := s.lease.Next(now, s.l.hold, &s.line); c != nil {
-		done := make(chan struct{})
-		s.calling = done
-		go s.call(c, s.line.visited, done)
+		ended := make(chan struct{})
+		s.calling = &storeCall{c, s.line.visited, sync.OnceFunc(func() { close(ended) }), ended}
+		go s.call(s.calling)
 	}
 	s.line.visited = nil
 	s.arm(now)
 }
 
-// call makes one call for the given waiters, and closes done at its end.
-func (s *storeLink) call(c *lease.Call, waiters []*waiter, done chan struct{}) {
-	defer close(done)
+// call makes one call.
+func (s *storeLink) call(c *storeCall) {
 	var sent monotime.Time
 	var luck float64
 	var reply *store.Reply
-	err := errLeft
-	defer func() { s.replied(sent, luck, c, waiters, reply, err) }()
-	if s.stopListening == nil && !s.noNews {
-		s.listen()
+	err := call.ErrLeft
+	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(0, 0, c, nil, call.ErrOverdue, true) })
+	defer func() {
+		overdue.Stop()
+		s.replied(sent, luck, c, reply, err, false)
+	}()
+	if g := s.l.entry.group; g != nil {
+		defer g.calls.Add(-1)
+		if g.calls.Add(1) > mostCalls {
+			err = call.ErrOverdue
+			return
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	if s.stopListening == nil && !s.noNews {
+		if s.listen(); !overdue.Reset(call.OverdueAfter) {
+			err = call.ErrOverdue // what the request says is of before
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), call.Timeout)
 	defer cancel()
 	luck, sent = s.l.draw(), s.l.root().now()
 	reply, err = s.l.Store.Exchange(ctx, c.Request)
 }
 
-// replied does what follows from the reply to a call, or from the error.
-func (s *storeLink) replied(sent monotime.Time, luck float64, c *lease.Call, waiters []*waiter, reply *store.Reply, err error) {
+// replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it counts as failed,
+// and no other is made before it has ended.
+func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
+	defer c.end()
 	root := s.l.lock()
 	defer s.l.unlock(root)
+	if overdue && s.calling != c {
+		return
+	}
 	now := root.now()
 	s.l.change(now, func() {
-		s.calling, s.l.luck = nil, luck
-		s.apply(now, s.lease.Step(now, sent, c, reply, err), c, waiters)
+		s.calling, s.overdue, s.l.luck = nil, overdue, luck
+		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
 	})
 	for _, a := range c.Asked {
-		if w := waiters[a.Waiter]; w.asksStore && w.entries != nil {
+		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil {
 			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
 	}
@@ -97,7 +123,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *lease.Call, wai
 }
 
 // apply does what follows from a reply. It requires that mu is held.
-func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, waiters []*waiter) {
+func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
 		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
 	}
@@ -109,7 +135,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 		s.l.heard()
 	}
 	for _, u := range e.Unserved {
-		w := waiters[u.Waiter]
+		w := c.waiters[u.Waiter]
 		if w.entries == nil || w.asksStore {
 			continue
 		}
@@ -121,7 +147,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *lease.Call, wai
 		return
 	}
 	for _, a := range c.Asked {
-		if w := waiters[a.Waiter]; w.entries != nil && !w.asksStore {
+		if w := c.waiters[a.Waiter]; w.entries != nil && !w.asksStore {
 			s.lease.AskNotBefore(e.Retry)
 			return
 		}
@@ -168,9 +194,14 @@ func (s *storeLink) listen() {
 		stop = func() {}
 	}
 	root := s.l.lock()
-	defer s.l.unlock(root)
+	if s.closed && s.overdue {
+		s.l.unlock(root)
+		stop()
+		return
+	}
 	s.noNews, s.stopListening = false, stop // Close calls stop when this call has ended
-	runtime.AddCleanup(s.l, func(stop func()) { stop() }, stop)
+	s.l.unlock(root)
+	runtime.AddCleanup(s.l, func(stop func()) { go stop() }, stop) // in a goroutine, since all cleanups share one
 }
 
 // report calls StoreEvent for each event, one after the other. It requires that mu is held, and releases mu
@@ -261,27 +292,31 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 	return false
 }
 
-// sayFarewell makes the last calls, which give back all slots and end the membership.
+// sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not return.
 func (s *storeLink) sayFarewell() error {
 	root := s.l.lock()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	stop := s.stopListening
+	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock(root)
 	if stop != nil {
-		stop()
+		if err := call.InTime(func(context.Context) error { stop(); return nil }); err != nil {
+			return err
+		}
 	}
-	for {
+	for !overdue {
 		root := s.l.lock()
 		r := s.lease.Farewell(root.now(), s.l.hold)
 		s.l.unlock(root)
 		if r == nil {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-		_, err := s.l.Store.Exchange(ctx, r)
-		if cancel(); err != nil {
+		err := call.InTime(func(ctx context.Context) error {
+			_, err := s.l.Store.Exchange(ctx, r)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		root = s.l.lock()
@@ -291,6 +326,7 @@ func (s *storeLink) sayFarewell() error {
 			return nil
 		}
 	}
+	return call.ErrOverdue
 }
 
 // leaseLine is the line of a bucket as its lease sees it.
@@ -397,7 +433,8 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all
 // later claims, get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire
-// by themselves. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
+// by themselves. A call that does not return within 300 ms has failed, and no other is made. Later calls of Close return
+// nil. Without a Store, Close does nothing and returns nil.
 //
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand,
 // at most its share of half a second.
@@ -407,14 +444,14 @@ func (l *Limiter) Close() error {
 	}
 	l, root := l.lockCurrent()
 	l.unlock(root)
-	return l.close()
+	return l.close(true)
 }
 
 // isClosed reports whether Close was called. It requires that mu is held.
 func (l *Limiter) isClosed() bool { return l.link != nil && l.link.closed }
 
-// close is Close for l itself, also when its Group has forgotten it.
-func (l *Limiter) close() error {
+// close is Close for l itself, also when its Group has forgotten it. The store is told if tell is set.
+func (l *Limiter) close(tell bool) error {
 	root := l.lock()
 	if l.link == nil || l.isClosed() {
 		l.unlock(root)
@@ -430,8 +467,11 @@ func (l *Limiter) close() error {
 	})
 	calling := l.link.calling
 	l.unlock(root)
+	if !tell {
+		return call.ErrOverdue
+	}
 	if calling != nil {
-		<-calling
+		<-calling.ended
 	}
 	return l.link.sayFarewell()
 }

@@ -40,7 +40,7 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		}
 		at = l.project(from.At, now, all, n)
 		if l.outage.since != 0 {
-			at = max(at, l.notBefore)
+			at = max(at, l.nextProbe(now))
 		}
 	case from.At > now:
 		return from // something else comes first; then Due is asked again
@@ -61,6 +61,14 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		bound = 0 // the store did not say, or no quota binds: an error names a quota all the same
 	}
 	return from.Until(at, at, limit.Pace, l.names[bound])
+}
+
+// nextProbe is when a call may show that the store can be reached, at the earliest.
+func (l *Lease) nextProbe(now monotime.Time) monotime.Time {
+	if l.overdue { // nobody knows when that call ends
+		return now.Add(probeEvery)
+	}
+	return l.notBefore
 }
 
 // costOfLast is what the last of those ahead costs at least: a claim that costs nothing goes with it. It is nothing

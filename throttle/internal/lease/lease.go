@@ -78,6 +78,7 @@ type Lease struct {
 	serial        int64         // of the next request
 	serialUsed    bool          // a call with it was made, and may have arrived
 	calling       bool          // a call is under way
+	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted
 	notBefore     monotime.Time // no call is made before
 	lineShrunk    bool          // a claim left the line without going: slots in hand may be too many

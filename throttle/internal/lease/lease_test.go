@@ -91,7 +91,7 @@ func call(t *testing.T, l *Lease, d time.Duration, line *testLine, reply store.R
 	if c == nil {
 		t.Fatalf("at %v: no call", d)
 	}
-	return c, l.Step(at(d), at(d), c, &reply, nil)
+	return c, l.Step(at(d), at(d), c, &reply, nil, false)
 }
 
 // in are slots of the first ask, one each.
@@ -245,7 +245,7 @@ func TestNextWhen(t *testing.T) {
 		"barred until further": {nil, &testLine{claims: queue(1).claims, barred: at(monotime.Longest)}, false, 0},
 		"a call is under way":  {func(_ *testing.T, l *Lease) { l.Next(at(0), 0, queue(1)) }, queue(1), false, 0},
 		"after an error": {func(_ *testing.T, l *Lease) {
-			l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown)
+			l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
 		}, queue(1), false, probeEvery},
 		"a slot is in hand":       {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1), false, 300*ms + 1},
 		"fewer slots than claims": {func(t *testing.T, l *Lease) { t.Helper(); stock(t, l, 200*ms) }, queue(1, 1), true, 300*ms + 1},
@@ -322,7 +322,7 @@ func TestNextWithoutQuotas(t *testing.T) {
 			t.Errorf("at %v: call %v, want %v", c.at, got != nil, c.call)
 		}
 		if got != nil {
-			l.Step(at(c.at), at(c.at), got, &store.Reply{Bound: -1}, nil)
+			l.Step(at(c.at), at(c.at), got, &store.Reply{Bound: -1}, nil, false)
 		}
 	}
 	if d := due(l, 4*Horizon, 1); d != 4*Horizon {
@@ -367,12 +367,12 @@ func TestNextTellsBack(t *testing.T) {
 	r := step(100*ms + 1)
 	equal(t, "back", r.Back, back)
 	equal(t, "serial", r.Serial, int64(2))
-	l.Step(at(110*ms), at(100*ms), &Call{Request: r, version: l.version}, nil, errDown)
+	l.Step(at(110*ms), at(100*ms), &Call{Request: r, version: l.version}, nil, errDown, false)
 	l.Next(at(110*ms), 0, queue())
 	r = step(110*ms + probeEvery)
 	equal(t, "back again", r.Back, back)
 	equal(t, "serial again", r.Serial, int64(2))
-	l.Step(at(320*ms), at(310*ms), &Call{Request: r, version: l.version}, &store.Reply{Bound: -1}, nil)
+	l.Step(at(320*ms), at(310*ms), &Call{Request: r, version: l.version}, &store.Reply{Bound: -1}, nil, false)
 	if c := l.Next(at(s), 0, queue()); c != nil || !l.Idle(at(s)) {
 		t.Errorf("after that a call %+v, idle %v", c, l.Idle(at(s)))
 	}
@@ -431,7 +431,7 @@ func TestNextReturnsFar(t *testing.T) {
 		if got == nil {
 			continue
 		}
-		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil)
+		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil, false)
 		l.Room()
 		if l.Next(at(ms), 0, line) != nil {
 			t.Errorf("%s: far slots were given back twice in a Horizon", name)
@@ -460,7 +460,7 @@ func TestStepSlowEvents(t *testing.T) {
 			if sent == nil {
 				t.Fatalf("%s: nothing is asked for at %d", name, i)
 			}
-			e := l.Step(now.Add(took), now, sent, &store.Reply{Slots: in(0), Bound: -1}, nil)
+			e := l.Step(now.Add(took), now, sent, &store.Reply{Slots: in(0), Bound: -1}, nil, false)
 			if len(e.Events) != c.want[i] {
 				t.Errorf("%s: %d events after trip %d, want %d", name, len(e.Events), i, c.want[i])
 			}
@@ -487,7 +487,7 @@ func TestStepSlots(t *testing.T) {
 	} {
 		l := newLease(t, "9/s burst 5", 0)
 		sent := l.Next(at(0), 0, queue(1))
-		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), Late: c.late, Bound: -1}, nil)
+		e := l.Step(at(c.took), at(0), sent, &store.Reply{Slots: in(c.in), Late: c.late, Bound: -1}, nil, false)
 		if st := l.State(at(c.took)); st.Hand != 1 && c.ok || !c.ok && (st.Hand != 0 || st.Wasted != 1 || st.Err == nil || len(e.Events) != 0) {
 			t.Errorf("%s: %+v", name, st)
 		}
@@ -517,7 +517,7 @@ func TestStepTooMany(t *testing.T) {
 // TestStepNoReply: a store that says nothing cannot be reached.
 func TestStepNoReply(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
-	e := l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, nil)
+	e := l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, nil, false)
 	equal(t, "events", e.Events, []Event{{Err: errNoReply}})
 }
 
@@ -538,7 +538,7 @@ func TestStepSlow(t *testing.T) {
 				t.Fatalf("at %v: no call", now)
 			}
 			before := l.Wake()
-			e := l.Step(at(now+300*ms), at(now), c, &store.Reply{Slots: in(0), Bound: -1}, nil)
+			e := l.Step(at(now+300*ms), at(now), c, &store.Reply{Slots: in(0), Bound: -1}, nil, false)
 			told += len(e.Events)
 			useful += l.State(at(now + 300*ms)).Hand
 			if !own && l.MayAsk(at(now+300*ms)) {
@@ -612,7 +612,7 @@ func TestStepLost(t *testing.T) {
 	uses = l.Take(uses, at(0), at(0), requests(1), false, 0)
 	c := l.Next(at(0), 0, queue(3))
 	l.Settle(at(0), nil, quota.Costs{quota.Requests: 2}, nil, false)
-	e := l.Step(at(0), at(0), c, &store.Reply{Lost: true, Bound: -1}, nil)
+	e := l.Step(at(0), at(0), c, &store.Reply{Lost: true, Bound: -1}, nil, false)
 	equal(t, "events", e.Events, []Event{{Lost: true}})
 	equal(t, "hand", l.State(at(0)).Hand, 1)
 	l.Return(at(0), uses)
@@ -630,7 +630,7 @@ func TestStepAfterSet(t *testing.T) {
 		l := newLease(t, "9/s burst 5, 9/m log", 0)
 		c := l.Next(at(0), 0, queue(1))
 		l.Set(parse(t, quotas), 0)
-		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil)
+		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil, false)
 		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s)})
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
 		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)

@@ -225,7 +225,7 @@ func (f *fleet) exchange(r *store.Request) *store.Reply {
 // ended does what follows from a call.
 func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store.Reply, err error) {
 	now := m.clock()
-	e := m.Step(now, sent, c, reply, err)
+	e := m.Step(now, sent, c, reply, err, false)
 	if e.Hold != 0 {
 		m.StoreKnowsHold(e.Hold)
 		m.held = max(m.held, e.Hold)

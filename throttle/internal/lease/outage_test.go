@@ -20,7 +20,7 @@ func down(t *testing.T, quotas string, mode Outage, members int, d time.Duration
 	if members > 0 {
 		call(t, l, 0, queue(1), store.Reply{Members: members, Bound: -1})
 	}
-	l.Step(at(d), at(d), l.Next(at(d), 0, queue(1)), nil, errDown)
+	l.Step(at(d), at(d), l.Next(at(d), 0, queue(1)), nil, errDown, false)
 	return l
 }
 
@@ -86,7 +86,7 @@ func TestOutageHand(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	l.config.Outage = Closed
 	stock(t, l, 200*ms)
-	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1, 1)), nil, errDown)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1, 1)), nil, errDown, false)
 	equal(t, "due", due(l, 0, 1), 200*ms)
 	if uses := l.Take(nil, at(200*ms), at(200*ms), requests(1), false, 0); len(uses) != 1 {
 		t.Errorf("it took %+v", uses)
@@ -109,7 +109,7 @@ func TestOutageProbes(t *testing.T) {
 			if now >= 800*ms {
 				reply, err = &store.Reply{Slots: in(0), Members: 1}, nil
 			}
-			e := l.Step(at(now), at(now), c, reply, err)
+			e := l.Step(at(now), at(now), c, reply, err, false)
 			events = append(events, e.Events...)
 		}
 		if st := l.State(at(now)); now < 800*ms && (st.Err != errDown || st.Down != now) || now >= 800*ms && (st.Err != nil || st.Down != 0) { //nolint:errorlint // the very one
@@ -162,12 +162,12 @@ func TestOutageSet(t *testing.T) {
 func TestStatementsThroughOutage(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	l.Said(at(0), usedUp(s))
-	l.Step(at(0), at(0), l.Next(at(0), 0, queue()), nil, errDown)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue()), nil, errDown, false)
 	l.Said(at(100*ms), []quota.Statement{{Name: "other", Reset: s}})
 	c := l.Next(at(200*ms), 0, queue())
 	want := []quota.Statement{{Name: "core", Reset: 800 * ms, ResetKnown: true}, {Name: "other", Reset: 900 * ms}}
 	equal(t, "told", c.Request.Statements, want)
-	l.Step(at(200*ms), at(200*ms), c, &store.Reply{}, nil)
+	l.Step(at(200*ms), at(200*ms), c, &store.Reply{}, nil, false)
 	equal(t, "told again", l.Next(at(s), 0, queue(1)).Request.Statements, []quota.Statement(nil))
 }
 

@@ -57,8 +57,10 @@ func (l *Lease) Said(now monotime.Time, statements []quota.Statement) {
 func (l *Lease) AskNotBefore(at monotime.Time) { l.notBefore = max(l.notBefore, at) }
 
 // MayAsk reports whether a call is under way or may be made now, for claims for which the slots
-// in hand do not suffice.
-func (l *Lease) MayAsk(now monotime.Time) bool { return l.calling || now >= l.notBefore }
+// in hand do not suffice. A call that does not return is neither.
+func (l *Lease) MayAsk(now monotime.Time) bool {
+	return !l.overdue && (l.calling || now >= l.notBefore)
+}
 
 // RoundTrip returns how long the last call took; zero before the first.
 func (l *Lease) RoundTrip() time.Duration { return l.trips.last() }

@@ -154,7 +154,7 @@ func TestPrefetchWithClaims(t *testing.T) {
 	c := l.Next(at(0), 0, queue(1, 3))
 	want := []store.Ask{{Cost: []int{1}, Count: 1, Within: -1}, {Cost: []int{3}, Count: 1, Within: -1}, {Cost: []int{1}, Count: 496, Within: s}}
 	equal(t, "asks", c.Request.Asks, want)
-	l.Step(at(0), at(0), c, &store.Reply{Next: 40 * ms}, nil)
+	l.Step(at(0), at(0), c, &store.Reply{Next: 40 * ms}, nil, false)
 	if l.noPrefetch != 0 {
 		t.Errorf("no prefetching until %v, though it was claims that got none", l.noPrefetch.Sub(t0))
 	}

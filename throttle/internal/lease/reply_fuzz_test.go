@@ -128,7 +128,7 @@ func (f *fuzzed) end(reply *store.Reply, err error) {
 	if f.call == nil {
 		return
 	}
-	e := f.l.Step(f.now, f.sent, f.call, reply, err)
+	e := f.l.Step(f.now, f.sent, f.call, reply, err, false)
 	if e.Hold != 0 && (e.Hold < f.now || e.Hold > f.now.Add(monotime.Longest)) || e.Retry != 0 && (e.Retry < f.now || e.Retry > f.now.Add(Horizon)) {
 		f.t.Fatalf("at %d %+v", f.now, e)
 	}

@@ -35,7 +35,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 			exchange := func(l *Lease) *Call {
 				c := l.Next(at(now), 0, queue())
 				if c != nil {
-					l.Step(at(now), at(now), c, tell(c.Request), nil)
+					l.Step(at(now), at(now), c, tell(c.Request), nil, false)
 				}
 				return c
 			}
@@ -48,7 +48,7 @@ func TestSerialAfterLostReply(t *testing.T) {
 			if arrived {
 				tell(lost.Request)
 			}
-			l.Step(at(0), at(0), lost, nil, errDown)
+			l.Step(at(0), at(0), lost, nil, errDown, false)
 			if c.set {
 				l.Set(parse(t, "100/h log"), 0)
 			}

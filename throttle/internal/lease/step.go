@@ -34,9 +34,10 @@ var errNoReply = errors.New("throttle: the store returned no reply")
 // span cuts what a store says to what can be reckoned with.
 func span(d time.Duration) time.Duration { return min(max(d, 0), monotime.Longest) }
 
-// Step takes in how a call has ended that was sent at an instant: with a reply or with an error.
-func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error) (e Effects) {
-	l.calling = false
+// Step takes in how a call has ended that was sent at an instant: with a reply or with an error. Or the call is overdue: it does
+// not return, counts as failed, and Step is called once more when it has ended. No other call is made before.
+func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err error, overdue bool) (e Effects) {
+	l.calling, l.overdue = overdue, overdue
 	if err == nil && reply == nil {
 		err = errNoReply
 	}

@@ -68,7 +68,7 @@ func TestDueNever(t *testing.T) {
 func TestDueReserve(t *testing.T) {
 	l := newLease(t, "8/s burst 4", 0.5)
 	c := l.Next(at(0), 0, &testLine{claims: []Waiter{{requests(1), true, -1}}})
-	l.Step(at(0), at(0), c, &store.Reply{Slots: in(0)}, nil)
+	l.Step(at(0), at(0), c, &store.Reply{Slots: in(0)}, nil, false)
 	if !l.Open(at(0), requests(1), true) || l.Open(at(0), requests(1), false) {
 		t.Errorf("open: urgent %v, else %v", l.Open(at(0), requests(1), true), l.Open(at(0), requests(1), false))
 	}
@@ -269,7 +269,7 @@ func TestFarewell(t *testing.T) {
 	l.Take(nil, at(0), at(0), requests(2), false, 0)
 	c := l.Next(at(0), 0, queue(1, 1))
 	l.Take(nil, at(0), at(0), requests(1), false, 0)
-	l.Step(at(ms), at(0), c, nil, errDown) // which may have told of More: it is told again, alone
+	l.Step(at(ms), at(0), c, nil, errDown, false) // which may have told of More: it is told again, alone
 	r := l.Farewell(at(ms), at(s))
 	equal(t, "first", []any{r.Serial, r.More, r.Back, r.Leave, r.Hold, r.Asks}, []any{int64(2), []int{1}, []store.Part(nil), false, s - ms, []store.Ask(nil)})
 	l.Acknowledged()
@@ -284,13 +284,15 @@ func TestIdle(t *testing.T) {
 		do   func(l *Lease)
 		want bool
 	}{
-		"nothing":        {func(*Lease) {}, true},
-		"a call":         {func(l *Lease) { l.Next(at(0), 0, queue(1)) }, false},
-		"what went":      {func(l *Lease) { l.Take(nil, at(0), at(0), requests(1), false, 0) }, false},
-		"what was said":  {func(l *Lease) { l.Said(at(0), usedUp(s)) }, false},
-		"a failed call":  {func(l *Lease) { l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown) }, false},
-		"a reply":        {func(l *Lease) { l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &store.Reply{}, nil) }, true},
-		"a slot in hand": {func(l *Lease) { l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &store.Reply{Slots: in(0)}, nil) }, false},
+		"nothing":       {func(*Lease) {}, true},
+		"a call":        {func(l *Lease) { l.Next(at(0), 0, queue(1)) }, false},
+		"what went":     {func(l *Lease) { l.Take(nil, at(0), at(0), requests(1), false, 0) }, false},
+		"what was said": {func(l *Lease) { l.Said(at(0), usedUp(s)) }, false},
+		"a failed call": {func(l *Lease) { l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false) }, false},
+		"a reply":       {func(l *Lease) { l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &store.Reply{}, nil, false) }, true},
+		"a slot in hand": {func(l *Lease) {
+			l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &store.Reply{Slots: in(0)}, nil, false)
+		}, false},
 	} {
 		l := newLease(t, "9/s burst 5", 0)
 		c.do(l)
