@@ -78,8 +78,9 @@ const (
 	//
 	// If the clock is set, the windows follow it, once somebody asks for a token or half a minute
 	// later. What went in the window that ran then, and in the one before it, counts in those that
-	// run by the new clock: nobody waits for longer than a window, and no setting of the clock brings
-	// tokens back before one begins. Steps of less than 0.1 s are not followed, nor any by a Limiter
+	// run by the new clock, so that no setting of the clock brings tokens back before one begins; and
+	// until two windows later no more than 2N go in any Per. A token comes within Per, however far and
+	// however often the clock is set. Steps of less than 0.1 s are not followed, nor any by a Limiter
 	// with a Store, which has a clock of its own.
 	ClockWindow
 

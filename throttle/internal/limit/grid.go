@@ -20,8 +20,9 @@ type Grid struct {
 	per  time.Duration
 	wall int64 // the wall clock at instant 0, in nanoseconds since 1970
 
-	clock *monotime.Clock // which may be set: see shift; nil if it never is
-	phase *monotime.Phase // of the clock, by which wall is
+	clock  *monotime.Clock // which may be set: see shift; nil if it never is
+	phase  *monotime.Phase // of the clock, by which wall is
+	lately lately          // what counts after the clock was set
 }
 
 // Counts are what went in two windows that follow one another.
@@ -58,9 +59,19 @@ func (g *Grid) Follow(c *monotime.Clock) {
 // counts in those that run by the new clock, so that no setting of the clock brings tokens back before a window begins.
 func (g *Grid) shift(p *monotime.Phase) {
 	t := max(p.Since, g.Last)
-	_, g.Current, g.Previous = g.count(t)
+	g.advance(t)
+	g.lately.set(t, g.Start, g.per)
 	g.wall, g.phase, g.Last = p.Wall, p, t
 	g.Start = t.Tick(g.per, g.wall)
+}
+
+// advance makes the window of t the one that runs.
+func (g *Grid) advance(t monotime.Time) {
+	start, current, previous := g.count(t)
+	if start != g.Start || g.lately.over(t, g.per) {
+		g.lately.next(t, g.Previous, g.per)
+	}
+	g.Start, g.Current, g.Previous = start, current, previous
 }
 
 // at is count, by the clock that the Grid follows.
@@ -80,6 +91,9 @@ func (g *Grid) count(t monotime.Time) (start monotime.Time, current, previous in
 	if !g.Estimates() && g.Current > 0 {
 		start = max(start, g.Start)
 	}
+	if g.lately.over(t, g.per) {
+		return start, 0, 0
+	}
 	switch start.Sub(g.Start) {
 	case 0:
 		return start, g.Current, g.Previous
@@ -96,15 +110,49 @@ func (g *Grid) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 	}
 	// What was due at t may go later, after others that went after t (see Take).
 	now := max(t, g.Last)
-	if g.Estimates() {
-		at := g.estimate(now, tokens(ahead), tokens(n))
-		if at == now {
-			return t, true
-		}
-		return at, true
-	}
 	start, current, _ := g.at(now)
-	return packed(t, start, g.per, max(g.n-current, 0), g.n, tokens(ahead), tokens(n))
+	var at monotime.Time
+	switch {
+	case g.lately.wasSet(now):
+		at = g.afterSetting(now, tokens(n))
+	case g.Estimates():
+		at = g.estimate(now, tokens(ahead), tokens(n))
+	default:
+		return packed(t, start, g.per, max(g.n-current, 0), g.n, tokens(ahead), tokens(n))
+	}
+	if at == now {
+		return t, true
+	}
+	return at, true
+}
+
+// afterSetting is When after the clock was set, for a claim that nothing is ahead of: no more than 2N in any Per, and no wait
+// for the end of a window for longer than Per after the last that went in it.
+func (g *Grid) afterSetting(t monotime.Time, n int64) monotime.Time {
+	for {
+		at := g.alone(t, n)
+		if g.lately.carried {
+			at = min(at, max(t, g.lately.current.Add(g.per)))
+		}
+		if t = g.room(at, n); t == at {
+			return at
+		}
+	}
+}
+
+// room returns when n more are no more than 2N in the last Per, not before t.
+func (g *Grid) room(t monotime.Time, n int64) monotime.Time {
+	return g.lately.room(t, g.per, g.Current, g.Previous, n, 2*g.n)
+}
+
+// alone is When by what the windows count, for a claim that nothing is ahead of.
+func (g *Grid) alone(t monotime.Time, n int64) (at monotime.Time) {
+	if g.Estimates() {
+		return g.estimate(t, 0, n)
+	}
+	start, current, _ := g.count(t)
+	at, _ = packed(t, start, g.per, max(g.n-current, 0), g.n, 0, n)
+	return at
 }
 
 // estimate takes what is ahead to go as fast as the estimate can fall: by the larger of N and
@@ -147,17 +195,22 @@ func within(per time.Duration, count, room int64) time.Duration {
 
 // Take implements Limit.
 func (g *Grid) Take(_, now monotime.Time, n int) {
-	g.Start, g.Current, g.Previous = g.at(now)
+	g.at(now)
+	g.advance(now)
 	g.Current += tokens(n)
-	g.Last = now
+	g.Last, g.lately.current = now, now
 }
 
 // Give implements Limit.
 func (g *Grid) Give(_, went monotime.Time, n int) {
+	start := g.Start
+	if g.lately.carried {
+		start = g.lately.from
+	}
 	switch {
-	case went >= g.Start:
+	case went >= start:
 		g.Current = max(g.Current-tokens(n), 0)
-	case went >= g.Start.Add(-g.per):
+	case went >= start.Add(-g.per):
 		g.Previous = max(g.Previous-tokens(n), 0)
 	}
 }
@@ -165,7 +218,7 @@ func (g *Grid) Give(_, went monotime.Time, n int) {
 // Idle implements Limit.
 func (g *Grid) Idle(now monotime.Time) bool {
 	_, current, previous := g.at(now)
-	return current == 0 && (previous == 0 || !g.Estimates())
+	return current == 0 && (previous == 0 || !g.Estimates()) && (!g.lately.wasSet(now) || g.room(now, 2*g.n) == now)
 }
 
 // Set implements Limit. It leaves what was charged in the window that runs and in the one
@@ -174,8 +227,9 @@ func (g *Grid) Set(now monotime.Time, q quota.Quota) bool {
 	if q.N == 0 || q.Kind != g.kind {
 		return false
 	}
-	_, current, previous := g.at(now)
+	g.at(now)
+	g.advance(now)
 	g.n, g.per = int64(q.N), q.Per
-	g.Start, g.Current, g.Previous = now.Tick(g.per, g.wall), current, previous
+	g.Start = now.Tick(g.per, g.wall)
 	return true
 }
