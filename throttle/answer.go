@@ -58,7 +58,8 @@ type Outcome struct {
 
 	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all
 	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
-	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since. Or the
+	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since; or of those
+	// whose Paths differ from it in what looks like an ID, or in the last part. Or the
 	// numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is
 	// not held, and the request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
@@ -128,7 +129,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		if l.learn(now, &g.ticket, a, g.costOrNil(), g.class) {
 			o.Refused = true
 		}
-		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain() {
+		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain(&g.ticket) {
 			p.Behind = max(l.hold, now)
 		}
 		if !o.Refused && !a.Lost {
@@ -305,7 +306,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 	if e.Hold > 0 {
 		l.holdUntil(now.Add(e.Hold), now.Add(e.Said), now)
 	}
-	if e.PushedBack && l.server.RefusedAgain() {
+	if e.PushedBack && l.server.RefusedAgain(t) {
 		l.letOthersAhead()
 	}
 	return refused

@@ -3,6 +3,7 @@ package learning
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,107 +14,126 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// A request that the server always refuses, as gRPC refuses a message that is too large, does not shut its host: good
-// requests beside it, ten a second for two minutes, are served as if it were not there, but for a few that are late. The
-// request itself is sent MaxRefusals times, and its caller gets the refusal.
-func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
-	for _, test := range []struct {
-		hint  []string
-		every time.Duration // a poison request is made; zero means one at the beginning
-	}{
-		{nil, 0},
-		{[]string{"Retry-After", "1"}, 0},
-		{[]string{"Retry-After", "0"}, 0},
-		{nil, 30 * time.Second},
-		{nil, time.Second},
-		{[]string{"Retry-After", "1"}, time.Second},
-		{[]string{"Retry-After", "0"}, time.Second},
-	} {
-		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				served, poisoned := 0, 0
-				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					time.Sleep(20 * time.Millisecond)
-					mu.Lock()
-					defer mu.Unlock()
-					if req.URL.Path == "/poison" {
-						poisoned++
-						return lab.Answer(req, 429, "", test.hint...), nil
+// poisoned is two minutes at a host that always refuses some requests, as gRPC refuses a message that is too large, and
+// serves all others: ten a second are made of these.
+type poisoned struct {
+	configure func(t *pacer.Transport) // may be nil
+	good      func(i int) string       // path of the i-th request that is served; nil means /good
+	poison    func(i int) string       // path and query of the i-th request that is refused, which begins with /poison; nil means that
+	every     time.Duration            // one of these is made; zero means one at the beginning
+	header    []string                 // of the refusals
+}
+
+// poisoning is what came of it.
+type poisoning struct {
+	served  int                        // good requests in the two minutes
+	longest time.Duration              // for which no good request was served in the two minutes
+	poisons int                        // poison requests that were made
+	sent    map[string][]time.Duration // when they were sent in the two minutes, by path and query
+	all     int                        // how often they were sent, until all had ended
+}
+
+func (p *poisoned) run(t *testing.T) (got poisoning) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		good, poison := p.good, p.poison
+		if good == nil {
+			good = func(int) string { return "/good" }
+		}
+		if poison == nil {
+			poison = func(int) string { return "/poison" }
+		}
+		var mu sync.Mutex
+		start := time.Now()
+		last := start
+		over := false // the two minutes are
+		got.sent = map[string][]time.Duration{}
+		tr := &pacer.Transport{}
+		if p.configure != nil {
+			p.configure(tr)
+		}
+		tr.Base = lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			if uri := req.URL.RequestURI(); strings.HasPrefix(uri, "/poison") {
+				if got.all++; !over {
+					got.sent[uri] = append(got.sent[uri], time.Since(start))
+				}
+				return lab.Answer(req, 429, "", p.header...), nil
+			}
+			if !over {
+				got.served++
+				got.longest, last = max(got.longest, time.Since(last)), time.Now()
+			}
+			return lab.Answer(req, 200, ""), nil
+		})
+		client := &http.Client{Transport: tr}
+		var wait sync.WaitGroup
+		for i := range 1200 {
+			if i == 10 || p.every > 0 && i%int(p.every/(100*time.Millisecond)) == 10%int(p.every/(100*time.Millisecond)) {
+				uri := poison(got.poisons)
+				got.poisons++
+				wait.Go(func() {
+					if got := lab.Get(t, client, "http://a.example"+uri); got != 429 {
+						t.Errorf("the poison request got %d", got)
 					}
-					served++
-					return lab.Answer(req, 200, ""), nil
 				})
-				tr := &pacer.Transport{Base: base}
-				client := &http.Client{Transport: tr}
-				start := time.Now()
-				var wait sync.WaitGroup
-				poisons := 0
-				for i := range 1200 {
-					if i == 10 || test.every > 0 && i%int(test.every/(100*time.Millisecond)) == 10 {
-						poisons++
-						wait.Go(func() {
-							if got := lab.Get(t, client, "http://a.example/poison"); got != 429 {
-								t.Errorf("the poison request got %d", got)
-							}
-						})
-					}
-					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
-					time.Sleep(100 * time.Millisecond)
-				}
-				synctest.Wait()
-				mu.Lock()
-				if served < 1140 {
-					t.Errorf("%d of 1200 good requests were served in %v, want 1140", served, time.Since(start))
-				}
-				mu.Unlock()
-				wait.Wait()
-				if poisoned != 11*poisons {
-					t.Errorf("%d poison requests were sent %d times, want 11 times each", poisons, poisoned)
-				}
-			})
+			}
+			wait.Go(func() { lab.Get(t, client, "http://a.example"+good(i)) })
+			time.Sleep(100 * time.Millisecond)
+		}
+		synctest.Wait()
+		mu.Lock()
+		over = true
+		mu.Unlock()
+		wait.Wait()
+	})
+	return got
+}
+
+// enough wants 0.95 of the good requests to be served.
+func (g *poisoning) enough(t *testing.T) {
+	t.Helper()
+	if g.served < 1140 {
+		t.Errorf("%d of 1200 good requests were served in two minutes, want 1140", g.served)
+	}
+}
+
+// A request that the server always refuses does not shut its host: good requests beside it, ten a second for two minutes,
+// are served as if it were not there, but for a few that are late. The request itself is sent MaxRefusals times, and its
+// caller gets the refusal.
+func TestAPoisonRequestDoesNotShutItsHost(t *testing.T) {
+	for _, p := range []poisoned{
+		{},
+		{header: []string{"Retry-After", "1"}},
+		{header: []string{"Retry-After", "0"}},
+		{every: 30 * time.Second},
+		{every: time.Second},
+		{every: time.Second, header: []string{"Retry-After", "1"}},
+		{every: time.Second, header: []string{"Retry-After", "0"}},
+	} {
+		t.Run(fmt.Sprint(p.header, p.every), func(t *testing.T) {
+			got := p.run(t)
+			got.enough(t)
+			if got.all != 11*got.poisons {
+				t.Errorf("%d poison requests were sent %d times, want 11 times each", got.poisons, got.all)
+			}
 		})
 	}
 }
 
 // Nor does it shut the routes of its host that have quotas of their own: what is served there counts for the host as well.
 func TestAPoisonRequestOfAHostDoesNotShutItsRoutes(t *testing.T) {
-	for _, hint := range [][]string{nil, {"Retry-After", "1"}} {
-		t.Run(fmt.Sprint(hint), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				served, poisoned := 0, 0
-				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					time.Sleep(20 * time.Millisecond)
-					mu.Lock()
-					defer mu.Unlock()
-					if req.URL.Path == "/poison" {
-						poisoned++
-						return lab.Answer(req, 429, "", hint...), nil
-					}
-					served++
-					return lab.Answer(req, 200, ""), nil
-				})
-				client := &http.Client{Transport: &pacer.Transport{Base: base, Quotas: pacer.Table{"a.example/route": quota.MustParse("20/s")}}}
-				var wait sync.WaitGroup
-				for i := range 1200 {
-					if i == 10 {
-						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
-					}
-					wait.Go(func() { lab.Get(t, client, "http://a.example/route") })
-					time.Sleep(100 * time.Millisecond)
-				}
-				synctest.Wait()
-				mu.Lock()
-				if served < 1140 {
-					t.Errorf("%d of 1200 requests of the route were served, want 1140", served)
-				}
-				mu.Unlock()
-				wait.Wait()
-				if poisoned != 11 {
-					t.Errorf("the poison request was sent %d times, want 11", poisoned)
-				}
-			})
+	for _, header := range [][]string{nil, {"Retry-After", "1"}} {
+		t.Run(fmt.Sprint(header), func(t *testing.T) {
+			p := poisoned{header: header, good: func(int) string { return "/route" }}
+			p.configure = func(t *pacer.Transport) { t.Quotas = pacer.Table{"a.example/route": quota.MustParse("20/s")} }
+			got := p.run(t)
+			got.enough(t)
+			if got.all != 11 {
+				t.Errorf("the poison request was sent %d times, want 11", got.all)
+			}
 		})
 	}
 }
@@ -127,84 +147,95 @@ func TestAPoisonRequestThatStatesALimitLetsOthersAhead(t *testing.T) {
 		{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "10", "Retry-After", "10"},
 	} {
 		t.Run(fmt.Sprint(header[4:]), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var longest time.Duration // for which no good request was served
-				last := time.Now()
-				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					time.Sleep(20 * time.Millisecond)
-					if req.URL.Path == "/poison" {
-						return lab.Answer(req, 429, "", header...), nil
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					longest, last = max(longest, time.Since(last)), time.Now()
-					return lab.Answer(req, 200, ""), nil
-				})
-				client := &http.Client{Transport: &pacer.Transport{Base: base, Rand: func() float64 { return 0.5 }}}
-				var wait sync.WaitGroup
-				for i := range 1200 {
-					if i == 10 {
-						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
-					}
-					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
-					time.Sleep(100 * time.Millisecond)
-				}
-				wait.Wait()
-				if longest > 35*time.Second { // three resets; if the poison request went first after each of ten, 100 s
-					t.Errorf("no good request was served for %v", longest)
-				}
-			})
+			p := poisoned{header: header}
+			p.configure = func(t *pacer.Transport) { t.Rand = func() float64 { return 0.5 } }
+			if got := p.run(t); got.longest > 35*time.Second { // three resets; if the poison request went first after each of ten, 100 s
+				t.Errorf("no good request was served for %v", got.longest)
+			}
 		})
 	}
 }
 
 // Nor do such requests that are made again and again, with what they say about when to come back: of one that was refused
-// when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen.
+// when it went ahead, and that has not gone again since, the next one of the kind goes on with what was seen. That one
+// request of a kind has another path than the next does not matter.
 func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
-	for _, test := range []struct {
-		hint  string
-		every time.Duration
-	}{
-		{"1", 2 * time.Second},
-		{"1", 5 * time.Second},
-		{"1", 10 * time.Second},
-		{"5", 5 * time.Second},
-		{"5", 10 * time.Second},
-		{"5", 30 * time.Second},
+	for name, poison := range map[string]func(i int) string{
+		"one path": nil,
+		"numbers":  func(i int) string { return fmt.Sprintf("/poison/%d", i) },
+		"ids":      func(i int) string { return fmt.Sprintf("/poison/%08x-%04x/parts", 0x9e3779b9*uint32(i+1), i) },
+		"words":    func(i int) string { return "/poison/" + word(i) },
+		"queries":  func(i int) string { return fmt.Sprintf("/poison?page=%d", i) },
 	} {
-		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				served := 0
-				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					time.Sleep(20 * time.Millisecond)
-					if req.URL.Path == "/poison" {
-						return lab.Answer(req, 429, "", "Retry-After", test.hint), nil
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					served++
-					return lab.Answer(req, 200, ""), nil
-				})
-				client := &http.Client{Transport: &pacer.Transport{Base: base}}
-				var wait sync.WaitGroup
-				for i := range 1200 {
-					if i%int(test.every/(100*time.Millisecond)) == 10 {
-						wait.Go(func() { lab.Get(t, client, "http://a.example/poison") })
-					}
-					wait.Go(func() { lab.Get(t, client, "http://a.example/good") })
-					time.Sleep(100 * time.Millisecond)
-				}
-				synctest.Wait()
-				mu.Lock()
-				if served < 1140 {
-					t.Errorf("%d of 1200 good requests were served in two minutes, want 1140", served)
-				}
-				mu.Unlock()
-				wait.Wait()
+		for _, p := range []poisoned{
+			{every: 2 * time.Second, header: []string{"Retry-After", "1"}},
+			{every: 5 * time.Second, header: []string{"Retry-After", "1"}},
+			{every: 10 * time.Second, header: []string{"Retry-After", "1"}},
+			{every: 5 * time.Second, header: []string{"Retry-After", "5"}},
+			{every: 10 * time.Second, header: []string{"Retry-After", "5"}},
+			{every: 30 * time.Second, header: []string{"Retry-After", "5"}},
+			{every: 2 * time.Second},
+			{every: 10 * time.Second},
+		} {
+			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+				p.poison = poison
+				got := p.run(t)
+				got.enough(t)
 			})
+		}
+	}
+}
+
+// word is a text that is a word, and not like an ID.
+func word(i int) string {
+	return strings.Repeat(string(rune('a'+i%26)), 3+i%4) + string(rune('g'+i/26%20))
+}
+
+// Nor does one whose refusal asks for a long time.
+func TestAPoisonRequestWithALongHintDoesNotShutItsHost(t *testing.T) {
+	for _, hint := range []string{"10", "20", "30"} {
+		t.Run(hint, func(t *testing.T) {
+			p := poisoned{header: []string{"Retry-After", hint}}
+			got := p.run(t)
+			got.enough(t)
 		})
+	}
+}
+
+// Nor do those that are sent once each (by an own retry layer above, a queue that delivers again, in ModeObserve): none of
+// them is refused three times.
+func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
+	for name, configure := range map[string]func(t *pacer.Transport){
+		"MaxRefusals -1": func(t *pacer.Transport) { t.Retry.MaxRefusals = -1 },
+		"MaxRefusals 1":  func(t *pacer.Transport) { t.Retry.MaxRefusals = 1 },
+	} {
+		for _, hint := range []string{"", "1", "2", "5"} {
+			t.Run(name+" hint "+hint, func(t *testing.T) {
+				p := poisoned{every: time.Second, configure: configure}
+				if hint != "" {
+					p.header = []string{"Retry-After", hint}
+				}
+				got := p.run(t)
+				got.enough(t)
+			})
+		}
+	}
+}
+
+// A request that was refused is put behind those who came before the end of the hold whenever some request is refused twice
+// in a row; but where that happens again and again, it is sent all the same.
+func TestAPoisonRequestIsNotOvertakenForEver(t *testing.T) {
+	p := poisoned{every: 5 * time.Second, header: []string{"Retry-After", "1"}, poison: func(i int) string { return fmt.Sprintf("/poison/%d", i) }}
+	got := p.run(t)
+	got.enough(t)
+	sends := got.sent["/poison/1"]
+	for i := 1; i < len(sends); i++ {
+		if gap := sends[i] - sends[i-1]; gap > 30*time.Second {
+			t.Errorf("sent at %v: %v between two attempts", sends, gap)
+		}
+	}
+	if len(sends) < 5 {
+		t.Errorf("in two minutes, while %d good requests were served, sent at %v", got.served, sends)
 	}
 }
 

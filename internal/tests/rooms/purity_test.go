@@ -14,6 +14,7 @@ var pure = map[string][]string{
 	"quota":                       nil,
 	"throttle/internal/adaptive":  nil,
 	"throttle/internal/agenda":    nil,
+	"throttle/internal/alike":     nil,
 	"throttle/internal/check":     nil,
 	"throttle/internal/counter":   nil,
 	"throttle/internal/lease":     nil,

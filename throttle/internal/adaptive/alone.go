@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/alike"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -52,7 +53,8 @@ func (e *evidence) refuse(first bool, served, refused int) {
 // improbable reports whether chance hardly explains the refusals, now that so many others have been served and refused.
 func (e *evidence) improbable(served, refused int) bool {
 	r, s := float64(max(refused-e.refused, 0)), float64(served-e.served)
-	return e.rounds >= enoughRounds && math.Pow((r+1)/(r+s+2), float64(e.rounds)) < byChance
+	chance := math.Pow((r+1)/(r+s+2), float64(e.rounds))
+	return e.rounds >= enoughRounds && chance < byChance || e.rounds == enoughRounds-1 && chance < byChanceInTwo
 }
 
 const (
@@ -64,16 +66,32 @@ const (
 	// byChance is how likely chance may be to bring as many refusals. In 2761 requests of five processes that share a server, of
 	// which one of four is refused, 0.001 was too much: each request is a trial.
 	byChance = 0.0001
+
+	// byChanceInTwo is the same where others were served between two refusals no more often than twice: refusals that hold the
+	// bucket for half a minute are few.
+	byChanceInTwo = byChance / 10
 )
 
-// unserved are kinds of requests of which some were refused, and none was served since, the one that was refused latest last.
-type unserved struct {
+// unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is seen
+// in several ways, from the narrowest to the widest: where each request has a path of its own, only those of all
+// paths alike show what becomes of them.
+type unserved [3]unservedKinds
+
+// The ways to see what kind a request is of.
+const (
+	byPath  = iota // method and path
+	byIDs          // likewise, but all that looks like an ID is the same
+	byPlace        // likewise, and so is the last part of the path
+)
+
+// unservedKinds are the kinds as they are seen in one way, the one that was refused latest last.
+type unservedKinds struct {
 	kinds []refusedKind
 	lucky int // refusals of requests that are of no kind, or of whose kinds one was served later
 }
 
 type refusedKind struct {
-	kind    Kind
+	kind    Kind          // as in the way
 	heardAt monotime.Time // the latest refusal
 	all     int           // refusals
 	heard   sequence      // the latest refusal that counts: who was granted before it says nothing new
@@ -89,41 +107,72 @@ const (
 )
 
 // refuse takes in a refusal of a claim for a request of a kind, with ticket t; so many requests have been served, and the
-// latest answer is so far in the sequence. It reports whether that turned out to be the matter of the claim or of the kind.
+// latest answer is so far in the sequence. It reports whether that turned out to be the matter of the claim or of a kind.
 func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, t *Ticket, served int, answer sequence) (found bool) {
-	k := refusedKind{kind: kind}
-	if i := u.find(kind); i >= 0 && now < u.kinds[i].heardAt.Add(unservedFor) {
-		k = u.kinds[i]
-		u.kinds = slices.Delete(u.kinds, i, i+1)
+	known, others := p.alone, math.MaxInt
+	for way := range u {
+		k := u[way].recall(now, kind, way)
+		known = known || k.alone
+		others = min(others, u[way].lucky+k.all)
 	}
-	u.forget(now)
-	known := k.alone || p.alone
-
-	others := u.lucky + k.all - p.refusals
+	others -= p.refusals
 	p.refuse(t.First, served, others)
 	p.alone = known || p.firsts >= enoughRounds && p.improbable(served, others)
 	if kind == (Kind{}) {
-		u.lucky++
+		for way := range u {
+			u[way].lucky++
+		}
 		return p.alone && !known
 	}
-	if t.sequence >= k.heard {
-		k.refuse(t.First, served, u.lucky)
-		k.heard = answer
-		p.alone = p.alone || k.improbable(served, u.lucky)
+	for way := range u {
+		u[way].refuse(now, kind, way, t, served, answer, &p.alone)
 	}
-	k.all++
-	k.alone, k.heardAt = p.alone, now
-	if len(u.kinds) == maxUnserved {
-		u.lucky += u.kinds[0].all
-		u.kinds = slices.Delete(u.kinds, 0, 1)
-	}
-	u.kinds = append(u.kinds, k)
 	return p.alone && !known
 }
 
 // serve takes in that a request of a kind was served.
 func (u *unserved) serve(now monotime.Time, kind Kind) {
-	if i := u.find(kind); i >= 0 {
+	for way := range u {
+		u[way].serve(now, kind, way)
+	}
+}
+
+// any reports whether some kind was refused and not served since.
+func (u *unserved) any() bool { return len(u[byPath].kinds) > 0 }
+
+// recall returns what is known of a kind.
+func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refusedKind) {
+	if i := u.find(kind, way); i >= 0 && now < u.kinds[i].heardAt.Add(unservedFor) {
+		return u.kinds[i]
+	}
+	return refusedKind{kind: kind.as(way)}
+}
+
+// refuse takes in a refusal of a request of a kind. Alone is whether that is its own matter, or of some kind; it is set if it is
+// of this one.
+func (u *unservedKinds) refuse(now monotime.Time, kind Kind, way int, t *Ticket, served int, answer sequence, alone *bool) {
+	k := u.recall(now, kind, way)
+	if i := u.find(kind, way); i >= 0 {
+		u.kinds = slices.Delete(u.kinds, i, i+1)
+	}
+	u.forget(now)
+	if t.sequence >= k.heard {
+		k.refuse(t.First, served, u.lucky)
+		k.heard = answer
+		*alone = *alone || k.improbable(served, u.lucky)
+	}
+	k.all++
+	k.alone, k.heardAt = *alone, now
+	if len(u.kinds) == maxUnserved {
+		u.lucky += u.kinds[0].all
+		u.kinds = slices.Delete(u.kinds, 0, 1)
+	}
+	u.kinds = append(u.kinds, k)
+}
+
+// serve takes in that a request of a kind was served.
+func (u *unservedKinds) serve(now monotime.Time, kind Kind, way int) {
+	if i := u.find(kind, way); i >= 0 {
 		u.lucky += u.kinds[i].all
 		u.kinds = slices.Delete(u.kinds, i, i+1)
 	}
@@ -131,12 +180,25 @@ func (u *unserved) serve(now monotime.Time, kind Kind) {
 }
 
 // forget forgets the kinds of which none was refused for long.
-func (u *unserved) forget(now monotime.Time) {
+func (u *unservedKinds) forget(now monotime.Time) {
 	for len(u.kinds) > 0 && now >= u.kinds[0].heardAt.Add(unservedFor) {
 		u.kinds = slices.Delete(u.kinds, 0, 1)
 	}
 }
 
-func (u *unserved) find(kind Kind) int {
-	return slices.IndexFunc(u.kinds, func(k refusedKind) bool { return k.kind == kind })
+func (u *unservedKinds) find(kind Kind, way int) int {
+	return slices.IndexFunc(u.kinds, func(k refusedKind) bool {
+		if way == byPath {
+			return k.kind == kind
+		}
+		return k.kind.Verb == kind.Verb && alike.Fits(k.kind.Path, kind.Path, way == byPlace)
+	})
+}
+
+// as is the kind as it is seen in one way.
+func (k Kind) as(way int) Kind {
+	if way != byPath {
+		k.Path = alike.Stars(k.Path, way == byPlace)
+	}
+	return k
 }

@@ -20,6 +20,9 @@ func TestUnservedKinds(t *testing.T) {
 		"X" + ten + "X" + ten + "X" + ten + "X":                  true,  // one of 32
 		"XaaaaaXaaaaaXaaaaaX":                                    false, // one of 17
 		"XaaaaaXaaaaaXaaaaaXaaaaaX":                              true,  // one of 22 to the fourth
+		"X" + strings.Repeat("a", 300) + "X" + ten + "X":         false, // one of 312 to the second power
+		"X" + strings.Repeat("a", 400) + "X" + ten + "X":         true,  // one of 412
+		"X" + strings.Repeat(ten, 200) + "X":                     false, // one of 2002
 		"XXXXXXXXXXXXXXXXXXXX":                                   false, // nothing is served
 		strings.Repeat("Xa", 10) + "X":                           true,  // one of 12 to the tenth
 		strings.Repeat("XAa", 10) + "X":                          false, // a is refused as often: it is the load
@@ -100,17 +103,56 @@ func TestUnservedKindsCountAFlightOnce(t *testing.T) {
 func TestUnservedKindsAreBounded(t *testing.T) {
 	var u unserved
 	for i := range 100 {
-		u.refuse(1, &Past{evidence: evidence{alone: true}}, Kind{Path: fmt.Sprint(i)}, &Ticket{}, i, 0)
+		u.refuse(1, &Past{evidence: evidence{alone: true}}, Kind{Path: word(i)}, &Ticket{}, i, 0)
 	}
-	if len(u.kinds) != maxUnserved || u.lucky != 100-maxUnserved {
-		t.Errorf("%d kinds, %d refusals of forgotten ones, want %d and %d", len(u.kinds), u.lucky, maxUnserved, 100-maxUnserved)
+	if k := u[byPath]; len(k.kinds) != maxUnserved || k.lucky != 100-maxUnserved {
+		t.Errorf("%d kinds, %d refusals of forgotten ones, want %d and %d", len(k.kinds), k.lucky, maxUnserved, 100-maxUnserved)
 	}
 	now, p := monotime.Time(unservedFor), Past{}
-	if u.refuse(now, &p, Kind{Path: "99"}, &Ticket{}, 100, 0); !p.alone {
+	if u.refuse(now, &p, Kind{Path: word(99)}, &Ticket{}, 100, 0); !p.alone {
 		t.Error("forgotten a nanosecond too early")
 	}
 	p = Past{}
-	if u.refuse(now.Add(time.Nanosecond), &p, Kind{Path: "98"}, &Ticket{}, 100, 0); p.alone || len(u.kinds) != 2 {
-		t.Errorf("remembered for too long: %+v", u.kinds)
+	if u.refuse(now.Add(time.Nanosecond), &p, Kind{Path: word(98)}, &Ticket{}, 100, 0); p.alone || len(u[byPath].kinds) != 2 {
+		t.Errorf("remembered for too long: %+v", u[byPath].kinds)
+	}
+}
+
+func word(i int) string { return string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+
+// Where each request has a path of its own, those count together whose paths are alike; one of them that is served tells
+// against it for all.
+func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
+	for name, test := range map[string]struct {
+		path   func(i int) string
+		served string // after the fifth refusal; empty if none is
+		want   bool
+	}{
+		"numbers":          {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "", true},
+		"with a tail":      {func(i int) string { return fmt.Sprintf("/poison/%d/parts", i) }, "", true},
+		"words":            {func(i int) string { return "/poison/" + word(i) }, "", true},
+		"words and a tail": {func(i int) string { return "/poison/" + word(i) + "/parts" }, "", false},
+		"words at the top": {func(i int) string { return "/" + word(i) }, "", false}, // so is all else
+		"one is served":    {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "/poison/77", false},
+		"one beside it":    {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "/poison/77/parts", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var u unserved
+			served, alone := 0, false
+			for i := range 6 {
+				for range 20 {
+					served++
+					u.serve(1, Kind{Path: "/good"})
+				}
+				var p Past
+				u.refuse(1, &p, Kind{Path: test.path(i)}, &Ticket{sequence: sequence(i)}, served, sequence(i))
+				if alone = p.alone; i == 4 && test.served != "" {
+					u.serve(1, Kind{Path: test.served})
+				}
+			}
+			if alone != test.want {
+				t.Errorf("got %v, want %v: %+v", alone, test.want, u)
+			}
+		})
 	}
 }

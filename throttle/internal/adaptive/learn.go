@@ -219,7 +219,7 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 
 // Served takes in that a request of a kind was served: its kind is not refused whatever happens.
 func (s *Server) Served(now monotime.Time, kind Kind) {
-	if len(s.unserved.kinds) > 0 {
+	if s.unserved.any() {
 		s.unserved.serve(now, kind)
 	}
 }

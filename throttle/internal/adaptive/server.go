@@ -236,8 +236,9 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 	s.slowStart.end(t.sequence)
 }
 
-// RefusedAgain reports whether more than one refusal came in a row.
-func (s *Server) RefusedAgain() bool { return s.refusals > 1 }
+// RefusedAgain reports whether the refusal that came last, of a request with ticket t, came right after another: nothing was
+// served in between, or nothing but requests that were under way when that one came.
+func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
 
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
@@ -263,7 +264,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // overwrite), because a slow start and counted failures make a difference as well; Idle is about
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && len(s.unserved.kinds) == 0 && len(s.windows) == 0 &&
+	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && len(s.windows) == 0 &&
 		s.served.measuredFrom == 0 && s.overload.failed == 0 && !s.overload.recurrence.known()
 }
 

@@ -435,22 +435,6 @@ func TestInstancesDoubt(t *testing.T) {
 	}
 }
 
-func TestLooksLikeID(t *testing.T) {
-	for _, id := range []string{
-		"1", "12345", "20261121", "550e8400-e29b-41d4-a716-446655440000", "deadbeef1", "a@b.test", "x:y", "a,b", "caf%C3%A9", "bot1234:AAAA",
-		"AbCdEfGhIjKlMnOpQrS7", "v1.2.3.4.5.6", "1a2b", strings.Repeat("x", 65),
-	} {
-		if !looksLikeID(id) {
-			t.Errorf("%q is no id", id)
-		}
-	}
-	for _, word := range []string{"", "users", "v1", "2fa", "oauth2", "api-v2", "deadbeef", "statuses", "user_timeline.json", "me"} {
-		if looksLikeID(word) {
-			t.Errorf("%q is an id", word)
-		}
-	}
-}
-
 // TestMany has more names than are told apart: they are one star, but for those that are known to be counted elsewhere.
 func TestMany(t *testing.T) {
 	h := split()

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/gopacer/pacer/throttle/internal/alike"
 )
 
 // leaf is a kind of request that the server may count on its own: a verb and a path, in which ids are stars.
@@ -36,7 +38,7 @@ type node struct {
 }
 
 // star is the key of a node for ids.
-const star = "*"
+const star = alike.Star
 
 // leafOf returns the leaf of a request, a new one if there is none; nil if there are too many.
 func (r *Router) leafOf(verb, path string) *leaf {
@@ -82,7 +84,7 @@ func (r *Router) known(verb, path string) (l *leaf, keys []string) {
 
 // isStar reports whether a part is not a place of its own, wherever it is.
 func isStar(part string, depth int) bool {
-	return depth == 0 && len(part) > maxPart || depth > 0 && looksLikeID(part)
+	return depth == 0 && len(part) > maxPart || depth > 0 && alike.LooksLikeID(part)
 }
 
 // below returns the place of a part below n, and makes it if there is none. It returns nil if there are too many leaves.
@@ -263,29 +265,4 @@ func parts(verb, path string) []string {
 		buf = append(buf, part)
 	}
 	return buf
-}
-
-// looksLikeID reports whether a part of a path is rather one of many than a word: a number, a UUID, a hash, a token, an
-// address, a date, a text that is not fit for a word.
-func looksLikeID(part string) bool {
-	digits, hex := 0, 0
-	for i := range len(part) {
-		switch b := part[i]; {
-		case '0' <= b && b <= '9':
-			digits++
-			hex++
-		case 'a' <= b && b <= 'f', 'A' <= b && b <= 'F', b == '-':
-			hex++
-		case b == '@', b == '%', b == ':', b == ',':
-			return true
-		}
-	}
-	n := len(part)
-	switch {
-	case n > maxPart:
-		return true
-	case digits == 0:
-		return false
-	}
-	return digits == n || n >= 8 && hex == n || n >= 20 || n > 3 && 2*digits >= n
 }
