@@ -335,7 +335,8 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
-// had to wait, and for what. So limits can be tried on a live system without delaying it.
+// had to wait, and for what. So limits can be tried on a live system without delaying it. Where the bucket is held and the
+// server refuses the request all the same, the hold lasts as long as that asks for, counted from when the hold began.
 func (l *Limiter) Observe(c Claim) (*Grant, Forecast) {
 	return l.observe(&c, new(Grant)) // inlined, so that the Grant need not be allocated
 }
@@ -351,6 +352,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	}
 	d := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{})
+	g.early = l.hold > now
 	return g, d.forecast(now)
 }
 

@@ -102,11 +102,9 @@ func (g *Grant) draw() (luck float64) {
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
-	if a.Refused {
-		alone = g.refusedAlone(a)
-	}
-	if alone > 0 { // nobody else is to learn that the server refuses
-		a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
+	refused := a.Refused
+	if refused {
+		alone, a = g.refusedAlone(a)
 	}
 	if l.entry.group != nil && (a.Bucket != "" || l.contradicted.Load()) {
 		var local bool
@@ -114,9 +112,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			a = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent}
 		}
 	}
-	if alone > 0 {
-		o.Refused, o.Alone = true, alone
-	}
+	o.Refused, o.Alone = o.Refused || refused, alone
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
@@ -150,15 +146,27 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 }
 
 // refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if
-// that is a matter of this request alone, and no limit that the answer states explains it; else zero.
-func (g *right) refusedAlone(a *Answer) time.Duration {
-	root := g.l.lock()
-	defer g.l.unlock(root)
+// that is a matter of this request alone, and no limit that the answer states explains it; else zero. It also returns what
+// the bucket is to learn from the answer. Of a request that was observed while the bucket was held, that is no refusal, but a
+// hold that began when the bucket's began: or requests that nothing delays would extend it for ever.
+func (g *right) refusedAlone(a *Answer) (alone time.Duration, learn *Answer) {
+	l := g.l
+	root := l.lock()
+	defer l.unlock(root)
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
 	if a.exhausted() {
-		return 0
+		return 0, a
 	}
-	return g.l.server.Refuse(root.now(), &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
+	now := root.now()
+	alone = l.server.Refuse(now, &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
+	if alone == 0 && !g.early {
+		return 0, a
+	}
+	learn = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
+	if rest := l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now); alone == 0 && rest > 0 {
+		learn.Hold, learn.HoldKnown = rest, a.HoldKnown
+	}
+	return alone, learn
 }
 
 // finish ends what is left of the grant after the first Done.

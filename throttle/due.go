@@ -205,7 +205,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 // where MaxHold has cut that. After the hold, the bucket starts slowly. It is called in a change of l.
 func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	if l.hold <= now {
-		l.said = 0
+		l.said, l.heldSince = 0, now
 	}
 	l.said = max(l.said, said)
 	if at <= l.hold || at <= now {

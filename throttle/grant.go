@@ -38,6 +38,7 @@ type right struct {
 	place  place
 	class  class
 	urgent bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
+	early  bool   // the bucket was held: the claim was observed only
 	plain  bool   // extra was nil when granted; may be read without the lock
 	extra  *extra // nil if the grant costs requests only, holds no slots, and was not settled
 }

@@ -561,3 +561,38 @@ func TestWindowIsSharedAsBefore(t *testing.T) {
 		a.wantOpen(6)
 	})
 }
+
+// Requests that are only observed go while the bucket is held. Where the server refuses them, the hold lasts as long as it asks
+// for since the hold began, and they do not extend it for ever.
+func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
+	for _, c := range []struct {
+		hold time.Duration // that the server asks for; zero if it does not say
+		want time.Duration // since the first refusal, when a claim goes that waits
+	}{
+		{0, 300 * time.Millisecond},
+		{time.Second, time.Second},
+		{10 * time.Second, 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Rand: noJitter}
+			observe := func(hold time.Duration) Outcome {
+				g, _ := l.Observe(Claim{})
+				return g.Done(Answer{Refused: true, Hold: hold, HoldKnown: hold > 0})
+			}
+			start := time.Now()
+			observe(300 * time.Millisecond)
+			for time.Since(start) < 250*time.Millisecond {
+				time.Sleep(50 * time.Millisecond)
+				if o := observe(c.hold); !o.Refused || o.Alone != 0 || o.Held != c.want-time.Since(start) {
+					t.Errorf("hold %v, after %v: %+v", c.hold, time.Since(start), o)
+				}
+			}
+			if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != c.want {
+				t.Errorf("hold %v: went after %v, want %v: %v", c.hold, time.Since(start), c.want, err)
+			}
+			if o := observe(time.Second); o.Held != time.Second {
+				t.Errorf("after the hold: %+v", o)
+			}
+		})
+	}
+}

@@ -205,6 +205,7 @@ type Limiter struct {
 	quotas      quota.Quotas    // as configured, with all defaults written out
 	lastCharged monotime.Time   // latest instant passed to the stack: no older one may follow
 	hold        monotime.Time   // nothing goes before this instant
+	heldSince   monotime.Time   // when the hold began
 	said        monotime.Time   // until when a server said so; hold is earlier if MaxHold has cut that
 	luck        float64         // what Rand returned for what is being learned
 	server      adaptive.Server // what is known of the server

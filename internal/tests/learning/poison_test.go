@@ -208,6 +208,7 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 	for name, configure := range map[string]func(t *pacer.Transport){
 		"MaxRefusals -1": func(t *pacer.Transport) { t.Retry.MaxRefusals = -1 },
 		"MaxRefusals 1":  func(t *pacer.Transport) { t.Retry.MaxRefusals = 1 },
+		"ModeObserve":    func(t *pacer.Transport) { t.Modes = map[string]pacer.Mode{"a.example/poison": pacer.ModeObserve} },
 	} {
 		for _, hint := range []string{"", "1", "2", "5"} {
 			t.Run(name+" hint "+hint, func(t *testing.T) {
