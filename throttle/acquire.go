@@ -203,7 +203,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
-		w.expires = l.clock.Awake(p.since.Add(d))
+		w.expires = l.clock.AwakeAt(p.since).Add(d)
 	}
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)

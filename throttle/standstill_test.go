@@ -573,6 +573,28 @@ func TestSuspendedDeadlines(t *testing.T) {
 	})
 }
 
+// TestSuspendedWhileUnderWay: likewise for a request that is under way while the machine sleeps, is refused, and takes its old
+// place.
+func TestSuspendedWhileUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &laptop{}
+		l := &Limiter{MaxStandstill: NoLimit, MaxWait: 30 * time.Minute, Rand: noJitter}
+		l.clock.StartBy(m)
+		g, err := l.Acquire(t.Context(), Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		m.slept.Store(int64(time.Hour))
+		time.Sleep(time.Second)
+		g.Done(Answer{Refused: true, Hold: time.Minute, HoldKnown: true})
+		start := time.Now()
+		if _, err = l.Acquire(t.Context(), Claim{After: g}); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
 // TestWallClockIsSet: windows of the clock follow the wall clock when it is set. Nobody waits for longer than a window
 // then, and what went in the window that ran counts in the new one.
 func TestWallClockIsSet(t *testing.T) {

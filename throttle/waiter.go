@@ -24,7 +24,7 @@ type waiter struct {
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
 	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
-	expires   monotime.Time   // place.since + maxWait, Awake; zero if there is no bound
+	expires   monotime.Time   // when the claim was first made + maxWait, Awake; zero if there is no bound
 	deadline  monotime.Time   // of the context, Awake; zero if there is none
 	cancel    <-chan struct{} // of the Claim
 	asksStore bool            // w waits for the store's next reply, and no longer

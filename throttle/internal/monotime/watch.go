@@ -2,6 +2,7 @@ package monotime
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type watch struct {
 	next  atomic.Int64 // when to look again, on the monotonic clock
 	slept atomic.Int64 // for how long the machine has slept since the start
 	phase atomic.Pointer[Phase]
+	naps  atomic.Pointer[[]nap] // nil before the first
 
 	mu     sync.Mutex // held by who looks; nobody waits for it
 	source Source
@@ -28,6 +30,27 @@ type watch struct {
 	at     time.Duration // of the last look, on the monotonic clock
 	ahead  int64         // then, the wall clock less the monotonic clock
 	asleep time.Duration // what the source said when it was last asked
+}
+
+// nap is a time for which the machine has slept.
+type nap struct {
+	end   Time          // when that was noticed
+	slept time.Duration // since the start, this one included
+}
+
+// mostNaps bounds how many naps are remembered: of an older instant nobody knows how long it was to the next nap.
+const mostNaps = 64
+
+// sleptBy returns for how long the machine had slept at an instant.
+func (w *watch) sleptBy(t Time) (d time.Duration) {
+	if naps := w.naps.Load(); naps != nil {
+		for _, n := range *naps {
+			if n.end <= t {
+				d = n.slept
+			}
+		}
+	}
+	return d
 }
 
 // Phase says how windows of the wall clock lie.
@@ -89,12 +112,26 @@ func (w *watch) look(awake time.Duration) {
 	elapsed := at - w.at
 	w.at, w.ahead = at, ahead
 	if jump.Abs() >= smallest {
-		w.slept.Add(int64(w.sleep(jump, elapsed)))
+		w.wokeUp(at, w.sleep(jump, elapsed))
 	}
 	slept := w.slept.Load()
 	if wall := ahead - slept - 1; time.Duration(wall-w.phase.Load().Wall).Abs() >= smallest {
 		w.phase.Store(&Phase{Wall: wall, Since: Time(at) + Time(slept) + 1})
 	}
+}
+
+// wokeUp notes that the machine has slept, and for how long; that may be nothing.
+func (w *watch) wokeUp(at, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	slept := time.Duration(w.slept.Add(int64(d)))
+	var naps []nap
+	if old := w.naps.Load(); old != nil {
+		naps = slices.Clone((*old)[max(len(*old)-mostNaps+1, 0):])
+	}
+	naps = append(naps, nap{Time(at+slept) + 1, slept})
+	w.naps.Store(&naps)
 }
 
 // sleep returns which part of a jump was sleep.

@@ -67,6 +67,9 @@ func TestClockSleep(t *testing.T) {
 				if (c.Phase().Since == now) != (test.phase != 0) {
 					t.Errorf("since %d, it is %d", c.Phase().Since, now)
 				}
+				if got := [2]Time{c.AwakeAt(before), c.AwakeAt(now)}; got != [2]Time{before, c.Awake(now)} {
+					t.Errorf("awake at %v, want %v", got, [2]Time{before, c.Awake(now)})
+				}
 				if left := deadline.Sub(c.Awake(now)); left != time.Second-lookEvery {
 					t.Errorf("a deadline is in %v", left)
 				}
@@ -108,4 +111,30 @@ func TestSystemSleep(t *testing.T) {
 	if again, _ := s.Asleep(); ok && (d < -smallest || again < d-smallest) {
 		t.Errorf("slept for %v, then for %v", d, again)
 	}
+}
+
+// TestClockNaps: what an instant was by the time in which programs run, however often the machine has slept since; of the
+// latest naps alone, which bounds the memory.
+func TestClockNaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &machine{knows: true, stops: true}
+		var c Clock
+		c.StartBy(m)
+		var instants, awake []Time
+		for range 3 * mostNaps {
+			now := c.Now()
+			instants, awake = append(instants, now), append(awake, c.Awake(now))
+			m.slept += time.Hour
+			time.Sleep(time.Minute)
+		}
+		c.Now()
+		for i, at := range instants {
+			if got := c.AwakeAt(at); got != awake[i] && (i > 2*mostNaps || got > at) {
+				t.Errorf("instant %d: %v, want %v", i, got, awake[i])
+			}
+		}
+		if n := len(*c.watch.naps.Load()); n != mostNaps {
+			t.Errorf("%d naps", n)
+		}
+	})
 }
