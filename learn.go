@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -68,13 +69,23 @@ func statements(to []quota.Statement, limits []headers.Limit) []quota.Statement 
 		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
 			continue // 0 of 0: the server does not count (Tyk, Okta)
 		}
-		if i := slices.IndexFunc(to, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit }); i < 0 {
+		i := sameName(to, &s)
+		if i >= 0 && s.Name == "" && s.Limit > 0 && to[i].Limit > 0 && s.Limit != to[i].Limit {
+			s.Name = strconv.Itoa(s.Limit) // without a name, that is what tells a limit from the other
+			i = sameName(to, &s)
+		}
+		if i < 0 {
 			to = append(to, s)
-		} else if s.Remaining < to[i].Remaining {
-			to[i] = s // two statements of one name are about one limit: the smaller Remaining counts
+		} else if s.Remaining < to[i].Remaining || s.Remaining == to[i].Remaining && s.ResetKnown && s.Reset > to[i].Reset {
+			to[i] = s // two statements of one name are about one limit: the tighter counts
 		}
 	}
 	return to
+}
+
+// sameName returns the index of the statement that has the name, the bucket and the unit of another, or -1.
+func sameName(in []quota.Statement, s *quota.Statement) int {
+	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit })
 }
 
 // unitName returns the name that Quotas have for a unit of headers.
