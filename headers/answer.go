@@ -95,6 +95,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		h.refusal = max(h.refusal, Refusal(b.Refusal))
 		h.body = b.Delay
 	}
+	start := len(limits)
 	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.Has(name.Cache) && !c.Aged {
 		quick := b == nil && a.roles&^(name.QuickRoles|unlimited) == 0
 		if quick {
@@ -107,5 +108,6 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil {
 		return limits, Retry{Refusal: h.refusal} // no header has a hint
 	}
+	h.forgetIdle(limits[start:])
 	return limits, h.retry()
 }

@@ -1,7 +1,9 @@
 package headers
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/gopacer/pacer/headers/internal/body"
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -14,7 +16,9 @@ const maxLimits = 64
 // appendLimits appends the limits that headers state: those of one group make one
 // limit, or several where values are lists.
 func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *body.Facts) []Limit {
+	fields = h.believed(fields)
 	sortFields(fields)
+	all := fields
 	start := len(limits)
 	var buf [12]*name.Meaning
 	from := buf[:0]
@@ -32,6 +36,7 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 		}
 		fields = fields[n:]
 	}
+	label(limits[start:], from, all)
 	if b != nil {
 		for _, l := range b.Limits[:min(len(b.Limits), maxLimits-(len(limits)-start))] {
 			limits = append(limits, limitOf(l))
@@ -39,6 +44,41 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 		}
 	}
 	return limits[:start+settle(limits[start:], from, h)]
+}
+
+// believed leaves out headers that are about a limit only in an answer that says when to try again, and a time that
+// remains if it is not until then.
+func (h *hints) believed(fields []found) []found {
+	hint := h.delay()
+	return slices.DeleteFunc(fields, func(f found) bool {
+		if !f.Doubtful || f.Role != name.Reset {
+			return f.Doubtful && hint.In == 0
+		}
+		d := value.ParseDelay(f.values[0], time.Second, MaxRetryAfter, &value.Clock{})
+		return hint.In == 0 || !d.Known || (d.In-hint.In).Abs() > disagreement
+	})
+}
+
+// label gives names to limits whose groups begin with the words of a header that has a name as its value: X-RateLimit-
+// Api-Name names those of X-RateLimit-Api-Limit and of X-RateLimit-Api-Minute-Limit.
+func label(limits []Limit, from []*name.Meaning, fields []found) {
+	for k := range fields {
+		f := &fields[k]
+		if f.Role != name.Label || f.Group == "" {
+			continue
+		}
+		called := value.CleanName(value.Trim(f.values[0]))
+		for i := range limits {
+			rest, ok := strings.CutPrefix(from[i].Group, f.Group)
+			if !ok || from[i].Family != f.Family || rest != "" && rest[0] != '-' || called == "" {
+				continue
+			}
+			limits[i].Name = value.CleanName(called + strings.Replace(rest, "-", ":", 1))
+			if f.TellsBucket() {
+				limits[i].Bucket = called
+			}
+		}
+	}
 }
 
 // bodyFamily is the family of the limits that bodies state. No name of a header is like it.
@@ -55,13 +95,89 @@ func limitOf(b body.Limit) Limit {
 
 // appendGroup appends what the headers of one group state.
 func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
+	ungroup(g)
 	for i := range g {
 		switch f := &g[i]; {
-		case f.Role == name.Text || f.Form == name.Windows:
+		case f.Role == name.Text || f.Form == name.Windows || isObject(f):
 			return appendText(limits, g, c, h)
-		case f.Role == name.State || f.Role == name.Policy || f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
-			return appendStructured(limits, g, c)
+		case f.Role == name.State && !value.ParseCount(f.values[0]).Known || f.Role == name.Policy ||
+			f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0]):
+			n := len(limits)
+			if limits = appendStructured(limits, g, c); len(limits) == n && !strings.ContainsAny(f.values[0], `"(`) {
+				limits = appendWords(limits, g, c)
+			}
+			return limits
+		case inWords(f):
+			return appendWords(limits, g, c)
 		}
 	}
 	return appendPlain(limits, g, countLimits(g), c)
+}
+
+// isObject reports whether a value is an object of JSON.
+func isObject(f *found) bool { return strings.HasPrefix(f.values[0], "{") }
+
+// ungroup takes the commas out of numbers whose digits are grouped, "1,000", and makes nothing of what may be such a
+// number as well as a list: the other headers of the group tell, which are lists of as many members, or numbers.
+func ungroup(g []found) {
+	var sure, maybe, lists, doubles, numbers int
+	for i := range g {
+		f := &g[i]
+		if !isNumeric(f) {
+			continue
+		}
+		v := value.Trim(f.values[0])
+		switch groupingOf(f) {
+		case value.Grouped:
+			sure++
+		case value.MaybeGrouped:
+			if maybe++; repeats(v) {
+				doubles++ // "100,100", which two hops may have written
+			}
+		case value.NotGrouped:
+			if value.IsList(f.values) && value.IsDigit(v[0]) {
+				lists++
+			} else if f.Role.Counts() && value.ParseCount(v).Known {
+				numbers++
+			}
+		}
+	}
+	if lists > 0 || sure+maybe == 0 || sure == 0 && doubles > 0 {
+		return
+	}
+	for i := range g {
+		f := &g[i]
+		switch grouping := groupingOf(f); {
+		case !isNumeric(f) || grouping == value.NotGrouped:
+		case grouping == value.Grouped || sure+numbers > 0:
+			f.values = []string{strings.ReplaceAll(f.values[0], ",", "")}
+		default:
+			f.values = []string{""} // nobody knows
+		}
+	}
+}
+
+// isNumeric reports whether the value of a header may be a number whose digits are grouped.
+func isNumeric(f *found) bool {
+	return (f.Role.Counts() || f.Role == name.Reset) && f.Form != name.Windows && f.Series == nil && value.Trim(f.values[0]) != ""
+}
+
+// groupingOf returns how sure it is that the commas in the value of a header group digits.
+func groupingOf(f *found) value.Grouping {
+	if len(f.values) != 1 {
+		return value.NotGrouped
+	}
+	return value.GroupingOf(value.Trim(f.values[0]))
+}
+
+// repeats reports whether all members of a list are the same.
+func repeats(v string) bool {
+	head, rest, ok := strings.Cut(v, ",")
+	for ok {
+		var m string
+		if m, rest, ok = strings.Cut(rest, ","); m != head {
+			return false
+		}
+	}
+	return true
 }

@@ -71,7 +71,7 @@ func TestParseByRule(t *testing.T) {
 		{"fresh by Age", fields("Age", "0", "RateLimit-Remaining", "0"), `"" 0/?`},
 		{"never", fields("X-Should-Retry", "false", "Retry-After", "5"), `retry 5s, never`},
 		{"negative pushback", fields("Grpc-Retry-Pushback-Ms", "-1"), `never`},
-		{"thousands", fields("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999"), `"" 1/1`},
+		{"thousands", fields("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999"), `"" 999/1000`},
 		{"spelled anyhow", http.Header{"x-ratelimit-limit": {"10"}, "X-RateLimit-Remaining": {"3"}}, `"" 3/10`},
 		{"no values", http.Header{"Ratelimit-Limit": {}, "Ratelimit-Remaining": nil, "Retry-After": {}}, `nothing`},
 	} {
@@ -105,7 +105,15 @@ func TestParseReset(t *testing.T) {
 		{`"60"`, Reset{true, time.Minute, time.Second, false, 0}},
 		{"123456789", Reset{}}, // four years, or 1973
 		{"+60", Reset{}},
-		{"60 seconds", Reset{}},
+		{"60 seconds", Reset{true, time.Minute, time.Second, false, 0}},
+		{"1 minute 30 seconds", Reset{true, 90 * time.Second, time.Second, false, 0}},
+		{"00:01:30", Reset{true, 90 * time.Second, time.Second, false, 0}},
+		{"PT42S", Reset{true, 42 * time.Second, time.Second, false, 0}},
+		{"PT2M", Reset{true, 2 * time.Minute, time.Minute, false, 0}},
+		{"60 s", Reset{}}, // one letter may mean anything
+		{"1:30", Reset{}}, // minutes or hours
+		{"P1M", Reset{}},  // a month has no fixed length
+		{"42 apples", Reset{}},
 	} {
 		t.Run(tt.value, func(t *testing.T) {
 			got := Parse(fields("X-RateLimit-Limit", "9", "X-RateLimit-Remaining", "1", "X-RateLimit-Reset", tt.value), noon)

@@ -2,6 +2,7 @@ package headers
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/gopacer/pacer/headers/internal/name"
 	"github.com/gopacer/pacer/headers/internal/value"
@@ -28,6 +29,18 @@ func (l *Limit) label(f *found) {
 	if f.TellsBucket() {
 		l.Bucket = cmp.Or(l.Bucket, label)
 	}
+	if f.Unit != "" {
+		l.Unit = unitOf(f.Unit, label)
+	}
+}
+
+// unitOf returns the unit of a limit of a service that counts in its own unit: a limit of bursts is one of requests all
+// the same (jira-burst-based beside jira-quota-global-based).
+func unitOf(unit, called string) string {
+	if unit == "points" && strings.Contains(called, "burst") {
+		return value.Requests
+	}
+	return value.UnitOr(unit)
 }
 
 // number reads a header that is nothing but a number, as nearly all are, and reports
@@ -40,7 +53,7 @@ func (l *Limit) number(f *found, c *value.Clock) bool {
 	switch {
 	case f.Role == name.Limit && n.Whole > 0:
 		l.Limit = Count{min(n.Whole, value.MaxCount), true}
-	case f.Role == name.Remaining:
+	case f.Role == name.Remaining && n.Digits == 0:
 		l.Remaining = Count{min(n.Whole, value.MaxCount), true}
 	case f.Role == name.Reset && !l.Reset.Known:
 		l.Reset.number(n, f.Meaning, c)
@@ -56,7 +69,7 @@ func complete(l *Limit, gone Count) bool {
 	case !gone.Known:
 	case l.Limit.Known && !l.Remaining.Known:
 		l.Remaining = Count{max(l.Limit.N-gone.N, 0), true}
-	case l.Remaining.Known && !l.Limit.Known:
+	case l.Remaining.N > 0 && !l.Limit.Known: // where nothing is left, those that were refused may be counted as well
 		l.Limit = Count{min(l.Remaining.N+gone.N, value.MaxCount), true}
 	}
 	if l.Limit.Known && l.Limit.N > 0 {

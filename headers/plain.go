@@ -44,10 +44,11 @@ func appendPlain(limits []Limit, g []found, n int, c *value.Clock) []Limit {
 // reports whether that is anything.
 func plain(l *Limit, g []found, i int, c *value.Clock) bool {
 	l.Name, l.Unit = g[0].Name, value.Requests
-	r := rest{total: g[0].Total}
+	var r rest
 	for k := range g {
 		f := &g[k]
 		l.named(f.Meaning)
+		r.note(f.Meaning)
 		if i < len(f.Series) && value.IsList(g[0].values) {
 			l.Name, l.Window = f.Series[i].Name, f.Series[i].Window
 		}
@@ -55,14 +56,37 @@ func plain(l *Limit, g []found, i int, c *value.Clock) bool {
 			r.read(l, f, i, c)
 		}
 	}
-	return r.conclude(l) && (!g[0].Weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known))
+	return r.conclude(l) && l.believed(g[0].Meaning, r.used)
+}
+
+// believed reports whether a limit is one. A name that has no marker may be about anything, so that more must be
+// known of it. used says that what is gone is stated.
+func (l *Limit) believed(m *name.Meaning, used bool) bool {
+	return !m.Weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known || used)
 }
 
 // rest is what a limit follows from that is no field of a Limit.
 type rest struct {
-	gone  Count
-	total int64 // how much there is in all, if no header says; zero if not known
-	share int64 // of a limit below one, in billionths; zero if there is none
+	gone, left value.Number
+	used       bool          // gone is known
+	limited    bool          // a header says how much there is, though it may not be understood
+	total      int64         // how much there is in all, if no header says; zero if not known
+	share      int64         // of a limit below one, in billionths; zero if there is none
+	whole      int64         // a number beside which nothing stands but what remains of it
+	interval   int64         // the number in a header about the window
+	step       time.Duration // what it counts, if another header says so
+	roles      name.RoleSet
+	pairs      name.RoleSet // of words such as current and maximum
+}
+
+// note notes what the name of a header says.
+func (r *rest) note(m *name.Meaning) {
+	r.total = cmp.Or(r.total, m.Total)
+	r.limited = r.limited || m.Role == name.Limit
+	r.roles |= 1 << m.Role
+	if m.Pair {
+		r.pairs |= 1 << m.Role
+	}
 }
 
 // read reads the member of a header at position i, whatever it is.
@@ -70,21 +94,45 @@ func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 	switch f.Role {
 	case name.Limit:
 		l.Limit, r.share = parseLimit(value.Member(f.values, i), &l.Window)
-		r.total = 0
 	case name.Remaining:
-		l.Remaining = Count(value.ParseCount(value.Member(f.values, i)))
+		n, ok := value.ParseCounted(value.Member(f.values, i))
+		r.remains(l, n, ok)
 	case name.Used:
-		r.gone = Count(value.ParseCount(value.Member(f.values, i)))
+		r.gone, r.used = value.ParseCounted(value.Member(f.values, i))
+	case name.State:
+		n := value.ParseCount(value.Member(f.values, i))
+		r.whole = n.N
 	case name.Reset:
 		l.Reset = better(l.Reset, parseReset(value.Member(f.values, i), f.Meaning, c))
 	case name.Window:
-		l.Window = cmp.Or(value.ParseWindow(value.Member(f.values, 0), cmp.Or(f.Step, time.Second)), l.Window)
+		v := value.Member(f.values, 0)
+		r.interval = value.ParseCount(v).N
+		l.Window = cmp.Or(value.ParseWindow(v, stepOf(f, r.interval)), l.Window)
+	case name.TimeUnit:
+		r.step = value.WindowInWords(f.values[0])
 	case name.Label:
 		l.label(f)
 	case name.Kind:
-		if w := value.WindowInWords(f.values[0]); w > 0 {
+		if w := value.WindowOfName(f.values[0]); w > 0 {
 			l.Name, l.Window = cmp.Or(l.Name, value.CleanName(value.Trim(f.values[0]))), w
 		}
+	}
+}
+
+// stepOf returns what a number in a header about a window counts, if no name and no other header says so. Nobody means
+// 60 000 seconds.
+func stepOf(f *found, n int64) time.Duration {
+	if f.Step == 0 && f.Form == name.Auto && n > 0 && n%1000 == 0 {
+		return time.Millisecond
+	}
+	return cmp.Or(f.Step, time.Second)
+}
+
+// remains sets what is left. Of a fraction below one, and of money, nobody knows whether it suffices for a request.
+func (r *rest) remains(l *Limit, n value.Number, ok bool) {
+	r.left = n
+	if ok && !n.Below() && (l.Unit != value.Money || n.Whole > 0) {
+		l.Remaining = Count{min(n.Whole, value.MaxCount), true}
 	}
 }
 
@@ -92,6 +140,10 @@ func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 // writes the window in its place.
 func parseLimit(s string, window *time.Duration) (n Count, share int64) {
 	n = Count(value.ParseCount(s))
+	if number, w, ok := value.ParseRate(s); !n.Known && ok {
+		*window = cmp.Or(w, *window)
+		return Count{min(number.Whole, value.MaxCount), number.Whole > 0}, 0
+	}
 	if !n.Known {
 		if d, _, ok := value.ParseDuration(value.Trim(s), value.MaxWindow); ok {
 			*window = d
@@ -113,8 +165,38 @@ func (r *rest) conclude(l *Limit) bool {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(r.share), float64(value.MaxWindow)))
 	}
-	if r.total > 0 && !l.Limit.Known {
+	if r.total > 0 && !r.limited {
 		l.Limit = Count{r.total, true}
 	}
-	return complete(l, r.gone)
+	if r.whole > 0 && !l.Limit.Known && l.Remaining.Known && l.Remaining.N <= r.whole {
+		l.Limit = Count{r.whole, true}
+	}
+	if r.pairs.Has(name.Limit) && r.pairs.Has(name.Used) && !r.roles.Has(name.Remaining) && !r.roles.Has(name.Reset) {
+		l.Unit = value.Concurrent
+	}
+	if r.step > 0 {
+		l.Window = min(time.Duration(min(max(r.interval, 1), int64(value.MaxWindow/r.step)))*r.step, value.MaxWindow)
+	}
+	if r.roles.Has(name.Rate) {
+		l.Window = 0 // it is the time in which so many are added, and not the whole limit
+	}
+	if r.used {
+		r.addUsed(l)
+	}
+	return complete(l, Count{})
+}
+
+// addUsed concludes from what is gone what is left, or how much there is in all. Fractions are added before they are
+// rounded. What is gone beside what is left says so only where no header does (ESI's is of one request), and where
+// something is left, since else those that were refused may be counted, too (Twelve Data).
+func (r *rest) addUsed(l *Limit) {
+	const one = int64(time.Second) // in billionths
+	up := min(r.gone.Whole, value.MaxCount) + (r.gone.Nanos+one-1)/one
+	switch {
+	case l.Limit.Known && !l.Remaining.Known && !r.roles.Has(name.Remaining):
+		l.Remaining = Count{max(l.Limit.N-up, 0), true}
+	case l.Remaining.N > 0 && !l.Limit.Known && !r.limited:
+		sum := l.Remaining.N + min(r.gone.Whole, value.MaxCount) + (r.gone.Nanos+r.left.Nanos+one/2)/one
+		l.Limit = Count{min(sum, value.MaxCount), true}
+	}
 }

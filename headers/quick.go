@@ -37,10 +37,15 @@ func appendQuick(limits []Limit, fields []found, c *value.Clock, h *hints) ([]Li
 				return limits, false // it may be a fraction
 			}
 			l.Limit = count
-		case name.Remaining:
+		case name.Remaining, name.Used:
+			if n.Digits > 0 {
+				return limits, false // fractions are added before they are rounded
+			}
+			if f.Role == name.Used {
+				gone = count
+				continue
+			}
 			l.Remaining = count
-		case name.Used:
-			gone = count
 		case name.Reset:
 			l.Reset.number(n, f.Meaning, c)
 		}

@@ -2,6 +2,8 @@ package headers
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -14,6 +16,7 @@ type hints struct {
 	millis        value.Delay // in Retry-After-Ms and the like
 	standard      value.Delay // in Retry-After
 	other         value.Delay // in headers of single vendors
+	idle          bool        // other is of a header that is zero as long as something is left
 	body          value.Delay // in the body
 	never, should bool        // whether to try again, as a Word
 	refusal       Refusal     // the gravest of all
@@ -75,6 +78,10 @@ func (h *hints) add(m *name.Meaning, values []string, c *value.Clock) {
 				h.never = true
 				continue
 			}
+			if n.Whole > math.MaxInt32 { // neither is what the field cannot hold (A6: "parsed as an int32")
+				h.never = true
+				continue
+			}
 			d, resolution := n.Duration(time.Millisecond, MaxRetryAfter)
 			h.millis = h.millis.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
 		default:
@@ -92,19 +99,31 @@ func (h *hints) addDelay(m *name.Meaning, d value.Delay) {
 		h.standard = h.standard.Longer(d)
 	default:
 		h.other = h.other.Longer(d)
+		h.idle = m.MayBeIdle
+	}
+}
+
+// forgetIdle forgets a delay of zero that only says that there is nothing to wait for.
+func (h *hints) forgetIdle(limits []Limit) {
+	left := func(l Limit) bool { return l.Remaining.N > 0 }
+	if h.idle && h.other.In == 0 && slices.ContainsFunc(limits, left) {
+		h.other = value.Delay{}
 	}
 }
 
 // disagreement is how far two hints may be apart to be the same one, rounded.
 const disagreement = 2 * time.Second
 
-// delay returns the delay that counts: the one in milliseconds, unless Retry-After is
+// delay returns the delay that counts: the one in milliseconds, unless it is zero and another is not, or Retry-After is
 // longer by more than the disagreement; then Retry-After; then that of a single vendor, also
 // where it is Retry-After before that one was rounded. The delay of a body counts if there is
 // no other one, if it is the other one before that was rounded, and if it is longer by more
 // than the disagreement.
 func (h *hints) delay() value.Delay {
 	d := h.millis
+	if d.In == 0 && max(h.standard.In, h.other.In, h.body.In) > 0 {
+		d = value.Delay{} // Azure rounds down to 0 ms what it rounds up to 1 s
+	}
 	if !d.Known || h.standard.Known && h.standard.In > d.In+disagreement {
 		d = h.standard
 	}

@@ -52,21 +52,25 @@ func (l *Limit) spent(long bool) bool {
 }
 
 // shareReset gives a reset that stands alone to the named limits of its family
-// which have none.
+// which have none: to those whose windows it fits, if there are any.
 func shareReset(limits []Limit, from []*name.Meaning) int {
 	for i := range limits {
 		lone := limits[i]
-		if from[i].Group != "" || !lone.uncounted() {
+		if from[i].Group != "" && from[i].Group != from[i].Family || !lone.uncounted() {
 			continue
 		}
 		shared := false
-		for j := range limits {
-			if l := &limits[j]; j != i && from[j].Family == from[i].Family && !l.Reset.Known {
+		for _, fits := range [...]bool{true, false} {
+			for j := range limits {
+				l := &limits[j]
+				if j == i || from[j].Family != from[i].Family || l.Reset.Known || fits && l.Window > 0 && lone.Reset.In > 2*l.Window {
+					continue
+				}
 				l.Reset, shared = lone.Reset, true
 			}
-		}
-		if shared {
-			return remove(limits, from, i)
+			if shared {
+				return remove(limits, from, i)
+			}
 		}
 	}
 	return len(limits)
@@ -158,24 +162,32 @@ func telling(l *Limit) int {
 	if l.Reset.Known {
 		n++
 	}
+	n *= 2
+	if !l.Advisory {
+		n++ // of those that say as much, the one that is enforced comes first
+	}
 	return n
 }
 
-// checkUnit reads a delay in whole seconds as milliseconds if it is too long for
-// its window, or for a day, and as milliseconds agrees with the window or with the
-// hint to retry. Nothing else tells the two apart.
+// checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, or
+// for a day, and as milliseconds agrees with the window or with the hint to retry. Nothing else
+// tells the two apart.
 func checkUnit(l *Limit, h *hints) {
 	r := &l.Reset
-	if r.Absolute || r.Resolution != time.Second || r.In < 1000*time.Second {
+	if r.Absolute || r.Resolution != time.Second || r.In < 100*time.Second {
 		return
 	}
+	in := r.In / 1000
 	suspect := day
 	if l.Window > 0 {
-		suspect = 2 * l.Window
+		// A reset may be rounded, and months and days differ in length.
+		suspect = l.Window + l.Window/10 + disagreement
+		if r.In < 1000*time.Second {
+			suspect = 2 * l.Window
+		}
 	}
-	in := r.In / 1000
 	hint := h.delay()
-	if r.In > suspect && (l.Window > 0 && in <= l.Window || hint.Known && (in-hint.In).Abs() <= disagreement) {
+	if r.In > suspect && (l.Window > 0 && in <= l.Window || r.In >= 1000*time.Second && hint.Known && (in-hint.In).Abs() <= disagreement) {
 		r.In, r.Resolution = in, time.Millisecond
 	}
 }

@@ -29,7 +29,14 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 		}
 	}
 	if len(limits) == start {
-		limits = appendPlain(limits, g, 1, c)
+		n := countLimits(g)
+		if n != len(policies) {
+			n = 1
+		}
+		limits = appendPlain(limits, g, n, c)
+		if n > 1 && len(limits) == start+n {
+			return pair(limits, policies)
+		}
 	}
 	for i := range limits[start:] {
 		policies = join(&limits[start+i], policies)
@@ -37,30 +44,74 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 	return append(limits, policies...)
 }
 
-// join completes a limit by its policy: the one of its name, or, where one of them
-// has no name, of its quota. It returns the policies that are left.
+// pair completes limits that are stated in lists by a list of policies of the same length, and calls those that have
+// no name by their windows, so that they stay several.
+func pair(limits, policies []Limit) []Limit {
+	rest := limits[len(limits)-len(policies):]
+	for i := range rest {
+		l, p := &rest[i], &policies[i]
+		if l.Limit.Known && l.Limit != p.Limit {
+			return limits // the lists are in different orders
+		}
+	}
+	for i := range rest {
+		l, p := &rest[i], &policies[i]
+		l.Limit, l.Window, l.Unit, l.Bucket = p.Limit, p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
+		if l.Name == "" {
+			l.Name = cmp.Or(p.Name, value.WindowName(p.Window))
+		}
+	}
+	return limits
+}
+
+// join completes a limit by its policy, and returns the policies that are left.
 func join(l *Limit, policies []Limit) []Limit {
+	i := l.policy(policies)
+	if i < 0 {
+		return policies
+	}
+	p := &policies[i]
+	if l.Name == "" {
+		l.Name = p.Name
+	}
+	if !l.Limit.Known {
+		l.Limit = p.Limit
+	}
+	l.Window, l.Unit, l.Bucket = p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
+	complete(l, Count{})
+	return append(policies[:i], policies[i+1:]...)
+}
+
+// policy returns which of the policies a limit is under, or -1: the one of its name, or, where one of them has no name,
+// of its quota. If several have that, it is the only one whose window the reset does not exceed.
+func (l *Limit) policy(policies []Limit) int {
+	last, fits, lastFit := -1, 0, -1
 	for i := range policies {
 		p := &policies[i]
-		named := l.Name != "" && p.Name != ""
-		switch {
+		switch named := l.Name != "" && p.Name != ""; {
 		case named && l.Name != p.Name:
 			continue
 		case named:
+			return i
 		case l.Limit.Known && l.Limit != p.Limit, !l.Limit.Known && len(policies) > 1:
 			continue
 		}
-		if l.Name == "" {
-			l.Name = p.Name
+		if !l.Reset.Known || p.Window == 0 || l.Reset.In <= p.Window {
+			fits, lastFit = fits+1, i
 		}
-		if !l.Limit.Known {
-			l.Limit = p.Limit
+		if last >= 0 {
+			last = len(policies) // several
+			continue
 		}
-		l.Window, l.Unit, l.Bucket = p.Window, p.Unit, cmp.Or(l.Bucket, p.Bucket)
-		complete(l, Count{})
-		return append(policies[:i], policies[i+1:]...)
+		last = i
 	}
-	return policies
+	switch {
+	case last < len(policies):
+		return last
+	case fits == 1:
+		return lastFit
+	}
+	return -1
 }
 
 // appendStates appends what RateLimit says. Some write draft 07 with semicolons.
@@ -87,7 +138,7 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 		if m.Name == "" || m.R.N < 0 || m.T.N < 0 {
 			continue
 		}
-		l := Limit{Name: m.Name, Bucket: m.PK, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory, Remaining: Count(m.R)}
+		l := Limit{Name: m.Name, Bucket: m.PK, Unit: unitOf(f.Unit, m.Name), Advisory: f.Advisory, Remaining: Count(m.R)}
 		l.Reset = draftReset(m.T)
 		if complete(&l, Count{}) {
 			limits = append(limits, l)
@@ -124,7 +175,7 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 	}
 	for i := range list {
 		m := &list[i]
-		p := Limit{Name: m.Label, Bucket: m.PK, Unit: value.UnitOr(cmp.Or(m.Qu, f.Unit)), Advisory: f.Advisory, Limit: Count(m.Number)}
+		p := Limit{Name: m.Label, Bucket: m.PK, Unit: cmp.Or(m.Qu, unitOf(f.Unit, m.Name)), Advisory: f.Advisory, Limit: Count(m.Number)}
 		if m.Qu == "bytes" { // as draft 08 spelled it
 			p.Unit = value.Bytes
 		}

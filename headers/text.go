@@ -19,8 +19,16 @@ func appendText(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 		if f.Form == name.Windows {
 			return appendWindows(limits, g)
 		}
+		n := len(limits)
 		for _, v := range f.values[:min(len(f.values), value.MaxMembers)] {
 			if len(v) > value.MaxField {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(v, "{"):
+				limits = appendUsage(limits, f, v, h)
+				continue
+			case v == "":
 				continue
 			}
 			switch f.Form {
@@ -30,9 +38,10 @@ func appendText(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 				limits = appendKeys(limits, f, v, c)
 			case name.Delays:
 				limits = appendDelays(limits, f, v)
-			case name.Usage:
-				limits = appendUsage(limits, f, v, h)
 			}
+		}
+		if f.Form == name.Keys && len(limits) == n {
+			limits = appendWords(limits, g[i:i+1], c)
 		}
 	}
 	return limits
@@ -146,7 +155,7 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	}
 	var many map[string][]percents
 	if json.Unmarshal([]byte(text), &many) != nil {
-		return limits
+		return appendShares(limits, text)
 	}
 	for _, id := range slices.Sorted(maps.Keys(many)) {
 		for _, p := range many[id][:min(len(many[id]), value.MaxMembers)] {
@@ -156,15 +165,38 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	return limits
 }
 
+// appendShares reads an object with shares that are used, whose keys end in _pct:
+// {"acc_id_util_pct":9.67,"ads_api_access_tier":"standard_access"}.
+func appendShares(limits []Limit, text string) []Limit {
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return limits
+	}
+	n := 0
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		share, ok := value.ParseNumber(string(all[key]))
+		if !strings.HasSuffix(key, "_pct") && !strings.HasSuffix(key, "_percent") || !ok || n == value.MaxMembers {
+			continue
+		}
+		n++
+		limits = append(limits, Limit{
+			Name: value.CleanName(key), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(share.Float()), true},
+		})
+	}
+	return limits
+}
+
+// percentLeft returns what is left of 100 percent, rounded down.
+func percentLeft(used float64) int64 { return int64(100 - min(max(used, 0), 100)) }
+
 func (p *percents) append(limits []Limit, f *found, prefix string, h *hints) []Limit {
 	for _, m := range [...]struct {
 		name    string
 		percent *float64
 	}{{"call_count", p.Calls}, {"total_cputime", p.CPU}, {"total_time", p.Time}} {
 		if m.percent != nil {
-			left := 100 - int64(min(max(*m.percent, 0), 100))
 			limits = append(limits, Limit{
-				Name: value.CleanName(prefix + m.name), Unit: f.Unit, Limit: Count{100, true}, Remaining: Count{left, true},
+				Name: value.CleanName(prefix + m.name), Unit: f.Unit, Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true},
 			})
 		}
 	}

@@ -46,11 +46,33 @@ func newPaths() map[string]func(*reader, string) {
 		m[details+"metadata/quota_limit_value"] = (*reader).quotaValue
 		m[details+"metadata/quota_unit"] = (*reader).quotaUnit
 	}
+	// Words for a hint to retry, as keys of an error: Stack Exchange writes backoff, quota_remaining and quota_max
+	// (https://api.stackexchange.com/docs/throttle).
+	for _, in := range []string{"", "error/", "data/", "meta/", "details/", "error/details/", "extensions/"} {
+		for key := range strings.FieldsSeq(delays) {
+			if m[in+key] == nil {
+				m[in+key] = (*reader).delay
+			}
+		}
+		for key := range strings.FieldsSeq(millis) {
+			m[in+key] = (*reader).millis
+		}
+	}
+	m["quota_remaining"] = func(r *reader, v string) { r.own.Remaining = value.ParseCount(v) }
+	m["quota_max"] = func(r *reader, v string) { r.own.Limit = value.ParseCount(v) }
 	for path, words := range refusals {
 		m[path] = func(r *reader, v string) { r.because(words[v]) }
 	}
 	return m
 }
+
+// delays are keys of a number of seconds, or of a duration, after which to try again, and millis of one of milliseconds.
+const (
+	delays = `backoff backoff_seconds backoffSeconds retry_after retryAfter retry-after retry_after_sec retryAfterSec
+		retry_after_secs retryAfterSecs retry_after_seconds retryAfterSeconds retryAfterInSeconds retry_after_in_seconds
+		retry_in retryIn retry_in_seconds retryInSeconds retry_delay retryDelay`
+	millis = `retry_after_ms retryAfterMs retry_after_millis retryAfterMillis retry_in_ms retryInMs retryAfterMilliseconds`
+)
 
 // tree is paths and all that leads to them.
 var tree = newTree()

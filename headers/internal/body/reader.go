@@ -14,6 +14,7 @@ type reader struct {
 	facts Facts
 	most  time.Duration // bounds facts.Delay
 
+	own      Limit    // what the body says of itself, by words for a quota
 	quota    Limit    // that is being read
 	problem  bool     // the body is a problem of the IETF draft
 	violated []string // the policies that it names
@@ -38,6 +39,23 @@ func (r *reader) seconds(text string) {
 // duration reads a delay as Protocol Buffers write it in JSON: "34.074824224s".
 func (r *reader) duration(text string) {
 	if d, resolution, ok := value.ParseDuration(text, r.most); ok {
+		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
+	}
+}
+
+// delay reads a delay that is a number of seconds or a duration.
+func (r *reader) delay(text string) {
+	if _, ok := value.ParseNumber(text); ok {
+		r.seconds(text)
+		return
+	}
+	r.duration(text)
+}
+
+// millis reads a delay that is a number of milliseconds.
+func (r *reader) millis(text string) {
+	if n, ok := value.ParseNumber(text); ok {
+		d, resolution := n.Duration(time.Millisecond, r.most)
 		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
 	}
 }
@@ -130,6 +148,10 @@ func (r *reader) finish() {
 		r.add(Limit{Name: "global", Remaining: none, Reset: value.ResetIn(r.facts.Delay.In, r.facts.Delay.Resolution)})
 	}
 	r.points()
+	if r.own.Remaining.Known {
+		r.own.Name = "quota"
+		r.add(r.own)
+	}
 }
 
 // points concludes what points and the rate at which they are restored say: when all of

@@ -27,6 +27,8 @@ type Dialect struct {
 	Family                     string // headers of one family state different limits
 	Bare                       bool   // belongs to the limit of the family that has no name
 	Form                       Form   // of the values, if their names do not tell
+	Weak                       bool   // a limit only if what is left is stated, too
+	MayBeIdle                  bool   // a delay of zero says that there is nothing to wait for
 	Series                     []Span // names and windows, if the values are lists
 	Policy, State, Label, Text string // names of headers
 }
@@ -66,12 +68,12 @@ func (d *Dialect) Parts() []Part {
 // order of their places.
 func (d *Dialect) Describe(p Part, place int) *Meaning {
 	m := &Meaning{
-		Role: p.Role, Form: d.Form, Step: d.Step, order: uint8(len(labels)), rank: rankOf(d.Family), place: uint8(min(place, 255)),
-		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Series: d.Series,
+		Role: p.Role, Form: d.Form, Step: d.Step, order: lastLabel + 1, rank: rankOf(d.Family), place: uint8(min(place, 255)),
+		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Series: d.Series, Weak: d.Weak, MayBeIdle: d.MayBeIdle,
 		Long: value.IsLong(strings.Split(strings.ToLower(d.Name), "-")), Advisory: strings.HasPrefix(d.Family, "beta-"),
 	}
-	if last := strings.ToLower(p.Name[strings.LastIndexByte(p.Name, '-')+1:]); m.Form == Auto && m.Step == 0 {
-		m.Form, m.Step = forms[last], steps[last]
+	if last := words[strings.ToLower(p.Name[strings.LastIndexByte(p.Name, '-')+1:])]; last != nil && m.Form == Auto && m.Step == 0 {
+		m.written(last)
 	}
 	if d.Bare || d.Name == "" {
 		m.Group, m.place = "", 0

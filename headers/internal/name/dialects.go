@@ -57,7 +57,7 @@ var dialects = []Dialect{
 	},
 	{
 		Source: "fixtures of Contentful's SDK", // Reset: until the next request
-		Family: "x-contentful-ratelimit", Form: Seconds, RetryAfter: "X-Contentful-Ratelimit-Reset",
+		Family: "x-contentful-ratelimit", Form: Seconds, MayBeIdle: true, RetryAfter: "X-Contentful-Ratelimit-Reset",
 	},
 	{
 		Source: "responses of api.crossref.org, X-Rate-Limit-Interval: 1s",
@@ -96,6 +96,10 @@ var dialects = []Dialect{
 		Source: "responses of api.hubapi.com",
 		Family: "hubspot", Name: "secondly", Window: second,
 		Limit: "X-Hubspot-Ratelimit-Secondly", Remaining: "X-Hubspot-Ratelimit-Secondly-Remaining",
+	},
+	{
+		Source: "https://ip-api.com/docs/api:json#usage_limits", // how many are left in a window of a minute, and of how much of it
+		Family: "ip-api", Weak: true, Remaining: "X-Rl", Reset: "X-Ttl",
 	},
 	{
 		Source: "https://www.kucoin.com/docs/basic-info/request-rate-limit/rest-api", // a delay in milliseconds, of weighted requests

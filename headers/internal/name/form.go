@@ -1,7 +1,5 @@
 package name
 
-import "time"
-
 // Form is how a value is written.
 type Form uint8
 
@@ -16,15 +14,3 @@ const (
 	Delays              // seconds:name, a list
 	Usage               // JSON, percent used
 )
-
-// forms are the words that say how a value is written.
-var forms = map[string]Form{
-	"after": Seconds, "in": Seconds, "seconds": Seconds, "sec": Seconds,
-	"at": Instant, "time": Instant, "timestamp": Instant, "epoch": Instant, "date": Instant, "utc": Instant,
-}
-
-// steps are the words that say what a number of time counts.
-var steps = map[string]time.Duration{
-	"ms": time.Millisecond, "milliseconds": time.Millisecond, "millis": time.Millisecond,
-	"minutes": time.Minute, "mins": time.Minute,
-}

@@ -24,8 +24,8 @@ func newKnown() *Table {
 		t.Add(name, &Meaning{Role: Ignored})
 	}
 	for name := range strings.FieldsSeq(frequent) {
-		if m := parseName(name); m != nil {
-			t.Add(name, m)
+		if m, ok := Classify(name); ok {
+			t.Add(name, &m)
 		}
 	}
 	t.number()

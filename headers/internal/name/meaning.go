@@ -8,17 +8,20 @@ import (
 
 // Meaning is what the name of a header says about its value.
 type Meaning struct {
-	Role     Role
-	Form     Form
-	order    uint8  // of labels, the least is the name
-	rank     uint8  // of the family, the least takes precedence
-	place    uint8  // of the group in its family
-	Quick    bool   // nothing but the role is known, which is one of QuickRoles
-	Weak     bool   // a limit only if what is left is stated, too
-	Advisory bool   // the server does not enforce the limit yet
-	Long     bool   // the window is a month or longer, which have no fixed length
-	sorted   uint16 // the place in the order of all that the table has, from one; zero if read by rule
-	Set      uint16 // numbers the families and groups of the table, from one; zero if read by rule
+	Role      Role
+	Form      Form
+	order     uint8  // of labels, the least is the name
+	rank      uint8  // of the family, the least takes precedence
+	place     uint8  // of the group in its family
+	Quick     bool   // nothing but the role is known, which is one of QuickRoles
+	Weak      bool   // a limit only if what is left is stated, too
+	Advisory  bool   // the server does not enforce the limit yet
+	Long      bool   // the window is a month or longer, which have no fixed length
+	Pair      bool   // used and limit of this kind together count what is under way at the same time
+	Doubtful  bool   // a limit only in an answer that says when to try again
+	MayBeIdle bool   // a delay of zero says that there is nothing to wait for
+	sorted    uint16 // the place in the order of all that the table has, from one; zero if read by rule
+	Set       uint16 // numbers the families and groups of the table, from one; zero if read by rule
 
 	Family string        // whose headers may state a limit that others state, too
 	Group  string        // headers of a family and a group make one limit
@@ -47,7 +50,7 @@ func (m *Meaning) isQuick() bool {
 }
 
 // TellsBucket reports whether the value of a Label says which counter a request drew on.
-func (m *Meaning) TellsBucket() bool { return int(m.order) < len(labels)-1 }
+func (m *Meaning) TellsBucket() bool { return m.order < lastLabel }
 
 // ownFamily is the family of what a user says. No name of a header is like it.
 const ownFamily = "(own)"

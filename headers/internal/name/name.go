@@ -20,15 +20,42 @@ func Lookup(key string) *Meaning {
 	if !suspicious(key) {
 		return nil
 	}
-	return parseName(key)
+	m, ok := Classify(key)
+	if !ok {
+		return nil
+	}
+	rare := m // m itself stays on the stack
+	return &rare
 }
 
-// suspicious reports whether a name that no table knows may be about limits: it has
-// imit, emaining, etry or uota in it, or ends in -Reset. Most names lack already an m, a y
-// and a q.
+// suspicious reports whether a name that no table knows may be about limits: it has imit,
+// emaining, etry, uota or vailable in it, or a word at its beginning or its end that says so. Most
+// names lack already an m, a y, a q and a v.
 func suspicious(key string) bool {
 	return strings.IndexByte(key, 'm') >= 0 && (strings.Contains(key, "imit") || strings.Contains(key, "emaining")) ||
 		strings.IndexByte(key, 'y') >= 0 && strings.Contains(key, "etry") ||
 		strings.IndexByte(key, 'Q'|key[0]&0x20) >= 0 && strings.Contains(key, "uota") || // of the same case as the first
-		strings.HasSuffix(key, "-Reset")
+		strings.IndexByte(key, 'v') >= 0 && strings.Contains(key, "vailable") ||
+		hasPrefix(key, "current-") || hasPrefix(key, "maximum-") || endsAsLimit(key)
+}
+
+// hasPrefix reports whether a name begins with a prefix in lower case, but perhaps for its first letter.
+func hasPrefix(key, prefix string) bool {
+	return key[0]|0x20 == prefix[0] && len(key) > len(prefix) && key[1:len(prefix)] == prefix[1:]
+}
+
+// endsAsLimit reports whether the last word of a name may be that of a limit without other words for one.
+func endsAsLimit(key string) bool {
+	switch last := key[strings.LastIndexByte(key, '-')+1:]; last {
+	case "Reset", "reset", "Resets", "resets", "Used", "used", "Usage", "usage", "Allotted", "allotted", "Allowed", "allowed",
+		"Current", "current", "Throttle", "throttle":
+		return true
+	case "Left", "left":
+		return strings.Contains(key, "equests") || strings.Contains(key, "alls") || strings.Contains(key, "redits") || strings.Contains(key, "okens")
+	case "At", "at", "In", "in", "After", "after", "Time", "time", "Seconds", "seconds", "Ms", "ms", "Minutes", "minutes":
+		return strings.Contains(key, "eset") || strings.Contains(key, "indow")
+	case "Percent", "percent", "Pct", "pct", "Percentage", "percentage":
+		return strings.Contains(key, "sed-")
+	}
+	return false
 }

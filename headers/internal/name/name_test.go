@@ -33,7 +33,7 @@ func TestLookup(t *testing.T) {
 		{"X-Vendor-RateLimit-Search", &Meaning{Role: Text, Form: Keys, Family: "x-vendor-ratelimit", Group: "search", Name: "search"}},
 		{"Beta-RateLimit-Limit", &Meaning{Role: Limit, Family: "beta-ratelimit", Advisory: true}},
 		{"X-Search-Remaining", &Meaning{Role: Remaining, Family: "search", Group: "search", Name: "search", Weak: true}},
-		{"X-Quota-Remaining", &Meaning{Role: Remaining, Family: "x-quota", Weak: true}},
+		{"X-Quota-Remaining", &Meaning{Role: Remaining, Family: "quota", Group: "quota", Name: "quota", Weak: true}},
 		{"Acme-Retry-After-Ms", &Meaning{Role: Retry, Step: time.Millisecond}},
 
 		{"Content-Type", &Meaning{Role: Ignored}},

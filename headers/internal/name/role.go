@@ -1,5 +1,7 @@
 package name
 
+import "strings"
+
 // Role is what the value of a header stands for.
 type Role uint8
 
@@ -22,10 +24,12 @@ const (
 	Refusal        // why it is refused
 	Age            // how long ago the answer was written
 	Cache          // whether a cache answered
+	TimeUnit       // what a number in Window counts, a word
+	Rate           // how much is added in each Window, where that is not all of Limit
 )
 
-// counts reports whether the role is that of a number of what is counted.
-func (r Role) counts() bool { return r == Limit || r == Remaining || r == Used }
+// Counts reports whether the role is that of a number of what is counted.
+func (r Role) Counts() bool { return r == Limit || r == Remaining || r == Used }
 
 // RoleSet is a set of roles, with the bit 1<<r for each of them.
 type RoleSet uint32
@@ -33,19 +37,8 @@ type RoleSet uint32
 // Has reports whether r is in the set.
 func (s RoleSet) Has(r Role) bool { return s&(1<<r) != 0 }
 
-// roles are the words that say what a header's value is.
-var roles = map[string]Role{
-	"limit": Limit, "max": Limit, "total": Limit, "quota": Limit, "capacity": Limit,
-	"remaining": Remaining, "left": Remaining, "remain": Remaining, "available": Remaining,
-	"used": Used, "usage": Used, "consumed": Used,
-	"reset": Reset, "resets": Reset, "resettime": Reset, "next": Reset,
-	"window": Window, "period": Window, "duration": Window,
-	"policy": Policy, "type": Kind,
-	"resource": Label, "bucket": Label, "name": Label, "group": Label, "action": Label, "zone": Label, "scope": Label,
-}
-
 // letters are the keys that values of the form Keys use beside the words of roles.
-var letters = map[string]Role{"q": Limit, "r": Remaining, "t": Reset, "w": Window, "b": Label}
+var letters = map[string]Role{"q": Limit, "r": Remaining, "t": Reset, "w": Window, "b": Label, "lim": Limit, "rem": Remaining}
 
 // RoleOfKey returns the role of the number or name that follows a key in a value of the form
 // Keys: that of "remaining" and "r" is Remaining. It is Ignored for a key that is not known.
@@ -53,20 +46,31 @@ func RoleOfKey(key string) Role {
 	if r := letters[key]; r != Ignored {
 		return r
 	}
-	return roles[key]
+	if w := words[key]; w != nil {
+		return w.role
+	}
+	return Ignored
 }
 
-// labels ranks the words whose values name a limit: the more specific comes first. All but
-// the last say which counter a request drew on; a scope says whom else it counts for
-// (Discord's are user, shared and global).
-var labels = [...]string{"resource", "bucket", "name", "group", "action", "zone", "scope"}
-
-// labelOrder returns where a word comes among the labels, zero if it is none.
-func labelOrder(word string) uint8 {
-	for i, l := range labels {
-		if l == word {
-			return uint8(i)
-		}
+// Key says what a key in a value says, by the rules for names of headers: "Time until reset" is a
+// reset, "user-hour-lim" the limit of "user" in an hour. The Role is Ignored for one that is no more
+// than a name or a window.
+func Key(key string) Meaning {
+	if r := letters[strings.ToLower(key)]; r != Ignored {
+		return Meaning{Role: r}
 	}
-	return 0
+	var s shape
+	if len(key) > maxKey || !s.cut(strings.ReplaceAll(key, " ", "-")) {
+		return Meaning{}
+	}
+	s.marker, s.role = -1, -1
+	s.findRole()
+	s.readForm()
+	s.readWindow()
+	s.readUnit()
+	if s.isTime() {
+		return Meaning{}
+	}
+	s.nameLimit()
+	return s.m
 }

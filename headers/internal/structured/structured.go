@@ -31,7 +31,7 @@ func (m *Member) set(key string, number value.Count, text string) {
 		m.R = number
 	case "t":
 		m.T = number
-	case "w":
+	case "w", "window":
 		m.W = number
 	case "qu":
 		m.Qu = text

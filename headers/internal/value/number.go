@@ -3,6 +3,7 @@ package value
 import (
 	"math"
 	"math/bits"
+	"strings"
 	"time"
 )
 
@@ -67,3 +68,40 @@ func (n Number) Duration(unit, most time.Duration) (d, resolution time.Duration)
 
 // Float returns n as a float64.
 func (n Number) Float() float64 { return float64(n.Whole) + float64(n.Nanos)/1e9 }
+
+// Grouping is how sure it is that commas in a text group the digits of one number, as in "1,000", and
+// do not separate the members of a list.
+type Grouping int
+
+// Groupings, the surer last.
+const (
+	NotGrouped   Grouping = iota
+	MaybeGrouped          // "1,234": a number, or 1 and 234
+	Grouped               // "1,000" and "1,234.5": nobody writes 000
+)
+
+// GroupingOf returns how sure it is that the commas in a trimmed text group digits.
+func GroupingOf(s string) Grouping {
+	head, rest, ok := strings.Cut(s, ",")
+	if !ok || len(s) > MaxNumber || len(head) > 3 || head == "" || head[0] == '0' {
+		return NotGrouped
+	}
+	g := MaybeGrouped
+	for ok {
+		var three string
+		if three, rest, ok = strings.Cut(rest, ","); len(three) < 3 || len(three) > 3 && (ok || three[3] != '.') {
+			return NotGrouped
+		}
+		if three[0] == '0' || len(three) > 3 {
+			g = Grouped
+		}
+		head += three
+	}
+	if _, ok := ParseNumber(head); !ok {
+		return NotGrouped
+	}
+	return g
+}
+
+// Below reports whether n is above zero and below one, of which nothing can be counted.
+func (n Number) Below() bool { return n.Whole == 0 && n.Nanos > 0 }

@@ -1,21 +1,38 @@
 package value
 
+import (
+	"iter"
+	"maps"
+)
+
 // Requests is the unit of a limit that states none.
 const Requests = "requests"
 
-// units are the words that say what is counted.
+// Concurrent is the unit of what is under way at the same time, as the drafts of the IETF spell it.
+const Concurrent = "concurrent-requests"
+
+// units are the words that say what is counted. An abbreviation that is not among them is no unit.
 var units = map[string]string{
-	"requests": Requests, "request": Requests, "tokens": "tokens", "token": "tokens", "bytes": Bytes,
-	"complexity": "complexity", "credits": "credits", "points": "points", "percent": "percent", "percentage": "percent",
-	"concurrent": "concurrent-requests", "concurrency": "concurrent-requests",
-	"ai": "tokens", // the plugins ai-* of Apache APISIX put it before the marker
+	"requests": Requests, "request": Requests, "req": Requests, "reqs": Requests, "rq": Requests,
+	"call": Requests, "calls": Requests, "query": Requests, "queries": Requests,
+	"tokens": "tokens", "token": "tokens", "ai": "tokens", // the plugins ai-* of Apache APISIX put it before the marker
+	"bytes": Bytes, "complexity": "complexity", "credits": "credits", "points": "points",
+	"percent": "percent", "percentage": "percent", "pct": "percent",
+	"concurrent": Concurrent, "concurrency": Concurrent,
+	"images": "images", "pages": "pages", "characters": "characters", "usd": Money, "dollars": Money,
 }
+
+// Money is the unit of what is paid for.
+const Money = "usd"
 
 // Bytes is the unit of bytes, as the drafts of the IETF spell it since 09.
 const Bytes = "content-bytes"
 
 // UnitOf returns the unit that a word in lower case names, empty if it names none.
 func UnitOf(word string) string { return units[word] }
+
+// Units returns the words that name a unit.
+func Units() iter.Seq2[string, string] { return maps.All(units) }
 
 // UnitOr returns a unit, or Requests if it is empty.
 func UnitOr(unit string) string {

@@ -1,7 +1,10 @@
 package value
 
 import (
+	"iter"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,10 +18,45 @@ var windows = map[string]time.Duration{
 	"second": time.Second, "secondly": time.Second, "sec": time.Second, "persecond": time.Second, "qps": time.Second,
 	"minute": time.Minute, "minutely": time.Minute, "min": time.Minute, "perminute": time.Minute,
 	"hour": time.Hour, "hourly": time.Hour, "perhour": time.Hour,
-	"day": 24 * time.Hour, "daily": 24 * time.Hour, "perday": 24 * time.Hour,
+	"day": 24 * time.Hour, "daily": 24 * time.Hour, "perday": 24 * time.Hour, "today": 24 * time.Hour,
 	"week": 7 * 24 * time.Hour, "weekly": 7 * 24 * time.Hour,
 	"month": 0, "monthly": 0, "permonth": 0, "year": 0, "yearly": 0,
 }
+
+// WindowName returns what a window is called: "second", "minute", "month", or else as "15m0s" is written without the
+// zeros. It is empty if there is none.
+func WindowName(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d <= 0:
+		return ""
+	case d == time.Second:
+		return "second"
+	case d == time.Minute:
+		return "minute"
+	case d == time.Hour:
+		return "hour"
+	case d == day:
+		return "day"
+	case d == 7*day:
+		return "week"
+	case d >= 28*day && d <= 31*day:
+		return "month"
+	case d%day == 0:
+		return strconv.Itoa(int(d/day)) + "d"
+	}
+	name := d.String()
+	if strings.HasSuffix(name, "m0s") {
+		name = name[:len(name)-2]
+	}
+	if strings.HasSuffix(name, "h0m") {
+		name = name[:len(name)-2]
+	}
+	return name
+}
+
+// Windows returns the words that name a window.
+func Windows() iter.Seq2[string, time.Duration] { return maps.All(windows) }
 
 // WindowOf returns the window that a word in lower case names: "daily", "15min", "10s". It is
 // zero for a month and longer, and false if the word names none.
@@ -83,4 +121,39 @@ func WindowInWords(s string) (window time.Duration) {
 		window = w
 	}
 	return window
+}
+
+// WindowAtEnd returns the window with which a word ends that begins with anything: highcostget3min. It is zero if there
+// is none.
+func WindowAtEnd(word string) time.Duration {
+	for i := len(word) - 2; i >= 0; i-- {
+		if IsDigit(word[i]) {
+			for i > 0 && IsDigit(word[i-1]) {
+				i--
+			}
+			if d, ok := WindowOf(strings.ToLower(word[i:])); ok {
+				return d
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// WindowOfName returns the window that the name of a limit ends with: "per_hour", "HighCostGet3Min", "UserByMinute".
+func WindowOfName(s string) time.Duration {
+	if d := WindowInWords(s); d > 0 {
+		return d
+	}
+	for _, by := range [...]string{"By", "Per", "by", "per"} {
+		if i := strings.LastIndex(s, by); i >= 0 && len(s) <= MaxNumber {
+			if d, ok := WindowOf(strings.ToLower(strings.TrimLeft(s[i+len(by):], "-_ "))); ok {
+				return d
+			}
+		}
+	}
+	if len(s) > MaxNumber {
+		return 0
+	}
+	return WindowAtEnd(s)
 }

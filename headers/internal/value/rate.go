@@ -1,0 +1,54 @@
+package value
+
+import (
+	"strings"
+	"time"
+)
+
+// ParseRate reads a number with what it is of and in which time: "150/15m", "60/min", "5000 per hour",
+// "60 requests per minute", "100 requests". The window is zero if none is stated. It is false for what is
+// no more than a number, and for what has another number in place of the window.
+func ParseRate(s string) (n Number, window time.Duration, ok bool) {
+	s = Trim(s)
+	i := 0
+	for i < len(s) && i < MaxNumber && (IsDigit(s[i]) || s[i] == '.') {
+		i++
+	}
+	n, ok = ParseNumber(s[:i])
+	if !ok || i == len(s) || len(s) > MaxNumber {
+		return Number{}, 0, false
+	}
+	rest := strings.TrimLeft(s[i:], " ")
+	what, in, found := strings.Cut(rest, "/")
+	if !found {
+		what, in, found = strings.Cut(" "+rest, " per ")
+	}
+	if what = strings.TrimSpace(what); what != "" && !isCounted(what) {
+		return Number{}, 0, false
+	}
+	if !found {
+		return n, 0, true
+	}
+	in = strings.ToLower(strings.TrimSpace(in))
+	if _, isNumber := ParseNumber(in); isNumber {
+		return Number{}, 0, false
+	}
+	window, ok = WindowOf(in)
+	if !ok {
+		window = shortWindows[in]
+		ok = window > 0
+	}
+	return n, window, ok
+}
+
+// shortWindows are windows of which the number one is left out.
+var shortWindows = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+
+// isCounted reports whether a text is a word for requests, which is what a number is of.
+func isCounted(s string) bool {
+	switch strings.ToLower(s) {
+	case "r", "req", "reqs", "request", "requests", "call", "calls":
+		return true
+	}
+	return false
+}

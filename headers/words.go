@@ -1,0 +1,336 @@
+package headers
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// inWords reports whether the value of a header is neither a number nor a time, but words with numbers.
+func inWords(f *found) bool {
+	v := f.values[0]
+	if v == "" || len(v) > value.MaxField {
+		return false
+	}
+	digit := value.IsDigit(v[0])
+	switch f.Role {
+	case name.Limit, name.Remaining, name.Used:
+		if digit {
+			// "3/2000", and no "150/15m", which a limit may be.
+			i := strings.IndexByte(v, '/')
+			return i > 0 && i+1 < len(v) && value.ParseCount(v[i+1:]).Known
+		}
+		return strings.ContainsAny(v, "=:;")
+	case name.Reset:
+		return !digit && strings.ContainsAny(v, "=;")
+	}
+	return false
+}
+
+// appendWords appends the limits of a group whose values are words and numbers. This is the grammar:
+//
+//	value     = statement *( ( "," / ";" / " " ) statement )
+//	statement = [ key ( ":" / "=" ) ] ( number / number "/" number / number "/" window / duration / instant / name )
+//	          / name ";" number
+//	key       = words of a role, of a window, or a name: "Remaining", "Time until reset", "user-hour-lim", "min"
+//
+// A comma ends what is said of one limit, unless that was no more than a name. A number without a role has that of the
+// header. What several headers say under one name is about one limit.
+func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
+	r := wordReader{c: *c}
+	for i := range g {
+		f := &g[i]
+		if f.Role == name.Label || f.Role == name.Window || f.Role == name.Policy {
+			continue
+		}
+		r.f = *f
+		for _, v := range f.values[:min(len(f.values), value.MaxMembers)] {
+			if len(v) <= value.MaxField {
+				r.read(v)
+			}
+		}
+	}
+	for i := range r.limits {
+		w := &r.limits[i]
+		if w.conclude() && w.believed(g[0].Meaning, w.gone.Known) {
+			limits = append(limits, w.Limit)
+		}
+	}
+	return limits
+}
+
+// worded is a limit while its words are read.
+type worded struct {
+	Limit
+	gone    Count
+	limited bool
+}
+
+func (w *worded) conclude() bool {
+	if w.limited && !w.Limit.Limit.Known {
+		w.gone = Count{} // how much there is in all is not to be concluded
+	}
+	return complete(&w.Limit, w.gone) && (w.Remaining.Known || w.Limit.Limit.Known)
+}
+
+// wordReader reads values in words.
+type wordReader struct {
+	c      value.Clock // a copy, so that that of the answer stays on the stack
+	f      found
+	limits []worded
+	name   string // of the limit that is being read; empty if it has none yet
+	window string // the words for a window that the label is
+	labels bool   // nothing but a name was read since the last comma
+}
+
+// read reads one value.
+func (r *wordReader) read(v string) {
+	r.name, r.window, r.labels = "", "", false
+	members := 0
+	for v != "" && members < value.MaxMembers {
+		var member string
+		member, v = cutMember(v)
+		members++
+		if !r.labels {
+			r.name, r.window = "", ""
+		}
+		r.labels = false
+		for member != "" && members < 2*value.MaxMembers {
+			var part string
+			part, member, _ = strings.Cut(member, ";")
+			members++
+			r.part(value.Trim(part))
+		}
+	}
+}
+
+// cutMember cuts a text after what is said of one limit. A comma in a date, which is behind the name of a day, ends
+// nothing.
+func cutMember(v string) (member, rest string) {
+	for i := 0; i < len(v); i++ {
+		if v[i] == ',' && (i < 3 || !isDay(v[i-3:i]) || i+1 == len(v) || v[i+1] != ' ') {
+			return v[:i], v[i+1:]
+		}
+	}
+	return v, ""
+}
+
+// isDay reports whether a text is a day of the week.
+func isDay(s string) bool {
+	switch s {
+	case "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun":
+		return true
+	}
+	return false
+}
+
+// part reads what stands between two semicolons: statements, each of which may have a key. The words after a value
+// belong to the key of the next one.
+func (r *wordReader) part(s string) {
+	key := ""
+	var buf [16]string
+	words := buf[:0]
+	for s != "" && len(words) < cap(buf) {
+		var word string
+		word, s = cutWord(s)
+		k, v, ok := cutKey(word)
+		if !ok {
+			words = append(words, word)
+			continue
+		}
+		words = r.values(key, words)
+		key = strings.Join(append(words, k), " ")
+		words = buf[:0]
+		if v = value.Trim(v); v != "" {
+			words = append(words, v)
+		}
+	}
+	if key != "" && len(words) > 1 && strings.HasSuffix(words[0], ",") {
+		r.statement(key, strings.Join(words, " ")) // a date
+		return
+	}
+	for _, word := range r.values(key, words) {
+		r.statement("", word)
+	}
+}
+
+// values reads the values that the words after a key begin with, and returns the words that are left.
+func (r *wordReader) values(key string, words []string) []string {
+	for {
+		n := valueWords(words, key != "")
+		r.statement(key, strings.Join(words[:n], " "))
+		if n == 0 {
+			return words
+		}
+		key, words = "", words[n:]
+	}
+}
+
+// cutWord cuts a text after its first word. What is in quotes is part of one.
+func cutWord(s string) (word, rest string) {
+	quoted := false
+	for i := range len(s) {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case (s[i] == ' ' || s[i] == '\t') && !quoted:
+			return s[:i], strings.TrimLeft(s[i:], " \t")
+		}
+	}
+	return s, ""
+}
+
+// cutKey cuts a word at the colon or the equals sign after its key. A clock, an instant and a URL have colons, too.
+func cutKey(word string) (key, v string, ok bool) {
+	i := strings.IndexAny(word, ":=")
+	if i <= 0 || i > value.MaxName || !isLetter(word[0]) || strings.HasPrefix(word[i:], "://") {
+		return "", "", false
+	}
+	return word[:i], word[i+1:], true
+}
+
+func isLetter(b byte) bool { return (b|0x20)-'a' < 26 }
+
+// valueWords returns how many of the words are a value, and do not belong to the key that follows: a number and its
+// unit, or one word where there is a key.
+func valueWords(words []string, keyed bool) int {
+	if len(words) == 0 || !keyed && !value.IsDigit(words[0][0]) {
+		return 0
+	}
+	if len(words) > 1 {
+		if _, _, ok := value.ParseDuration(words[0]+" "+words[1], value.Longest); ok {
+			return 2
+		}
+	}
+	return 1
+}
+
+// statement reads a value with its key, of which one may be empty.
+func (r *wordReader) statement(key, v string) {
+	if key == "" && v == "" {
+		return
+	}
+	var k name.Meaning
+	if key != "" {
+		k = name.Key(key)
+	}
+	switch k.Role {
+	case name.Label:
+		r.called(v, v)
+	case name.Reset:
+		w := r.limit(&k)
+		w.Reset = better(w.Reset, Reset(value.ParseReset(v, k.Step, k.Form == name.Seconds, &r.c)))
+	case name.Window:
+		w := r.limit(&k)
+		w.Window = cmp.Or(value.ParseWindow(v, cmp.Or(k.Step, time.Second)), w.Window)
+	default:
+		if r.number(&k, v) {
+			return
+		}
+		if key == "" {
+			if r.name == "" {
+				r.called(v, v)
+			}
+		} else if k.Role == name.Ignored {
+			r.called(key, key) // what a credential is called, and not the credential itself
+		}
+	}
+}
+
+// called notes what the limit is called whose numbers follow.
+func (r *wordReader) called(what, window string) {
+	r.labels = r.name == ""
+	r.name, r.window = value.CleanName(value.Trim(what)), window
+}
+
+// number reads a number, a ratio, or a rate, whose role the key says or else the header, and reports whether it is one.
+func (r *wordReader) number(k *name.Meaning, v string) bool {
+	role := k.Role
+	if role == name.Ignored {
+		role = r.f.Role
+	}
+	if n, ok := value.ParseNumber(v); ok {
+		w := r.limit(k)
+		if role == name.Reset {
+			w.Reset = better(w.Reset, parseReset(v, r.f.Meaning, &r.c))
+		}
+		w.count(role, n)
+		return true
+	}
+	if first, second, ok := ratio(v); ok {
+		if role != name.Remaining {
+			role = name.Used
+		}
+		w := r.limit(k)
+		w.count(role, first)
+		w.count(name.Limit, second)
+		return true
+	}
+	n, window, ok := value.ParseRate(v)
+	if !ok || role != name.Limit && (k.Role != name.Ignored || r.f.Role.Counts()) {
+		return false
+	}
+	w := r.limit(k)
+	w.count(name.Limit, n)
+	w.Window = cmp.Or(window, w.Window)
+	return true
+}
+
+// ratio reads "3/2000".
+func ratio(v string) (first, second value.Number, ok bool) {
+	a, b, ok := strings.Cut(v, "/")
+	if !ok {
+		return first, second, false
+	}
+	first, ok1 := value.ParseNumber(a)
+	second, ok2 := value.ParseNumber(b)
+	return first, second, ok1 && ok2
+}
+
+// limit returns the limit that a key is about.
+func (r *wordReader) limit(k *name.Meaning) *worded {
+	r.labels = false
+	full := r.f.Name
+	if name.RoleOfKey(full) == name.Label && r.name != "" {
+		full = "" // X-Ms-RateLimit-Remaining-Resource says which one in its value
+	}
+	for _, part := range [...]string{r.name, k.Name} {
+		if part != "" && full != "" {
+			full += ":"
+		}
+		full += part
+	}
+	full = value.CleanName(full)
+	for i := range r.limits {
+		if r.limits[i].Name == full {
+			return &r.limits[i]
+		}
+	}
+	if len(r.limits) == value.MaxMembers {
+		return &worded{} // too many, and none of them
+	}
+	r.limits = append(r.limits, worded{Limit: Limit{
+		Name: full, Unit: value.UnitOr(cmp.Or(k.Unit, r.f.Unit)), Advisory: r.f.Advisory,
+		Window: cmp.Or(k.Window, value.WindowOfName(r.window), r.f.Window),
+	}})
+	return &r.limits[len(r.limits)-1]
+}
+
+// count sets a count.
+func (w *worded) count(role name.Role, n value.Number) {
+	if n.Below() {
+		return
+	}
+	c := Count{min(n.Whole, value.MaxCount), true}
+	switch role {
+	case name.Limit:
+		w.Limit.Limit, w.limited = c, true
+	case name.Remaining:
+		w.Remaining = c
+	case name.Used:
+		w.gone = c
+	}
+}
