@@ -36,17 +36,30 @@ func suspicious(key string) bool {
 		strings.IndexByte(key, 'y') >= 0 && strings.Contains(key, "etry") ||
 		strings.IndexByte(key, 'Q'|key[0]&0x20) >= 0 && strings.Contains(key, "uota") || // of the same case as the first
 		strings.IndexByte(key, 'v') >= 0 && strings.Contains(key, "vailable") ||
-		hasPrefix(key, "current-") || hasPrefix(key, "maximum-") || endsAsLimit(key)
+		beginsAsLimit(key) || endsAsLimit(key)
 }
 
-// hasPrefix reports whether a name begins with a prefix in lower case, but perhaps for its first letter.
-func hasPrefix(key, prefix string) bool {
-	return key[0]|0x20 == prefix[0] && len(key) > len(prefix) && key[1:len(prefix)] == prefix[1:]
+// beginsAsLimit reports whether the first word of a name may be that of a limit without other words for one.
+func beginsAsLimit(key string) bool {
+	if len(key) < 9 || key[7] != '-' {
+		return false
+	}
+	switch key[:7] {
+	case "Current", "current", "Maximum", "maximum":
+		return true
+	}
+	return false
 }
 
-// endsAsLimit reports whether the last word of a name may be that of a limit without other words for one.
+// endsAsLimit reports whether the last word of a name may be that of a limit without other words for one. The end of
+// the word is looked at first: most words have another one.
 func endsAsLimit(key string) bool {
-	switch last := key[strings.LastIndexByte(key, '-')+1:]; last {
+	switch key[len(key)-2:] {
+	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct":
+	default:
+		return false
+	}
+	switch key[strings.LastIndexByte(key, '-')+1:] {
 	case "Reset", "reset", "Resets", "resets", "Used", "used", "Usage", "usage", "Allotted", "allotted", "Allowed", "allowed",
 		"Current", "current", "Throttle", "throttle":
 		return true
