@@ -28,6 +28,16 @@ func FuzzParse(f *testing.F) {
 	for _, c := range cases {
 		add(c.Headers, c.ReceivedAt)
 	}
+	var real []realAnswer
+	load(f, "headers_real.json", &real)
+	for _, v := range real {
+		add(v.Headers, v.ReceivedAt)
+	}
+	for _, cases := range rules {
+		for _, c := range cases {
+			add(fields(c.in...), noon)
+		}
+	}
 	f.Fuzz(func(t *testing.T, lines string, received int64) {
 		h := http.Header{}
 		for line := range strings.SplitSeq(lines, "\n") {

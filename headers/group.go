@@ -103,7 +103,7 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 		case f.Role == name.State && !value.ParseCount(f.values[0]).Known || f.Role == name.Policy ||
 			f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0]):
 			n := len(limits)
-			if limits = appendStructured(limits, g, c); len(limits) == n && !strings.ContainsAny(f.values[0], `"(`) {
+			if limits = appendStructured(limits, g, c); len(limits) == n && isUnstructured(f.values[0]) {
 				limits = appendWords(limits, g, c)
 			}
 			return limits
@@ -113,6 +113,9 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 	}
 	return appendPlain(limits, g, countLimits(g), c)
 }
+
+// isUnstructured reports whether a value is no attempt at a structured field, which says nothing if it is malformed.
+func isUnstructured(v string) bool { return len(v) <= value.MaxField && !strings.ContainsAny(v, `"(`) }
 
 // isObject reports whether a value is an object of JSON.
 func isObject(f *found) bool { return strings.HasPrefix(f.values[0], "{") }

@@ -147,11 +147,23 @@ func TestParseTooManyFields(t *testing.T) {
 
 // TestParseHuge reads values as long as net/http lets pass. None of them may recurse as deep.
 func TestParseHuge(t *testing.T) {
-	const size = 10 << 20
-	for _, s := range []string{"-", "--5", "1,", `"`, "(", " ", "9", "1s"} {
+	size := 10 << 20
+	for i, s := range []string{
+		"-", "--5", "1,", `"`, "(", " ", "9", "1s",
+		"000,", ",000", "a=1;", "a;1,", "a:1 ", "n=a,", "1/2,", "a ", "=", ":", "1 s ", "P", "PT1M", "1:", `{"a_pct":1,`, "{",
+		"Mon, ", "60/min,", "http://", "a-b_c:1;",
+	} {
+		if i == 8 {
+			size = 1 << 20
+		}
 		huge := strings.Repeat(s, size/len(s))
 		h := fields("X-RateLimit-Limit", huge, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", huge, "Retry-After", huge,
-			"RateLimit", huge, "RateLimit-Policy", huge, "X-App-Rate-Limit", huge, "X-Sentry-Rate-Limits", huge)
+			"RateLimit", huge, "RateLimit-Policy", huge, "X-App-Rate-Limit", huge, "X-Sentry-Rate-Limits", huge,
+			"X-Acme-RateLimit-Search", huge, "X-Acme-RateLimit", huge, "X-RateLimit-Remaining-Resource", huge, "X-Ad-Account-Usage", huge,
+			"X-RateLimit-Window", huge, "X-RateLimit-Used", huge, "X-RateLimit-Name", huge, "X-RateLimit-Api-Name", huge, "X-RateLimit-Api-Limit", huge,
+			"X-RateLimit-Type", huge, "X-Acme-Quota-Time-Unit", huge, "X-Acme-Quota-Remaining", "1", "X-Acme-Quota-Used", huge, "X-RateLimit-TimeRemaining", huge)
+		checkBounds(t, Parse(h, noon))
+		h.Set("Retry-After", "5")
 		checkBounds(t, Parse(h, noon))
 	}
 }

@@ -47,10 +47,13 @@ func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
 			continue
 		}
 		r.f = *f
+		r.count = 0
+		size := 0
 		for _, v := range f.values[:min(len(f.values), value.MaxMembers)] {
-			if len(v) <= value.MaxField {
-				r.read(v)
+			if size += len(v); size > value.MaxField {
+				break
 			}
+			r.read(v)
 		}
 	}
 	for i := range r.limits {
@@ -76,6 +79,9 @@ func (w *worded) conclude() bool {
 	return complete(&w.Limit, w.gone) && (w.Remaining.Known || w.Limit.Limit.Known)
 }
 
+// maxStatements bounds how much one header may say: a limit has a name, a window, a reset and three numbers at most.
+const maxStatements = 6 * value.MaxMembers
+
 // wordReader reads values in words.
 type wordReader struct {
 	c      value.Clock // a copy, so that that of the answer stays on the stack
@@ -83,6 +89,7 @@ type wordReader struct {
 	limits []worded
 	name   string // of the limit that is being read; empty if it has none yet
 	window string // the words for a window that the label is
+	count  int    // of the statements of a header
 	labels bool   // nothing but a name was read since the last comma
 }
 
@@ -210,7 +217,7 @@ func valueWords(words []string, keyed bool) int {
 
 // statement reads a value with its key, of which one may be empty.
 func (r *wordReader) statement(key, v string) {
-	if key == "" && v == "" {
+	if r.count++; key == "" && v == "" || r.count > maxStatements {
 		return
 	}
 	var k name.Meaning

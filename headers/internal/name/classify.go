@@ -32,6 +32,9 @@ func Classify(key string) (m Meaning, ok bool) {
 		return s.retry(i)
 	}
 	s.findRole()
+	if s.m.Role == Ignored && s.marker < 0 && !s.at(s.n-1).root {
+		return m, false
+	}
 	s.readForm()
 	s.readWindow()
 	s.readUnit()

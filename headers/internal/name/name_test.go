@@ -1,11 +1,15 @@
 package name
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // TestLookup reads names by rule and by heart. What only serves to order headers is left out.
@@ -101,6 +105,49 @@ func TestDialects(t *testing.T) {
 			if m := Lookup(p.Name); m == nil || m.Role != p.Role || m.Family != d.Family {
 				t.Errorf("Lookup(%q) = %+v, want what the dialect of %s says", p.Name, m, d.Source)
 			}
+		}
+	}
+}
+
+// FuzzClassify checks that names are read whatever they are, in upper case as in lower case, and that what is read of
+// them may be printed.
+func FuzzClassify(f *testing.F) {
+	for _, key := range []string{
+		"X-RateLimit-Rapid-Free-Plans-Hard-Limit-Remaining", "http_x_ratelimit_account_success_limit", "X-RateLimit-Limit-Req-10-Second",
+		"X-Ms-RateLimit-Time-Remaining-Xrm-Requests", "X-Keap-Product-Quota-Expiry-Time", "Current-Concurrent-Requests",
+		"X-Dnsme-RequestsRemaining", "X-RateLimit-AppDay-Remaining", "X-AI-1-RateLimit-Limit", "X-RateLimit-HighCostGet3Min", "limit-limit-limit",
+		"reset-in-ms", "x-rate-limit", "rate-limit", "x", "-", "--limit--", "beta-beta-ratelimit", "X-Codex-Primary-Used-Percent",
+	} {
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		m, ok := Classify(key)
+		lower, again := Classify(strings.ToLower(key))
+		isASCII := strings.IndexFunc(key, func(r rune) bool { return r > '~' }) < 0
+		if isASCII && (ok != again || !reflect.DeepEqual(m, lower)) {
+			t.Errorf("Classify(%q) = %+v, %v; in lower case %+v, %v", key, m, ok, lower, again)
+		}
+		if !ok && !reflect.DeepEqual(m, Meaning{}) {
+			t.Errorf("Classify(%q) = %+v, which is nothing", key, m)
+		}
+		for _, s := range []string{m.Name, m.Group, m.Family, m.Unit} {
+			if s != "" && value.CleanName(s) == "" || len(m.Name) > value.MaxName || m.Window < 0 || m.Window > value.MaxWindow {
+				t.Errorf("Classify(%q) = %+v", key, m)
+			}
+		}
+		Key(key)
+	})
+}
+
+// TestClassifyAllocs checks that a name that is not about limits costs no allocation, and one that is the few that its
+// texts need.
+func TestClassifyAllocs(t *testing.T) {
+	for key, most := range map[string]float64{
+		"X-Vendor-Delimiter": 0, "X-Page-Time-Limit-Seconds": 0, "X-Retry-Count": 0,
+		"X-RateLimit-Limit-Anything": 2, "X-Vendor-RateLimit-Things-Remaining": 2,
+	} {
+		if n := testing.AllocsPerRun(100, func() { Classify(key) }); n > most {
+			t.Errorf("Classify(%q) makes %v allocations, want %v at most", key, n, most)
 		}
 	}
 }
