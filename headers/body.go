@@ -16,10 +16,12 @@ const MaxBody = 64 << 10
 // ParseBody is Parse for a response of whose body the beginning is known as well. Some
 // services say only there what other ones say in headers:
 //
-//   - how long to wait: Google (google.rpc.RetryInfo), Discord, Telegram, Dropbox, and
-//     Shopify's GraphQL API, whose points it follows from;
+//   - how long to wait: Google (google.rpc.RetryInfo), Discord, Telegram, Dropbox,
+//     Shopify's GraphQL API, whose points it follows from, and any that writes a word for it as the
+//     key of an error: retry_after, retryAfterSec, retry_in_seconds, backoff;
 //   - which limits are used up: Google (google.rpc.QuotaFailure and ErrorInfo), Discord's
-//     global one, the policies that a problem of the IETF draft names, Shopify's points;
+//     global one, the policies that a problem of the IETF draft names, Shopify's points, Stack
+//     Exchange's quota_remaining;
 //   - the [Refusal]: those, and OpenAI, Anthropic, Stripe, Linear, GitHub's GraphQL API,
 //     HubSpot, X, AWS, Slack, Kraken, Bybit, Feishu, Google Maps.
 //

@@ -110,6 +110,28 @@ var bodies = []struct {
 		"Dropbox", `{"error_summary": "too_many_requests/..", "error": {"reason": {".tag": "too_many_requests"}, "retry_after": 300}}`, `retry 5m0s, TooFast`,
 	},
 	{
+		// https://api.stackexchange.com/docs/throttle
+		"Stack Exchange", `{"items":[],"has_more":false,"backoff":10,"quota_max":300,"quota_remaining":0}`, `"quota" 0/300, retry 10s`,
+	},
+	{
+		"Stack Exchange, something is left", `{"items":[],"has_more":false,"quota_max":300,"quota_remaining":299}`, `"quota" 299/300`,
+	},
+	{
+		"a word in camel case", `{"error":{"message":"slow down","retryAfterSec":7}}`, `retry 7s`,
+	},
+	{
+		"words with underscores", `{"retry_in_seconds":"12"}`, `retry 12s`,
+	},
+	{
+		"milliseconds", `{"error":{"retry_after_ms":1500}}`, `retry 1.5s`,
+	},
+	{
+		"a duration", `{"error":{"retryDelay":"34.5s"}}`, `retry 34.5s`,
+	},
+	{
+		"a word in what was asked for", `{"data":{"backoff":10,"retryAfter":5},"backoff_policy":"x","retry":3}`, `nothing`,
+	},
+	{
 		// draft-ietf-httpapi-ratelimit-headers-10, section 5.1
 		"IETF, quota exceeded", `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",
 			"title":"Request cannot be satisfied as assigned quota has been exceeded","violated-policies":["daily","bandwidth"]}`,

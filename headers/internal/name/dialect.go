@@ -69,7 +69,7 @@ func (d *Dialect) Parts() []Part {
 func (d *Dialect) Describe(p Part, place int) *Meaning {
 	m := &Meaning{
 		Role: p.Role, Form: d.Form, Step: d.Step, order: lastLabel + 1, rank: rankOf(d.Family), place: uint8(min(place, 255)),
-		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Series: d.Series, Weak: d.Weak, MayBeIdle: d.MayBeIdle,
+		Family: d.Family, Group: d.Name, Name: d.Name, Unit: d.Unit, Total: d.Total, Window: d.Window, Series: d.Series, Weak: d.Weak, MayBeIdle: d.MayBeIdle, Source: d.Source,
 		Long: value.IsLong(strings.Split(strings.ToLower(d.Name), "-")), Advisory: strings.HasPrefix(d.Family, "beta-"),
 	}
 	if last := words[strings.ToLower(p.Name[strings.LastIndexByte(p.Name, '-')+1:])]; last != nil && m.Form == Auto && m.Step == 0 {

@@ -56,23 +56,20 @@ func (t *Table) number() {
 
 // others are headers that belong to no limit.
 var others = map[string]*Meaning{
-	"Age":          {Role: Age},
-	"X-From-Cache": {Role: Cache}, // github.com/gregjones/httpcache and its like
-	"Retry-After":  {Role: Retry},
+	"Age":          {Role: Age, Source: "RFC 9111, 5.1"},
+	"X-From-Cache": {Role: Cache, Source: "github.com/gregjones/httpcache and its like"},
+	"Retry-After":  {Role: Retry, Source: "RFC 9110, 10.2.3"},
 
-	// The SDKs of Azure and of OpenAI read these.
-	"Retry-After-Ms":      {Role: Retry, Step: time.Millisecond},
-	"X-Ms-Retry-After-Ms": {Role: Retry, Step: time.Millisecond},
+	"Retry-After-Ms":      {Role: Retry, Step: time.Millisecond, Source: "the SDKs of Azure and of OpenAI"},
+	"X-Ms-Retry-After-Ms": {Role: Retry, Step: time.Millisecond, Source: "the SDKs of Azure and of OpenAI"},
 
-	// The SDKs of OpenAI, Anthropic and Stripe obey these.
-	"X-Should-Retry":      {Role: Should},
-	"Stripe-Should-Retry": {Role: Should},
+	"X-Should-Retry":      {Role: Should, Source: "the SDKs of OpenAI, Anthropic and Stripe"},
+	"Stripe-Should-Retry": {Role: Should, Source: "the SDKs of OpenAI, Anthropic and Stripe"},
 
-	"Stripe-Rate-Limited-Reason": {Role: Refusal},
-	"X-Amzn-Errortype":           {Role: Refusal},
+	"Stripe-Rate-Limited-Reason": {Role: Refusal, Source: "https://docs.stripe.com/rate-limits"},
+	"X-Amzn-Errortype":           {Role: Refusal, Source: "https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html"},
 
-	// https://github.com/grpc/proposal/blob/master/A6-client-retries.md
-	"Grpc-Retry-Pushback-Ms": {Role: Pushback},
+	"Grpc-Retry-Pushback-Ms": {Role: Pushback, Source: "https://github.com/grpc/proposal/blob/master/A6-client-retries.md"},
 }
 
 // common are headers that many responses have and that are not about limits.

@@ -31,6 +31,7 @@ type Meaning struct {
 	Step   time.Duration // what a number of time counts; zero if only its size tells
 	Total  int64         // how much there is in all, if no header says; zero if not known
 	Series []Span        // names and windows by position in a list
+	Source string        // of a dialect: where it is documented
 }
 
 // Span is a name and a window.
@@ -54,6 +55,9 @@ func (m *Meaning) TellsBucket() bool { return m.order < lastLabel }
 
 // ownFamily is the family of what a user says. No name of a header is like it.
 const ownFamily = "(own)"
+
+// Own reports whether a user says what the header means.
+func (m *Meaning) Own() bool { return m.Family == ownFamily }
 
 // Ranks of families: a family takes precedence over those of a higher rank.
 const (

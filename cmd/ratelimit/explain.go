@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/visible"
+	"github.com/gopacer/pacer/quota"
+)
+
+// explain says what an answer tells.
+func (a *answer) explain(w io.Writer) {
+	facts := headers.Parse(a.header, a.received)
+	if a.from != "" {
+		fmt.Fprintf(w, "%s\n", a.from)
+	}
+	switch {
+	case a.status == http.StatusTooManyRequests:
+		fmt.Fprintln(w, "The server refuses the request: 429, too many requests.")
+	case a.status >= 400:
+		fmt.Fprintf(w, "The server answers with an error: %d.\n", a.status)
+	}
+	if len(facts.Limits) == 0 {
+		fmt.Fprintln(w, "It states no limit.")
+	}
+	for i := range facts.Limits {
+		a.writeLimit(w, &facts.Limits[i])
+	}
+	writeRetry(w, facts.Retry)
+	var unknown []headers.Reading
+	for i, r := range (*headers.Reader)(nil).Explain(a.header, a.received) {
+		if r.Says == "" {
+			unknown = append(unknown, r)
+			continue
+		}
+		if i == len(unknown) {
+			fmt.Fprintln(w, "\nWhat says so:")
+		}
+		fmt.Fprintf(w, "  %s\n      %s (%s)\n", field(&r), visible.Text(r.Says, maxText), r.By)
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintln(w, "\nNot understood, though the name looks like one of a limit:")
+	}
+	for _, r := range unknown {
+		fmt.Fprintf(w, "  %s\n", field(&r))
+	}
+}
+
+// field returns a header as it is in the answer, fit to be printed.
+func field(r *headers.Reading) string {
+	return visible.Text(r.Name, maxText) + ": " + visible.Text(strings.Join(r.Values, ", "), maxText)
+}
+
+// writeLimit says what a limit is.
+func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
+	name := "A limit without a name"
+	if l.Name != "" {
+		name = "The limit " + strconv.Quote(visible.Text(l.Name, maxText))
+	}
+	unit := visible.Text(l.Unit, maxText)
+	fmt.Fprintf(w, "%s: ", name)
+	switch {
+	case l.Limit.Known && l.Limit.N == 0 && l.Remaining.Known && l.Remaining.N == 0:
+		fmt.Fprintf(w, "0 of 0 %s, which servers write that count nothing", unit)
+	case l.Limit.Known:
+		fmt.Fprintf(w, "%d %s%s", l.Limit.N, unit, perWindow(l.Window))
+		if l.Remaining.Known {
+			fmt.Fprintf(w, ", of which %d %s left", l.Remaining.N, areOrIs(l.Remaining.N))
+		}
+	case l.Remaining.Known:
+		fmt.Fprintf(w, "%d %s %s left%s, and it is not said of how many", l.Remaining.N, unit, areOrIs(l.Remaining.N), perWindow(l.Window))
+	default:
+		fmt.Fprint(w, "it is not said how much")
+	}
+	switch {
+	case !l.Reset.Known:
+		fmt.Fprintln(w, ". It is not said when that is restored.")
+	case l.Reset.In == 0:
+		fmt.Fprintln(w, ". It is restored now.")
+	default:
+		fmt.Fprintf(w, ". It is restored in %v, by %s.\n", rounded(l.Reset.In), a.received.Add(l.Reset.In).UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+	if l.Bucket != "" && l.Bucket != l.Name {
+		fmt.Fprintf(w, "  The request drew on the counter %q.\n", visible.Text(l.Bucket, maxText))
+	}
+	if l.Advisory {
+		fmt.Fprintln(w, "  The server announces this limit, and does not enforce it yet.")
+	}
+	if text, why := quotaText(l); text != "" {
+		fmt.Fprintf(w, "  As a quota of pacer: %s\n", text)
+	} else {
+		fmt.Fprintf(w, "  No quota of pacer says the same: %s.\n", why)
+	}
+}
+
+func areOrIs(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// rounded leaves out what nobody wants to read.
+func rounded(d time.Duration) time.Duration {
+	if d > time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d
+}
+
+// perWindow returns the time in which a limit is granted: " a minute", " in 15m0s", or nothing.
+func perWindow(d time.Duration) string {
+	switch d {
+	case 0:
+		return ""
+	case time.Second:
+		return " a second"
+	case time.Minute:
+		return " a minute"
+	case time.Hour:
+		return " an hour"
+	case 24 * time.Hour:
+		return " a day"
+	case 7 * 24 * time.Hour:
+		return " a week"
+	}
+	return " in " + d.String()
+}
+
+// quotaText returns the text of a quota that says what a limit says, or why there is none.
+func quotaText(l *headers.Limit) (text, why string) {
+	q := quota.Quota{N: int(min(l.Limit.N, 1<<31-1)), Per: l.Window, Unit: l.Unit}
+	switch {
+	case !l.Limit.Known:
+		return "", "the answer does not say how much there is in all"
+	case l.Limit.N == 0 || l.Limit.N >= 1<<31:
+		return "", "that is no number of a quota"
+	case l.Unit == "percent":
+		return "", "percent are no requests"
+	case l.Unit == "concurrent-requests":
+		q = quota.Quota{N: q.N, Kind: quota.InFlight}
+	case l.Window == 0:
+		return "", "the answer does not say in which time"
+	case l.Unit == "content-bytes":
+		q.Unit = quota.Bytes
+	}
+	if q.Unit == "requests" {
+		q.Unit = ""
+	}
+	if err := (quota.Quotas{q}).Validate(); err != nil {
+		return "", visible.Text(err.Error(), maxText)
+	}
+	return q.String(), ""
+}
+
+// writeRetry says what the answer says about trying again.
+func writeRetry(w io.Writer, r headers.Retry) {
+	if r.Known {
+		fmt.Fprintf(w, "It asks to wait for %v before the next attempt.\n", rounded(r.After))
+	}
+	switch r.Word {
+	case headers.NeverRetry:
+		fmt.Fprintln(w, "It says that the request is not to be sent again.")
+	case headers.ShouldRetry:
+		fmt.Fprintln(w, "It says that the request may be sent again.")
+	case headers.NoWord:
+	}
+	switch r.Refusal {
+	case headers.RefusalTooFast:
+		fmt.Fprintln(w, "Its reason: a limit over time is used up.")
+	case headers.RefusalBusy:
+		fmt.Fprintln(w, "Its reason: the server is busy.")
+	case headers.RefusalTooMany:
+		fmt.Fprintln(w, "Its reason: too many requests are under way at the same time.")
+	case headers.RefusalSpent:
+		fmt.Fprintln(w, "Its reason: a quota by the day or longer, or for money, is used up; waiting for a moment is in vain.")
+	case headers.RefusalUnknown:
+	}
+}

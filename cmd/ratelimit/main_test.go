@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gopacer/pacer/internal/tests/lab"
+)
+
+// explained runs the program, and returns what it prints.
+func explained(t *testing.T, base http.RoundTripper, in string, args ...string) (string, error) {
+	t.Helper()
+	var out strings.Builder
+	err := run(t.Context(), args, strings.NewReader(in), &out, base)
+	return out.String(), err
+}
+
+const head = "HTTP/1.1 200 Connection established\r\n\r\nHTTP/2 429\r\ndate: Mon, 02 Mar 2026 12:00:00 GMT\r\n" +
+	"x-ratelimit-limit-req-10-second: 60\r\nx-ratelimit-remaining-req-10-second: 0\r\nx-ratelimit-reset-req-10-second: 7\r\n" +
+	"retry-after: 7\r\nx-ratelimit-mood: grim\r\nx-bapi-limit: 100\r\nx-bapi-limit-status: 99\r\nserver: nginx\r\n\r\nx-ratelimit-limit: 5 in the body\r\n"
+
+func TestHead(t *testing.T) {
+	got, err := explained(t, nil, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `The server refuses the request: 429, too many requests.
+The limit "req-10-second": 60 requests in 10s, of which 0 are left. It is restored in 7s, by 2026-03-02 12:00:07 UTC.
+  As a quota of pacer: 60/10s
+A limit without a name: 100 requests, of which 99 are left. It is not said when that is restored.
+  No quota of pacer says the same: the answer does not say in which time.
+It asks to wait for 7s before the next attempt.
+
+What says so:
+  Retry-After: 7
+      when to try again (RFC 9110, 10.2.3)
+  X-Bapi-Limit: 100
+      how much there is in all (a dialect: https://bybit-exchange.github.io/docs/v5/rate-limit)
+  X-Bapi-Limit-Status: 99
+      what is left (a dialect: https://bybit-exchange.github.io/docs/v5/rate-limit)
+  X-Ratelimit-Limit-Req-10-Second: 60
+      how much there is in all, of "req-10-second", per 10s (the words of its name)
+  X-Ratelimit-Remaining-Req-10-Second: 0
+      what is left, of "req-10-second", per 10s (the words of its name)
+  X-Ratelimit-Reset-Req-10-Second: 7
+      when it is restored, of "req-10-second", per 10s (the words of its name)
+
+Not understood, though the name looks like one of a limit:
+  X-Ratelimit-Mood: grim
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	got, err := explained(t, nil, "HTTP/1.1 200 OK\nServer: nginx\n")
+	if want := "It states no limit.\n"; err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+const archive = `{"log":{"entries":[
+	{"startedDateTime":"2026-03-02T12:00:00Z","time":500,"request":{"url":"https://u:p@api.test/a?token=secret"},
+	 "response":{"status":200,"headers":[{"name":"RateLimit","value":"\"day\";r=1;t=30"},{"name":"RateLimit-Policy","value":"\"day\";q=1000;w=86400"}]}},
+	{"startedDateTime":"2026-03-02T12:00:01Z","request":{"url":"https://other.test/"},"response":{"status":200,"headers":[{"name":"Server","value":"x"}]}},
+	{"startedDateTime":"2026-03-02T12:00:02Z","time":1000,"request":{"url":"https://api.test/b?token=secret"},
+	 "response":{"status":200,"headers":[{"name":"RateLimit","value":"\"day\";r=0;t=28"},{"name":"RateLimit-Policy","value":"\"day\";q=1000;w=86400"}]}}
+]}}`
+
+const archiveExplained = `api.test/b
+The limit "day": 1000 requests a day, of which 0 are left. It is restored in 28s, by 2026-03-02 12:00:31 UTC.
+  As a quota of pacer: 1000/d
+
+What says so:
+  Ratelimit: "day";r=0;t=28
+      the state of limits (draft-ietf-httpapi-ratelimit-headers)
+  Ratelimit-Policy: "day";q=1000;w=86400
+      policies (draft-ietf-httpapi-ratelimit-headers)
+`
+
+func TestHAR(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.har")
+	if err := os.WriteFile(path, []byte("\ufeff"+archive), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{"standard input": nil, "a file": {path}} {
+		if got, err := explained(t, nil, archive, args...); err != nil || got != archiveExplained {
+			t.Errorf("%s: got\n%s, %v\nwant\n%s", name, got, err, archiveExplained)
+		}
+	}
+}
+
+// TestURL asks once, also if the answer is a redirect, and shows no secret.
+func TestURL(t *testing.T) {
+	script := &lab.Script{}
+	script.Answers = append(script.Answers, lab.Status(302, "a body", "Location", "https://api.test/elsewhere", "X-RateLimit-Remaining", "5"))
+	got, err := explained(t, script, "", "https://user:secret@api.test/a?key=secret")
+	if err != nil || !strings.HasPrefix(got, "api.test/a\nA limit without a name: 5 requests are left, and it is not said of how many.") || strings.Contains(got, "secret") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if len(script.Got) != 1 {
+		t.Errorf("%q was sent, want one request", script.Got)
+	}
+}
+
+// TestHostile has control characters and what else a terminal obeys in all that others chose: none of it is printed.
+func TestHostile(t *testing.T) {
+	const evil = "\x1b[2J\x07\u202e\xff"
+	for _, in := range []string{
+		"HTTP/1.1 200 OK\r\nX-RateLimit-Mood: " + evil + "\r\nX-RateLimit-Limit: name=a" + evil + ",10\r\nX-RateLimit-Remaining: name=a" + evil + ",1\r\n",
+		"HTTP/1.1 200 OK\r\nX-RateLimit-" + evil + ": 5\r\nX-RateLimit-Resource: " + evil + "\r\nX-RateLimit-Remaining: 1\r\n",
+		"HTTP/1.1 200 OK\r\nRateLimit: \"" + evil + "\";r=1;t=5\r\nRateLimit-Policy: \"x\";q=1;qu=\"" + evil + "\"\r\n",
+		"HTTP/1.1 200 OK\r\n" + evil + "\r\n", "HTTP/1.1 " + evil + "\r\n", `{"log":` + evil,
+		`{"log":{"entries":[{"request":{"url":"https://a\u001b[2J.test/\u001b"},"response":{"headers":[{"name":"X-RateLimit-Remaining\u001b","value":"1\u001b"},{"name":"RateLimit","value":"limit=5, remaining=1"}]}}]}}`,
+	} {
+		got, err := explained(t, nil, in)
+		if err != nil {
+			got += err.Error()
+		}
+		if strings.ContainsAny(got, "\x1b\x07\u202e\r") || strings.Contains(got, "\xff") {
+			t.Errorf("%q prints %q", in, got)
+		}
+	}
+	_, err := explained(t, lab.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New(evil) }), "", "https://a.test/"+evil)
+	if err == nil || strings.ContainsAny(err.Error(), "\x1b\x07\u202e") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestErrors has clear words for what cannot be read.
+func TestErrors(t *testing.T) {
+	fails := lab.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })
+	for _, tt := range []struct {
+		in   string
+		args []string
+		want string
+	}{
+		{"", nil, "standard input: there is no answer in it\nusage: curl -sI URL | ratelimit"},
+		{"\r\n\r\n", nil, "standard input: there is no answer in it\nusage:"},
+		{"HTTP/1.1 200 OK\nno header\n", nil, "standard input: line 2 is neither a status nor a header: no header"},
+		{"HTTP/1.1 what\n", nil, "standard input: line 1 has no status: HTTP/1.1 what"},
+		{"{", nil, "standard input: is no HAR file: unexpected end of JSON input"},
+		{"{}", nil, "standard input: is no HAR file: it has no log"},
+		{`{"log":{"entries":[{}]}}`, nil, "standard input: none of its 1 answers says anything of limits"},
+		{"", []string{"no/such/file"}, "open no/such/file: "},
+		{"", []string{"-x"}, "usage:"},
+		{"", []string{"a", "b"}, "usage:"},
+		{"", []string{"ftp://a.test/"}, "ftp://a.test/ is no URL of http or https"},
+		{"", []string{"https://"}, "https:// is no URL of http or https"},
+		{"", []string{"https://a.test/x?key=secret"}, "a.test/x: connection refused"},
+	} {
+		got, err := explained(t, fails, tt.in, tt.args...)
+		if got != "" || err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%q %q: %q, %v, want %q", tt.in, tt.args, got, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package headers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
+)
+
+// Reading is how one header of a response is read.
+type Reading struct {
+	Name   string   // of the header, as the response has it
+	Values []string // its lines, as the response has them
+
+	// Says is what the values stand for, in words: `what is left, of "search", per 1m0s`. It is empty
+	// if nothing is read in them, be it that the name says nothing or that the values make no sense.
+	Says string
+
+	// By is what knows the name: the words that it is made of, a standard, or a dialect, by its
+	// source. It is empty if nothing does.
+	By string
+}
+
+// Explain returns how each header is read that is about limits, or whose name looks as if, in the
+// order of their names, 64 at most. It is for people: [Reader.Parse] says the same as facts.
+func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
+	var all []Reading
+	own := r.compiled()
+	for key, values := range h {
+		m := meaningOf(key, own)
+		switch {
+		case len(values) == 0 || m != nil && m.Role == name.Ignored:
+			continue
+		case m == nil && looksLikeLimit(key):
+			all = append(all, Reading{Name: key, Values: values})
+		case m != nil:
+			all = append(all, Reading{Name: key, Values: values, Says: says(m), By: readBy(m)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Reading) int { return strings.Compare(a.Name, b.Name) })
+	all = all[:min(len(all), maxFields)]
+	for i := range all {
+		if all[i].By != "" && !r.reads(h, all[i].Name, received) {
+			all[i].Says = ""
+		}
+	}
+	return all
+}
+
+// meaningOf returns what the name of a header says, nil if it is not about limits.
+func meaningOf(key string, own *name.Table) *name.Meaning {
+	if own != nil {
+		if m := own.Lookup(key); m != nil {
+			return m
+		}
+	}
+	return name.Lookup(key)
+}
+
+// reads reports whether a header says something: alone, or beside the others.
+func (r *Reader) reads(h http.Header, key string, received time.Time) bool {
+	all := r.Parse(h, received)
+	alone := r.Parse(http.Header{key: h[key], "Date": h["Date"]}, received)
+	if len(alone.Limits) > 0 || alone.Retry != (Retry{}) {
+		return true
+	}
+	rest := h.Clone()
+	delete(rest, key)
+	without := r.Parse(rest, received)
+	return all.Retry != without.Retry || !slices.Equal(all.Limits, without.Limits)
+}
+
+// looksLikeLimit reports whether a person would take a name for one about limits.
+func looksLikeLimit(key string) bool {
+	key = strings.ToLower(key)
+	for _, word := range [...]string{"limit", "quota", "remain", "reset", "retry", "throttl", "usage", "credit", "burst", "concurren", "backoff", "allowance"} {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	return slices.Contains(strings.Split(key, "-"), "rate")
+}
+
+// roleTexts say what a role stands for.
+var roleTexts = map[name.Role]string{
+	name.Limit: "how much there is in all", name.Remaining: "what is left", name.Used: "what is gone", name.Reset: "when it is restored",
+	name.Window: "the time in which it is granted", name.TimeUnit: "what that time counts", name.Rate: "how much comes back in that time",
+	name.Kind: "which kind of limit it is", name.Label: "what the limit is called", name.State: "the state of limits",
+	name.Policy: "policies", name.Text: "limits in words of their own", name.Retry: "when to try again",
+	name.Should: "whether to try again", name.Pushback: "whether and when to try again", name.Refusal: "why the request was refused",
+	name.Age: "how old the answer is", name.Cache: "that a cache answered",
+}
+
+// says returns in words what a name says.
+func says(m *name.Meaning) string {
+	s := roleTexts[m.Role]
+	if m.Name != "" {
+		s += `, of "` + m.Name + `"`
+	}
+	if m.Unit != "" && m.Unit != value.Requests {
+		s += ", in " + m.Unit
+	}
+	if m.Window > 0 {
+		s += ", per " + m.Window.String()
+	}
+	if m.Step > 0 && !m.Role.Counts() {
+		s += ", a number counts " + m.Step.String()
+	}
+	if m.Advisory {
+		s += ", not enforced yet"
+	}
+	return s
+}
+
+// readBy returns what knows a name.
+func readBy(m *name.Meaning) string {
+	switch {
+	case m.Own():
+		return "a dialect of the Reader"
+	case m.Source != "" && m.Family != "":
+		return "a dialect: " + m.Source
+	case m.Source != "":
+		return m.Source
+	case m.Role == name.State || m.Role == name.Policy:
+		return "draft-ietf-httpapi-ratelimit-headers"
+	case m.Role == name.Text:
+		return "the words of its name, and those of its value"
+	}
+	return "the words of its name"
+}
