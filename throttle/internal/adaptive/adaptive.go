@@ -28,7 +28,7 @@
 //   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
 //   - stray.go: does a refusal come from something in front of the server?
 //   - served.go: the rate at which the server serves while it refuses and no window says why; and
-//     former.go: a rate that once held is tried again.
+//     former.go: a rate that once held is tried again, and twice the pace where there is none.
 //   - slowstart.go: one request first, then more with each answer.
 //
 // A request that wants to go is checked in server.go: slow start, served rate, and each window,

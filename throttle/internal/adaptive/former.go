@@ -1,17 +1,21 @@
 package adaptive
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// formerRate has the pace try again a rate that once held, after the limit of a silent server fell: nobody says when it
+// formerRate has the pace try more than what was measured. First, a rate that once held, after the limit of a silent server fell: nobody says when it
 // rises. The trials come at growing distances. So a trial comes at most half as long after a rise as the fall lasted, and the
 // one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
 // known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace for which nobody
 // asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
+//
+// A limit may also rise above all that ever held, and what was measured may be too low. So where no former rate is to be tried, twice
+// the pace is: 30 seconds after a rate was measured, and half as long again after each trial that fails, up to five minutes.
 //
 // In come measured rates (note), what was granted in a trial (take), and what became of it (fail, hold). Out comes when a trial is
 // due (due), which pace it has (during), and whether it has shown enough (holds).
@@ -23,6 +27,10 @@ type formerRate struct {
 	trial  bool          // a trial is under way
 	tried  float64       // for how many seconds requests have gone as fast as the trial allows
 	held   bool          // the latest trial ended well, and no rate was measured since
+	up     bool          // what is to be tried is twice the pace
+	// refused is when the pace was refused last, in a trial or not: the next trial of twice the pace is not sooner than that is ago.
+	refused monotime.Time
+	upGap   time.Duration // from a measured rate, or the latest trial, to a trial of twice the pace; zero if there was none yet
 }
 
 const (
@@ -37,6 +45,12 @@ const (
 	firstTokens = 8
 	gapGrowth   = 1.35
 	longestGap  = 24 * time.Hour
+	// riseBy is how many times the pace is tried where no former rate is. firstUp, upGrowth and longestUp are firstGap, gapGrowth and
+	// longestGap for that: of a dozen an hour each may be refused five times, and that is a refusal a minute.
+	riseBy    = 2
+	firstUp   = 30 * time.Second
+	upGrowth  = 1.5
+	longestUp = 5 * time.Minute
 	// gapForgotten is how long after the latest trial a fall counts as a new one, after which the first trial comes soon.
 	// It bounds the trials of a former rate that was never right: a dozen an hour.
 	gapForgotten = 10 * time.Minute
@@ -54,16 +68,33 @@ func (f *formerRate) note(now monotime.Time, rate float64, over time.Duration, p
 	default:
 		f.rate = max(f.rate, rate)
 	}
+	if f.refused == 0 {
+		f.refused = now
+	}
 	switch {
-	case pace >= fallen*f.rate:
-		f.next = 0
-	case f.next == 0:
+	case !f.fallenTo(pace):
+		f.upGap = cmp.Or(f.upGap, firstUp)
+		f.up = true
+		f.next = now.Add(max(f.upGap, monotime.Seconds(firstTokens/pace), now.Sub(f.refused)))
+	case f.next == 0 || f.up:
 		if f.gap == 0 || now.Sub(f.latest) > max(gapForgotten, 4*f.gap) {
 			f.gap = max(firstGap, monotime.Seconds(firstTokens/pace))
 		}
-		f.latest = now
+		f.latest, f.up = now, false
 		f.next = now.Add(f.gap)
 	}
+	f.refused = now
+}
+
+// fallenTo reports whether a pace is so much below the former rate that the former rate is tried.
+func (f *formerRate) fallenTo(pace float64) bool { return pace < fallen*f.rate }
+
+// goal is what is tried if the pace is so much.
+func (f *formerRate) goal(pace float64) float64 {
+	if f.fallenTo(pace) {
+		return f.rate
+	}
+	return riseBy * pace
 }
 
 // due reports whether a trial is to begin.
@@ -77,22 +108,34 @@ func (f *formerRate) take(seconds float64) { f.tried += seconds }
 
 // during returns the pace in a trial, after d seconds of it, if it began at a pace.
 func (f *formerRate) during(pace, d float64) float64 {
-	return max(min(pace*math.Exp2(d), f.rate), pace)
+	return max(min(pace*math.Exp2(d), f.goal(pace)), pace)
 }
 
 // fail ends a trial with a refusal.
 func (f *formerRate) fail(now monotime.Time) {
-	f.trial, f.latest = false, now
+	f.trial = false
+	if f.up {
+		f.upGap = min(time.Duration(upGrowth*float64(f.upGap)), longestUp)
+		f.next = now.Add(max(f.upGap, now.Sub(f.refused)))
+		f.refused = now
+		return
+	}
+	f.latest = now
 	f.gap = min(time.Duration(gapGrowth*float64(f.gap)), longestGap)
 	f.next = now.Add(f.gap)
 }
 
 // hold ends a trial that was not refused.
 func (f *formerRate) hold(now monotime.Time) {
-	f.trial, f.held, f.next, f.latest = false, true, 0, now
+	if f.trial = false; f.up {
+		f.upGap = firstUp
+	} else {
+		f.held, f.latest, f.up, f.upGap = true, now, true, cmp.Or(f.upGap, firstUp)
+	}
+	f.next = now.Add(f.upGap)
 }
 
 // holds reports whether a trial that began at a pace has shown that the former rate holds.
 func (f *formerRate) holds(pace float64, served int) bool {
-	return f.during(pace, f.tried) >= f.rate && served >= provenServed && f.tried >= heldFor.Seconds()
+	return f.during(pace, f.tried) >= f.goal(pace) && served >= provenServed && f.tried >= heldFor.Seconds()
 }

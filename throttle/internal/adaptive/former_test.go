@@ -16,7 +16,6 @@ func TestFormerRateTrials(t *testing.T) {
 	}{
 		{"soon, and ever more rarely", 1, []time.Duration{8000, 18800, 33380, 53063, 79635}},
 		{"not before eight tokens", 0.1, []time.Duration{80000, 188000}},
-		{"not while the pace is near", 8, nil},
 	} {
 		f := formerRate{}
 		f.note(start, 10, heldFor, 10)
@@ -30,8 +29,8 @@ func TestFormerRateTrials(t *testing.T) {
 			f.trial = true
 			f.fail(f.next)
 		}
-		if f.next == 0 != (test.want == nil) || !slices.Equal(got, test.want) {
-			t.Errorf("%s: trials after %v, the next at %v, want %v", test.name, got, f.next, test.want)
+		if f.up || !slices.Equal(got, test.want) {
+			t.Errorf("%s: trials after %v, want %v", test.name, got, test.want)
 		}
 	}
 }
@@ -189,5 +188,58 @@ func TestFormerRateLittleDemand(t *testing.T) {
 		if got := s.rateAt(start.Add(time.Minute)); got > test.most || s.former.trial != test.trial {
 			t.Errorf("a request each %v: the pace is %v, trial %v; want %v at most, %v", test.every, got, s.former.trial, test.most, test.trial)
 		}
+	}
+}
+
+// TestFormerRateRise: twice the pace is tried where it has not fallen, ever more rarely as long as that is refused, and soon again if it
+// is not.
+func TestFormerRateRise(t *testing.T) {
+	f := formerRate{}
+	f.note(start, 10, heldFor, 10)
+	if f.goal(10) != 20 || f.goal(8) != 16 || f.goal(7) != 10 {
+		t.Errorf("tried: %v, %v, %v; want 20, 16, and the former rate of 10", f.goal(10), f.goal(8), f.goal(7))
+	}
+	at := start
+	for _, want := range []time.Duration{30000, 45000, 67500, 101250, 151875} {
+		if got := f.next.Sub(at) / time.Millisecond; got != want || !f.up {
+			t.Errorf("the next trial in %d ms, want %d", got, want)
+		}
+		at = f.next
+		f.begin()
+		f.fail(at)
+	}
+	for range 10 {
+		f.fail(at)
+	}
+	if got := f.next.Sub(at); got != longestUp {
+		t.Errorf("in the end every %v, want %v", got, longestUp)
+	}
+	f.hold(at)
+	if got := f.next.Sub(at); got != firstUp {
+		t.Errorf("after one that held: in %v, want %v", got, firstUp)
+	}
+	f.note(at, 1, time.Second, 1) // it falls
+	if got := f.next.Sub(at); got != firstGap || f.up {
+		t.Errorf("after a fall: in %v, want %v", got, firstGap)
+	}
+	f.note(at, 10, time.Second, 10)
+	if got := f.next.Sub(at); got != firstUp || !f.up {
+		t.Errorf("measured again: in %v, want %v", got, firstUp)
+	}
+}
+
+// TestServedRateDebt: what a trial took beyond the rate is missing afterwards.
+func TestServedRateDebt(t *testing.T) {
+	s := fallenTo1()
+	s.addServed(start.Add(2*time.Second), 10)
+	s.addRefusal(start.Add(2*time.Second), false)
+	if got, want := s.pacedTo.Sub(start.Add(2*time.Second)), 7500*time.Millisecond; got != want { // 0.95 · 10 − 2, at 1/s
+		t.Errorf("nothing goes for %v, want %v", got, want)
+	}
+	s = fallenTo1()
+	s.addServed(start.Add(2*time.Second), 15)
+	s.addRefusal(start.Add(2*time.Second), false)
+	if got := s.pacedTo.Sub(start.Add(2 * time.Second)); got != longestDebt {
+		t.Errorf("nothing goes for %v, want %v", got, longestDebt)
 	}
 }

@@ -84,6 +84,8 @@ const (
 	// maxUselessCuts is how often in a row the pace is lowered although that does not help. The
 	// pace follows what was served, so it is soon low enough, if the pace is the reason at all.
 	maxUselessCuts = 4
+	// longestDebt bounds for how long nothing goes because more went before than the rate.
+	longestDebt = 10 * time.Second
 	// maxOverPace bounds the pace that was refused, as a multiple of the served rate, where
 	// both are averaged.
 	maxOverPace = 1.25
@@ -166,7 +168,11 @@ func (s *servedRate) take(now, asked monotime.Time, n int) {
 
 // try begins a trial of the former rate.
 func (s *servedRate) try(now monotime.Time) {
-	s.rate, s.setAt = s.rateAt(now), now
+	pace := s.rateAt(now)
+	if s.former.up { // the pace may have grown to the limit, where more are refused: so it grows again afterwards
+		pace = s.rate
+	}
+	s.rate, s.setAt = pace, now
 	s.former.begin()
 	s.measuredFrom, s.servedSince = now, 0
 	s.beginMeasuring(now)
@@ -181,7 +187,7 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 func (s *servedRate) addServed(now monotime.Time, n int) {
 	s.servedSince += n
 	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
-		s.rate, s.setAt = s.former.rate, now
+		s.rate, s.setAt = s.former.goal(s.rate), now
 		s.former.hold(now)
 	}
 	if s.episodeCount > 0 {
@@ -222,10 +228,13 @@ func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 // row: then the limit has risen, but not as far.
 func (s *servedRate) endTrial(now monotime.Time) {
 	row, before := paceShare*float64(s.servedSince), s.rate*now.Sub(s.setAt).Seconds()
-	if s.servedSince >= provenServed && before > 0 && row > longRow*before {
+	owed := max(row-before, 0) // what went beyond the rate: of a window, that is missing now
+	if s.servedSince >= provenServed && before > 0 && row > longRow*before && (!s.former.up || s.former.tried >= heldFor.Seconds()) {
 		s.rate *= row / before
+		owed = 0
 	}
-	s.setAt, s.pacedTo = now, now
+	s.setAt, s.pacedTo = now, now.Add(min(monotime.Seconds(owed/s.rate), longestDebt))
+	s.uselessCuts = 0 // it may well be the pace that is refused
 	s.former.fail(now)
 }
 
