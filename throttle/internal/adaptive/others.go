@@ -14,6 +14,7 @@ import "github.com/gopacer/pacer/throttle/internal/monotime"
 type otherUsers struct {
 	began       monotime.Time // when the request went whose answer restored the limit
 	atStart     int           // Remaining at began; zero if no answer has spoken of it
+	stated      int           // at began, no more was stated to be there
 	usedByUs    int           // tokens of our requests granted since began that are answered
 	perOurToken float64       // tokens that other clients use for each of ours
 	measured    bool          // perOurToken is from a whole window
@@ -29,11 +30,12 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 	if restored {
 		// The first client after a reset gets more than the last, and they take turns: so the
 		// estimate falls by half at most.
-		u.perOurToken = max(u.estimate(0, 0), u.perOurToken/2)
+		u.perOurToken = max(u.whole(), u.perOurToken/2)
 		u.measured = true
 	}
 	if restored || u.atStart == 0 {
 		u.began, u.atStart, u.usedByUs = o.sent, o.remaining+o.n, 0
+		u.stated = u.atStart
 		if 10*u.atStart >= 9*o.limit {
 			u.atStart = max(u.atStart, o.limit) // the window has only just begun
 		}
@@ -49,11 +51,24 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 // estimate returns what other clients have used for each token of ours, if so much remains and so
 // much of ours is in flight.
 func (u *otherUsers) estimate(remaining, inFlight int) float64 {
-	if n := u.usedByUs + inFlight; n >= 4 { // fewer say little
+	n := u.usedByUs + inFlight
+	if n >= few {
 		return min(max(float64(u.atStart-remaining)/float64(n)-1, 0), maxPerOurToken)
 	}
 	return u.perOurToken
 }
+
+// whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much is used, it is as if one
+// more token were ours.
+func (u *otherUsers) whole() float64 {
+	if n := u.usedByUs; n < few && u.stated-n >= 2*few {
+		return min(float64(u.stated-n)/float64(n+1), maxPerOurToken)
+	}
+	return u.estimate(0, 0)
+}
+
+// few tokens say little.
+const few = 4
 
 // withOthers returns how much is used by the time that n tokens of ours are: n + 2 · perOurToken · n.
 // Other clients have as much in flight for each token of ours as they used, and send as much again

@@ -17,6 +17,7 @@ type outcome struct {
 	refused   bool
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
+	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
 	newest    bool  // the server wrote the answer after all answers before
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
@@ -29,6 +30,9 @@ type outcome struct {
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
 }
+
+// whole reports whether the whole limit was there before the request, but for what others are likely to have used.
+func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
 
 // rises reports whether more remains than can have come back since the answer before, if the reset that it stated has not
 // come: whatever the algorithm, what is missing comes back at an even rate at the soonest. Package counter looks closer.

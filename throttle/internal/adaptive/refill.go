@@ -120,7 +120,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
 		r.raise = firstRaise
-	case !o.probe || o.spentSince == 0 || 10*(o.remaining+o.n) >= 9*o.limit: // the whole limit is back, or other clients took the rest
+	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
 		// A part is back before the reset: so the reset is the time to full.
 		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+after.resolution, min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))

@@ -280,3 +280,20 @@ func TestGuessIsDoubted(t *testing.T) {
 		now += 20 * time.Second
 	}
 }
+
+// TestOthersAreNoRefill: what others took of a window that was restored is not missing, as it is of one that comes back bit by bit.
+func TestOthersAreNoRefill(t *testing.T) {
+	for _, test := range []struct {
+		perOurToken float64
+		remaining   int
+		refills     bool
+	}{{0, 20, true}, {0, 26, false}, {4, 20, false}, {4, 15, true}} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(0, 28, 2*time.Second)))
+		b.window1().others = otherUsers{perOurToken: test.perOurToken, atStart: 28}
+		b.at(2 * time.Second).exchange(says(left(test.remaining, 28, 2*time.Second)))
+		if got := b.window1().refill.refills; got != test.refills {
+			t.Errorf("others use %v for each of ours, %d remain: refills %v, want %v", test.perOurToken, test.remaining, got, test.refills)
+		}
+	}
+}

@@ -518,6 +518,11 @@ func TestOtherUsers(t *testing.T) {
 	if got := (&otherUsers{atStart: 100, usedByUs: 3, perOurToken: 2}).estimate(50, 0); got != 2 {
 		t.Errorf("after three requests: %v, want what was known", got)
 	}
+	for stated, want := range map[int]float64{10: 2, 11: 2, 15: 3, 20: 17.0 / 4, 50: maxPerOurToken} {
+		if got := (&otherUsers{atStart: 100, stated: stated, usedByUs: 3, perOurToken: 2}).whole(); got != want {
+			t.Errorf("three of %d were ours: %v for each of ours, want %v", stated, got, want)
+		}
+	}
 	if got := (&otherUsers{perOurToken: 1.5}).withOthers(4); got != 16 {
 		t.Errorf("4 of ours are used by the time that %d are, want 4 + 2·1.5·4 = 16", got)
 	}
@@ -528,7 +533,7 @@ func TestOtherUsers(t *testing.T) {
 func TestOtherUsersRestored(t *testing.T) {
 	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 8, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.probe, o.remaining = false, 0

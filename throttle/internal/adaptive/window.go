@@ -162,7 +162,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
 	}
-	o.limit, o.span = w.limit, w.span
+	o.limit, o.span, o.others = w.limit, w.span, w.others.withOthers(o.n)-o.n
 	if w.heardAt = now; t.Sent > w.last.at() {
 		w.last.note(t.Sent)
 	}
