@@ -61,6 +61,27 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TestRecoveryOfOneToken: where one token is there at most, headers show nothing of a limit that rises. It is found all the same, as
+// soon as where nothing is said.
+func TestRecoveryOfOneToken(t *testing.T) {
+	const fall, rise, end = 5 * time.Minute, 6 * time.Minute, 9 * time.Minute
+	var back, refused spread
+	each(t, func(seed uint64) {
+		c, rate := drawn(seed, 0, fastest())
+		rate = max(rate, 10)
+		c.algorithm = courseKinds[0].of(nil, rate)
+		c.dialect, c.span, c.rates = pacertest.XRateLimitDelta, end, []rated{{fall, rate / 10}, {rise, rate}}
+		r := c.run(t)
+		before := min(1, r.share(rate, fall-2*time.Minute, fall))
+		took := r.until(0.9*before, rate, rise, 20*time.Second, end)
+		if took < 0 || took > time.Minute {
+			t.Errorf("seed %d: 90 %% of the former rate after %v, want a minute at most", seed, took)
+		}
+		back, refused = append(back, took.Seconds()), append(refused, float64(between(r.refused, time.Minute, fall)))
+	})
+	t.Logf("seconds until back %v; refused in the four minutes before %v", back, refused)
+}
+
 // TestSteady: an hour at a silent server whose limit stays as it is, of which requests are refused once a minute at most, after the
 // first five minutes. A window of a minute that is used up refuses until it ends, about ten times.
 func TestSteady(t *testing.T) {

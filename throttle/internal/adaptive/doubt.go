@@ -1,18 +1,21 @@
 package adaptive
 
 // doubt is about an attempt that has failed before. After a failure the attempt is left out on
-// the next 1, 3, 7 … occasions, about twice as many with each failure. It is not given up for ever:
+// the next 1, 3, 7 … occasions, about twice as many with each failure, up to maxSkip. It is not given up for ever:
 // other clients may have been the reason for the failure, and they may have gone.
 type doubt struct {
 	failures uint
 	skip     int // the attempt is made again on the occasion that makes this zero
 }
 
+// maxSkip is on how many occasions at most an attempt is left out: at a window of a second, of two minutes.
+const maxSkip = 128
+
 // fail notes that the attempt has failed. The first failures, as many as are free, have no
 // consequence.
 func (d *doubt) fail(free uint) {
 	if d.failures++; d.failures > free {
-		d.skip = 1 << min(d.failures-free, 16)
+		d.skip = min(1<<min(d.failures-free, 16), maxSkip)
 	}
 }
 

@@ -51,6 +51,9 @@ type refill struct {
 	sentBefore    int // cost of the requests granted before whose answers came since: some of it belongs to remainingThen
 
 	raise         float64       // the rate is multiplied by it with each served answer, if it is above 1
+	raiseFrom     float64       // the rate when it began to be raised again
+	raiseAt       monotime.Time // when it is to be raised again; zero if that is not known yet
+	raiseGap      time.Duration // until then from when the raise ended
 	refusalsInRow int           // of paced requests
 	maxHold       time.Duration // Config.MaxHold
 }
@@ -67,6 +70,11 @@ const (
 	// firstRaise is by what the rate of a limit below fewTokens is first multiplied with each
 	// served answer: Remaining never shows how many more tokens there are.
 	firstRaise = 1.25
+
+	// laterRaise is the same for when the rate is raised again, after the raise has ended: the limit may have risen. That is after
+	// raiseAfter, and later each time, as with trials of a pace (see formerRate), unless the rate has doubled.
+	laterRaise = 1.125
+	raiseAfter = 15 * time.Second
 
 	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
 	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
@@ -177,7 +185,7 @@ func (r *refill) measure(o *outcome) {
 	}
 	r.refusalsInRow = 0
 	r.countedSince += o.n
-	if r.raise > 1 {
+	if r.raiseAgain(o); r.raise > 1 {
 		r.rate *= r.raise
 	}
 	if !o.newest {
@@ -193,6 +201,22 @@ func (r *refill) measure(o *outcome) {
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
+	}
+}
+
+// raiseAgain begins to raise the rate again, where Remaining never shows how many more tokens there are.
+func (r *refill) raiseAgain(o *outcome) {
+	switch {
+	case o.limit >= fewTokens || r.raise > 1 || r.raise == 0:
+		return
+	case r.raiseAt == 0:
+		if r.rate >= 2*r.raiseFrom {
+			r.raiseGap = raiseAfter
+		}
+		r.raiseAt = o.now.Add(r.raiseGap)
+	case o.now >= r.raiseAt:
+		r.raise, r.raiseFrom, r.raiseAt = laterRaise, r.rate, 0
+		r.raiseGap = min(time.Duration(upGrowth*float64(r.raiseGap)), longestUp)
 	}
 }
 
@@ -215,4 +239,7 @@ func (r *refill) slowDown() {
 		}
 	}
 	r.rate = max(r.rate*factor, slowestRate(r.maxHold))
+	if factor == refusalFactor && r.rate < fallen*r.raiseFrom { // the limit has fallen, perhaps for a moment
+		r.raiseGap, r.raiseAt = raiseAfter, 0
+	}
 }

@@ -222,8 +222,8 @@ func TestDoubt(t *testing.T) {
 	for range 100 {
 		d.fail(1)
 	}
-	if d.skip != 1<<16 {
-		t.Errorf("skip %d, want %d", d.skip, 1<<16)
+	if d.skip != maxSkip {
+		t.Errorf("skip %d, want %d", d.skip, maxSkip)
 	}
 }
 
@@ -278,6 +278,60 @@ func TestGuessIsDoubted(t *testing.T) {
 			t.Errorf("occasion %d: early %v, want %v", occasion+1, got, early)
 		}
 		now += 20 * time.Second
+	}
+}
+
+// TestRefillRaisesAgain: where one token is there at most, the rate is raised again some time after a raise has ended, later each time, and
+// soon after it has doubled or fallen.
+func TestRefillRaisesAgain(t *testing.T) {
+	r := refill{refills: true, rate: 10, raise: 1, maxHold: time.Hour}
+	now := start
+	serve := func() { r.measure(&outcome{sent: now, now: now, n: 1, limit: 1}) }
+	next := func() time.Duration {
+		serve() // the raise has ended
+		at := now
+		for now = r.raiseAt - 1; r.raise == 1; now++ {
+			serve()
+		}
+		if r.raise != laterRaise {
+			t.Fatalf("raised by %v", r.raise)
+		}
+		return now.Sub(at) - 1
+	}
+	refuse := func() {
+		now++
+		r.measure(&outcome{sent: now, now: now, limit: 1, refused: true})
+		r.refusalsInRow = 0
+	}
+	for _, want := range []time.Duration{raiseAfter, raiseAfter * 3 / 2, raiseAfter * 9 / 4} {
+		r.rate = 10
+		if got := next(); got != want {
+			t.Errorf("raised after %v, want %v", got, want)
+		}
+		for r.raise > 1 {
+			refuse()
+		}
+		if r.rate > 10 {
+			t.Errorf("rate %v after it", r.rate)
+		}
+	}
+	r.rate = 20
+	if got := next(); got != raiseAfter {
+		t.Errorf("after it has doubled: %v, want %v", got, raiseAfter)
+	}
+	r.raise = 1
+	for range 30 {
+		next()
+		r.raise = 1
+	}
+	if r.raiseGap != longestUp {
+		t.Errorf("in the end every %v, want %v", r.raiseGap, longestUp)
+	}
+	for range 2 {
+		refuse()
+	}
+	if got := next(); got != raiseAfter {
+		t.Errorf("after it has fallen: %v, want %v", got, raiseAfter)
 	}
 }
 
