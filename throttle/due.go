@@ -97,7 +97,7 @@ type delay struct {
 }
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line wait for. If
-// nothing changes, the wait is not shorter, unless one ahead comes to wait for a bucket below and lets others pass. It may be
+// nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent claim below and lets others pass. It may be
 // longer: of a limit that the server states, no more than the next reset is known; claims ahead that cost several tokens of a
 // window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may; and claims that have aged,
 // or asked another bucket, count only if it is known that they go first.

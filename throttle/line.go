@@ -159,18 +159,28 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			continue // no waiter comes from below
 		}
 		for guest := range l.line.Row(i) {
-			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) {
-				continue // counted already
+			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.mayWithdraw(l) {
+				continue // counted already, or it may let w pass
 			}
 			var buf [priorities]*waiter
 			switch {
-			case !lower && guest.l.Parent == l && guest.l.opensForAll(now):
+			case !lower && guest.l.Parent == l && guest.l.line.waiting == guest.l.line.direct && guest.l.opensForAll(now):
 				ahead.Add(&guest.l.line.sum[i], p == Urgent)
 			case guest.l.line.Heads(&buf)[0] == guest:
 				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
 			}
 		}
 	}
+}
+
+// mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
+func (w *waiter) mayWithdraw(l *Limiter) bool {
+	for b := w.l; b != l; b = b.Parent {
+		if b.line.waiting > b.line.Len() {
+			return true
+		}
+	}
+	return false
 }
 
 // opensForAll reports whether l would let all go at once that asked it and wait.

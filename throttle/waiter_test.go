@@ -378,3 +378,59 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 		})
 	}
 }
+
+// Of buckets of three levels, a claim that waits above for its turn may come to wait below, behind one of the lowest bucket:
+// then another, which was told that it goes after it, goes before. So the first does not count.
+func TestForecastBehindAClaimThatLosesItsPlace(t *testing.T) {
+	for name, test := range map[string]struct {
+		quotas [3]string
+		before func(claim func(bucket, n int))
+		n      int // of the claim at the root
+	}{
+		"behind the next of the lowest bucket": {
+			[3]string{"5/s log", "6/1500ms log", "3/500ms log"},
+			func(claim func(bucket, n int)) {
+				claim(2, 2)
+				claim(2, 2)
+				claim(1, 3)
+				claim(0, 2)
+				time.Sleep(250 * time.Millisecond)
+				claim(2, 1)
+				claim(1, 1)
+			}, 3,
+		},
+		"behind one that takes what it needs": {
+			[3]string{"2/s burst 3", "3/1500ms log", "6/500ms log"},
+			func(claim func(bucket, n int)) {
+				claim(0, 1)
+				claim(0, 1)
+				claim(1, 2)
+				time.Sleep(375 * time.Millisecond)
+				claim(2, 2)
+				claim(1, 1)
+			}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var buckets [3]*Limiter
+				for i := range buckets {
+					buckets[i] = &Limiter{Quotas: quotas(t, test.quotas[i])}
+					if i > 0 {
+						buckets[i].Parent = buckets[i-1]
+					}
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				test.before(func(bucket, n int) {
+					go buckets[bucket].Acquire(ctx, Claim{N: n})
+					synctest.Wait()
+				})
+				f, start := buckets[0].Forecast(Claim{N: test.n}), time.Now()
+				if err := buckets[0].Wait(ctx, test.n); err != nil || time.Since(start) < f.Wait {
+					t.Errorf("went after %v, earlier than %v: %v", time.Since(start), f.Wait, err)
+				}
+			})
+		})
+	}
+}
