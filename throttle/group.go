@@ -223,12 +223,13 @@ func (g *Group) abandon(root *Limiter) {
 	}
 	learned := map[string]adaptive.Memory{}
 	old := root.entry.node
+	successor := g.newLimiter(old.Path()) // New may panic: then nothing has changed
 	for l := range old.All() {
 		l.saveTo(learned)
 	}
 	g.loaded.Put(time.Now(), learned)
 	g.buckets.Cut(old)
-	successor := g.find(old.Path())
+	g.buckets.Find(old.Path(), func(n *bucketNode) { g.enroll(n, successor) })
 	for l := range old.All() {
 		l.lock()
 		l.forgotten.Store(true)
@@ -238,6 +239,11 @@ func (g *Group) abandon(root *Limiter) {
 		}
 		l.unlock(root)
 	}
+	root.lock()
+	successor.lock() // only abandon locks two trees
+	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
+	successor.unlock(successor)
+	root.unlock(root)
 	for l := range old.All() {
 		if l.isSplit && l.entry.classes != nil { // what tells its claims apart goes on; counters show themselves again
 			whole := g.find(l.entry.node.Path())
@@ -245,11 +251,6 @@ func (g *Group) abandon(root *Limiter) {
 			g.regroup(whole, []string{l.entry.classes.First()}, nil)
 		}
 	}
-	root.lock()
-	defer root.unlock(root)
-	successor.lock() // only abandon locks two trees
-	defer successor.unlock(successor)
-	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
 }
 
 // snapshot returns all buckets, each before those below it, in the order of their paths.

@@ -723,6 +723,68 @@ func TestGroupPanics(t *testing.T) {
 	})
 }
 
+// New may panic at any of its calls when a bucket gets a Store and is made anew: each claim goes all the same, in one bucket
+// or the other, and in one alone once an Update returns.
+func TestGroupUpdateWithAStorePanics(t *testing.T) {
+	for last := range 12 {
+		synctest.Test(t, func(t *testing.T) {
+			var shared store.Store
+			calls := -1000
+			g := &Group{New: func(path []string) *Limiter {
+				if calls++; calls == last {
+					panic("New")
+				}
+				l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.SlidingLog}}}
+				if len(path) == 1 {
+					l.Store = shared
+				}
+				return l
+			}}
+			start := time.Now()
+			var mu sync.Mutex
+			var went []time.Duration
+			claim := func(path ...string) {
+				find := func() *Limiter { return g.Limiter(path...) }
+				go func() {
+					defer func() { _ = recover() }()
+					if _, err := g.Acquire(t.Context(), Claim{}, find, nil); err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					went = append(went, time.Since(start))
+				}()
+				synctest.Wait()
+			}
+			claim("a")
+			claim("a", "x")
+			claim("a", "y")
+			shared, calls = new(store.Memory), 0
+			update := func() (panicked any) {
+				defer func() { panicked = recover() }()
+				if err := g.Update(func() bool { return false }); err != nil {
+					t.Error(err)
+				}
+				return nil
+			}
+			if update() != nil {
+				update()
+			}
+			calls = -1000
+			synctest.Wait()
+			claim("a")
+			time.Sleep(time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			want := []time.Duration{0, 0, 10100 * time.Millisecond, 20200 * time.Millisecond}
+			if !slices.Equal(went, want) {
+				t.Errorf("call %d panics: went at %v, want %v", last, went, want)
+			}
+			_ = g.Close()
+		})
+	}
+}
+
 // A bucket that gets a Store is made anew. What is under way ends in the old one; who waits waits in
 // the new one.
 func TestGroupUpdateWithAStore(t *testing.T) {
