@@ -255,7 +255,9 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Dur
 		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
 		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
 	})
-	body.Discard(x.terms.resp)
+	resp := x.terms.resp
+	x.terms.resp = nil // its Close may panic, and is not called twice
+	body.Discard(resp)
 	return nil
 }
 

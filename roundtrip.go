@@ -61,7 +61,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if tm.resp != nil && tm.resp.Request == out {
 			tm.resp.Request = req
 		}
-		made.Finish(tm.resp)
+		made.Finish()
 	}
 	ended = true
 	return tm.resp, err

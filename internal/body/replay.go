@@ -99,22 +99,14 @@ func (b *Replay) record(r *replayReader, p []byte, err error) {
 }
 
 // Finish says that there will be no other attempt. The source is closed when the last reader is closed,
-// which may be later: a server may answer while the body is still being sent. If its Close panics, the body of resp,
-// the answer, is closed, unless resp is nil. Of a nil Replay, Finish does nothing.
-func (b *Replay) Finish(resp *http.Response) {
+// which may be later: a server may answer while the body is still being sent. Of a nil Replay, Finish does nothing.
+func (b *Replay) Finish() {
 	if b == nil {
 		return
 	}
-	ended := false
-	defer func() {
-		if !ended {
-			Close(nil, resp)
-		}
-	}()
 	b.mu.Lock()
 	b.sourceClosed = true
 	b.closeLocked() //nolint:errcheck // no caller could use the error
-	ended = true
 }
 
 // closeLocked closes the source if no reader will read it any more. It must be called with mu held, and

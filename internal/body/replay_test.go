@@ -64,7 +64,7 @@ func TestReplay(t *testing.T) {
 				}
 				last = second
 			}
-			b.Finish(nil)
+			b.Finish()
 			if source.closes != 0 {
 				t.Error("closed while it is still being read")
 			}
@@ -132,7 +132,7 @@ func TestReplayRandomReaders(t *testing.T) {
 				r.Close()
 			})
 		}
-		b.Finish(nil)
+		b.Finish()
 		late.Wait()
 		if source.closes != 1 {
 			t.Fatalf("closed %d times, want once", source.closes)

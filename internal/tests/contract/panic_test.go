@@ -70,7 +70,7 @@ type trapBody struct {
 	name   string
 	req    *http.Request
 	r      io.Reader
-	closed bool // protected by of.mu
+	closes int // protected by of.mu
 }
 
 func (b *trapBody) Read(buf []byte) (int, error) {
@@ -80,7 +80,7 @@ func (b *trapBody) Read(buf []byte) (int, error) {
 
 func (b *trapBody) Close() error {
 	b.of.mu.Lock()
-	b.closed = true
+	b.closes++
 	b.of.mu.Unlock()
 	b.of.at(b.name+".Close", b.req)
 	return nil
@@ -311,8 +311,11 @@ func (p *trap) nothingLost(t *testing.T, tr *pacer.Transport) {
 		}
 	}
 	for i, b := range p.bodies {
-		if !b.closed {
+		if b.closes == 0 {
 			t.Errorf("%s, the %dth body of %d, is not closed", b.name, i+1, len(p.bodies))
+		}
+		if b.closes > 1 && b.name == "the answer's body" {
+			t.Errorf("%s, the %dth body of %d, is closed %d times", b.name, i+1, len(p.bodies), b.closes)
 		}
 	}
 	for _, ctx := range p.contexts {
