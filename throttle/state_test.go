@@ -133,3 +133,27 @@ func TestStateJSON(t *testing.T) {
 		}
 	})
 }
+
+// What a client of a store says of its failure is printed without control characters and without credentials.
+func TestStateOfAStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := nearStore()
+		down := errors.New("dial redis://me:secret@10.0.0.1:6379/0: \x1b[2Jno route")
+		shared.fail = func(int) error { return down }
+		l := &Limiter{Name: "api", Quotas: quotas(t, "100/s even"), Store: shared, MaxWait: time.Second}
+		refusal := l.Wait(t.Context(), 1)
+		s := l.State()
+		if !errors.Is(s.Store.Err, down) {
+			t.Errorf("state %+v", s.Store)
+		}
+		asJSON, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{refusal.Error(), string(asJSON)} {
+			if !strings.Contains(text, "dial redis://…@10.0.0.1:6379/0: %1B[2Jno route") || strings.Contains(text, "secret") {
+				t.Error(text)
+			}
+		}
+	})
+}

@@ -36,6 +36,27 @@ func Text(s string, most int) string {
 	return b.String()
 }
 
+// Failure returns the Text of an error of others, such as a client of a store, of 1000 bytes at most. Of each URL in it the
+// user and the password are left out.
+func Failure(err error) string { return Text(withoutUsers(err.Error()), 1000) }
+
+// withoutUsers replaces what stands between "://" and the last '@' of the authority of a URL.
+func withoutUsers(s string) string {
+	begin, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return s
+	}
+	end := strings.IndexAny(rest, "/?# \t\n\"")
+	if end < 0 {
+		end = len(rest)
+	}
+	user := ""
+	if i := strings.LastIndexByte(rest[:end], '@'); i >= 0 {
+		user, rest = "…", rest[i:]
+	}
+	return begin + "://" + user + withoutUsers(rest)
+}
+
 // isPlain reports whether s is printable ASCII, as nearly all texts are.
 func isPlain(s string) bool {
 	for i := range len(s) {

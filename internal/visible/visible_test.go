@@ -1,6 +1,7 @@
 package visible
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,4 +51,20 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q is written as %q", got, again)
 		}
 	})
+}
+
+func TestFailure(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "",
+		"dial tcp 10.0.0.1: \x1b":                "dial tcp 10.0.0.1: %1B",
+		`parse "redis://me:pa@ss@h:6379/0": bad`: `parse "redis://…@h:6379/0": bad`,
+		"redis://h/a@b":                          "redis://h/a@b",
+		"://me@":                                 "://…@",
+		"a://u:p@h b://v:q@i?@":                  "a://…@h b://…@i?@",
+		"a://b://c@d":                            "a://b://…@d",
+	} {
+		if got := Failure(errors.New(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gopacer/pacer/internal/visible"
 )
 
 // JSON returns the JSON of v: structs in the order of their exported fields, whose names begin with a small
@@ -27,7 +29,7 @@ func write(b *bytes.Buffer, v reflect.Value) error {
 	case time.Duration:
 		return writeText(b, x.String())
 	case error:
-		return writeText(b, x.Error())
+		return writeText(b, visible.Failure(x))
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -45,7 +45,7 @@ func (r *Refusal) String() string {
 	}
 	for _, why := range r.Behind {
 		if why != nil {
-			b.WriteString(": " + visible.Text(why.Error(), 1000))
+			b.WriteString(": " + visible.Failure(why))
 		}
 	}
 	return b.String()
