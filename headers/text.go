@@ -155,7 +155,7 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	}
 	var many map[string][]percents
 	if json.Unmarshal([]byte(text), &many) != nil {
-		return appendShares(limits, text)
+		return appendShares(limits, f, text)
 	}
 	for _, id := range slices.Sorted(maps.Keys(many)) {
 		for _, p := range many[id][:min(len(many[id]), value.MaxMembers)] {
@@ -165,9 +165,9 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	return limits
 }
 
-// appendShares reads an object with shares that are used, whose keys end in _pct:
-// {"acc_id_util_pct":9.67,"ads_api_access_tier":"standard_access"}.
-func appendShares(limits []Limit, text string) []Limit {
+// appendShares reads an object with shares that are used, whose keys end in _pct, or in util_pct where the name of the
+// header does not say that it is about limits: {"acc_id_util_pct":9.67,"ads_api_access_tier":"standard_access"}.
+func appendShares(limits []Limit, f *found, text string) []Limit {
 	var all map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &all) != nil {
 		return limits
@@ -175,7 +175,8 @@ func appendShares(limits []Limit, text string) []Limit {
 	n := 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		share, ok := value.ParseNumber(string(all[key]))
-		if !strings.HasSuffix(key, "_pct") && !strings.HasSuffix(key, "_percent") || !ok || n == value.MaxMembers {
+		isShare := strings.HasSuffix(key, "util_pct") || !f.Weak && (strings.HasSuffix(key, "_pct") || strings.HasSuffix(key, "_percent"))
+		if !isShare || !ok || n == value.MaxMembers {
 			continue
 		}
 		n++

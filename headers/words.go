@@ -268,8 +268,13 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 		return true
 	}
 	if first, second, ok := ratio(v); ok {
-		if role != name.Remaining {
-			role = name.Used
+		switch role {
+		case name.Remaining, name.Used:
+		default:
+			if k.Name == "" && r.name == "" {
+				return true // what is left, what is used, or a number of seconds: nobody knows
+			}
+			role = name.Used // Eventbrite and Salesforce
 		}
 		w := r.limit(k)
 		w.count(role, first)

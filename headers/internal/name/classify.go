@@ -360,11 +360,13 @@ func (s *shape) isRate() bool {
 		return true
 	}
 	for i := s.from; i < s.n; i++ {
-		if s.at(i).negative {
-			s.m.Doubtful = true
+		w := s.at(i)
+		if w.unit == value.Bytes && s.marker < 0 {
+			return false
 		}
+		s.m.Doubtful = s.m.Doubtful || w.negative
 	}
-	return s.m.Unit != value.Bytes || s.marker >= 0
+	return true
 }
 
 // nameLimit makes a name of the limit of the words that are left. Limit is none of them, and quota
