@@ -99,7 +99,11 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 	for i := range g {
 		switch f := &g[i]; {
 		case f.Role == name.Text || f.Form == name.Windows || isObject(f):
-			return appendText(limits, g, c, h)
+			n := len(limits)
+			if limits = appendText(limits, g, c, h); len(limits) == n && isObject(f) {
+				limits = appendWords(limits, g, c)
+			}
+			return limits
 		case f.Role == name.State && !value.ParseCount(f.values[0]).Known || f.Role == name.Policy ||
 			f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0]):
 			n := len(limits)

@@ -181,8 +181,16 @@ func (v *realAnswer) score() score {
 	return s
 }
 
+// before are the scores of the reader that took names apart in one function of 42 branches, and first
+// those of the rules of package name when they had been written while looking at one half alone, and
+// the other half had not been looked at yet.
+const (
+	before = "looked at 84.7 %, missing 14.9 %, wrong 0.4 %; held out 90.4 %, missing 8.4 %, wrong 1.2 %"
+	first  = "looked at 100 %, none missing or wrong; held out 97.6 %, missing 2.4 %, none wrong"
+)
+
 // TestParseReal scores what is read of answers that others recorded. Half of the services were
-// not looked at while the rules were written.
+// not looked at while the rules were written. By now all facts of both halves are read.
 func TestParseReal(t *testing.T) {
 	var answers []realAnswer
 	load(t, "headers_real.json", &answers)
@@ -198,9 +206,11 @@ func TestParseReal(t *testing.T) {
 			looked.add(v.score())
 		}
 	}
+	t.Logf("before:     %s", before)
+	t.Logf("at first:   %s", first)
 	t.Logf("looked at:  %v", &looked)
 	t.Logf("held out:   %v", &held)
-	if testing.Verbose() {
-		t.Log("\n" + strings.Join(append(looked.lines, held.lines...), "\n"))
+	for _, line := range append(looked.lines, held.lines...) {
+		t.Error(line)
 	}
 }

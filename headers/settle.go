@@ -1,6 +1,7 @@
 package headers
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -14,6 +15,7 @@ func settle(limits []Limit, from []*name.Meaning, h *hints) int {
 	if n > 1 {
 		n = shareReset(limits, from)
 		n = mergeAll(limits[:n], from)
+		n = complement(limits[:n], from)
 	}
 	for i := range limits[:n] {
 		limits[i].settle(from[i], h)
@@ -86,6 +88,31 @@ func mergeAll(limits []Limit, from []*name.Meaning) int {
 			}
 			merge(&limits[i], &limits[j])
 			limits = limits[:remove(limits, from, j)]
+		}
+	}
+	return len(limits)
+}
+
+// complement makes one of two limits of which one states how much there is in a window, and the other how much is left
+// in it, if they are the only ones (Apollo's x-rate-limit-minute beside x-minute-requests-left).
+func complement(limits []Limit, from []*name.Meaning) int {
+	for i := 0; i < len(limits); i++ {
+		other, several := -1, false
+		for j := range limits {
+			if j == i || limits[j].Window != limits[i].Window || limits[j].Unit != limits[i].Unit || limits[j].Advisory != limits[i].Advisory {
+				continue
+			}
+			several = several || other >= 0
+			other = j
+		}
+		if other < 0 || several || from[i].Family == from[other].Family {
+			continue
+		}
+		a, b := &limits[i], &limits[other]
+		if a.Window > 0 && a.Limit.Known && !a.Remaining.Known && b.Remaining.Known && !b.Limit.Known && b.Remaining.N <= a.Limit.N {
+			a.Remaining, a.Reset, a.Bucket = b.Remaining, better(a.Reset, b.Reset), cmp.Or(a.Bucket, b.Bucket)
+			limits = limits[:remove(limits, from, other)]
+			i = -1
 		}
 	}
 	return len(limits)

@@ -30,6 +30,9 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 	}
 	if len(limits) == start {
 		n := countLimits(g)
+		if whole := wholeList(g, n); whole != nil {
+			policies = whole
+		}
 		if n != len(policies) {
 			n = 1
 		}
@@ -42,6 +45,28 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 		policies = join(&limits[start+i], policies)
 	}
 	return append(limits, policies...)
+}
+
+// wholeList returns the members of a list of limits with their windows, in which the first one has none, if there are as
+// many of what remains: nil if not. CryptoCompare writes 100, 20;window=1 beside 80, 19;window=1.
+func wholeList(g []found, n int) []Limit {
+	var list []Limit
+	remaining := false
+	for i := range g {
+		switch f := &g[i]; {
+		case f.Role == name.Remaining:
+			remaining = value.Members(f.values) == n
+		case f.Role == name.Limit && n > 1 && strings.IndexByte(f.values[0], ';') >= 0:
+			first := Limit{Unit: value.UnitOr(f.Unit), Limit: Count(value.ParseCount(value.Member(f.values, 0)))}
+			if list = appendPolicies([]Limit{first}, f); len(list) != n {
+				return nil
+			}
+		}
+	}
+	if !remaining {
+		return nil
+	}
+	return list
 }
 
 // pair completes limits that are stated in lists by a list of policies of the same length, and calls those that have

@@ -2,6 +2,9 @@ package headers
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +56,9 @@ func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
 			if size += len(v); size > value.MaxField {
 				break
 			}
-			r.read(v)
+			if !r.object(v) {
+				r.read(v)
+			}
 		}
 	}
 	for i := range r.limits {
@@ -112,6 +117,29 @@ func (r *wordReader) read(v string) {
 			r.part(value.Trim(part))
 		}
 	}
+}
+
+// object reads an object of JSON whose members are statements, names first: {"name":"GET","period":300,"limit":1000,
+// "remaining":999}. It reports whether the value is one.
+func (r *wordReader) object(v string) bool {
+	if !strings.HasPrefix(v, "{") {
+		return false
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(v), &all) != nil {
+		return true
+	}
+	r.name, r.window = "", ""
+	keys := slices.Sorted(maps.Keys(all))
+	for _, labels := range [...]bool{true, false} {
+		for _, key := range keys {
+			text := value.Trim(string(all[key]))
+			if (name.RoleOfKey(key) == name.Label) == labels && len(text) <= 2*value.MaxNumber && !strings.HasPrefix(text, "{") && len(key) <= value.MaxName {
+				r.statement(key, text)
+			}
+		}
+	}
+	return true
 }
 
 // cutMember cuts a text after what is said of one limit. A comma in a date, which is behind the name of a day, ends
@@ -241,7 +269,7 @@ func (r *wordReader) statement(key, v string) {
 			if r.name == "" {
 				r.called(v, v)
 			}
-		} else if k.Role == name.Ignored {
+		} else if k.Role == name.Ignored && !strings.HasPrefix(r.f.values[0], "{") {
 			r.called(key, key) // what a credential is called, and not the credential itself
 		}
 	}
@@ -271,10 +299,10 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 		switch role {
 		case name.Remaining, name.Used:
 		default:
-			if k.Name == "" && r.name == "" {
+			if k.Name == "" && r.name == "" && r.f.Form != name.Keys {
 				return true // what is left, what is used, or a number of seconds: nobody knows
 			}
-			role = name.Used // Eventbrite and Salesforce
+			role = name.Used // Eventbrite, Salesforce, Hotstuff
 		}
 		w := r.limit(k)
 		w.count(role, first)

@@ -468,7 +468,7 @@ func (s *shape) conclude() bool {
 		case m.Group == "":
 			m.Role = State
 		case m.Window > 0 && s.onlyWindows():
-			m.Role = Limit // X-Vendor-RateLimit-Daily: 1000
+			m.Role, m.Form = Limit, Keys // X-Vendor-RateLimit-Daily: 1000, or 1/1000
 		default:
 			m.Role, m.Form = Text, Keys
 		}
@@ -478,6 +478,16 @@ func (s *shape) conclude() bool {
 		m.Name = ""
 	}
 	return true
+}
+
+// has reports whether a word is one of the name.
+func (s *shape) has(word string) bool {
+	for i := s.from; i < s.n; i++ {
+		if s.is(i, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyWindows reports whether the words that are left are windows.
@@ -505,8 +515,8 @@ func (s *shape) concludeWeak() bool {
 	case m.Group == "" && s.is(s.from, "limit") && s.role > s.from:
 		m.Family = "limit" // X-Limit-Remaining
 	}
-	// Requests that are left are what they are called.
-	m.Weak = m.Role != Remaining || m.Unit != value.Requests || m.Doubtful
+	// Requests that are left are what they are called, as is what is left of an API.
+	m.Weak = m.Role != Remaining || m.Unit != value.Requests && !s.has("api") || m.Doubtful
 	if s.is(s.from, "quota") {
 		m.Family = "quota" // whose limits may share a reset
 	}

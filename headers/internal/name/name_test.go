@@ -33,7 +33,7 @@ func TestLookup(t *testing.T) {
 		{"X-RateLimit-Remaining-Month", &Meaning{Role: Remaining, Family: "x-ratelimit", Group: "month", Name: "month", Long: true}},
 		{"X-RateLimit-Limit-Videos-Minute", &Meaning{Role: Limit, Family: "x-ratelimit", Group: "videos-minute", Name: "videos-minute", Unit: "videos", Window: time.Minute}},
 		{"X-RateLimit-Limit-User-Minute", &Meaning{Role: Limit, Family: "x-ratelimit", Group: "user-minute", Name: "user-minute", Window: time.Minute}},
-		{"X-Vendor-RateLimit-Daily", &Meaning{Role: Limit, Family: "x-vendor-ratelimit", Group: "daily", Name: "daily", Window: 24 * time.Hour}},
+		{"X-Vendor-RateLimit-Daily", &Meaning{Role: Limit, Form: Keys, Family: "x-vendor-ratelimit", Group: "daily", Name: "daily", Window: 24 * time.Hour}},
 		{"X-Vendor-RateLimit-Search", &Meaning{Role: Text, Form: Keys, Family: "x-vendor-ratelimit", Group: "search", Name: "search"}},
 		{"Beta-RateLimit-Limit", &Meaning{Role: Limit, Family: "beta-ratelimit", Advisory: true}},
 		{"X-Search-Remaining", &Meaning{Role: Remaining, Family: "search", Group: "search", Name: "search", Weak: true}},

@@ -43,13 +43,14 @@ var sets = []struct {
 	{"remaining remain rem left available", word{role: Remaining, of: true}},
 	{"used consumed", word{role: Used, of: true}},
 	{"usage", word{role: Used}},
+	{"count", word{role: Used, last: true}}, // Genesys, Riot
 	{"current", word{role: Used, last: true, pair: true}},
 	{"running active", word{role: Used, last: true, unit: value.Concurrent}},
 
 	// Roles: when it is restored, and the time in which it is granted.
 	{"reset resets", word{role: Reset, of: true}},
 	{"expiry expires expire expiration", word{role: Reset, of: true}},
-	{"next resettime resetat resetsat resetdate", word{role: Reset, of: true, form: Instant}},
+	{"until next resettime resetat resetsat resetdate", word{role: Reset, of: true, form: Instant}},
 	{"resetin resetsin resetafter ttl", word{role: Reset, of: true, form: Seconds}},
 	{"window period duration interval range renewalperiod refreshperiod timewindow timeframe", word{role: Window}},
 

@@ -156,6 +156,9 @@ func parseZone(s string) (time.Duration, bool) {
 	case "", "Z", "z", "UTC", "GMT":
 		return 0, true
 	}
+	if offset, zone, ok := strings.Cut(s, " "); ok && len(zone) <= 5 {
+		s = offset // "+0000 UTC", as time.Time prints it
+	}
 	if len(s) != 3 && len(s) != 5 && (len(s) != 6 || s[3] != ':') || s[0] != '+' && s[0] != '-' {
 		return 0, false
 	}
