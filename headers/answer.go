@@ -105,7 +105,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 			limits = appendLimits(limits, fields, c, &h, b)
 		}
 	}
-	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil {
+	if a.roles&(unlimited|1<<name.Text) == 0 && b == nil && !h.other.Known {
 		return limits, Retry{Refusal: h.refusal} // no header has a hint
 	}
 	h.forgetIdle(limits[start:])

@@ -78,6 +78,7 @@ var rules = map[string][]ruleCase{
 		{"Opsgenie", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Period-In-Sec", "60"}, `"" 3/? per 1m0s`},
 		{"HTX, milliseconds", []string{"Ratelimit-Limit", "10", "Ratelimit-Remaining", "9", "Ratelimit-Interval", "2000", "Ratelimit-Reset", "1772452801500"}, `"" 9/10 in 1.5s per 2s`},
 		{"an hour", []string{"X-RateLimit-Remaining", "3", "X-RateLimit-Window", "3600"}, `"" 3/? per 1h0m0s`},
+		{"Kubernetes is no window", []string{"X-RateLimit-K8s-Remaining", "3", "X-RateLimit-P2P-Remaining", "4"}, `"k8s" 3/?, "p2p" 4/?`},
 		{"a version is no window", []string{"X-RateLimit-Remaining-V2", "3"}, `"v2" 3/?`},
 		{"Confluence, of what is added", []string{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "98", "X-RateLimit-Interval-Seconds", "60", "X-RateLimit-FillRate", "20"}, `"" 98/100`},
 	},
@@ -126,6 +127,7 @@ var rules = map[string][]ruleCase{
 	"7 times": {
 		{"beyond its window", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "45000"}, `"minute" 0/60 in 45s per 1m0s`},
 		{"less than a second", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "850"}, `"minute" 0/60 in 850ms per 1m0s`},
+		{"few seconds beyond it", []string{"X-RateLimit-Limit-Second", "60", "X-RateLimit-Remaining-Second", "0", "X-RateLimit-Reset-Second", "3"}, `"second" 0/60 in 3s per 1s`},
 		{"within it", []string{"X-RateLimit-Limit-Hour", "60", "X-RateLimit-Remaining-Hour", "0", "X-RateLimit-Reset-Hour", "3600"}, `"hour" 0/60 in 1h0m0s per 1h0m0s`},
 		{"rounded", []string{"X-RateLimit-Limit-Hour", "60", "X-RateLimit-Remaining-Hour", "0", "X-RateLimit-Reset-Hour", "3601"}, `"hour" 0/60 in 1h0m1s per 1h0m0s`},
 		{"hh:mm:ss", []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "00:01:30"}, `"" 0/? in 1m30s`},
@@ -184,6 +186,7 @@ var rules = map[string][]ruleCase{
 		{"current and limit", []string{"X-RateLimit-Current", "1", "X-RateLimit-Limit", "5"}, `"" 4/5`},
 		{"Meta, of an account", []string{"X-Ad-Account-Usage", `{"acc_id_util_pct":9.67,"reset_time_duration":100,"ads_api_access_tier":"standard_access"}`}, `"acc_id_util_pct" 90/100 percent`},
 		{"Meta, insights", []string{"X-Fb-Ads-Insights-Throttle", `{"app_id_util_pct":100,"acc_id_util_pct":10}`}, `"acc_id_util_pct" 90/100 percent, "app_id_util_pct" 0/100 percent`},
+		{"as Meta writes it, by another", []string{"X-Acme-Usage", `{"call_count":95,"total_time":20,"estimated_time_to_regain_access":19}`}, `"call_count" 5/100 percent, "total_time" 80/100 percent, retry 19m0s`},
 		{"the load of a server", []string{"X-Acme-Usage", `{"cpu_pct":40}`}, `nothing`},
 		{"Codex", []string{"X-Codex-Primary-Used-Percent", "50", "X-Codex-Primary-Reset-After-Seconds", "14845", "X-Codex-Primary-Window-Minutes", "300"}, `"codex-primary" 50/100 percent in 4h7m25s per 5h0m0s`},
 		{"Binance, used alone", []string{"X-Mbx-Used-Weight", "4", "X-Mbx-Used-Weight-1m", "4"}, `nothing`},

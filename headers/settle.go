@@ -201,16 +201,20 @@ func telling(l *Limit) int {
 // tells the two apart.
 func checkUnit(l *Limit, h *hints) {
 	r := &l.Reset
-	if r.Absolute || r.Resolution != time.Second || r.In < 100*time.Second {
+	if r.Absolute || r.Resolution != time.Second || r.In < 10*time.Second {
 		return
 	}
 	in := r.In / 1000
 	suspect := day
 	if l.Window > 0 {
-		// A reset may be rounded, and months and days differ in length.
-		suspect = l.Window + l.Window/10 + disagreement
-		if r.In < 1000*time.Second {
+		// A reset may be rounded, months and days differ in length, and few milliseconds are unlikely.
+		switch {
+		case r.In >= 1000*time.Second:
+			suspect = l.Window + l.Window/10 + disagreement
+		case r.In >= 100*time.Second:
 			suspect = 2 * l.Window
+		default:
+			suspect = 10 * l.Window
 		}
 	}
 	hint := h.delay()

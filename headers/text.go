@@ -197,7 +197,7 @@ func (p *percents) append(limits []Limit, f *found, prefix string, h *hints) []L
 	}{{"call_count", p.Calls}, {"total_cputime", p.CPU}, {"total_time", p.Time}} {
 		if m.percent != nil {
 			limits = append(limits, Limit{
-				Name: value.CleanName(prefix + m.name), Unit: f.Unit, Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true},
+				Name: value.CleanName(prefix + m.name), Unit: "percent", Limit: Count{100, true}, Remaining: Count{percentLeft(*m.percent), true},
 			})
 		}
 	}

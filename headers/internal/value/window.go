@@ -124,20 +124,21 @@ func WindowInWords(s string) (window time.Duration) {
 }
 
 // WindowAtEnd returns the window with which a word ends that begins with anything: highcostget3min. It is zero if there
-// is none.
+// is none. Letters that stand for a unit must be three at least if letters precede the number: k8s is no window.
 func WindowAtEnd(word string) time.Duration {
-	for i := len(word) - 2; i >= 0; i-- {
-		if IsDigit(word[i]) {
-			for i > 0 && IsDigit(word[i-1]) {
-				i--
-			}
-			if d, ok := WindowOf(strings.ToLower(word[i:])); ok {
-				return d
-			}
-			return 0
-		}
+	end := len(word)
+	for end > 0 && !IsDigit(word[end-1]) {
+		end--
 	}
-	return 0
+	start := end
+	for start > 0 && IsDigit(word[start-1]) {
+		start--
+	}
+	if start == end || start > 0 && len(word)-end < 3 {
+		return 0
+	}
+	d, _ := WindowOf(strings.ToLower(word[start:]))
+	return d
 }
 
 // WindowOfName returns the window that the name of a limit ends with: "per_hour", "HighCostGet3Min", "UserByMinute".

@@ -58,3 +58,31 @@ func TestParseWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowAtEnd reads windows at the end of words and of names.
+func TestWindowAtEnd(t *testing.T) {
+	for s, want := range map[string]time.Duration{
+		"highcostget3min": 3 * time.Minute, "HighCostGet30Min": 30 * time.Minute, "10s": 10 * time.Second, "UserByMinute": time.Minute,
+		"per_hour": time.Hour, "requests-per-day": 24 * time.Hour, "k8s": 0, "p2p": 0, "b2b": 0, "oauth2": 0, "min": time.Minute, "": 0, "3": 0,
+		"Hyper": 0, "month": 0, "get3month": 0,
+	} {
+		if got := WindowOfName(s); got != want {
+			t.Errorf("WindowOfName(%q) = %v, want %v", s, got, want)
+		}
+	}
+}
+
+// TestWindowName checks that the names of windows are read as these.
+func TestWindowName(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "", time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "day", 7 * 24 * time.Hour: "week",
+		30 * 24 * time.Hour: "month", 15 * time.Minute: "15m", 10 * time.Second: "10s", 6 * time.Hour: "6h", 90 * time.Minute: "1h30m", 48 * time.Hour: "2d",
+	} {
+		if got := WindowName(d); got != want {
+			t.Errorf("WindowName(%v) = %q, want %q", d, got, want)
+		}
+		if got, _ := WindowOf(want); got != d && want != "month" {
+			t.Errorf("WindowOf(%q) = %v, want %v", want, got, d)
+		}
+	}
+}
