@@ -13,7 +13,7 @@ const Star = "*"
 // has several parts.
 func Stars(path string, last bool) string {
 	var b strings.Builder
-	for part, rest, more := next(path); ; part, rest, more = next(rest) {
+	for part, rest, more := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ; part, rest, more = strings.Cut(rest, "/") {
 		b.WriteByte('/')
 		if starred(part, last && b.Len() > 1, more) {
 			part = Star
@@ -27,9 +27,10 @@ func Stars(path string, last bool) string {
 // Fits reports whether Stars(path, last) is stars. It makes no texts.
 func Fits(stars, path string, last bool) bool {
 	some := false
+	stars, path = strings.TrimPrefix(stars, "/"), strings.TrimPrefix(path, "/")
 	for {
-		want, wants, wanted := next(stars)
-		part, rest, more := next(path)
+		want, wants, wanted := strings.Cut(stars, "/")
+		part, rest, more := strings.Cut(path, "/")
 		if starred(part, last && some, more) {
 			part = Star
 		}
@@ -41,11 +42,6 @@ func Fits(stars, path string, last bool) bool {
 		}
 		stars, path, some = wants, rest, true
 	}
-}
-
-// next returns the first part of a path, and what follows it, if anything does.
-func next(path string) (part, rest string, more bool) {
-	return strings.Cut(strings.TrimPrefix(path, "/"), "/")
 }
 
 func starred(part string, last, more bool) bool { return LooksLikeID(part) || last && !more }
