@@ -49,6 +49,13 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 // believed leaves out headers that are about a limit only in an answer that says when to try again, and a time that
 // remains if it is not until then.
 func (h *hints) believed(fields []found) []found {
+	doubts := false
+	for i := range fields {
+		doubts = doubts || fields[i].Doubtful
+	}
+	if !doubts {
+		return fields
+	}
 	hint := h.delay()
 	return slices.DeleteFunc(fields, func(f found) bool {
 		if !f.Doubtful || f.Role != name.Reset {
@@ -127,6 +134,13 @@ func isObject(f *found) bool { return strings.HasPrefix(f.values[0], "{") }
 // ungroup takes the commas out of numbers whose digits are grouped, "1,000", and makes nothing of what may be such a
 // number as well as a list: the other headers of the group tell, which are lists of as many members, or numbers.
 func ungroup(g []found) {
+	commas := false
+	for i := range g {
+		commas = commas || strings.IndexByte(g[i].values[0], ',') >= 0
+	}
+	if !commas {
+		return // as nearly always
+	}
 	var sure, maybe, lists, doubles, numbers int
 	for i := range g {
 		f := &g[i]

@@ -97,6 +97,9 @@ func mergeAll(limits []Limit, from []*name.Meaning) int {
 // in it, if they are the only ones (Apollo's x-rate-limit-minute beside x-minute-requests-left).
 func complement(limits []Limit, from []*name.Meaning) int {
 	for i := 0; i < len(limits); i++ {
+		if limits[i].Window == 0 || limits[i].Remaining.Known || !limits[i].Limit.Known {
+			continue
+		}
 		other, several := -1, false
 		for j := range limits {
 			if j == i || limits[j].Window != limits[i].Window || limits[j].Unit != limits[i].Unit || limits[j].Advisory != limits[i].Advisory {
@@ -109,7 +112,7 @@ func complement(limits []Limit, from []*name.Meaning) int {
 			continue
 		}
 		a, b := &limits[i], &limits[other]
-		if a.Window > 0 && a.Limit.Known && !a.Remaining.Known && b.Remaining.Known && !b.Limit.Known && b.Remaining.N <= a.Limit.N {
+		if b.Remaining.Known && !b.Limit.Known && b.Remaining.N <= a.Limit.N {
 			a.Remaining, a.Reset, a.Bucket = b.Remaining, better(a.Reset, b.Reset), cmp.Or(a.Bucket, b.Bucket)
 			limits = limits[:remove(limits, from, other)]
 			i = -1
