@@ -102,10 +102,16 @@ func limitOf(b body.Limit) Limit {
 
 // appendGroup appends what the headers of one group state.
 func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
-	ungroup(g)
+	simple := true
+	for i := range g {
+		simple = simple && isSimple(g[i].values)
+	}
+	if !simple {
+		ungroup(g)
+	}
 	for i := range g {
 		switch f := &g[i]; {
-		case f.Role == name.Text || f.Form == name.Windows || isObject(f):
+		case f.Role == name.Text || f.Form == name.Windows || !simple && isObject(f):
 			n := len(limits)
 			if limits = appendText(limits, g, c, h); len(limits) == n && isObject(f) {
 				limits = appendWords(limits, g, c)
@@ -118,11 +124,25 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 				limits = appendWords(limits, g, c)
 			}
 			return limits
-		case inWords(f):
+		case !simple && inWords(f):
 			return appendWords(limits, g, c)
 		}
 	}
 	return appendPlain(limits, g, countLimits(g), c)
+}
+
+// isSimple reports whether a value is a number or a word, as nearly all are: nothing separates parts of it.
+func isSimple(values []string) bool {
+	if len(values) != 1 || len(values[0]) > value.MaxNumber {
+		return false
+	}
+	v := values[0]
+	for i := range len(v) {
+		if c := v[i]; !value.IsDigit(c) && c != '.' && !isLetter(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // isUnstructured reports whether a value is no attempt at a structured field, which says nothing if it is malformed.

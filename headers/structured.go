@@ -30,11 +30,13 @@ func appendStructured(limits []Limit, g []found, c *value.Clock) []Limit {
 	}
 	if len(limits) == start {
 		n := countLimits(g)
-		if whole := wholeList(g, n); whole != nil {
-			policies = whole
-		}
-		if n != len(policies) {
-			n = 1
+		if n > 1 {
+			if whole := wholeList(g, n); whole != nil {
+				policies = whole
+			}
+			if n != len(policies) {
+				n = 1
+			}
 		}
 		limits = appendPlain(limits, g, n, c)
 		if n > 1 && len(limits) == start+n {
@@ -56,7 +58,7 @@ func wholeList(g []found, n int) []Limit {
 		switch f := &g[i]; {
 		case f.Role == name.Remaining:
 			remaining = value.Members(f.values) == n
-		case f.Role == name.Limit && n > 1 && strings.IndexByte(f.values[0], ';') >= 0:
+		case f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0:
 			first := Limit{Unit: value.UnitOr(f.Unit), Limit: Count(value.ParseCount(value.Member(f.values, 0)))}
 			if list = appendPolicies([]Limit{first}, f); len(list) != n {
 				return nil
