@@ -102,33 +102,44 @@ func limitOf(b body.Limit) Limit {
 
 // appendGroup appends what the headers of one group state.
 func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
-	simple := true
+	var odd uint64 // the headers, of which there are maxFields at most, that are neither a number nor a word
+	commas := false
 	for i := range g {
-		simple = simple && isSimple(g[i].values)
+		if !isSimple(g[i].values) {
+			odd |= 1 << i
+			commas = commas || strings.IndexByte(g[i].values[0], ',') >= 0
+		}
 	}
-	if !simple {
+	if commas {
 		ungroup(g)
 	}
 	for i := range g {
-		switch f := &g[i]; {
-		case f.Role == name.Text || f.Form == name.Windows || !simple && isObject(f):
-			n := len(limits)
+		f := &g[i]
+		isOdd := odd>>i&1 != 0
+		n := len(limits)
+		switch {
+		case f.Role == name.Text || f.Form == name.Windows || isOdd && isObject(f):
 			if limits = appendText(limits, g, c, h); len(limits) == n && isObject(f) {
 				limits = appendWords(limits, g, c)
 			}
 			return limits
-		case f.Role == name.State && !value.ParseCount(f.values[0]).Known || f.Role == name.Policy ||
-			f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0]):
-			n := len(limits)
+		case f.Role == name.Policy || isOdd && isStructured(f):
 			if limits = appendStructured(limits, g, c); len(limits) == n && isUnstructured(f.values[0]) {
 				limits = appendWords(limits, g, c)
 			}
 			return limits
-		case !simple && inWords(f):
+		case isOdd && inWords(f):
 			return appendWords(limits, g, c)
 		}
 	}
 	return appendPlain(limits, g, countLimits(g), c)
+}
+
+// isStructured reports whether a value that is no number is a structured field, or an attempt at one: all of a State,
+// and of a Limit the list of draft 03.
+func isStructured(f *found) bool {
+	return f.Role == name.State && !value.ParseCount(f.values[0]).Known ||
+		f.Role == name.Limit && strings.IndexByte(f.values[0], ';') >= 0 && value.IsDigit(value.Trim(f.values[0])[0])
 }
 
 // isSimple reports whether a value is a number or a word, as nearly all are: nothing separates parts of it.
@@ -154,13 +165,6 @@ func isObject(f *found) bool { return strings.HasPrefix(f.values[0], "{") }
 // ungroup takes the commas out of numbers whose digits are grouped, "1,000", and makes nothing of what may be such a
 // number as well as a list: the other headers of the group tell, which are lists of as many members, or numbers.
 func ungroup(g []found) {
-	commas := false
-	for i := range g {
-		commas = commas || strings.IndexByte(g[i].values[0], ',') >= 0
-	}
-	if !commas {
-		return // as nearly always
-	}
 	var sure, maybe, lists, doubles, numbers int
 	for i := range g {
 		f := &g[i]
@@ -168,32 +172,35 @@ func ungroup(g []found) {
 			continue
 		}
 		v := value.Trim(f.values[0])
-		switch groupingOf(f) {
-		case value.Grouped:
+		switch grouping := groupingOf(f); {
+		case grouping == value.Grouped:
 			sure++
-		case value.MaybeGrouped:
-			if maybe++; repeats(v) {
-				doubles++ // "100,100", which two hops may have written
-			}
-		case value.NotGrouped:
-			if value.IsList(f.values) && value.IsDigit(v[0]) {
-				lists++
-			} else if f.Role.Counts() && value.ParseCount(v).Known {
-				numbers++
-			}
+		case grouping == value.MaybeGrouped && repeats(v):
+			doubles++ // "100,100", which two hops may have written
+		case grouping == value.MaybeGrouped:
+			maybe++
+		case value.IsList(f.values) && value.IsDigit(v[0]):
+			lists++
+		case f.Role.Counts() && value.ParseCount(v).Known:
+			numbers++
 		}
 	}
-	if lists > 0 || sure+maybe == 0 || sure == 0 && doubles > 0 {
-		return
+	if lists == 0 && (sure > 0 || maybe > 0 && doubles == 0) {
+		joinDigits(g, sure+numbers > 0)
 	}
+}
+
+// joinDigits takes the commas out of numbers. known says that all of them are numbers: else those are that can be
+// nothing else, and nobody knows of the others.
+func joinDigits(g []found, known bool) {
 	for i := range g {
 		f := &g[i]
 		switch grouping := groupingOf(f); {
 		case !isNumeric(f) || grouping == value.NotGrouped:
-		case grouping == value.Grouped || sure+numbers > 0:
+		case grouping == value.Grouped || known:
 			f.values = []string{strings.ReplaceAll(f.values[0], ",", "")}
 		default:
-			f.values = []string{""} // nobody knows
+			f.values = []string{""}
 		}
 	}
 }

@@ -151,7 +151,7 @@ type percents struct {
 func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	var one percents
 	if json.Unmarshal([]byte(text), &one) == nil && (one.Calls != nil || one.CPU != nil || one.Time != nil) {
-		return one.append(limits, f, "", h)
+		return one.append(limits, "", h)
 	}
 	var many map[string][]percents
 	if json.Unmarshal([]byte(text), &many) != nil {
@@ -159,7 +159,7 @@ func appendUsage(limits []Limit, f *found, text string, h *hints) []Limit {
 	}
 	for _, id := range slices.Sorted(maps.Keys(many)) {
 		for _, p := range many[id][:min(len(many[id]), value.MaxMembers)] {
-			limits = p.append(limits, f, id+"/"+p.Type+"/", h)
+			limits = p.append(limits, id+"/"+p.Type+"/", h)
 		}
 	}
 	return limits
@@ -190,7 +190,7 @@ func appendShares(limits []Limit, f *found, text string) []Limit {
 // percentLeft returns what is left of 100 percent, rounded down.
 func percentLeft(used float64) int64 { return int64(100 - min(max(used, 0), 100)) }
 
-func (p *percents) append(limits []Limit, f *found, prefix string, h *hints) []Limit {
+func (p *percents) append(limits []Limit, prefix string, h *hints) []Limit {
 	for _, m := range [...]struct {
 		name    string
 		percent *float64
