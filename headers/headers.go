@@ -24,7 +24,7 @@
 // # Forms
 //
 // What is read, whoever writes it. Words of a name come in any order; the last one that has a role
-// says what the value is, and those that have none name the limit. In Go's notation, | is "or".
+// says what the value is, and those that have none name the limit. Read | as "or".
 //
 //	how much there is    limit | quota | max | total | capacity | allowed | allotted
 //	how much is left     remaining | remain | left | available

@@ -27,8 +27,8 @@ type word struct {
 	negative bool          // a limit of something that time does not restore
 }
 
-// words are the words that the rules know. A word may have several meanings: min is a window, max a
-// limit. Windows and units are those that values have, too (package value).
+// words are the words that the rules know. Most have one meaning: min is always a window, and max
+// is a limit. Windows and units are those that values have as well (package value).
 var words = newWords()
 
 // sets are words that mean the same, as they are added to words.
