@@ -22,6 +22,7 @@ type Server struct {
 
 	path string
 	args []string
+	env  []string
 	dir  string // for what it writes all the same, as a replica does
 	cmd  *exec.Cmd
 }
@@ -66,8 +67,21 @@ func Real(ctx context.Context, args ...string) (*Server, error) {
 	return At(ctx, path, args...)
 }
 
+// With starts the real server with further variables of its environment, and with further arguments.
+func With(ctx context.Context, env []string, args ...string) (*Server, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	return at(ctx, path, env, args)
+}
+
 // At starts the server of that path.
 func At(ctx context.Context, path string, args ...string) (*Server, error) {
+	return at(ctx, path, nil, args)
+}
+
+func at(ctx context.Context, path string, env, args []string) (*Server, error) {
 	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -76,7 +90,7 @@ func At(ctx context.Context, path string, args ...string) (*Server, error) {
 	if err := free.Close(); err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: addr, path: path, args: args}
+	s := &Server{Addr: addr, path: path, args: args, env: env}
 	if s.dir, err = os.MkdirTemp("", "redisquota"); err != nil {
 		return nil, err
 	}
@@ -98,6 +112,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--loglevel", "warning", "--dir", s.dir}, s.args...)
 	s.cmd = exec.Command(s.path, args...) //nolint:noctx // it lives until Stop
+	s.cmd.Env = append(os.Environ(), s.env...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
@@ -117,6 +132,16 @@ func (s *Server) Start(ctx context.Context) error {
 			return fmt.Errorf("server: %s did not start: %w", s.path, err)
 		}
 	}
+}
+
+// Signal sends the real server a signal.
+func (s *Server) Signal(sig os.Signal) error { return s.cmd.Process.Signal(sig) }
+
+// Again kills the real server, and starts it with what it has on disk.
+func (s *Server) Again(ctx context.Context) error {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	return s.Start(ctx)
 }
 
 // Stop ends the server, and with it what it knows.
