@@ -43,6 +43,12 @@ func (m *member) send(r *store.Request) *store.Reply {
 	return reply
 }
 
+// open has the server know the bucket: it waits for a horizon for what others may have to say, and that is none here.
+func (m *member) open() {
+	m.t.Helper()
+	m.send(&store.Request{Version: 1, Bucket: "api", Quotas: m.quotas, Late: 20 * time.Millisecond, Member: "opens", Serial: 1, Leave: true})
+}
+
 // ask asks for count slots of that cost of all quotas.
 func (m *member) ask(cost, count int) *store.Reply {
 	m.t.Helper()

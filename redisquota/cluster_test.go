@@ -37,9 +37,13 @@ func TestStoreCluster(t *testing.T) {
 	subscribers(t, plain, 1)
 	for _, name := range []string{"api", "", "}", "{}", "{x}y", "a b\n\x00"} {
 		a := &member{t: t, store: store, quotas: parse(t, "50/s burst 5, 100/s log, 20/s sliding, 10/s estimate"), name: "a"}
-		for range 3 {
+		for i := range 3 {
 			r := a.request(1, 2)
-			r.Bucket = name
+			if r.Bucket = name; i == 0 {
+				open := *r
+				open.Member, open.Horizon, open.Leave, open.Asks = "opens", 0, true, nil
+				a.send(&open)
+			}
 			r.Hold = 10 * time.Millisecond
 			if reply := a.send(r); len(reply.Slots) == 0 {
 				t.Errorf("%q: no slots: %+v", name, reply)

@@ -13,6 +13,7 @@ func TestStoreManySlots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "1000000/s even"), name: "a"}
+			a.open()
 			reply := a.ask(1, 100_000)
 			if n := granted(reply, time.Hour); n != 512 {
 				t.Errorf("granted %d at once, want 512", n)

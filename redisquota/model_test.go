@@ -133,6 +133,15 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	case 2:
 		req.Leave = true
 		return req
+	case 5:
+		req.Ahead = time.Duration(r.IntN(2000)) * time.Millisecond
+		req.Since = time.Duration(1+r.IntN(20)) * time.Millisecond // or a clock was set
+	case 6, 7:
+		req.Ahead = time.Duration(r.IntN(1000)) * time.Millisecond
+		req.Alone = r.IntN(2) == 0
+		for range r.IntN(6) {
+			req.Own = append(req.Own, store.Own{In: time.Duration(r.IntN(2000)-1500) * time.Millisecond, Cost: cost()})
+		}
 	case 3, 4:
 		for range 1 + r.IntN(3) {
 			req.Statements = append(req.Statements, quota.Statement{

@@ -63,20 +63,27 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, or 0 if something came back, and which bucket.
+// heard passes a message on: for how long to hold, 0 if something came back, or "lost", and which bucket. An empty one says
+// that messages may have been missed.
 func (s *Store) heard(message string) {
 	us, bucket, ok := strings.Cut(message, " ")
-	n, err := strconv.ParseInt(us, 10, 64)
-	if !ok || err != nil || n < 0 {
+	news := store.News{Lost: us == "lost" || message == ""}
+	if n, err := strconv.ParseInt(us, 10, 64); ok && err == nil && n >= 0 {
+		news = store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
+	}
+	if news == (store.News{}) {
 		return
 	}
 	s.mu.Lock()
-	hears := make([]func(store.News), 0, len(s.hears[bucket]))
-	for hear := range s.hears[bucket] {
-		hears = append(hears, *hear)
+	var hears []func(store.News)
+	for of, all := range s.hears {
+		if of == bucket || message == "" {
+			for hear := range all {
+				hears = append(hears, *hear)
+			}
+		}
 	}
 	s.mu.Unlock()
-	news := store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
 	for _, hear := range hears {
 		hear(news)
 	}

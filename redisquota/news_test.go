@@ -19,11 +19,15 @@ type (
 	statement = quota.Statement
 )
 
-// listen listens, and returns when it is subscribed.
+// listen listens, but for news of what was lost, and returns when it is subscribed.
 func listen(t *testing.T, s *redisquota.Store, bucket string) (heard <-chan store.News, stop func()) {
 	t.Helper()
 	news := make(chan store.News, 16)
-	stop, err := s.Listen(bucket, func(n store.News) { news <- n })
+	stop, err := s.Listen(bucket, func(n store.News) {
+		if !n.Lost {
+			news <- n
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +102,7 @@ func TestStoreNewsRoom(t *testing.T) {
 			defer stop()
 			subscribers(t, c, 1)
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/m log"), name: "a"}
+			a.open()
 			past := part{Slot: 1, Cost: []int{1}}
 			r := a.request(0, 0)
 			r.Back = []part{past}

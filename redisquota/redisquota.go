@@ -17,9 +17,8 @@
 //
 // Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the
 // processes do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's
-// clock is set back by up to a minute, time stands still in a bucket until the clock has caught up; if it is
-// set back further, the bucket counts as lost. If the clock is set forward, so much comes back at once, but
-// no more than a Burst or an N.
+// clock is set by more than two seconds, back or forward, a bucket counts as lost; if it is set back by less, time
+// stands still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own clocks.
 //
 // # Keys
 //
@@ -47,7 +46,7 @@
 // permission is missing) is refused before anything is written.
 //
 // A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
-// is. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
+// is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
 // done gets the slots that it got then. A replica that takes over without the last moments hands out the
 // slots of these again.
 package redisquota
@@ -75,7 +74,8 @@ type Client interface {
 	// Subscribe calls hear with each message of a channel, until ctx ends or the subscription
 	// fails, and returns then. A Client that cannot subscribe returns errors.ErrUnsupported at
 	// once; then news wait for the next exchange. After any other return, Subscribe is called
-	// again a second later, unless ctx has ended.
+	// again a second later, unless ctx has ended. If it has subscribed anew by itself, after a connection was lost, it
+	// calls hear with an empty message: some may have been missed.
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 

@@ -25,6 +25,7 @@ func TestStoreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, realServer(t))
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 5, 100/s log"), name: "a"}
+			a.open()
 			a.ask(1, 20)
 			dump := func() string {
 				all := map[string]any{}
@@ -133,6 +134,9 @@ func TestStoreRights(t *testing.T) {
 			err = errors.Join(err, e)
 			return reply
 		}
+		exchange(nil) // of a bucket that is lost
+		flushAll(t, admin)
+		(&member{t: t, store: goredis.New(admin), quotas: a.quotas}).open()
 		do(t, admin, "script", "flush")
 		first := exchange(nil)
 		exchange(func(r *request) {

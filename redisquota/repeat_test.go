@@ -38,7 +38,10 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				flushAll(t, c)
 				quotas := parse(t, text)
 				plain := &member{t: t, store: goredis.New(c), quotas: quotas, name: "plain"}
-				plain.ask(1, 1)
+				plain.open()
+				hold := plain.request(1, 1)
+				hold.Hold = 100 * time.Millisecond // so that what comes back is still to come
+				plain.send(hold)
 				before := plain.ask(1, 3)
 				repeats := &redisquota.Store{Client: &twice{Client: goredis.New(c).Client}}
 				a := &member{t: t, store: repeats, quotas: quotas, name: "a"}
@@ -155,6 +158,7 @@ func TestStoreReplyLost(t *testing.T) {
 			bad := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 5, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond})
 			defer bad.Close()
 			a := &member{t: t, store: goredis.New(bad), quotas: parse(t, "10/s even"), name: "a"}
+			(&member{t: t, store: goredis.New(c), quotas: a.quotas}).open()
 			var slots []int64
 			for range 20 {
 				slots = append(slots, a.ask(1, 1).Slots[0].ID)

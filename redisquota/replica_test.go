@@ -20,6 +20,7 @@ func TestStoreReplica(t *testing.T) {
 	follow(t, primary, replica)
 	before, after := dial(t, primary), dial(t, replica)
 	a := &member{t: t, store: goredis.New(before), quotas: parse(t, "10/s burst 5, 50/2s log"), name: "a"}
+	a.open()
 	last := a.ask(1, 3)
 	if n, err := before.Do(t.Context(), "wait", 1, 5000).Int(); err != nil || n != 1 {
 		t.Fatalf("%d replicas, %v, want 1", n, err)
@@ -87,6 +88,7 @@ func TestStoreSentinel(t *testing.T) {
 	c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main", SentinelAddrs: []string{addr}})
 	defer c.Close()
 	a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s even"), name: "a"}
+	a.open()
 	if reply := a.ask(1, 1); len(reply.Slots) != 1 {
 		t.Errorf("got %+v, want a slot", reply)
 	}

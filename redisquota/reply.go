@@ -44,7 +44,10 @@ func decode(flat []string) (*store.Reply, error) {
 	}
 	h := read(flat[0])
 	reply := &store.Reply{
-		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(),
+		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(), Known: h.duration(),
+	}
+	for len(h.fields) > 0 {
+		reply.Left = append(reply.Left, h.int())
 	}
 	slots, err := strconv.Atoi(flat[1])
 	if err != nil || h.bad || slots < 0 || slots > len(flat)-2 {

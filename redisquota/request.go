@@ -101,6 +101,8 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 	// An hour more, since keys are renewed once an hour.
 	a.number((25*time.Hour + 2*longest).Milliseconds())
 	a.up(max(longest, time.Minute))
+	a.up(max(r.Ahead, 0))
+	a.up(max(r.Since, -1))
 	a.text(channel)
 	a.text(r.Bucket)
 	a.number(int64(len(r.Quotas)))
@@ -113,6 +115,8 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 	a.costs(r.Hand, n)
 	a.costs(r.More, n)
 	a.back(r.Back, n)
+	a.flag(r.Alone)
+	a.own(r.Own, n)
 	a.number(int64(len(r.Asks)))
 	for _, ask := range r.Asks {
 		a.number(int64(ask.Count))
@@ -162,6 +166,21 @@ func (a *arguments) back(parts []store.Part, n int) {
 		if isCost(p.Cost, n) {
 			a.text(strconv.FormatInt(p.Slot, 10))
 			a.costs(p.Cost, n)
+			k++
+		}
+	}
+	(*a)[place] = strconv.FormatInt(k, 10)
+}
+
+// own writes what the member sent.
+func (a *arguments) own(all []store.Own, n int) {
+	place := len(*a)
+	a.text("")
+	k := int64(0)
+	for _, o := range all {
+		if len(o.Cost) == n {
+			a.text(strconv.FormatInt(int64(min(max(o.In, -longest), longest)/time.Microsecond), 10))
+			a.costs(o.Cost, n)
 			k++
 		}
 	}

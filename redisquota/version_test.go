@@ -63,6 +63,7 @@ func TestStoreNoCosts(t *testing.T) {
 			} {
 				flushAll(t, c)
 				a := &member{t: t, store: goredis.New(c), quotas: parse(t, "10/s burst 5, 10/m log"), name: "a"}
+				a.open()
 				a.ask(1, 0)
 				r := a.request(1, 1)
 				r.Asks = []store.Ask{{Cost: cost, Count: 1, Within: -1}, {Cost: []int{1, 3}, Count: 1, Within: -1}}

@@ -10,10 +10,14 @@ import (
 type Outage int
 
 const (
-	// OutageShare goes on with a safe part: rate = 9/10 · the quota's rate / the number of processes, evenly
-	// spaced. It begins Late after the last slot that any process may have in hand. A window that was used
-	// faster than evenly before the outage may be exceeded by that excess. If the store was never reached,
-	// the number of processes is not known, and OutageShare is the same as OutageClosed.
+	// OutageShare goes on with a safe part, and is safe if all processes lose the store: if m of n do and the others
+	// go on, up to m/n of the quota goes beyond it for as long as that lasts.
+	//
+	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes. It begins Late after the last slot
+	// that any process may have in hand. Of a window, a process uses no more than it used before, and its part of
+	// what was left; after twice the window, its part of N. A claim that costs more than the part waits for the
+	// store. When the store is back, it is told what went before it hands out anything. If the store was never
+	// reached, the number of processes is not known, and OutageShare is the same as OutageClosed.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.

@@ -182,8 +182,7 @@ func (s *storeLink) listen() {
 		if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
 			l.change(now, func() { l.link.holdUntil(at, now) })
 		}
-		if n.Room {
-			l.link.lease.Room()
+		if l.link.lease.Heard(now, n) {
 			l.link.ask(now)
 		}
 	})

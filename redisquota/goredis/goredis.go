@@ -103,14 +103,19 @@ func (c *client) address() string {
 func (c *client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
 	s := c.redis.Subscribe(ctx, channel)
 	defer s.Close()
-	messages := s.Channel()
+	messages := s.ChannelWithSubscriptions()
 	for {
 		select {
 		case m, ok := <-messages:
 			if !ok {
 				return redis.ErrClosed
 			}
-			hear(m.Payload)
+			switch m := m.(type) {
+			case *redis.Message:
+				hear(m.Payload)
+			case *redis.Subscription:
+				hear("") // what came before is missed
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}

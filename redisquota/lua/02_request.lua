@@ -21,10 +21,13 @@ local request = {
   hold = number(),
   keep = number(), -- for how long an unused bucket is remembered
   know = number(), -- for how long an inactive member is
+  ahead = number(), -- how far the last slot is of which the member knows
+  since = number(), -- how long ago it sent its latest request that was answered
   channel = text(),
   bucket = text(),
 }
 local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
+local now, last -- the instant of the call, and the latest slot: see there
 
 -- The keys. They are on the same node of a cluster, and all are declared.
 local key = { state = KEYS[1], active = KEYS[2], members = KEYS[3], holes = KEYS[4], said = KEYS[5] }
@@ -71,6 +74,10 @@ request.hand = costs()
 request.more = costs()
 request.back = list(function()
   return { slot = number(), cost = costs() }
+end)
+request.alone = text() == '1'
+request.own = list(function()
+  return { from = number(), cost = costs() }
 end)
 request.asks = list(function()
   return { count = number(), within = number(), cost = costs() }

@@ -46,6 +46,25 @@ function bucket.write(q)
   return state
 end
 
+-- emptied returns until when nothing is left, for all that was handed out.
+function bucket.emptied(q)
+  local full = q.full
+  for _, f in ipairs(q.far) do
+    full = math.max(full, f.at) + comeback(q, f.n)
+  end
+  return full - q.tolerance
+end
+
+-- start has the bucket be empty at t, if more is in it then. All slots are before t.
+function bucket.start(q, t)
+  if t > q:emptied() then
+    if #q.far > 0 then
+      q.order, q.far = math.max(q.order, q.far[#q.far].at), {}
+    end
+    q.full, q.since, last = t + q.tolerance, math.max(q.since, t), math.max(last, t)
+  end
+end
+
 function bucket.drain(q, t)
   q.full, q.order, q.at, q.missing, q.far = t + q.tolerance, 0, {}, {}, {}
 end
@@ -105,8 +124,25 @@ function bucket.settle(q, t)
   end
 end
 
+-- own charges what went, or goes, without a slot that is known. A bucket that is empty has paid for all before.
+function bucket.own(q, now, at, n)
+  if at <= q.since then
+    return
+  elseif at > now then
+    q:take(now, at, n)
+  else
+    q:settle(now)
+    q.full = math.max(q.full, math.min(math.max(q.full, at) + comeback(q, n), now + q.tolerance))
+  end
+end
+
+function bucket.left()
+  return 0
+end
+
 -- owe charges what goes now, whatever is there.
 function bucket.owe(q, now, n)
+  q:settle(now) -- what went before is charged before
   q:charge(math.max(now, q.order), n)
 end
 

@@ -98,13 +98,24 @@ end
 
 function log.read(q, state)
   q.used, q.order = state[1], state[2]
+  q.assumed = {}
+  for i = 3, #state - 1, 2 do
+    q.assumed[#q.assumed + 1] = { at = state[i], count = state[i + 1] }
+  end
   q.cells, q.oldest, q.added, q.known, q.unread, q.fetched = {}, 1, {}, {}, true, 0
   q.created = not log.get(q, 1)
   return q.created and q.used > 0 -- then it is lost
 end
 
 function log.write(q)
-  return { whole(q.used), whole(q.order) }
+  local state = { whole(q.used), whole(q.order) }
+  for _, a in ipairs(q.assumed) do
+    if now < q.since + q.span then
+      state[#state + 1] = whole(a.at)
+      state[#state + 1] = whole(a.count)
+    end
+  end
+  return state
 end
 
 function log.flush(q)
@@ -126,17 +137,48 @@ end
 function log.drain(q, t)
   q.order = 0
   q.used, q.cells, q.oldest, q.added, q.known, q.unread = 0, {}, 1, {}, {}, false
-  q.wipe = true
+  q.wipe, q.assumed = true, {}
   for k = 1, 10 do
     local number, at = math.floor(q.n * k / 10), t - q.span + math.ceil(q.per * k / 10)
     local newest = q.cells[#q.cells]
     if newest and newest.last == at then
       newest.count = newest.count + number - q.used
+      q.assumed[#q.assumed].count = newest.count
     elseif number > q.used then
       log.add(q, at, at, number - q.used)
+      q.assumed[#q.assumed + 1] = { at = at, count = number - q.used }
     end
     q.used = number
   end
+end
+
+-- own puts what a member says in the place of what was assumed, the oldest first: nobody can have used more than n.
+function log.own(q, now, at, n)
+  if at + q.span <= now then
+    return
+  end
+  local rest = n
+  while q.assumed[1] and rest > 0 and at <= q.since and at + q.span > q.since do
+    local a = q.assumed[1]
+    local part = math.min(a.count, rest)
+    local _, c = log.around(q, a.at)
+    if c and c.first <= a.at then
+      local gone = math.min(part, c.count)
+      c.count, q.used = c.count - gone, q.used - gone
+      if c.count == 0 and c == q.tail then
+        q.tail = nil
+      end
+    end
+    rest, a.count = rest - part, a.count - part
+    if a.count == 0 then
+      table.remove(q.assumed, 1)
+    end
+  end
+  q:put(at, n)
+end
+
+function log.left(q, now)
+  return math.max(q.n - q.used + q:gone(now), 0)
 end
 
 -- later returns the cells after t, in their order, and how much is in them.
@@ -242,6 +284,11 @@ function log.take(q, now, slot, n)
     q.oldest = q.oldest + 1
     c = log.get(q, q.oldest)
   end
+  q:put(slot, n)
+end
+
+-- put charges n at a slot.
+function log.put(q, slot, n)
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
   q.top = q.top and math.max(q.top, slot)

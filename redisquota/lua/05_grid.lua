@@ -34,6 +34,7 @@ function grid.read(q, state)
     q.early = window()
   end
   q.w = window()
+  q.assumed = { start = state[i + 1] or 0, current = state[i + 2] or 0, previous = state[i + 3] or 0 }
 end
 
 function grid.write(q)
@@ -47,7 +48,50 @@ function grid.write(q)
     window(q.early)
   end
   window(q.w)
+  state[#state + 1] = whole(q.assumed.start)
+  state[#state + 1] = whole(q.assumed.current)
+  state[#state + 1] = whole(q.assumed.previous)
   return state
+end
+
+-- own puts what a member says in the place of what was assumed.
+function grid.own(q, now, at, n)
+  local start, a, of = tick(q, at), q.assumed, nil
+  if start == a.start then
+    of = 'current'
+  elseif start == a.start - q.per then
+    of = 'previous'
+  end
+  if of then
+    local part = math.min(a[of], n)
+    a[of], n = a[of] - part, n - part
+  end
+  if n == 0 then
+    return
+  elseif start > q.w.start then
+    q:take(now, math.max(at, q.w.last), n)
+    return
+  end
+  for _, w in ipairs({ q.w, q.early }) do
+    if start == w.start then
+      w[q.names[2]] = math.min(w[q.names[2]] + n, most)
+    elseif start == w.start - q.per and w.previous then
+      w.previous = math.min(w.previous + n, most)
+    end
+  end
+end
+
+-- left is nothing if there are slots in a later window.
+function grid.left(q, now)
+  local start, used = tick(q, now), 0
+  if q.w.start > start then
+    return 0
+  elseif q.w.start == start then
+    used = q.w[q.names[2]] + (q.w.previous or 0)
+  elseif q.w.previous and q.w.start == start - q.per then
+    used = q.w.current
+  end
+  return math.max(q.n - used, 0)
 end
 
 function grid.when(q, t, n)
@@ -98,6 +142,7 @@ local clock = setmetatable({ names = { 'start', 'used', 'last' } }, { __index = 
 function clock.drain(q, t)
   local start = tick(q, t)
   q.turn, q.w = 0, { start = start, used = scale(q.n, t - start, q.per), last = t }
+  q.assumed = { start = start, current = q.w.used, previous = q.n }
 end
 
 function clock.running(q, w, t)
@@ -138,6 +183,7 @@ local estimate = setmetatable({ names = { 'start', 'current', 'previous', 'last'
 function estimate.drain(q, t)
   local start = tick(q, t)
   q.turn, q.w = 0, { start = start, current = scale(q.n, t - start, q.per), previous = q.n, last = t }
+  q.assumed = { start = start, current = q.w.current, previous = q.n }
 end
 
 -- at returns the window of t, what is in it, and in the one before it.

@@ -7,21 +7,28 @@ for i = 1, #quotas do
   fields[i + 1] = 'q' .. i
 end
 local ledgers = redis.call('HMGET', key.state, unpack(fields))
+local version = 2 -- of what is written here; another one is of another release, and no use
 local state = {}
-if ledgers[1] then
-  local n = numbers(ledgers[1])
-  state = { now = n[1], last = n[2], hold = n[3], renewed = n[4], places = n[5], holes = n[6], said = n[7], late = n[8] }
+local n = ledgers[1] and numbers(ledgers[1]) or {}
+if n[1] == version and #n == 11 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
--- up for. Should that take longer than a minute, what is remembered is of no use.
+-- up for. If it was set back further, or forward, what is remembered is of no use. Members say how long it
+-- was since they asked: more cannot have passed.
+local off = 2 * second -- so much may a call be on its way
 local time = redis.call('TIME')
-local now = time[1] * second + time[2]
-local lost = not state.now or state.now > now + 60 * second
+now = time[1] * second + time[2]
+local lost = not state.now or state.now > now + off or request.since > 0 and now - state.now > request.since + off
 if lost then
-  state = { now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0 }
+  state = {
+    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0,
+    born = now, learn = now + horizon,
+  }
 end
 now = math.max(now, state.now)
+local learn = state.learn -- nothing is handed out before
 
 -- Late is the longest that any member has asked for.
 local longest = state.late
@@ -32,7 +39,7 @@ for _, q in ipairs(quotas) do
 end
 late = math.max(late, longest)
 
-local last = state.last -- the latest slot
+last = state.last
 local hold = state.hold -- until when nothing goes
 local renew = now - state.renewed > 3600 * second -- whether to have the keys live on
 

@@ -4,7 +4,7 @@ local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
-  local at, bound, moved = math.max(now, hold), -1, true
+  local at, bound, moved = math.max(now, hold, learn), -1, true
   while moved do
     moved = false
     for i, q in ipairs(quotas) do
@@ -70,7 +70,7 @@ local function grant()
         if ask.within >= 0 and slot - now > ask.within then
           refuse(slot, bound)
           break
-        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 then
+        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn then
           refuse(slot, bound)
           return
         end

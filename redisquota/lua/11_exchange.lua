@@ -23,6 +23,27 @@ local function more(cost)
   end
 end
 
+-- start has the buckets be empty at t.
+local function start(t)
+  for _, q in ipairs(quotas) do
+    if q.start then
+      q:start(t)
+    end
+  end
+end
+
+-- own charges what went, or will go, without a slot that is known here.
+local function own()
+  for _, o in ipairs(request.own) do
+    for i, q in ipairs(quotas) do
+      if o.cost[i] > 0 then
+        q:own(now, now + o.from, o.cost[i])
+      end
+    end
+    last = math.max(last, now + o.from)
+  end
+end
+
 local function exchange()
   fill()
   local known = read_member()
@@ -39,6 +60,14 @@ local function exchange()
       end
     end
     more(request.more)
+    own()
+  end
+  if request.alone and now >= learn and now - state.now > horizon then
+    learn = now + horizon
+    start(learn)
+  end
+  if now < learn then
+    start(now + math.min(request.ahead, ages))
   end
   if request.hold > 0 and now + request.hold > hold then
     hold = now + math.min(request.hold, ages)
@@ -73,7 +102,10 @@ local members = math.max(count_active(counted), 1)
 renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
 local values = {
   'bucket',
-  string.format('%.0f %.0f %.0f %.0f %d %d %d %.0f', now, last, hold, renew and now or state.renewed, #quotas, #holes, many, late),
+  string.format(
+    '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f',
+    version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, late, state.born, learn
+  ),
 }
 for i, q in ipairs(quotas) do
   values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
@@ -103,13 +135,27 @@ if renew then
     redis.call('PEXPIRE', k, whole(keep))
   end
 end
+-- News that nobody may publish are no reason to fail: a hold is in the next reply too.
+if lost then
+  redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
+end
 if reply.news or reply.room and last > now + 2 * horizon then
-  -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
   redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
 end
 
+local ahead, left = last, {}
+for i, q in ipairs(quotas) do
+  left[i] = whole(q:left(now))
+  if q.kind == 'bucket' then
+    ahead = math.max(ahead, q:emptied())
+  end
+end
 local out = {
-  string.format('%.0f %d %.0f %d %.0f %d %.0f', reply.next, reply.bound, math.max(last - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late),
+  string.format(
+    '%.0f %d %.0f %d %.0f %d %.0f %.0f %s',
+    reply.next, reply.bound, math.max(ahead - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late,
+    now - state.born + 1, table.concat(left, ' ')
+  ),
   whole(#reply.slots),
 }
 for _, s in ipairs(reply.slots) do

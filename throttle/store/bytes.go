@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 1
+const version = 2
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -25,6 +25,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.AppendBool(varint.AppendBool(b, l.known), l.lost)
 	b = varint.Append(varint.Append(b, l.late), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
+	b = varint.Append(varint.Append(b, l.born), l.learnsUntil)
 	b = varint.Append(b, len(l.quotas))
 	for i := range l.quotas {
 		b = appendQuota(b, &l.quotas[i])
@@ -67,6 +68,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
+	read.born, read.learnsUntil = r.Time(), r.Time()
 	for range r.Len() {
 		read.readQuota(r)
 	}

@@ -32,7 +32,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				break
 			}
-			if in > r.Horizon/4 && work >= share {
+			if in > r.Horizon/4 && work >= share || now < l.learnsUntil {
 				if !missed {
 					reply.Next, reply.Bound = in, bound
 				}
@@ -81,7 +81,7 @@ func (l *Ledger) fits(cost []int) bool {
 // earliest returns the next slot for a cost, and the index of the quota that it waits for. If it is
 // a returned slot, again is the index of that; else again is negative.
 func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, again int) {
-	at, bound = max(now, l.heldUntil), -1
+	at, bound = max(now, l.heldUntil, l.learnsUntil), -1
 	for moved := true; moved; {
 		moved = false
 		for i, n := range cost {

@@ -35,6 +35,9 @@ type Ledger struct {
 	members    map[string]*member
 	statements []statement
 	lastUsed   monotime.Time // when the latest request came
+
+	born        monotime.Time // since when the bucket is known
+	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
@@ -63,6 +66,10 @@ const (
 
 	// activeFor is for how long a member counts after a request, at least.
 	activeFor = 2 * time.Second
+
+	// clockOff is by how much the clock of a store and that of a member may differ, from one request to the next. What
+	// is more is a clock that was set: some ten times as much as a call may take.
+	clockOff = 2 * time.Second
 )
 
 // Lose forgets everything. From then on the Ledger is one of which slots may be about: see
@@ -87,12 +94,16 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
+	if r.Since > 0 && l.known && t.Sub(l.lastUsed) > r.Since+clockOff {
+		l.Lose()
+	}
 	lost := l.open(r, t)
-	l.lastUsed = t
 	l.dropPassed(t)
 	reply, room := l.exchange(r, t)
+	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
-	news := News{Room: room}
+	reply.Known = t.Sub(l.born) + time.Microsecond
+	news := News{Room: room, Lost: lost}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
 	}
@@ -155,7 +166,10 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	fresh := !l.known && !l.lost
 	lost = l.lost
 	if lost {
-		l.lastSlot = now.Add(r.Horizon)
+		l.lastSlot, l.learnsUntil = now.Add(r.Horizon), now.Add(r.Horizon)
+	}
+	if lost || fresh {
+		l.born = now
 	}
 	late := l.late
 	for i := range r.Quotas {
@@ -203,6 +217,14 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 			room = l.takeBack(r.Back, now, r.Horizon)
 		}
 		l.overdraw(r.More, now)
+		l.own(r, now)
+	}
+	if r.Alone && now >= l.learnsUntil && now.Sub(l.lastUsed) > r.Horizon {
+		l.learnsUntil = now.Add(r.Horizon)
+		l.startAfter(l.learnsUntil)
+	}
+	if now < l.learnsUntil {
+		l.startAfter(now.Add(min(r.Ahead, monotime.Longest)))
 	}
 	if r.Hold > 0 {
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
@@ -226,10 +248,44 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	return reply, room
 }
 
+// own charges what a member sent, or will send, of slots that the bucket does not know.
+func (l *Ledger) own(r *Request, now monotime.Time) {
+	for _, o := range r.Own {
+		if len(o.Cost) != len(l.ledgers) {
+			continue // of other quotas
+		}
+		at := now.Add(min(max(o.In, -monotime.Longest), monotime.Longest))
+		for i, n := range o.Cost {
+			if n > 0 {
+				l.ledgers[i].Own(now, at, n)
+			}
+		}
+		l.lastSlot = max(l.lastSlot, at)
+	}
+}
+
+// startAfter has the buckets be empty at an instant, up to which members have slots.
+func (l *Ledger) startAfter(at monotime.Time) {
+	for i := range l.ledgers {
+		if b, ok := l.ledgers[i].(*slot.Bucket); ok && at > b.Debt() {
+			b.AssumeUsed(at)
+			l.noneBefore[i] = max(l.noneBefore[i], at)
+			l.lastSlot = max(l.lastSlot, at)
+		}
+	}
+}
+
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
 	reply.Late, reply.Members = l.late, max(l.active(now), 1)
-	reply.Ahead, reply.Hold = max(l.lastSlot.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
+	last := l.lastSlot
+	for i := range l.ledgers {
+		if b, ok := l.ledgers[i].(*slot.Bucket); ok {
+			last = max(last, b.Debt())
+		}
+		reply.Left = append(reply.Left, l.ledgers[i].Left(now))
+	}
+	reply.Ahead, reply.Hold = max(last.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
 	for _, w := range l.statements {
 		st := w.Statement
 		if st.ResetKnown {
@@ -294,7 +350,7 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 // give has a cost at a slot be as if it had never been.
 func (l *Ledger) give(now, at monotime.Time, cost []int) {
 	for i, n := range cost {
-		if n > 0 && i < len(l.ledgers) {
+		if n > 0 && i < len(l.ledgers) && at >= l.noneBefore[i] {
 			l.ledgers[i].Give(now, at, n)
 		}
 	}

@@ -131,15 +131,20 @@ import (
 //
 // # What a store forgets
 //
-// A store may have lost a bucket that it does not know, and members may still have slots of it. So the
-// store takes such a bucket as used evenly, at its full rate, up to an instant h: the Horizon of the
-// request from now. There are no slots before h. At h,
+// A store may have lost a bucket that it does not know, and members may still have slots of it, which remain
+// right. So the store tells those who listen ([News.Lost]), and takes such a bucket as used evenly, at its full
+// rate, up to an instant h: the Horizon of the request from now. It hands out nothing until h, and until then
+// learns what members still know ([Request.Ahead], [Request.Own]). At h,
 //
-//   - a TokenBucket is empty;
+//   - a TokenBucket is empty, and there are no slots of it before; if a member says until h that it knows of
+//     slots that are further ahead, the bucket is empty after these;
 //   - a window of Per is used up, and a tenth of N comes back each Per/10 from then on: ⌊k·N/10⌋ in all until
-//     k·Per/10;
+//     k·Per/10. Nobody can have used more than N: what a member tells takes the place of what is assumed, the
+//     oldest first;
 //   - a window of the clock has used up N times the part of it that is over at h, rounded up, and the
-//     window before it has used up N.
+//     window before it has used up N. What a member tells takes the place of that, too.
+//
+// A clock that was set is a loss of the bucket, too: see [Request.Since].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
@@ -216,6 +221,12 @@ type Request struct {
 	// and the Serial is above 1, it does not do Back, which may have been done before.
 	Serial int64
 
+	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
+	// was. If by the store's clock more than two seconds more have passed since any request for the bucket, that
+	// clock was set, or nobody knows what went meanwhile: the bucket is lost. So it is if the clock has gone back
+	// by more than two seconds; else it stands still until it has caught up.
+	Since time.Duration
+
 	// Leave ends the membership. Nothing is asked for then.
 	Leave bool
 
@@ -227,6 +238,20 @@ type Request struct {
 	// charged now, whether there is room for it or not: a bucket gets into debt, a window counts
 	// more than its N. Nil if nothing was.
 	More []int
+
+	// Own is what the member sent, or may still send, and the store does not know of: without the store, in an
+	// outage; before the store lost the bucket. It is charged at its instant, where the quota still counts that, and
+	// once for a Serial, as More is. A bucket is never deeper in debt for it than empty, now.
+	Own []Own
+
+	// Alone says that the store was out of reach for the member, so that it and others may have sent without the store.
+	// If nobody was served for a Horizon, nothing is handed out for the next one, in which all can tell what they
+	// sent, and a TokenBucket is empty at its end.
+	Alone bool
+
+	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
+	// knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes over it.
+	Ahead time.Duration
 
 	// Hold is for how long from now nothing is to be sent, since a server said so; zero or negative
 	// if it did not. A bucket's hold is only ever extended. No slot is handed out before its end, and
@@ -244,6 +269,12 @@ type Request struct {
 
 	// Asks are what the member asks for, the first claim in line first.
 	Asks []Ask
+}
+
+// Own is what a member sends without a slot that the store knows.
+type Own struct {
+	In   time.Duration // from now to when it goes; negative if it went
+	Cost []int         // of each quota
 }
 
 // Part is a part of a slot.
@@ -281,8 +312,8 @@ type Reply struct {
 	// the hold.
 	Bound int
 
-	// Ahead is how far ahead of now the last slot is that was handed out, to any member; zero if
-	// it is in the past.
+	// Ahead is how far ahead of now the last slot is that was handed out, to any member, or the end of the debt of a
+	// TokenBucket, if that is later; zero if it is in the past.
 	Ahead time.Duration
 
 	// Late is how long after its instant each of these slots may be used.
@@ -297,6 +328,14 @@ type Reply struct {
 	// Lost says that the store did not know the bucket, or the member although its Serial
 	// was above 1: slots that it got before cannot come back.
 	Lost bool
+
+	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and slots from
+	// before, are what the member tells as Own. Zero if the store does not know that; then it takes no Own.
+	Known time.Duration
+
+	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window of
+	// the clock of which there are slots in a later one. Nil if the store does not say.
+	Left []int
 
 	// Statements are all that are known, with Reset from now.
 	Statements []quota.Statement
@@ -315,4 +354,5 @@ type Slot struct {
 type News struct {
 	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
 	Room bool          // something came back, while slots were handed out for more than twice the Horizon ahead
+	Lost bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
 }

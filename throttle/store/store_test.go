@@ -174,9 +174,15 @@ func TestStoreLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := script{t: t, qs: quota.Quotas{plain(c.quota)}}
 				s.store.Lose()
-				r := s.exchange(Request{Member: "a", Serial: 1, Asks: []Ask{{Cost: []int{n}, Count: 1, Within: -1}}})
-				if !r.Lost || r.Slots[0].In != c.want[i] {
-					t.Errorf("%v: slot for %d in %v, want %v", c.quota, n, r.Slots[0].In, c.want[i])
+				asks := []Ask{{Cost: []int{n}, Count: 1, Within: -1}}
+				r := s.exchange(Request{Member: "a", Serial: 1, Asks: asks})
+				if !r.Lost || len(r.Slots) > 0 || r.Next != c.want[i] {
+					t.Errorf("%v: slots for %d: %v, next in %v, want none, and %v", c.quota, n, r.Slots, r.Next, c.want[i])
+				}
+				time.Sleep(horizon)
+				r = s.exchange(Request{Member: "a", Serial: 2, Asks: asks})
+				if r.Lost || r.Slots[0].In != c.want[i]-horizon {
+					t.Errorf("%v: slot for %d in %v, want %v", c.quota, n, r.Slots[0].In, c.want[i]-horizon)
 				}
 			})
 		}
@@ -288,10 +294,13 @@ func TestLedgerLose(t *testing.T) {
 	}
 	ledger.Lose()
 	r := ask(10*time.Second+200*time.Millisecond, 1, 10)
-	if !r.Lost || r.Slots[0].In != 500*time.Millisecond {
-		t.Errorf("after: lost is %v, all of a window in %v, want true, at the horizon, at which one begins", r.Lost, r.Slots[0].In)
+	if !r.Lost || len(r.Slots) > 0 || r.Next != 500*time.Millisecond {
+		t.Errorf("after: lost is %v, all of a window in %v, want true, at the horizon, at which one begins", r.Lost, r.Next)
 	}
-	if r := ask(10*time.Second+300*time.Millisecond, 2, 10); r.Lost || r.Slots[0].In != 1400*time.Millisecond {
+	if r := ask(10*time.Second+700*time.Millisecond, 2, 10); r.Lost || r.Slots[0].In != 0 {
+		t.Errorf("at the horizon: lost is %v, all of a window in %v, want false, at once", r.Lost, r.Slots[0].In)
+	}
+	if r := ask(10*time.Second+800*time.Millisecond, 3, 10); r.Lost || r.Slots[0].In != 900*time.Millisecond {
 		t.Errorf("later: lost is %v, all of a window in %v, want false, and the next one", r.Lost, r.Slots[0].In)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command soak shows what a fleet of processes that share quotas through a real server sends while things go wrong: it
 // starts a server and several processes of itself, has one fault after the other happen to them, merges what all processes
 // say that they sent, and checks that with arithmetic of its own.

@@ -111,11 +111,18 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 	return from.Add(l.work(missing))
 }
 
-// aloneFrom returns when claims begin to go without the store: when the slots that any member got
-// ahead of need, with the last reply, have expired. Ok is false if claims do not go without it.
+// aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
+// who may have got some until the outage began; with Open those that this process may have. Ok is false if claims do not
+// go without the store.
 func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 	if l.outage.since == 0 || l.config.Outage == Closed || l.config.Outage == Share && l.last.at == 0 {
 		return 0, false
+	}
+	if l.last.at == 0 {
+		return l.outage.since, true // nobody here has got any slots
+	}
+	if l.config.Outage == Share {
+		return max(l.outage.since.Add(Horizon), l.last.end).Add(l.lateness), true
 	}
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
 }
@@ -125,8 +132,8 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	if at, ok := l.aloneFrom(); !ok || now < at {
 		return false
 	}
-	if l.outage.took == nil {
-		l.outage.begin(now, l.quotas, l.last.members, l.config.Outage == Share)
+	if l.outage.went == nil {
+		l.outage.begin(now, l)
 	}
 	return true
 }

@@ -61,6 +61,7 @@ type Lease struct {
 	lateness time.Duration // see late.go
 
 	slots  heldSlots
+	used   used
 	demand demand
 	outage outage
 	trips  roundTrips
@@ -97,20 +98,24 @@ type Lease struct {
 type slotReport struct {
 	back []store.Part // unused parts of slots
 	more []int        // what went without a slot, of each quota; nil if nothing did
+	own  []own        // what went, or will go, and the store does not know of; nil if it knows all
 }
 
 // empty reports whether there is nothing to tell.
-func (r *slotReport) empty() bool { return len(r.back) == 0 && r.more == nil }
+func (r *slotReport) empty() bool { return len(r.back) == 0 && r.more == nil && len(r.own) == 0 }
 
 // lastReply is what the last reply of the store said.
 type lastReply struct {
 	at       monotime.Time // when it arrived; zero before the first
+	sent     monotime.Time // when its request was sent
 	next     monotime.Time // when the next slot could be had
 	nextCost []int         // the cost of that slot
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	members  int
-	short    bool // it had fewer slots than were asked for
+	left     []int   // how much of each window was left
+	own      []int64 // how much of each window was this process's, with what is in hand
+	short    bool    // it had fewer slots than were asked for
 }
 
 // New returns a Lease without quotas.
@@ -130,6 +135,8 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.version++
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	l.slots.reset(len(l.quotas))
+	l.used = newUsed(l.quotas, false)
+	l.last.left, l.last.own = nil, nil
 	l.demand.unit = nil
 	l.unsent, l.sent = slotReport{}, slotReport{}
 	l.outage.reset()

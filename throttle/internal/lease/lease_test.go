@@ -423,7 +423,7 @@ func TestNextReturnsFar(t *testing.T) {
 		if l.Next(at(0), 0, line) != nil {
 			t.Errorf("%s: a call, though nobody said that there was room", name)
 		}
-		l.Room()
+		l.Heard(0, store.News{Room: true})
 		got := l.Next(at(0), 0, line)
 		if (got != nil) != (c.back > 0) || got != nil && len(got.Request.Back) != c.back {
 			t.Errorf("%s: %+v, want %d back", name, got, c.back)
@@ -432,7 +432,7 @@ func TestNextReturnsFar(t *testing.T) {
 			continue
 		}
 		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil, false)
-		l.Room()
+		l.Heard(0, store.News{Room: true})
 		if l.Next(at(ms), 0, line) != nil {
 			t.Errorf("%s: far slots were given back twice in a Horizon", name)
 		}

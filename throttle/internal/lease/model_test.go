@@ -214,7 +214,7 @@ func (f *fleet) exchange(r *store.Request) *store.Reply {
 				m.held = max(m.held, m.clock().Add(news.Hold))
 			}
 			if news.Room {
-				m.Room()
+				m.Heard(0, store.News{Room: true})
 			}
 			m.look()
 		})

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
@@ -67,6 +68,9 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 
 // request returns a request that tells the store what there is to tell, and asks for nothing.
 func (l *Lease) request(now, held monotime.Time) *store.Request {
+	if l.sent.empty() {
+		l.tellAlone(now)
+	}
 	if l.sent.empty() && !l.unsent.empty() {
 		if l.serialUsed {
 			l.serial++ // the call that failed told nothing of slots, or of those of other quotas
@@ -76,12 +80,25 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 	l.serialUsed = true
 	r := &store.Request{
 		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial,
-		Back: l.sent.back, More: l.sent.more, Statements: l.statements.send(now),
+		Back: l.sent.back, More: l.sent.more, Own: toStore(l.sent.own, now), Statements: l.statements.send(now), Ahead: l.ahead(now),
+		Alone: l.alone(now),
+	}
+	if l.last.at != 0 {
+		r.Since = now.Sub(l.last.sent)
 	}
 	if held > max(now, l.holdKnown) {
 		r.Hold = held.Sub(now)
 	}
 	return r
+}
+
+// ahead returns how far ahead the last slot is of which this process knows, of any process.
+func (l *Lease) ahead(now monotime.Time) time.Duration {
+	end := l.last.end
+	if n := len(l.slots.list); n > 0 {
+		end = max(end, l.slots.list[n-1].from)
+	}
+	return max(end.Sub(now), 0)
 }
 
 // Acknowledged notes that the store has done what the last request told it.

@@ -29,40 +29,89 @@ type Event struct {
 // outage is a time in which the store cannot be reached. After a while claims may go without
 // slots: with Share, as far as this process's part of each quota allows; with Open, at once.
 type outage struct {
-	since monotime.Time  // zero if the store can be reached
-	parts []*slot.Bucket // this process's part of each quota; nil with Open
-	took  []int          // what went without the store, of each quota; nil before anything may
+	since monotime.Time // zero if the store can be reached
+	parts []part        // this process's part of each quota; nil with Open
+	went  used          // what went without the store, and it was not told; nil before anything may
+}
+
+// part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
+// uses no more than it used before, and its part of what was left. So all processes together use no more than N, whoever
+// of them used it, since what each sends anew has left its own window. What costs more than the part of a burst
+// waits for the store: all processes might send such a thing at the same instant.
+type part struct {
+	pace  *slot.Bucket
+	burst int           // the most that may go at once
+	used  *usage        // of a window
+	most  int64         // how much may be in used
+	even  int64         // how much may be from settled on
+	until monotime.Time // settled
 }
 
 // reset forgets what went without the store, but not that the store cannot be reached.
-func (o *outage) reset() { o.parts, o.took = nil, nil }
+func (o *outage) reset() { o.parts, o.went = nil, nil }
 
 // safely is how much of its part a process uses: members that do not hear of each other may send at
 // the same instants, so each stays under its part.
 const safely = 0.9
 
-// begin lets claims go without slots from now on. If share is set, of each quota the part that
-// one of so many members has.
-func (o *outage) begin(now monotime.Time, qs quota.Quotas, members int, share bool) {
-	o.took = make([]int, len(qs))
-	if !share {
+// begin lets claims go without slots from now on: with Share, of each quota the part that one of so many members has.
+func (o *outage) begin(now monotime.Time, l *Lease) {
+	o.went = newUsed(l.quotas, true)
+	if l.config.Outage != Share {
 		return
 	}
-	for _, q := range qs {
-		per := min(float64(q.Per)*float64(members)/safely, float64(monotime.Longest))
-		b := &slot.Bucket{}
-		b.Set(quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}, 0, 0)
-		b.AssumeUsed(now)
-		o.parts = append(o.parts, b)
+	for i := range l.quotas {
+		q := &l.quotas[i]
+		per := min(float64(q.Per)*float64(l.last.members)/safely, float64(monotime.Longest))
+		paced := quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
+		switch {
+		case q.Kind == quota.TokenBucket:
+			paced.Burst, paced.Debt = max(int(leftOf(q.Burst, l.last.members)), 1), q.Debt
+		case l.last.left != nil: // else nobody knows what may go at once
+			paced.Burst, paced.Debt = max(int(leftOf(q.N, l.last.members)), 1), false
+		}
+		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
+		p.pace.Set(paced, 0, 0)
+		p.pace.AssumeUsed(now)
+		if l.used[i] != nil && l.last.left != nil {
+			p.used, p.most = l.used[i], l.last.own[i]+leftOf(l.last.left[i], l.last.members)
+			p.even, p.until = leftOf(q.N, l.last.members), l.last.at.Add(settles(q))
+		}
+		o.parts = append(o.parts, p)
 	}
+}
+
+// when returns when n may go, not before at, behind others that together cost ahead.
+func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
+	if n > p.burst {
+		return at.Add(monotime.Longest)
+	}
+	t := p.pace.When(at, n)
+	if ahead > 0 {
+		t = t.Add(p.pace.Work(ahead))
+	}
+	if p.used == nil {
+		return t
+	}
+	if t < p.until {
+		if free, ok := p.used.frees(t, int64(n), p.most); ok && free < p.until {
+			return free
+		}
+		t = p.until
+	}
+	free, ok := p.used.frees(t, int64(n), p.even)
+	if !ok {
+		return at.Add(monotime.Longest)
+	}
+	return free
 }
 
 // take charges what goes without the store.
 func (o *outage) take(at monotime.Time, n []int) {
-	slot.Add(o.took, n, 1)
-	for i, b := range o.parts {
+	o.went.add(at, n, 1)
+	for i := range o.parts {
 		if n[i] > 0 {
-			b.Take(at, at, n[i])
+			o.parts[i].pace.Take(at, at, n[i])
 		}
 	}
 }
@@ -71,43 +120,26 @@ func (o *outage) take(at monotime.Time, n []int) {
 // other claims that cost ahead. Of is the quota that n waits for; negative if n need not wait.
 func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of int) {
 	when, of = at, -1
-	for i, b := range o.parts {
+	for i := range o.parts {
 		if n[i] == 0 {
 			continue
 		}
-		t := b.When(at, n[i])
-		if ahead[i] > 0 {
-			t = t.Add(b.Work(ahead[i]))
-		}
-		if t > when {
+		if t := o.parts[i].when(at, ahead[i], n[i]); t > when {
 			when, of = t, i
 		}
 	}
 	return when, of
 }
 
-// owed returns what the store is to be told, now that it can be reached again, of what went
-// without it; nil if nothing:
-//
-//   - of a TokenBucket of which this process took its share, nothing: that came back meanwhile;
-//   - of a TokenBucket that was open, Burst at most: then it is empty;
-//   - of a window that is shorter than the outage, the part that is still in it, as if all went
-//     evenly; of a longer window, all.
-func (o *outage) owed(now monotime.Time, qs quota.Quotas, share bool) (owed []int) {
-	for i, n := range o.took {
-		q := &qs[i]
-		if n == 0 || q.Kind == quota.TokenBucket && share {
-			continue
-		}
-		if q.Kind == quota.TokenBucket {
-			n = min(n, q.Burst)
-		} else if d := now.Sub(o.since); d > q.Per {
-			n = int(float64(n) * float64(q.Per) / float64(d))
-		}
-		if owed == nil {
-			owed = make([]int, len(qs))
-		}
-		owed[i] = n
+// alone reports whether claims went without the store, here or elsewhere, since it is out of reach.
+func (l *Lease) alone(now monotime.Time) bool {
+	return l.outage.since != 0 && l.config.Outage != Closed && now.Sub(l.outage.since) >= Horizon/2
+}
+
+// tellAlone has the next call tell what went without the store until now.
+func (l *Lease) tellAlone(now monotime.Time) {
+	if all := l.outage.went.before(now, now); len(all) > 0 {
+		l.unsent.own = append(l.unsent.own, all...)
+		l.outage.went = newUsed(l.quotas, true)
 	}
-	return owed
 }

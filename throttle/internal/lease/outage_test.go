@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func down(t *testing.T, quotas string, mode Outage, members int, d time.Duration
 }
 
 // TestOutage: when claims go while the store cannot be reached, after the last reply at 0. What is
-// in hand is of use until 600 ms.
+// in hand is of use until 600 ms, and what others may have got until the outage began until 600 ms after that.
 func TestOutage(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode    Outage
@@ -34,10 +35,10 @@ func TestOutage(t *testing.T) {
 		due     []time.Duration // of claims that are there from the beginning, and go one after the other
 	}{
 		// 10/s among 3, nine tenths of it: one each 333,333,334 ns.
-		"share":                  {Share, 3, 100 * ms, []time.Duration{600*ms + 333333334, 600*ms + 2*333333334, 600*ms + 3*333333334}},
-		"share, long after":      {Share, 3, 2 * s, []time.Duration{2*s + 333333334, 2*s + 2*333333334}},
+		"share":                  {Share, 3, 100 * ms, []time.Duration{700*ms + 333333334, 700*ms + 2*333333334, 700*ms + 3*333333334}},
+		"share, long after":      {Share, 3, 2 * s, []time.Duration{2600*ms + 333333334, 2600*ms + 2*333333334}},
 		"share of an unknown":    {Share, 0, 100 * ms, []time.Duration{100*ms + never}},
-		"share of very many":     {Share, math.MaxInt, 100 * ms, []time.Duration{600*ms + monotime.Longest/10}},
+		"share of very many":     {Share, math.MaxInt, 100 * ms, []time.Duration{700*ms + monotime.Longest/10}},
 		"closed":                 {Closed, 3, 100 * ms, []time.Duration{100*ms + never}},
 		"open":                   {Open, 3, 100 * ms, []time.Duration{600 * ms, 600 * ms, 600 * ms}},
 		"open, never reached":    {Open, 0, 700 * ms, []time.Duration{700 * ms, 700 * ms}},
@@ -97,6 +98,7 @@ func TestOutageHand(t *testing.T) {
 // once that it is back.
 func TestOutageProbes(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
+	l.config.Outage = Closed
 	var events []Event
 	var tried []time.Duration
 	for now := time.Duration(0); now <= 800*ms; now += 50 * ms {
@@ -121,28 +123,67 @@ func TestOutageProbes(t *testing.T) {
 }
 
 // TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that
-// went without it.
+// went without it half a second ago: all that a quota still counts, with the first call that arrives.
 func TestOutageOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
 		mode   Outage
-		want   []int
+		went   bool
+		want   []store.Own
 	}{
-		"a shared bucket has it back": {"10/s burst 10", Share, nil},
-		"an open bucket is empty":     {"10/s burst 10", Open, []int{10}},
-		"of a window what is in it":   {"10/s log", Open, []int{15}},
-		"of a longer one all":         {"10/m log", Open, []int{30}},
-		"of each":                     {"10/s burst 10, 10/m log, 40/s window", Share, []int{0, 30, 15}},
-		"told with the call itself":   {"10/s log", Closed, nil},
+		"a shared bucket":    {"30/s burst 30", Share, true, []store.Own{{In: -s / 2, Cost: []int{30}}}},
+		"an open bucket":     {"30/s burst 30", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}},
+		"one that is full":   {"300/s burst 30", Open, true, nil},
+		"a window":           {"10/s log", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}},
+		"of which all left":  {"10/400ms log", Open, true, nil},
+		"each":               {"30/s burst 30, 10/m log", Share, true, []store.Own{{In: -s / 2, Cost: []int{30, 0}}, {In: -s / 2, Cost: []int{0, 30}}}},
+		"nothing":            {"10/s log", Closed, false, nil},
+		"nothing went alone": {"10/s log", Share, false, nil},
 	} {
 		l := down(t, c.quotas, c.mode, 1, 0)
-		l.Due(at(s), limit.Due{At: at(s)}, &limit.Demand{}, requests(1), true, false)
-		for range 30 {
-			l.Take(nil, at(s), at(s), requests(1), false, 0)
+		if c.went {
+			l.Due(at(s), limit.Due{At: at(s)}, &limit.Demand{}, requests(1), true, false)
+			for range 30 {
+				l.Take(nil, at(3*s/2), at(3*s/2), requests(1), false, 0)
+			}
 		}
-		call(t, l, 2*s, queue(1), store.Reply{Bound: -1})
-		r := l.Farewell(at(2*s), 0)
-		equal(t, name, r.More, c.want)
+		first, _ := call(t, l, 2*s, queue(1), store.Reply{Bound: -1})
+		equal(t, name, first.Request.Own, c.want)
+		equal(t, name+": alone", first.Request.Alone, c.mode != Closed)
+		if more := l.Farewell(at(2*s), 0).More; more != nil {
+			t.Errorf("%s: more %v", name, more)
+		}
+	}
+}
+
+// TestOutageWindow: what a process sends of a window without the store is what it used before and its part of what
+// was left; and after twice the window its even part.
+func TestOutageWindow(t *testing.T) {
+	l := newLease(t, "40/s log", 0)
+	// Four of its own at 0, and twelve are left: nine tenths of it among three are 3.
+	c := l.Next(at(0), 0, queue(4))
+	l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil)
+	l.Take(nil, at(0), at(0), requests(4), false, 0)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown)
+	var went []time.Duration
+	for now := 600 * ms; now < 5*s; {
+		d := due(l, now, 1)
+		if now = d; d < 5*s && due(l, now, 1) == now {
+			l.Take(nil, at(now), at(now), requests(1), false, 0)
+			went = append(went, now)
+		}
+	}
+	count := func(from, to time.Duration) (n int) {
+		for _, d := range went {
+			if d >= from && d < to {
+				n++
+			}
+		}
+		return n
+	}
+	// 12 a second is its even part, from 2 s on. Until its four have left there are three, then these, and three again.
+	if got := []int{count(0, s), count(s, 1600*ms), count(1600*ms, 2*s), count(2*s, 3*s), count(3500*ms, 4500*ms)}; !slices.Equal(got, []int{3, 4, 3, 12, 12}) {
+		t.Errorf("got %v: %v", got, went)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // This file is what the owner tells the Lease, and asks it, apart from calls and claims. A method in
@@ -35,8 +36,15 @@ func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 // StoreKnowsHold notes that the store knows of a hold, which need not be told.
 func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
 
-// Room notes the news that the store may have slots that are earlier than those in hand.
-func (l *Lease) Room() { l.earlierRoom = true }
+// Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once what is known
+// here.
+func (l *Lease) Heard(now monotime.Time, n store.News) bool {
+	l.earlierRoom = l.earlierRoom || n.Room
+	if n.Lost && l.last.at != 0 && l.outage.since == 0 {
+		l.mustCall, l.notBefore = true, min(l.notBefore, now)
+	}
+	return n.Room || n.Lost
+}
 
 // Shrunk notes that a claim left the line without going.
 func (l *Lease) Shrunk() { l.lineShrunk = true }

@@ -85,7 +85,7 @@ func (f *fuzzed) step() {
 	case 4:
 		f.set(f.r.below(int64(len(fuzzedQuotas))))
 	case 5:
-		f.l.Room()
+		f.l.Heard(0, store.News{Room: true})
 		f.l.Said(f.now, f.r.reply().Statements)
 	case 6:
 		f.l.Return(f.now, f.uses)

@@ -21,7 +21,8 @@ type heldSlots struct {
 type heldSlot struct {
 	id          int64 // what the store calls the slot
 	from, until monotime.Time
-	left        []int // of each quota
+	asked       monotime.Time // when the request was sent
+	left        []int         // of each quota
 	epoch       int
 }
 
@@ -131,6 +132,17 @@ func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, 
 		}
 	}
 	return 0, false
+}
+
+// within returns how much may go of the i-th quota until an instant.
+func (h *heldSlots) within(until monotime.Time, i int) (n int64) {
+	for _, s := range h.list {
+		if s.from > until {
+			break
+		}
+		n += int64(s.left[i])
+	}
+	return n
 }
 
 // costs is a buffer for a cost, so that the cost need not be allocated.

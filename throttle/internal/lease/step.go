@@ -47,11 +47,11 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	l.recovered(now, &e)
 	l.Acknowledged()
-	l.last.at, l.last.members = now, max(reply.Members, 1)
+	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.trip(now.Sub(sent))
 	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
 	if reply.Lost {
-		l.lost(now, &e)
+		l.lost(now, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
 		e.Hold = now.Add(span(reply.Hold))
@@ -63,6 +63,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
 		l.last.note(c.Request.Asks, got)
+		l.noteLeft(now, reply)
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
 	return e
@@ -94,7 +95,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
 		in := span(o.In)
-		s := &heldSlot{id: o.ID, from: now.Add(in), until: sent.Add(in + late), epoch: l.slots.epoch}
+		s := &heldSlot{id: o.ID, from: now.Add(in), until: sent.Add(in + late), asked: sent, epoch: l.slots.epoch}
 		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
 			s.left[i] *= n
@@ -165,7 +166,7 @@ func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
 // again for claims in line; zero if at once. That is sooner than Next, since until then others may
 // give back slots that are earlier, of which no news comes.
 func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.Time) {
-	if len(got) == 0 || !slot.Empty(got) {
+	if len(got) == 0 || !slot.Empty(got) || len(l.unsent.own) > 0 {
 		return 0
 	}
 	next := l.last.next.Sub(now)
@@ -191,29 +192,48 @@ func (l *Lease) failed(now monotime.Time, err error, e *Effects) {
 	}
 }
 
-// recovered notes that a call succeeded: the store is told what went without it.
+// recovered notes that a call succeeded: the store is told the rest of what went without it.
 func (l *Lease) recovered(now monotime.Time, e *Effects) {
 	since := l.outage.since
 	if since == 0 {
 		return
 	}
-	if owed := l.outage.owed(now, l.quotas, l.config.Outage == Share); owed != nil {
-		if l.unsent.more == nil {
-			l.unsent.more = make([]int, len(l.quotas))
-		}
-		slot.Add(l.unsent.more, owed, 1)
+	if rest := l.outage.went.before(now, now); len(rest) > 0 {
+		l.unsent.own = append(l.unsent.own, rest...)
 		l.mustCall = true
 	}
 	e.Events = append(e.Events, Event{After: now.Sub(since)})
 	l.outage, l.err = outage{}, nil
 }
 
-// lost notes that the store no longer knows the slots that it has handed out. It hands out none
-// for the next Horizon, so that the slots in hand of that time may be used; the others are
-// dropped, and nothing goes back of any. What went without a slot still counts.
-func (l *Lease) lost(now monotime.Time, e *Effects) {
+// lost notes that the store no longer knows the slots that it has handed out. They may be used all the same; nothing
+// goes back of any. The store, which has known the bucket for so long, is told of them, and of what went before. One that
+// does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
+func (l *Lease) lost(now monotime.Time, known time.Duration, e *Effects) {
 	e.Events = append(e.Events, Event{Lost: true})
 	l.slots.epoch++
 	l.unsent.back = nil
-	l.slots.remove(func(s *heldSlot) bool { return s.from > now.Add(Horizon) })
+	if known == 0 {
+		l.slots.remove(func(s *heldSlot) bool { return s.from > now.Add(Horizon) })
+		return
+	}
+	until := now.Add(-known)
+	if all := append(l.used.before(now, until), l.slots.before(until)...); len(all) > 0 {
+		l.unsent.own, l.mustCall = append(l.unsent.own, all...), true
+	}
+}
+
+// noteLeft notes how much of each window is left, and how much of it is this process's.
+func (l *Lease) noteLeft(now monotime.Time, reply *store.Reply) {
+	if l.last.left = reply.Left; len(reply.Left) != len(l.quotas) {
+		l.last.left = nil // it does not say
+	}
+	l.last.own = slices.Grow(l.last.own[:0], len(l.quotas))
+	for i, u := range l.used {
+		n := int64(0)
+		if u != nil {
+			n = max(u.in(now), l.slots.within(now.Add(u.Per), i))
+		}
+		l.last.own = append(l.last.own, n)
+	}
 }

@@ -24,6 +24,7 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 	if slot.Empty(n) {
 		return uses
 	}
+	l.used.add(now, n, 1)
 	if l.forAll == len(l.quotas) || !urgent { // what is reserved is not prefetched
 		l.demand.unit = append(l.demand.unit[:0], n...)
 	}
@@ -37,7 +38,7 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 // takeWithoutSlot charges what goes without a slot: to this process's part while the store cannot
 // be reached, else to the next call, within a Horizon.
 func (l *Lease) takeWithoutSlot(at monotime.Time, n []int) {
-	if l.outage.took != nil {
+	if l.outage.went != nil {
 		l.outage.take(at, n)
 		return
 	}
@@ -73,6 +74,7 @@ func (l *Lease) Settle(now monotime.Time, uses []Use, more quota.Costs, less []l
 		l.takeBackOf(now, uses, i, n)
 	}
 	if !slot.Empty(charge) {
+		l.used.add(now, charge, 1)
 		l.takeWithoutSlot(now, charge)
 	}
 }
@@ -96,8 +98,11 @@ func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i, n int) {
 // takeBack takes back what was taken of a slot: into the hand if the slot can still be used,
 // else for the store.
 func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
+	if s.epoch != l.slots.epoch {
+		return // the store has lost the slot, or the quotas were replaced
+	}
+	l.used.add(now, cost, -1)
 	switch {
-	case s.epoch != l.slots.epoch: // the store has lost the slot, or the quotas were replaced
 	case s.until < now:
 		l.giveBack(now, s, cost)
 	default:

@@ -21,6 +21,7 @@ type Bucket struct {
 	tolerance time.Duration // τ
 	near      time.Duration // slots no farther ahead are handed out in their order
 
+	assumed  monotime.Time // the bucket was assumed to be empty then
 	full     monotime.Time // when the bucket is full again, as far as near slots have emptied it
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
 	peaks    limit.Peaks[time.Duration]
@@ -116,7 +117,10 @@ func (b *Bucket) charge(slot monotime.Time, n int) {
 }
 
 // Overdraw implements Ledger.
-func (b *Bucket) Overdraw(now monotime.Time, n int) { b.charge(max(now, b.lastNear), n) }
+func (b *Bucket) Overdraw(now monotime.Time, n int) {
+	b.settle(now) // what went before is charged before
+	b.charge(max(now, b.lastNear), n)
+}
 
 // Give implements Ledger.
 func (b *Bucket) Give(now, slot monotime.Time, n int) {
@@ -135,12 +139,42 @@ func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	}
 }
 
-// AssumeUsed implements Ledger.
-func (b *Bucket) AssumeUsed(t monotime.Time) { b.full = t.Add(b.tolerance) }
+// AssumeUsed implements Ledger. All slots are before t, if there are any.
+func (b *Bucket) AssumeUsed(t monotime.Time) {
+	if n := len(b.far); n > 0 {
+		b.lastNear, b.far = max(b.lastNear, b.far[n-1].at), nil
+	}
+	b.full, b.assumed = max(b.full, t.Add(b.tolerance)), max(b.assumed, t)
+}
+
+// Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by one
+// process after another, and not in the order in which it went: all of it leaves the bucket empty at most.
+func (b *Bucket) Own(now, at monotime.Time, n int) {
+	switch {
+	case at <= b.assumed:
+	case at > now:
+		b.Take(now, at, n)
+	default:
+		b.settle(now)
+		b.full = max(b.full, min(max(b.full, at).Add(b.Work(n)), now.Add(b.tolerance)))
+	}
+}
+
+// Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none of the burst.
+func (b *Bucket) Left(monotime.Time) int { return 0 }
+
+// Debt returns until when nothing is left, for all that was handed out.
+func (b *Bucket) Debt() monotime.Time {
+	full := b.full
+	for _, f := range b.far {
+		full = max(full, f.at).Add(b.Work(f.n))
+	}
+	return full.Add(-b.tolerance)
+}
 
 // Append implements Ledger.
 func (b *Bucket) Append(to []byte) []byte {
-	to = varint.Append(varint.Append(to, b.full), b.lastNear)
+	to = varint.Append(varint.Append(varint.Append(to, b.assumed), b.full), b.lastNear)
 	to = varint.Append(to, b.peaks.Len())
 	for at, room := range b.peaks.All() {
 		to = varint.Append(varint.Append(to, at), room)
@@ -154,7 +188,7 @@ func (b *Bucket) Append(to []byte) []byte {
 
 // Restore implements Ledger.
 func (b *Bucket) Restore(r *varint.Reader) {
-	b.full, b.lastNear = r.Time(), r.Time()
+	b.assumed, b.full, b.lastNear = r.Time(), r.Time(), r.Time()
 	for range r.Len() {
 		at := r.Time()
 		b.peaks.Note(at, time.Duration(r.Int(0, int64(monotime.Longest))), 1)

@@ -18,6 +18,8 @@ type grid struct {
 	early  *limit.Grid   // what was before the slots of a later window; nil before there were any
 	until  monotime.Time // the end of the window of early
 
+	assumed limit.Counts // what AssumeUsed has charged, and Own has not taken over
+
 	wall      int64
 	per, late time.Duration
 }
@@ -109,11 +111,63 @@ func (g *grid) AssumeUsed(t monotime.Time) {
 	start, n := t.Tick(g.per, g.wall), g.latest.N()
 	used := int64(monotime.Scale(time.Duration(n), int64(t.Sub(start)), int64(g.per)))
 	g.latest.Counts = limit.Counts{Start: start, Current: used, Previous: n, Last: t}
+	g.assumed = g.latest.Counts
+}
+
+// Own implements Ledger.
+func (g *grid) Own(now, at monotime.Time, n int) {
+	start, left := at.Tick(g.per, g.wall), min(int64(n), quota.MaxN)
+	assumed := new(int64)
+	switch start {
+	case g.assumed.Start:
+		assumed = &g.assumed.Current
+	case g.assumed.Start.Add(-g.per):
+		assumed = &g.assumed.Previous
+	}
+	part := min(*assumed, left)
+	*assumed -= part
+	if left -= part; left == 0 {
+		return
+	}
+	if start > g.latest.Start {
+		g.Take(now, max(at, g.latest.Last), int(left))
+		return
+	}
+	g.own(g.latest, start, left)
+	if g.early != nil {
+		g.own(g.early, start, left)
+	}
+}
+
+// own adds n to what is counted of the window that begins at start.
+func (g *grid) own(l *limit.Grid, start monotime.Time, n int64) {
+	switch start {
+	case l.Start:
+		l.Current += n
+	case l.Start.Add(-g.per):
+		l.Previous += n
+	}
+}
+
+// Left implements Ledger. If there are slots in a later window, nothing is.
+func (g *grid) Left(now monotime.Time) int {
+	start, l := now.Tick(g.per, g.wall), g.latest
+	used := int64(0)
+	switch {
+	case l.Start > start:
+		return 0
+	case l.Start == start && l.Estimates():
+		used = l.Current + l.Previous
+	case l.Start == start, l.Estimates() && l.Start == start.Add(-g.per):
+		used = l.Current
+	}
+	return int(max(l.N()-used, 0))
 }
 
 // Append implements Ledger.
 func (g *grid) Append(to []byte) []byte {
 	to = appendCounts(varint.Append(to, g.until), &g.latest.Counts)
+	to = appendCounts(to, &g.assumed)
 	to = varint.AppendBool(to, g.early != nil)
 	if g.early != nil {
 		to = appendCounts(to, &g.early.Counts)
@@ -130,6 +184,7 @@ func appendCounts(to []byte, c *limit.Counts) []byte {
 func (g *grid) Restore(r *varint.Reader) {
 	g.until = r.Time()
 	readCounts(r, &g.latest.Counts)
+	readCounts(r, &g.assumed)
 	if r.Bool() {
 		early := *g.latest
 		readCounts(r, &early.Counts)

@@ -20,6 +20,8 @@ import (
 )
 
 // A Ledger is the arithmetic of one quota whose slots are handed out ahead of their time.
+//
+//nolint:interfacebloat // what one kind of quota has to say to a store
 type Ledger interface {
 	// When returns the earliest instant, not before t, for a slot of n. It changes nothing.
 	When(t monotime.Time, n int) monotime.Time
@@ -30,6 +32,13 @@ type Ledger interface {
 	// Overdraw charges what goes at now, whatever is there.
 	Overdraw(now monotime.Time, n int)
 
+	// Own charges n that went or go at an instant, past or to come, without a slot that this ledger knows
+	// of. If AssumeUsed has assumed them, it assumes so many less.
+	Own(now, at monotime.Time, n int)
+
+	// Left returns how much of a window is left at now, all slots that are to come counted.
+	Left(now monotime.Time) int
+
 	// Give takes back n of a slot that were not used.
 	Give(now, slot monotime.Time, n int)
 
@@ -38,7 +47,8 @@ type Ledger interface {
 	// those that are farther there may be others.
 	Set(q quota.Quota, late, horizon time.Duration)
 
-	// AssumeUsed makes a new ledger one that was used evenly up to t.
+	// AssumeUsed makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
+	// takes what may still be there at t.
 	AssumeUsed(t monotime.Time)
 
 	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a

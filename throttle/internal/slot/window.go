@@ -21,6 +21,13 @@ type window struct {
 	near  time.Duration // slots no farther ahead are handed out in their order
 
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
+	assumed  []handedOut   // what AssumeUsed has charged, and Own has not taken over
+}
+
+// handedOut is so much at an instant.
+type handedOut struct {
+	at monotime.Time
+	n  int64
 }
 
 // Set implements Ledger.
@@ -93,17 +100,53 @@ func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
 func (w *window) AssumeUsed(t monotime.Time) {
 	const parts = 10
 	n := int64(w.quota.N)
+	w.assumed = nil
 	for k := int64(1); k <= parts; k++ {
 		if missing := n*k/parts - w.log.Number(); missing > 0 {
-			w.log.Append(t.Add(-w.log.Per).Add(w.quota.Per*time.Duration(k)/parts), missing)
+			at := t.Add(-w.log.Per).Add(w.quota.Per * time.Duration(k) / parts)
+			w.log.Append(at, missing)
+			w.assumed = append(w.assumed, handedOut{at, missing})
 		}
 	}
+}
+
+// Own implements Ledger. Nobody can have used more than N: what is known of takes the place of what was assumed, the
+// oldest first.
+func (w *window) Own(now, at monotime.Time, n int) {
+	if at.Add(w.log.Per) <= now {
+		return // it has left
+	}
+	left := min(int64(n), quota.MaxN)
+	for len(w.assumed) > 0 && left > 0 {
+		a := &w.assumed[0]
+		until := w.assumed[len(w.assumed)-1].at.Add(w.log.Per - w.quota.Per)
+		if at > until || at.Add(w.log.Per) <= until {
+			break // it went after all that is assumed, or has left when that counts
+		}
+		part := min(a.n, left)
+		w.log.Give(a.at, int(part))
+		left -= part
+		if a.n -= part; a.n == 0 {
+			w.assumed = w.assumed[1:]
+		}
+	}
+	w.log.Insert(at, n)
+}
+
+// Left implements Ledger.
+func (w *window) Left(now monotime.Time) int {
+	w.log.Purge(now)
+	return int(max(int64(w.quota.N)-(w.log.Number()-w.log.Before(0)), 0))
 }
 
 // Append implements Ledger.
 func (w *window) Append(to []byte) []byte {
 	live := w.log.Live()
-	to = varint.Append(varint.Append(varint.Append(to, w.lastNear), w.log.Before(0)), len(live))
+	to = varint.Append(varint.Append(to, w.lastNear), len(w.assumed))
+	for _, a := range w.assumed {
+		to = varint.Append(varint.Append(to, a.at), a.n)
+	}
+	to = varint.Append(varint.Append(to, w.log.Before(0)), len(live))
 	for _, e := range live {
 		to = varint.Append(varint.Append(varint.Append(to, e.First), e.Last.Sub(e.First)), e.Number)
 	}
@@ -113,6 +156,9 @@ func (w *window) Append(to []byte) []byte {
 // Restore implements Ledger.
 func (w *window) Restore(r *varint.Reader) {
 	w.lastNear = r.Time()
+	for range r.Len() {
+		w.assumed = append(w.assumed, handedOut{r.Time(), r.Int(1, math.MaxInt64/4)})
+	}
 	left := r.Int(0, math.MaxInt64)
 	entries := make([]limit.Entry, r.Len())
 	for i := range entries {

@@ -1,0 +1,216 @@
+package sharing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// These tests are what a fleet on one store does while something goes wrong with the store, in virtual time:
+// redisquota/internal/soak tries the same on a real server.
+
+// away is a store that is half a millisecond away, and out of reach at times.
+type away struct {
+	*store.Memory
+	down  func() bool
+	delay func() time.Duration
+}
+
+var errAway = errors.New("no route to host")
+
+func (a *away) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	d := 250 * time.Microsecond
+	if a.delay != nil {
+		d += a.delay()
+	}
+	time.Sleep(d)
+	if a.down != nil && a.down() {
+		return nil, errAway
+	}
+	reply, err := a.Memory.Exchange(ctx, r)
+	time.Sleep(d)
+	return reply, err
+}
+
+// sent is what a process sent.
+type sent struct {
+	at time.Duration
+	n  int
+	by int
+}
+
+// fleet is some processes that always want more, each of its own store.
+type fleet struct {
+	mu    sync.Mutex // protects sends
+	sends []sent
+	wait  sync.WaitGroup
+	start time.Time
+	end   time.Duration
+}
+
+// run has processes use a quota until the end, with claims of these costs.
+func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []int, stores ...store.Store) {
+	t.Helper()
+	f.start = time.Now()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(f.end, cancel)
+	for by, s := range stores {
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: outage, MaxStandstill: throttle.NoLimit}
+		for _, n := range costs {
+			f.wait.Go(func() {
+				for l.Wait(ctx, n) == nil {
+					f.mu.Lock()
+					f.sends = append(f.sends, sent{time.Since(f.start), n, by})
+					f.mu.Unlock()
+				}
+			})
+		}
+		t.Cleanup(func() { _ = l.Close() })
+	}
+}
+
+// over is by how much the sends are more than a quota grants, in any span.
+func over(text string, sends []sent) (most int) {
+	q := quota.MustParse(text).Explicit()[0]
+	slices.SortStableFunc(sends, func(a, b sent) int { return int(a.at - b.at) })
+	if q.Kind == quota.TokenBucket {
+		// In parts of a token that is N·Per: what is in the bucket comes back at N in Per.
+		level, last := 0.0, time.Duration(0)
+		burst := float64(q.Burst)
+		if q.Burst <= 1 {
+			burst = 2 // and what is due within Late: see store.Store
+		}
+		for _, s := range sends {
+			level = max(level-float64(s.at-last)*float64(q.N)/float64(q.Per), 0) + float64(s.n)
+			last = s.at
+			most = max(most, int(level-burst-1e-6))
+		}
+		return most
+	}
+	sum, first := 0, 0
+	bound := q.N
+	if q.Kind.OnClock() {
+		bound *= 2 // whose windows they are nobody knows here
+	}
+	for _, s := range sends {
+		for sum += s.n; sends[first].at <= s.at-q.Per; first++ {
+			sum -= sends[first].n
+		}
+		most = max(most, sum-bound)
+	}
+	return most
+}
+
+// rate is how much of a quota was sent in a span.
+func rate(text string, sends []sent, from, to time.Duration) float64 {
+	q, n := quota.MustParse(text).Explicit()[0], 0
+	for _, s := range sends {
+		if s.at >= from && s.at < to {
+			n += s.n
+		}
+	}
+	return float64(n) * q.Per.Seconds() / (to - from).Seconds() / float64(q.N)
+}
+
+// survivors are the quotas of these tests: fast and slow, light and heavy, of each kind.
+var survivors = []struct {
+	text    string
+	members int
+	costs   []int
+	rate    float64 // in ten seconds that begin two seconds after a fault; 0 if that is too short to tell
+}{
+	{"100/s even", 5, []int{1, 1, 1}, 0.98},
+	{"100/s burst 20", 5, []int{1, 1, 1}, 0.98},
+	{"100/s burst 300", 5, []int{200, 50, 1}, 0.5},
+	{"30/s burst 3", 3, []int{1, 1, 1}, 0.98},
+	{"60/m burst 4", 10, []int{1, 1}, 0.8},
+	{"60/2s log", 5, []int{1, 1, 1}, 0.98},
+	{"100/5s log", 5, []int{1, 10, 1}, 0.75},
+	{"60/2s sliding", 5, []int{1, 1, 1}, 0.98},
+	{"60/2s window", 5, []int{1, 1, 1}, 0.98},
+	{"60/2s window grid", 5, []int{1, 1, 1}, 0.98},
+	{"60/2s estimate", 5, []int{1, 1, 1}, 0.95},
+}
+
+// TestNothingIsOverAfterALoss: a store that lost its data hands out nothing beside what members still have, however far
+// ahead that is, and no burst. What members have goes on.
+func TestNothingIsOverAfterALoss(t *testing.T) {
+	for _, c := range survivors {
+		t.Run(c.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(store.Memory)
+				f := &fleet{end: 24 * time.Second}
+				f.run(t, c.text, throttle.OutageClosed, c.costs, slices.Repeat([]store.Store{&away{Memory: s}}, c.members)...)
+				time.Sleep(10*time.Second + 330*time.Millisecond)
+				s.Lose()
+				f.wait.Wait()
+				f.check(t, c.text, 10330*time.Millisecond, 500*time.Millisecond, c.rate)
+			})
+		})
+	}
+}
+
+// check fails if anything is over, if nothing went for longer than a window and still after a fault, or if the rate is not back.
+func (f *fleet) check(t *testing.T, text string, fault, still time.Duration, least float64) {
+	t.Helper()
+	if n := over(text, f.sends); n > 0 {
+		t.Errorf("%d over", n)
+	}
+	q := quota.MustParse(text).Explicit()[0]
+	if q.Kind != quota.TokenBucket {
+		still += q.Per
+	} else {
+		still += 200 * q.Per / time.Duration(q.N) // the largest cost
+	}
+	last := fault
+	for _, s := range f.sends {
+		if s.at > fault {
+			if d := s.at - last; d > still {
+				t.Errorf("nothing went for %v after %v, want %v at most", d, last, still)
+			}
+			last = s.at
+		}
+	}
+	if r := rate(text, f.sends, f.end-10*time.Second, f.end); r < least {
+		t.Errorf("%.3f of the rate from two seconds after the fault on, want %.2f", r, least)
+	}
+}
+
+// TestNothingIsOverAfterAnOutage: what goes without the store, in an outage of 4 s, is no more than the quota grants, with
+// what went before and what goes after.
+func TestNothingIsOverAfterAnOutage(t *testing.T) {
+	for _, mode := range []throttle.Outage{throttle.OutageShare, throttle.OutageClosed} {
+		for _, c := range survivors {
+			t.Run(fmt.Sprint(mode, " ", c.text), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := new(store.Memory)
+					var stores []store.Store
+					f := &fleet{end: 26500 * time.Millisecond}
+					for i := range c.members { // they do not see it at the same instant
+						begin := time.Duration(i) * 7 * time.Millisecond
+						stores = append(stores, &away{Memory: s, down: func() bool {
+							d := time.Since(f.start)
+							return d >= 10*time.Second+begin && d < 14*time.Second+begin
+						}})
+					}
+					f.run(t, c.text, mode, c.costs, stores...)
+					f.wait.Wait()
+					still := 4*time.Second + 750*time.Millisecond // and until the next probe
+					if mode == throttle.OutageShare && quota.MustParse(c.text).Explicit()[0].Kind == quota.TokenBucket {
+						still = 750 * time.Millisecond
+					}
+					f.check(t, c.text, 10*time.Second, still, c.rate)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package lease
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// This file is what a process remembers of what it sent itself. A store that lost a bucket is told of it, and while the
+// store cannot be reached it says how much of a window is still free for this process.
+
+// usage is what went of one quota lately, in cells.
+type usage struct {
+	limit.Log
+}
+
+// usageCells is in how many cells a span is divided. What is in a cell counts as if it all went at the end of the cell.
+const usageCells = 32
+
+// newUsage remembers what went of a quota for as long as the quota counts it.
+func newUsage(q *quota.Quota) *usage {
+	span := q.Per
+	if q.Kind == quota.TokenBucket {
+		span = monotime.Scale(q.Per, int64(max(q.Burst, 1)), int64(q.N)) // after that the bucket is full again
+	}
+	return &usage{limit.Log{Per: span, Cell: span / usageCells}}
+}
+
+// add notes that n went at an instant; that n did not go after all, if n is negative.
+func (u *usage) add(at monotime.Time, n int) {
+	live := u.Live()
+	switch {
+	case n < 0:
+		for i := len(live) - 1; i >= 0 && n < 0; i-- { // which of them does not matter much: the latest
+			part := min(int64(-n), live[i].Number-u.Before(i))
+			u.Give(live[i].Last, int(part))
+			n += int(part)
+			live = u.Live()
+		}
+	case n > 0:
+		if len(live) > 0 {
+			at = max(at, live[len(live)-1].Last)
+		}
+		u.Purge(at)
+		u.Add(at, n)
+	}
+}
+
+// in returns how much went in the span before now.
+func (u *usage) in(now monotime.Time) int64 {
+	u.Purge(now)
+	return u.Number() - u.Before(0)
+}
+
+// frees returns when, at t or later, n more make no more than most in the span; false if they never do.
+func (u *usage) frees(t monotime.Time, n, most int64) (monotime.Time, bool) {
+	if n > most {
+		return 0, false
+	}
+	for i, e := range u.Live() {
+		if t >= e.Last.Add(u.Per) {
+			continue
+		}
+		if u.Number()-u.Before(i)+n <= most {
+			return t, true
+		}
+		t = e.Last.Add(u.Per)
+	}
+	return t, true
+}
+
+// used is what this process sent of each quota; nil of what a store need not be told.
+type used []*usage
+
+// newUsed returns what remembers the windows, or all quotas.
+func newUsed(qs quota.Quotas, all bool) used {
+	u := make(used, len(qs))
+	for i := range qs {
+		if all || qs[i].Kind != quota.TokenBucket {
+			u[i] = newUsage(&qs[i])
+		}
+	}
+	return u
+}
+
+// add notes that a cost went at an instant, sign times.
+func (u used) add(at monotime.Time, cost []int, sign int) {
+	for i, n := range cost {
+		if i < len(u) && u[i] != nil && n != 0 {
+			u[i].add(at, sign*n)
+		}
+	}
+}
+
+// own is what went, or will go, of which a store does not know.
+type own struct {
+	at   monotime.Time
+	cost []int
+}
+
+// before returns what went until an instant.
+func (u used) before(now, until monotime.Time) (all []own) {
+	for i, log := range u {
+		if log == nil {
+			continue
+		}
+		log.Purge(now)
+		for k, e := range log.Live() {
+			if e.First > until {
+				break
+			}
+			o := own{e.Last, make([]int, len(u))}
+			o.cost[i] = int(e.Number - log.Before(k))
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// before returns what is in hand of slots that were asked for until an instant.
+func (h *heldSlots) before(until monotime.Time) (all []own) {
+	for _, s := range h.list {
+		if s.asked <= until {
+			all = append(all, own{s.from, slices.Clone(s.left)})
+		}
+	}
+	return all
+}
+
+// toStore is what a store is told of it, now.
+func toStore(all []own, now monotime.Time) (told []store.Own) {
+	for _, o := range all {
+		told = append(told, store.Own{In: o.at.Sub(now), Cost: o.cost})
+	}
+	return told
+}
+
+// leftOf is how much of a window a process may take in an outage, of what was left of it when the store was reached last.
+func leftOf(left, members int) int64 {
+	return int64(float64(max(left, 0)) * safely / float64(max(members, 1)))
+}
+
+// settles is how long after the last reply each process may have its even part: until then what others used before, and
+// what they went on with, has left.
+func settles(q *quota.Quota) time.Duration { return min(2*q.Per, monotime.Longest) }
