@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle/store"
@@ -55,13 +57,15 @@ func TestStoreKeyEvicted(t *testing.T) {
 			fill := func() {
 				flushAll(t, c)
 				a.open()
-				first := a.ask(1, 20)
+				h := a.request(1, 20)
+				h.Hold = 100 * time.Millisecond // so that what comes back is still to come
+				first := a.send(h)
 				r := b.request(1, 5)
 				r.Hold = 10 * time.Second
 				r.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
 				b.send(r)
 				r = a.request(1, 0)
-				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1}}}
+				r.Back = []store.Part{{Slot: first.Slots[len(first.Slots)-1].ID, Cost: []int{1, 1, 1}}}
 				a.send(r)
 			}
 			fill()
@@ -180,6 +184,95 @@ func TestStoreClockSetForward(t *testing.T) {
 		checkDrained(t, text+", set forward", after(time.Hour, time.Second), true)
 		if reply := after(time.Hour, 0); reply.Lost { // who was never answered does not know
 			t.Errorf("%s, a new member: %+v", text, reply)
+		}
+	}
+}
+
+// Whatever somebody else writes into the keys of a bucket, and whatever part of it, is lost and no error.
+func TestStoreCorrupt(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 50, 100/s log, 20/s estimate, 30/s window grid"), name: "a"}
+			fill := func() {
+				flushAll(t, c)
+				a.open()
+				r := a.request(1, 20)
+				r.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
+				r.Hold = 10 * time.Millisecond
+				first := a.send(r)
+				r = a.request(1, 0)
+				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1, 1}}}
+				a.send(r)
+			}
+			fill()
+			try := func(what string, spoil func() error) {
+				t.Helper()
+				fill()
+				if err := spoil(); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					if reply, err := a.store.Exchange(t.Context(), a.request(1, 3)); err != nil || granted(reply, 9*time.Millisecond) > 50 {
+						t.Errorf("%s: %+v, %v", what, reply, err)
+					}
+				}
+			}
+			keys, err := c.Keys(t.Context(), "*").Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				try(key+" is a text", func() error { return c.Set(t.Context(), key, "x", 0).Err() })
+				try(key+" is a list", func() error { c.Del(t.Context(), key); return c.RPush(t.Context(), key, "x").Err() })
+				kind := c.Type(t.Context(), key).Val()
+				for _, text := range []string{"", "x", "1", "2 3", "0:Requests 7", "9007199254740992 9007199254740992", "1:2", "1:2:3"} {
+					switch fill(); kind {
+					case "list":
+						continue
+					case "zset":
+						try(key+" has "+text, func() error { return c.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: text}).Err() })
+					}
+				}
+			}
+			for key, fields := range map[string][]string{"state": {"bucket", "q1", "q2", "q3", "q4"}, "members": {"a"}, "said": {"\x00x\x00"}} {
+				for _, field := range fields {
+					for _, text := range []string{"", "x", "2", "1 2 3 4 5 6 7 8 9 10 11", "2 1 9007199254740992 3 4 5 6 7 8 9 10", "1:requests 7", "4:requests 7", "4:requests 1 2"} {
+						try(key+" "+field+" is "+text, func() error { return c.HSet(t.Context(), "{pacer:api}:"+key, field, text).Err() })
+					}
+				}
+			}
+		})
+	}
+}
+
+// Buckets of stores with other prefixes are others, whatever is in the names, and each is in one slot of a cluster.
+func TestStorePrefix(t *testing.T) {
+	c := dial(t, mini(t))
+	seen := map[string]string{}
+	for _, prefix := range []string{"a", "a:b", "{a}", "}", "%7D", "{}"} {
+		for _, bucket := range []string{"b:c", "c", "%3Ac", ":c"} {
+			flushAll(t, c)
+			s := goredis.New(c)
+			s.Prefix = prefix
+			a := &member{t: t, store: s, quotas: parse(t, "50/s burst 50, 100/s log"), name: "a"}
+			r := a.request(1, 0)
+			r.Bucket = bucket
+			a.send(r)
+			keys, err := c.Keys(t.Context(), "*").Result()
+			if err != nil || len(keys) == 0 {
+				t.Fatal(keys, err)
+			}
+			for _, key := range keys {
+				tag, _, ok := strings.Cut(strings.TrimPrefix(key, "{"), "}")
+				if first, _, _ := strings.Cut(keys[0][1:], "}"); !ok || tag == "" || tag != first {
+					t.Errorf("prefix %q, bucket %q: %s is in another slot than %s", prefix, bucket, key, keys[0])
+				}
+				if was := seen[key]; was != "" {
+					t.Errorf("prefix %q, bucket %q: %s is of %s, too", prefix, bucket, key, was)
+				}
+				seen[key] = prefix + " and " + bucket
+			}
 		}
 	}
 }

@@ -23,7 +23,8 @@
 // # Keys
 //
 // A bucket has five keys, and one more for each quota that is a log or a window of the past. They begin with
-// "{prefix:name}", so that they are on one node of a cluster, and all are declared. News of servers that
+// "{prefix:name}", so that they are on one node of a cluster, and all are declared; colons of a name, and braces of a
+// prefix, are escaped as in a URL. What somebody else writes into them counts as lost. News of servers that
 // pushed back are on the channel "prefix:news". Keys expire a day, or twice the longest Per, after their last
 // use.
 //

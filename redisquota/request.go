@@ -82,9 +82,16 @@ func (a *arguments) costs(c []int, n int) {
 	}
 }
 
+// In keys, braces of a prefix are escaped, since what is in braces tells the node of a cluster; and colons of a name, so that
+// prefix "a" and bucket "b:c" are not prefix "a:b" and bucket "c".
+var (
+	inPrefix = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+	inName   = strings.NewReplacer("%", "%25", ":", "%3A")
+)
+
 // encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
 func encode(r *store.Request, prefix, channel, nonce string) (keys, args []string) {
-	tag := "{" + prefix + ":" + r.Bucket + "}"
+	tag := "{" + inPrefix.Replace(prefix) + ":" + inName.Replace(r.Bucket) + "}"
 	keys = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
 	a.text(r.Member)

@@ -49,6 +49,17 @@ local function numbers(text)
   return all
 end
 
+-- read is redis.call of a key that somebody else may have written: what is of another type is no more.
+local function read(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) ~= 'table' or not reply.err then
+    return reply
+  elseif string.find(reply.err, 'WRONGTYPE', 1, true) then
+    redis.call('DEL', key)
+  end
+  return redis.call(command, key, ...)
+end
+
 -- replace writes the changed members of a sorted set, each with its old and its new
 -- text and score: nil if there is none.
 local function replace(key, changed)

@@ -23,6 +23,9 @@ function bucket.set(q)
 end
 
 function bucket.read(q, state)
+  if #state < 3 then
+    return true -- somebody else may have written it
+  end
   q.full, q.order, q.at, q.missing, q.far = state[1], state[2], {}, {}, {}
   local far = math.min(state[3], bucket.most, math.floor((#state - 3) / 2)) -- somebody else may have written it
   for i = 1, far do

@@ -15,7 +15,7 @@ end
 -- new ones are in added until their place is reached.
 function log.get(q, i)
   while i > #q.cells and q.unread do
-    local texts = redis.call('ZRANGE', q.key, q.fetched, q.fetched + log.chunk - 1)
+    local texts = read('ZRANGE', q.key, q.fetched, q.fetched + log.chunk - 1)
     q.fetched = q.fetched + #texts
     q.unread = #texts == log.chunk
     for _, t in ipairs(texts) do
@@ -36,6 +36,9 @@ end
 function log.parse(q, t)
   if t and not q.known[t] then
     local n = numbers(t)
+    if #n ~= 3 then
+      n = { 0, 0, 0 } -- somebody else has written it
+    end
     q.known[t] = { first = n[1], last = n[1] + n[2], count = n[3], was = t }
   end
   return q.known[t]
@@ -97,6 +100,9 @@ function log.add(q, first, last, count)
 end
 
 function log.read(q, state)
+  if #state < 2 then
+    return true
+  end
   q.used, q.order = state[1], state[2]
   q.assumed = {}
   for i = 3, #state - 1, 2 do

@@ -21,6 +21,9 @@ local grid = { set = function() end }
 
 function grid.read(q, state)
   local i = 1
+  if #state < 1 + #q.names or state[1] > 0 and #state < 1 + 2 * #q.names then
+    return true
+  end
   local function window()
     local w = {}
     for _, name in ipairs(q.names) do

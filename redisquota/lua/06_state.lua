@@ -6,7 +6,7 @@ local fields = { 'bucket' }
 for i = 1, #quotas do
   fields[i + 1] = 'q' .. i
 end
-local ledgers = redis.call('HMGET', key.state, unpack(fields))
+local ledgers = read('HMGET', key.state, unpack(fields))
 local version = 2 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = ledgers[1] and numbers(ledgers[1]) or {}
@@ -20,7 +20,10 @@ end
 local off = 2 * second -- so much may a call be on its way
 local time = redis.call('TIME')
 now = time[1] * second + time[2]
-local lost = not state.now or state.now > now + off or request.since > 0 and now - state.now > request.since + off
+local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or state.learn > now + ages or state.now > now + off
+local record = not lost and read('HGET', key.members, request.member) or '' -- see 08_members.lua
+local called = tonumber((string.match(record, '^%d+ %d+ %d+ (%d+) '))) -- when the member asked last
+lost = lost or called and request.since > 0 and now - called > request.since + off
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0,
@@ -52,7 +55,7 @@ for i, q in ipairs(quotas) do
   if known then
     local all = numbers(string.sub(text, #q.tag + 2))
     q.since = table.remove(all, 1)
-    known = not q:read(all)
+    known = q.since and not q:read(all)
   end
   if not known then
     q.since = math.max(now + horizon, last)

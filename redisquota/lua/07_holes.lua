@@ -6,9 +6,9 @@ local holes = {}
 local filled = {} -- those that are no more
 
 if state.holes > 0 then
-  for _, t in ipairs(redis.call('ZRANGE', key.holes, 0, -1)) do
+  for _, t in ipairs(read('ZRANGE', key.holes, 0, -1)) do
     local cost = numbers(t)
-    holes[#holes + 1] = { slot = table.remove(cost, 1), cost = cost, was = t }
+    holes[#holes + 1] = { slot = table.remove(cost, 1) or 0, cost = cost, was = t }
   end
 end
 

@@ -1,15 +1,14 @@
 -- Members: until when they are active, in a sorted set, for others to count; and in a
--- hash the Serial of each, until when it is active and known, and its last call with the slots that
+-- hash the Serial of each, until when it is active and known, when it asked last, and its last call with the slots that
 -- it got: a client library that saw no reply may have repeated it.
 
 local member = { serial = 0, active = 0, stored = 0, slots = {} }
 
 local function read_member()
-  local text = not lost and redis.call('HGET', key.members, request.member)
-  if not text then
+  local serial, active, _, _, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) (%d+) (%d+) (%S+) ?(.*)$')
+  if not serial then
     return false
   end
-  local serial, active, known, nonce, slots = string.match(text, '^(%d+) (%d+) (%d+) (%S+) ?(.*)$')
   member.serial, member.active, member.nonce = tonumber(serial), tonumber(active), nonce
   member.stored = member.active
   for slot in string.gmatch(slots, '%S+') do
@@ -22,7 +21,7 @@ end
 local function count_active(mine)
   local n = mine and 1 or 0
   if not lost then
-    n = n + redis.call('ZCOUNT', key.active, '(' .. whole(now), '+inf')
+    n = n + read('ZCOUNT', key.active, '(' .. whole(now), '+inf')
     if member.stored > now then
       n = n - 1 -- who asks was counted
     end
@@ -36,7 +35,7 @@ local function prune()
     return
   end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.active, '-inf', whole(now), 'LIMIT', 0, 16)) do
-    local text = redis.call('HGET', key.members, id)
+    local text = read('HGET', key.members, id)
     local known = text and tonumber(string.match(text, '^%d+ %d+ (%d+)')) or 0
     if known <= now then
       redis.call('ZREM', key.active, id)
@@ -53,7 +52,7 @@ local function write_member()
     return false
   end
   local known = math.max(member.active, now + request.know)
-  local text = string.format('%.0f %.0f %.0f %s', request.serial, member.active, known, request.nonce)
+  local text = string.format('%.0f %.0f %.0f %.0f %s', request.serial, member.active, known, now, request.nonce)
   if #member.slots > 0 then
     text = text .. ' ' .. table.concat(member.slots, ' ')
   end

@@ -5,7 +5,7 @@ local said, dropped, changed = {}, {}, {}
 local many, most_said = 0, 16
 
 if state.said > 0 then
-  local all = redis.call('HGETALL', key.said)
+  local all = read('HGETALL', key.said)
   for i = 1, #all, 2 do
     local forgotten, known, remaining, resolution, rest = string.match(all[i + 1], '^(%d+) (%d) (%d+) (%d+) (.*)$')
     local s = {
@@ -15,7 +15,7 @@ if state.said > 0 then
       resolution = tonumber(resolution),
       rest = rest,
     }
-    if s.forgotten > now and s.forgotten <= now + ages and many < most_said then
+    if s.forgotten and s.forgotten > now and s.forgotten <= now + ages and many < most_said then
       said[all[i]] = s
       many = many + 1
     elseif #dropped < 1000 then -- Lua passes a few thousand arguments at most

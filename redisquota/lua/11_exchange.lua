@@ -112,7 +112,7 @@ for i, q in ipairs(quotas) do
 end
 redis.call('HSET', key.state, unpack(values))
 if lost then
-  redis.call('DEL', key.active, key.members, key.holes, key.said)
+  redis.call('DEL', unpack(KEYS, 2))
 end
 for i = #quotas + 1, math.min(state.places, #quotas + 100) do
   redis.call('HDEL', key.state, 'q' .. i)

@@ -50,6 +50,7 @@ type returnedSlot struct {
 // member is what is known of a member.
 type member struct {
 	serial     int64         // of its latest request
+	at         monotime.Time // when that came
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 }
@@ -94,7 +95,7 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
-	if r.Since > 0 && l.known && t.Sub(l.lastUsed) > r.Since+clockOff {
+	if m := l.members[r.Member]; m != nil && r.Since > 0 && t.Sub(m.at) > r.Since+clockOff {
 		l.Lose()
 	}
 	lost := l.open(r, t)
@@ -235,7 +236,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		delete(l.members, r.Member)
 		return reply, room
 	}
-	m.serial = r.Serial
+	m.serial, m.at = r.Serial, now
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}

@@ -222,8 +222,8 @@ type Request struct {
 	Serial int64
 
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
-	// was. If by the store's clock more than two seconds more have passed since any request for the bucket, that
-	// clock was set, or nobody knows what went meanwhile: the bucket is lost. So it is if the clock has gone back
+	// was. If by the store's clock more than two seconds more have passed since the member's latest request, that
+	// clock was set, and nobody knows what time it is: the bucket is lost. So it is if the clock has gone back
 	// by more than two seconds; else it stands still until it has caught up.
 	Since time.Duration
 
