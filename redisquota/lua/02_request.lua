@@ -27,6 +27,7 @@ local request = {
   bucket = text(),
 }
 local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
+local steps = 0 -- how often something that is ahead was looked at
 local now, last -- the instant of the call, and the latest slot: see there
 
 -- The keys. They are on the same node of a cluster, and all are declared.

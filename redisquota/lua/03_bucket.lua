@@ -15,9 +15,9 @@ end
 
 function bucket.set(q)
   q.refill = q.per
-  q.tolerance = comeback(q, q.burst) - late
+  q.tolerance = comeback(q, q.burst) - q.late
   if q.tolerance < comeback(q, 1) then
-    q.refill = q.per + scale(q.per, late, math.max(q.per, second))
+    q.refill = q.per + scale(q.per, q.late, math.max(q.per, second))
     q.tolerance = comeback(q, 1)
   end
 end
@@ -83,6 +83,7 @@ end
 function bucket.when(q, t, n)
   local full, order = q.full, q.order
   for k = 1, #q.far + 1 do
+    steps = steps + 1
     local s, f = math.max(t, order, full - q:ahead(n)), q.far[k]
     if not f or s <= f.at and q:bears(math.max(full, s) + comeback(q, n), k) then
       return s
@@ -96,6 +97,7 @@ end
 -- before them.
 function bucket.bears(q, full, k)
   for i = k, #q.far do
+    steps = steps + 1
     local f = q.far[i]
     if f.at < full - q:ahead(f.n) then
       return false

@@ -7,8 +7,8 @@
 local log = { chunk = 16 } -- how many cells are read at a time
 
 function log.set(q)
-  q.cell = q.cell >= 0 and q.cell or late
-  q.span = q.per + late -- what was sent up to late has left Per before what is sent on time
+  q.cell = q.cell >= 0 and q.cell or q.late
+  q.span = q.per + q.late -- what was sent up to late has left Per before what is sent on time
 end
 
 -- get returns the i-th cell of all, oldest first. Those that were there are read as they are needed;
@@ -203,6 +203,7 @@ function log.later(q, t)
     end
   end
   for _, c in pairs(q.known) do
+    steps = steps + 1
     if c.count > 0 and c.first > t then
       all[#all + 1], sum = c, sum + c.count
     end
@@ -223,6 +224,7 @@ function log.leaves(q, t, excess)
     if c.count >= excess then
       return math.max(t, c.last + q.span)
     end
+    steps = steps + 1
     excess = excess - c.count
     i = i + 1
   end
@@ -234,6 +236,7 @@ function log.gone(q, t)
   local sum, i = 0, q.oldest
   local c = log.get(q, i)
   while c and c.last + q.span <= t do
+    steps = steps + 1
     sum = sum + c.count
     i = i + 1
     c = log.get(q, i)
@@ -245,6 +248,7 @@ end
 -- it is too much. So much is in all cells before.
 function log.bears(q, t, later, k, before, n)
   for i = k, #later do
+    steps = steps + 1
     local c = later[i]
     if c.first >= t + q.span then
       break

@@ -10,8 +10,8 @@ local ledgers = read('HMGET', key.state, unpack(fields))
 local version = 2 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = ledgers[1] and numbers(ledgers[1]) or {}
-if n[1] == version and #n == 11 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11] }
+if n[1] == version and #n == 13 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -26,15 +26,20 @@ local called = tonumber((string.match(record, '^%d+ %d+ %d+ (%d+) '))) -- when t
 lost = lost or called and request.since > 0 and now - called > request.since + off
 if lost then
   state = {
-    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0,
+    now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
     born = now, learn = now + horizon,
   }
 end
 now = math.max(now, state.now)
 local learn = state.learn -- nothing is handed out before
 
--- Late is the longest that any member has asked for.
-local longest = state.late
+-- Late is the longest that any member has asked for lately: in this span and in the one before it.
+if now - state.span >= 2 * second then
+  state.before = now - state.span < 4 * second and state.late or 0
+  state.late, state.span = 0, now
+end
+state.late = math.max(state.late, late)
+local longest = math.max(state.late, state.before)
 for _, q in ipairs(quotas) do
   if q.kind == 'clock' or q.kind == 'estimate' then
     longest = math.min(longest, math.floor(q.per / 2))
@@ -46,18 +51,39 @@ last = state.last
 local hold = state.hold -- until when nothing goes
 local renew = now - state.renewed > 3600 * second -- whether to have the keys live on
 
+-- follow has the late of a ledger be that of the slots which are handed out from now on. It rises at once, and falls when
+-- the slots have expired that may be used for longer; of a log, when they have left it.
+local function follow(q)
+  if q.falls > 0 and now >= q.falls then
+    q.late, q.falls = q.to, 0
+  end
+  if late >= q.late or q.kind == 'clock' or q.kind == 'estimate' then
+    q.late, q.falls = late, 0
+  elseif q.falls == 0 or late > q.to then
+    q.falls, q.to = math.max(now, last) + q.late + (q.kind == 'log' and q.per or 0), late
+  end
+end
+
 for i, q in ipairs(quotas) do
   setmetatable(q, { __index = kinds[q.kind] })
-  q:set()
   -- What a text of the state begins with: whose ledger it is, and which slots it does not know.
   local text = not lost and ledgers[i + 1] or ''
   local known = string.sub(text, 1, #q.tag + 1) == q.tag .. ' '
   if known then
     local all = numbers(string.sub(text, #q.tag + 2))
-    q.since = table.remove(all, 1)
-    known = q.since and not q:read(all)
+    if #all >= 4 and #all < 1000 then
+      q.since, q.late, q.falls, q.to = all[1], all[2], all[3], all[4]
+      all = { unpack(all, 5) }
+      follow(q)
+      q:set()
+      known = not q:read(all)
+    else
+      known = false
+    end
   end
   if not known then
+    q.late, q.falls, q.to = late, 0, 0
+    q:set()
     q.since = math.max(now + horizon, last)
     q:drain(q.since)
     renew = true
@@ -65,7 +91,7 @@ for i, q in ipairs(quotas) do
 end
 
 local function write_quota(q)
-  return q.tag .. ' ' .. whole(q.since) .. ' ' .. table.concat(q:write(), ' ')
+  return string.format('%s %.0f %.0f %.0f %.0f ', q.tag, q.since, q.late, q.falls, q.to) .. table.concat(q:write(), ' ')
 end
 
 -- charge takes a slot from all ledgers.

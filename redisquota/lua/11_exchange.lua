@@ -103,8 +103,9 @@ renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said =
 local values = {
   'bucket',
   string.format(
-    '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f',
-    version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, late, state.born, learn
+    '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f',
+    version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
+    state.before, state.span
   ),
 }
 for i, q in ipairs(quotas) do

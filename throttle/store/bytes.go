@@ -24,12 +24,14 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(b, l.Epoch.UnixNano())
 	b = varint.AppendBool(varint.AppendBool(b, l.known), l.lost)
 	b = varint.Append(varint.Append(b, l.late), l.horizon)
+	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
 	b = varint.Append(varint.Append(b, l.born), l.learnsUntil)
 	b = varint.Append(b, len(l.quotas))
 	for i := range l.quotas {
 		b = appendQuota(b, &l.quotas[i])
 		b = varint.Append(b, l.noneBefore[i])
+		b = varint.Append(varint.Append(varint.Append(b, l.lates[i].late), l.lates[i].falls), l.lates[i].to)
 		b = l.ledgers[i].Append(b)
 	}
 	b = varint.Append(b, len(l.returned))
@@ -67,6 +69,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read := Ledger{Epoch: time.Unix(0, epoch), known: r.Bool(), lost: r.Bool()}
 	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
+	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
 	read.born, read.learnsUntil = r.Time(), r.Time()
 	for range r.Len() {
@@ -119,8 +122,10 @@ func (l *Ledger) readQuota(r *varint.Reader) {
 		return
 	}
 	noneBefore := r.Time()
-	ledger := slot.New(q, l.late, l.horizon, l.Epoch.UnixNano()-1)
+	late := ledgerLate{readLate(r), r.Time(), readLate(r)}
+	ledger := slot.New(q, late.late, l.horizon, l.Epoch.UnixNano()-1)
 	ledger.Restore(r)
+	l.lates = append(l.lates, late)
 	l.quotas, l.ledgers, l.noneBefore = append(l.quotas, q), append(l.ledgers, ledger), append(l.noneBefore, noneBefore)
 }
 
@@ -140,6 +145,10 @@ func (l *Ledger) readStatement(r *varint.Reader) {
 	s.Resolution, s.Absolute = readSpan(r), r.Bool()
 	s.Skew, s.Window, s.reset = readSpan(r), readSpan(r), r.Time()
 	l.statements = append(l.statements, s)
+}
+
+func readLate(r *varint.Reader) time.Duration {
+	return time.Duration(r.Int(0, int64(monotime.Longest)))
 }
 
 func readCount(r *varint.Reader) int { return int(r.Int(0, math.MaxInt)) }

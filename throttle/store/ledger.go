@@ -27,9 +27,11 @@ type Ledger struct {
 	quotas     quota.Quotas
 	ledgers    []slot.Ledger   // of the quotas
 	noneBefore []monotime.Time // of each quota: no slot is before, since slots of a ledger that was lost may be about
-	late       time.Duration   // how long after its instant a slot may be used
-	horizon    time.Duration   // of the latest request
-	lastSlot   monotime.Time   // the latest slot
+	late       time.Duration   // how long after its instant a slot may be used that is handed out now
+	asked      askedLate
+	lates      []ledgerLate  // of the ledgers
+	horizon    time.Duration // of the latest request
+	lastSlot   monotime.Time // the latest slot
 	heldUntil  monotime.Time
 	returned   []returnedSlot // in their order
 	members    map[string]*member
@@ -172,7 +174,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	if lost || fresh {
 		l.born = now
 	}
-	late := l.late
+	late := l.asked.ask(r.Late, now)
 	for i := range r.Quotas {
 		if r.Quotas[i].Kind.OnClock() {
 			late = min(late, r.Quotas[i].Per/2)
@@ -180,21 +182,25 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	}
 	late = max(late, r.Late)
 	ledgers, noneBefore := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
+	lates := make([]ledgerLate, len(r.Quotas))
 	for i, q := range r.Quotas {
 		if i < len(l.quotas) && slot.Compatible(&l.quotas[i], &q) {
-			ledgers[i], noneBefore[i] = l.ledgers[i], l.noneBefore[i]
-			if l.quotas[i] != q || l.late != late || l.horizon != r.Horizon {
-				ledgers[i].Set(q, late, r.Horizon)
+			ledgers[i], noneBefore[i], lates[i] = l.ledgers[i], l.noneBefore[i], l.lates[i]
+			was := lates[i].late
+			lates[i].follow(late, &q, now, l.lastSlot)
+			if l.quotas[i] != q || was != lates[i].late || l.horizon != r.Horizon {
+				ledgers[i].Set(q, lates[i].late, r.Horizon)
 			}
 			continue
 		}
+		lates[i].late = late
 		ledgers[i] = slot.New(q, late, r.Horizon, l.Epoch.UnixNano()-1)
 		if !fresh {
 			noneBefore[i] = max(now.Add(r.Horizon), l.lastSlot)
 			ledgers[i].AssumeUsed(noneBefore[i])
 		}
 	}
-	l.quotas, l.ledgers, l.noneBefore = r.Quotas, ledgers, noneBefore
+	l.quotas, l.ledgers, l.noneBefore, l.lates = r.Quotas, ledgers, noneBefore, lates
 	l.late, l.horizon = late, r.Horizon
 	l.known, l.lost = true, false
 	return lost

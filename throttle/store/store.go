@@ -198,9 +198,11 @@ type Request struct {
 	Quotas quota.Quotas
 
 	// Late is E, how long after its instant a slot may be used, as the member needs it: not negative,
-	// and less than the Per of any window of the clock. What counts is the longest Late of any request
-	// since the bucket is remembered; of those of other requests, no more than half of the Per of a
-	// window of the clock. See Reply.Late.
+	// and less than the Per of any window of the clock. What counts is the longest Late of any request in this span
+	// of two seconds and in the one before it, where a span begins with the first request after the end of another; of
+	// those of other requests, no more than half of the Per of a window of the clock. See Reply.Late. A quota goes on to
+	// reckon with a longer one until the slots have expired that may be used for so long, and of a window of the past
+	// until Per after that.
 	Late time.Duration
 
 	// Horizon is how far ahead slots are handed out that may not be needed, to all members together.

@@ -214,3 +214,33 @@ func TestNothingIsOverAfterAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later
+// the whole rate is back. (100/s even is not among them: what is due within Late, which is long then, may go at once.)
+func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
+	for _, c := range survivors[1:] {
+		t.Run(c.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &away{Memory: new(store.Memory)}
+				f := &fleet{end: 30 * time.Second}
+				s.delay = func() time.Duration {
+					if d := time.Since(f.start); d >= 10*time.Second && d < 12*time.Second {
+						return 60 * time.Millisecond
+					}
+					return 0
+				}
+				f.run(t, c.text, throttle.OutageShare, c.costs, slices.Repeat([]store.Store{s}, c.members)...)
+				f.wait.Wait()
+				f.check(t, c.text, 12*time.Second, time.Second, c.rate)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				if q := quota.MustParse(c.text).Explicit()[0]; c.rate >= 0.98 {
+					from := 17*time.Second + q.Per
+					if r := rate(c.text, f.sends, from, from+4*q.Per); r < c.rate {
+						t.Errorf("%.3f of the rate from %v on, want %.2f", r, from, c.rate)
+					}
+				}
+			})
+		})
+	}
+}

@@ -10,9 +10,8 @@ import (
 
 // This file is about how long after its instant a slot may be used, and about the round trips that
 // this time must exceed. The user sets it with Config.Late. Else it begins as DefaultLate, which
-// depends on the quotas alone; where round trips take long, it grows to lateFromTrip, and never
-// shrinks. A request tells it as Request.Late; Reply.Late is the longest of all members, which holds
-// for the slots of the reply.
+// depends on the quotas alone; while round trips take long, it is lateFromTrip. A request tells it as
+// Request.Late; Reply.Late is the longest of all members lately, which holds for the slots of the reply.
 
 // DefaultLate returns how long after its instant a slot may be used if the user does not say: the
 // shortest time that suits any of the quotas that live in a store.

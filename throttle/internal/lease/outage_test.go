@@ -238,7 +238,10 @@ func TestLate(t *testing.T) {
 		l.trip(11 * s)
 		equal(t, quotas+", after long round trips", l.lateness, want[1])
 		l.trip(ms)
-		equal(t, quotas+", after a short one", l.lateness, want[1])
+		l.trip(ms)
+		equal(t, quotas+", after two short ones", l.lateness, want[1])
+		l.trip(ms)
+		equal(t, quotas+", after three", l.lateness, want[0])
 		l = New(Config{Late: 7 * ms})
 		l.Set(parse(t, quotas), 0)
 		for range 3 {

@@ -69,12 +69,13 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	return e
 }
 
-// trip notes a round trip. The lateness becomes twice the shortest of the last few, if that is
-// longer and if the user has not set Late.
+// trip notes a round trip. The lateness rises to twice the shortest of the last three, and falls to twice the longest, but
+// not below what suits the quotas. If the user has set Late, it is that.
 func (l *Lease) trip(took time.Duration) {
 	l.trips.add(took)
 	if l.config.Late <= 0 {
-		l.lateness = max(l.lateness, lateFromTrip(l.quotas, l.trips.least()))
+		longest := max(DefaultLate(l.quotas), lateFromTrip(l.quotas, slices.Max(l.trips.took[:])))
+		l.lateness = min(max(l.lateness, lateFromTrip(l.quotas, l.trips.least())), longest)
 	}
 }
 
