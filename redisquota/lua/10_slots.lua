@@ -51,6 +51,8 @@ local function add(slot, ask, bound)
   member.active = math.max(member.active, slot + late)
 end
 
+local most_steps = 20000 -- some two milliseconds
+
 -- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
 -- never so many at once that others wait for the server.
 local function grant()
@@ -67,7 +69,10 @@ local function grant()
       one = ask.cost
       for _ = 1, ask.count do
         local slot, bound, hole = earliest(ask.cost)
-        if ask.within >= 0 and slot - now > ask.within then
+        if steps > most_steps then
+          refuse(slot, bound)
+          return
+        elseif ask.within >= 0 and slot - now > ask.within then
           refuse(slot, bound)
           break
         elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn then
