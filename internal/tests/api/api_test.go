@@ -55,7 +55,7 @@ func TestSize(t *testing.T) {
 		size
 	}{
 		{"throttle", size{types: 16, methods: 31, funcs: 0}},
-		{"throttle/store", size{types: 9, methods: 11, funcs: 0}},
+		{"throttle/store", size{types: 10, methods: 11, funcs: 0}},
 	}
 	const mostOfTransport = 16 // fields
 

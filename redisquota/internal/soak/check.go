@@ -128,7 +128,7 @@ func (c *cell) still(q *quota.Quota, sends []sending) (longest time.Duration) {
 
 // share is by how much a process that was there all the time got more or less than the average.
 func (c *cell) share(sends []sending) (most float64) {
-	each, sum, n := map[int]int{}, 0, 0
+	each, sum := map[int]int{}, 0
 	for by := range c.workers {
 		if !c.gone[by] {
 			each[by] = 0
@@ -140,7 +140,7 @@ func (c *cell) share(sends []sending) (most float64) {
 			sum++
 		}
 	}
-	n = len(each)
+	n := len(each)
 	for _, k := range each {
 		most = max(most, max(float64(k*n-sum), float64(sum-k*n))/max(float64(sum), 1))
 	}

@@ -80,19 +80,29 @@ func (c *cell) run(ctx context.Context) error {
 			return err
 		}
 	}
-	time.Sleep(before)
+	pause(ctx, before)
 	c.began = time.Now()
 	if err := c.fault.do(ctx, c); err != nil {
 		return err
 	}
 	c.ended = time.Now()
-	time.Sleep(after)
+	pause(ctx, after)
 	c.end = time.Now()
 	for _, w := range c.workers {
 		w.stop()
 	}
 	c.wait.Wait()
 	return nil
+}
+
+// pause waits, for as long as ctx lasts.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // proxies changes those of the first n processes; of all if n is 0.
@@ -159,50 +169,50 @@ var faults = []fault{
 	}},
 	{name: "restart2s", what: "the server is killed, and comes back empty after 2 s", outage: 2 * time.Second, do: func(ctx context.Context, c *cell) error {
 		c.server.Stop()
-		time.Sleep(2 * time.Second)
+		pause(ctx, 2*time.Second)
 		return c.server.Start(ctx)
 	}},
 	{name: "kill", what: "two of the processes are killed, one begins", do: func(ctx context.Context, c *cell) error {
 		c.gone[0], c.gone[1], c.gone[len(c.workers)] = true, true, true
 		return errors.Join(c.workers[0].cmd.Process.Kill(), c.workers[1].cmd.Process.Kill(), c.start(ctx))
 	}},
-	{name: "sigstop", what: "the server is stopped for 4 s", outage: down, do: func(_ context.Context, c *cell) error {
+	{name: "sigstop", what: "the server is stopped for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
 		err := c.server.Signal(syscall.SIGSTOP)
-		time.Sleep(down)
+		pause(ctx, down)
 		return errors.Join(err, c.server.Signal(syscall.SIGCONT))
 	}},
-	{name: "slow", what: "each reply takes 60 ms, for 2 s", do: func(_ context.Context, c *cell) error {
+	{name: "slow", what: "each reply takes 60 ms, for 2 s", do: func(ctx context.Context, c *cell) error {
 		c.proxies(0, false, func(p *proxy) { p.delay = 60 * time.Millisecond })
-		time.Sleep(2 * time.Second)
+		pause(ctx, 2*time.Second)
 		c.proxies(0, false, func(p *proxy) { p.delay = 0 })
 		return nil
 	}},
-	{name: "unreachable", what: "nobody reaches the server for 4 s", outage: down, do: func(_ context.Context, c *cell) error {
+	{name: "unreachable", what: "nobody reaches the server for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
 		c.proxies(0, true, func(p *proxy) { p.down = true })
-		time.Sleep(down)
+		pause(ctx, down)
 		c.proxies(0, true, func(p *proxy) { p.down = false })
 		return nil
 	}},
-	{name: "partition", what: "two of five do not reach the server for 4 s", do: func(_ context.Context, c *cell) error {
+	{name: "partition", what: "two of five do not reach the server for 4 s", do: func(ctx context.Context, c *cell) error {
 		c.proxies(2, true, func(p *proxy) { p.down = true })
-		time.Sleep(down)
+		pause(ctx, down)
 		c.proxies(2, true, func(p *proxy) { p.down = false })
 		return nil
 	}},
-	{name: "lostreplies", what: "one reply of five is lost, for 4 s", do: func(_ context.Context, c *cell) error {
+	{name: "lostreplies", what: "one reply of five is lost, for 4 s", do: func(ctx context.Context, c *cell) error {
 		c.proxies(0, false, func(p *proxy) { p.lose = 5 })
-		time.Sleep(down)
+		pause(ctx, down)
 		c.proxies(0, false, func(p *proxy) { p.lose = 0 })
 		return nil
 	}},
 	{name: "readonly", what: "the server refuses writes for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
 		err := c.redis.ConfigSet(ctx, "min-replicas-to-write", "1").Err()
-		time.Sleep(down)
+		pause(ctx, down)
 		return errors.Join(err, c.redis.ConfigSet(ctx, "min-replicas-to-write", "0").Err())
 	}},
 	{name: "oom", what: "the server is out of memory for 4 s", outage: down, do: func(ctx context.Context, c *cell) error {
 		err := c.redis.ConfigSet(ctx, "maxmemory", "1").Err()
-		time.Sleep(down)
+		pause(ctx, down)
 		return errors.Join(err, c.redis.ConfigSet(ctx, "maxmemory", "0").Err())
 	}},
 	{name: "aof", what: "the server is killed, and comes back with what it wrote each second", args: []string{"--appendonly", "yes", "--appendfsync", "everysec"}, do: func(ctx context.Context, c *cell) error {
@@ -242,11 +252,11 @@ func failover(ctx context.Context, c *cell) error {
 	context.AfterFunc(ctx, replica.Stop)
 	r := redis.NewClient(&redis.Options{Addr: replica.Addr})
 	defer r.Close()
-	time.Sleep(3 * time.Second) // until it has all
+	pause(ctx, 3*time.Second) // until it has all
 	if err := r.Do(ctx, "replicaof", "no", "one").Err(); err != nil {
 		return err
 	}
-	time.Sleep(500 * time.Millisecond)
+	pause(ctx, 500*time.Millisecond)
 	c.proxies(0, true, func(p *proxy) { p.target = replica.Addr })
 	return nil
 }

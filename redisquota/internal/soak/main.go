@@ -74,7 +74,7 @@ func main() {
 	}
 	if *only == "list" {
 		for _, f := range faults {
-			fmt.Printf("%-14s %s\n", f.name, f.what)
+			fmt.Fprintf(os.Stdout, "%-14s %s\n", f.name, f.what)
 		}
 		return
 	}

@@ -36,13 +36,13 @@ func newProxy(ctx context.Context, target string) (*proxy, error) {
 			if err != nil {
 				return
 			}
-			go p.serve(c)
+			go p.serve(ctx, c)
 		}
 	}()
 	return p, nil
 }
 
-func (p *proxy) serve(c net.Conn) {
+func (p *proxy) serve(ctx context.Context, c net.Conn) {
 	defer c.Close()
 	p.mu.Lock()
 	down, target := p.down, p.target
@@ -81,7 +81,7 @@ func (p *proxy) serve(c net.Conn) {
 				return
 			}
 			if delay > 0 {
-				time.Sleep(delay)
+				pause(ctx, delay)
 			}
 			if _, err := c.Write(b[:n]); err != nil {
 				return

@@ -52,7 +52,7 @@ func work(addr string) {
 			wait.Go(func() {
 				var err error
 				for err = l.Wait(ctx, cost); err == nil; err = l.Wait(ctx, cost) {
-					_, _ = os.Stdout.WriteString(fmt.Sprintln(i, time.Now().UnixMicro(), cost))
+					fmt.Fprintln(os.Stdout, i, time.Now().UnixMicro(), cost)
 				}
 				if ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, err) // it is a fault of the soak, or of the package
