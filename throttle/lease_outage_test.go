@@ -319,7 +319,7 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 		}{
 			{OutageClosed, 2*time.Minute + 300*ms, ErrStandstill},
 			{OutageShare, 2*time.Minute + 300*ms, ErrStandstill}, // nobody knows among how many
-			{OutageOpen, 510*ms - 1, nil},                        // as long as others may have slots in hand
+			{OutageOpen, 300 * ms, nil},                          // when the call is overdue
 		} {
 			t.Run(fmt.Sprint(call, " ", c.outage), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

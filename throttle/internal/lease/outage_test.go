@@ -162,9 +162,9 @@ func TestOutageWindow(t *testing.T) {
 	l := newLease(t, "40/s log", 0)
 	// Four of its own at 0, and twelve are left: nine tenths of it among three are 3.
 	c := l.Next(at(0), 0, queue(4))
-	l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil)
+	l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
 	l.Take(nil, at(0), at(0), requests(4), false, 0)
-	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
 	var went []time.Duration
 	for now := 600 * ms; now < 5*s; {
 		d := due(l, now, 1)
