@@ -22,7 +22,7 @@ const (
 	enough      = 32 // answers end a slow start
 )
 
-// With it the models below try more histories: go test ./throttle -args -times 20
+// With it the models below try more histories, as in go test ./throttle -args -times 20.
 var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
 
 func quotas(t *testing.T, text string) quota.Quotas {
