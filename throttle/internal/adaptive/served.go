@@ -188,6 +188,7 @@ func (s *servedRate) addServed(now monotime.Time, n int) {
 	s.servedSince += n
 	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
 		s.rate, s.setAt = s.former.goal(s.rate), now
+		s.uselessCuts = 0 // it may have held too soon: then the pace is the reason for refusals
 		s.former.hold(now)
 	}
 	if s.episodeCount > 0 {
@@ -234,7 +235,6 @@ func (s *servedRate) endTrial(now monotime.Time) {
 		owed = 0
 	}
 	s.setAt, s.pacedTo = now, now.Add(min(monotime.Seconds(owed/s.rate), longestDebt))
-	s.uselessCuts = 0 // it may well be the pace that is refused
 	s.former.fail(now)
 }
 
