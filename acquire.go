@@ -54,7 +54,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, a
 		line.observed(g, f)
 		return g, nil
 	}
-	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits)
+	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits, nil)
 }
 
 // turn is a request that waits for its turn.

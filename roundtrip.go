@@ -42,7 +42,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			g, f = line.find().Observe(tm.claim)
 			line.observed(g, f)
 		} else {
-			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits)
+			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits, nil)
 		}
 		line.over(&tm)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -174,7 +175,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if need.Costs != nil {
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
-	return l.enqueue(ctx, now, c, p, need, hasPlace)
+	return l.enqueue(ctx, now, c, p, need, hasPlace, found != nil && found.waited != nil)
 }
 
 // class is what kind of request the claim is for.
@@ -194,7 +195,7 @@ func (c *Claim) need() need {
 
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
 // requires that mu is held.
-func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace bool) (*waiter, error) {
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
 	if err := check.Duration("Claim.MaxWait", c.MaxWait); err != nil {
 		return nil, err
 	}
@@ -232,6 +233,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	if why != nil {
 		return nil, w.refusal(now, d, why)
+	}
+	if asks {
+		w.stay.Begin(now, &l.line.book, w.Row())
 	}
 	w.enter(front)
 	l.run(now)
@@ -273,21 +277,32 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	if !w.Before(last) {
 		return d, ErrQueueFull
 	}
-	last.end(last.refusal(now, last.project(now, nil), ErrQueueFull))
+	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
 	return d, nil
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
 // another bucket, it joins the line there and waits on. If w is nil, that is the case from the start.
 func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, found *search, w *waiter) (err error) {
+	var waits []blame.Part
 	for {
 		moved := w
 		if w != nil {
 			if err, p = w.await(ctx, g, found), w.place; !errors.Is(err, errDismissed) {
+				found.reportWaited(w.stay.AddTo(waits), g, err)
 				return err
 			}
 		}
-		if w, err = l.rejoin(ctx, c, p, g, found, moved); w == nil {
+		w, err = l.rejoin(ctx, c, p, g, found, moved)
+		until := l.clock.Glance()
+		if w != nil {
+			until = w.joined
+		}
+		if moved != nil {
+			waits = moved.stay.Moved(waits, until)
+		}
+		if w == nil {
+			found.reportWaited(waits, g, err)
 			return err
 		}
 	}
@@ -372,15 +387,16 @@ func (l *Limiter) project(now monotime.Time, need need) delay {
 }
 
 // Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of
-// the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with
-// a forecast of the wait.
-func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast)) (*Grant, error) {
-	return g.acquire(ctx, &c, new(Grant), find, waits) // inlined, so that the Grant need not be allocated
+// the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast
+// of the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause
+// once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
+	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }
 
-func (g *Group) acquire(ctx context.Context, c *Claim, granted *Grant, find func() *Limiter, waits func(Forecast)) (*Grant, error) {
+func (g *Group) acquire(ctx context.Context, c *Claim, granted *Grant, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	generation := g.generation.Load()
-	return find().acquire(ctx, c, granted, &search{g, find, waits, generation})
+	return find().acquire(ctx, c, granted, &search{g, find, waits, waited, generation})
 }
 
 // search finds the bucket of a claim. It is nil if the bucket cannot change.
@@ -388,6 +404,7 @@ type search struct {
 	group      *Group
 	find       func() *Limiter
 	onWait     func(Forecast) // may be nil
+	waited     func([]Wait)   // may be nil
 	generation uint64         // of the Group, when find was last called
 }
 
@@ -396,6 +413,25 @@ func (s *search) reportWait(f Forecast) {
 	if s != nil && s.onWait != nil {
 		s.onWait(f)
 	}
+}
+
+// reportWaited says what the claim has waited for. If that panics, what was granted is given back.
+func (s *search) reportWaited(parts []blame.Part, g *Grant, err error) {
+	if s == nil || s.waited == nil || len(parts) == 0 {
+		return
+	}
+	told := false
+	defer func() {
+		if !told && err == nil {
+			g.Cancel()
+		}
+	}()
+	waits := make([]Wait, len(parts))
+	for i, p := range parts {
+		waits[i] = Wait{p.Bucket, Cause(p.Cause.Cause), p.Quota, p.For}
+	}
+	s.waited(waits)
+	told = true
 }
 
 // stale reports whether the claim may belong in another bucket now.

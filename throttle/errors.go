@@ -54,6 +54,15 @@ const (
 	CauseStore     Cause = "store not reached"      // a Store that cannot be reached
 )
 
+// Wait is a part of the time that a claim has waited: for how long it waited for one cause. At each instant, that is what
+// the first in its line waited for, as far as was known then.
+type Wait struct {
+	Bucket string        // name of the Limiter that delayed the claim: the one that was asked, or one above it
+	Cause  Cause         // what the claim waited for; CauseHold also while Group.Update changed the bucket
+	Quota  string        // the quota or limit that the claim waited for, as text; empty if none in particular
+	For    time.Duration // how long
+}
+
 // Error says that a Limiter, not the server, refused a claim, and why.
 //
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The

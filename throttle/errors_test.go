@@ -214,7 +214,7 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 			got, err := g.Acquire(ctx, Claim{}, find, func(Forecast) {
 				first.Cancel()
 				cancel()
-			})
+			}, nil)
 			var e *Error
 			switch {
 			case err == nil:

@@ -98,7 +98,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		}
 		defer grant.Cancel() // does no harm
 		grant.Done(Answer{})
-		if grant, err = g.Acquire(ctx, Claim{}, find, nil); err != nil {
+		if grant, err = g.Acquire(ctx, Claim{}, find, nil, nil); err != nil {
 			t.Error(err)
 			return
 		}

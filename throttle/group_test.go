@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -426,7 +427,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
-			})
+			}, nil)
 			if err == nil {
 				if name := grant.Limiter().Name; name != "c" {
 					t.Errorf("%d was granted by %s, want c", i, name)
@@ -467,7 +468,7 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 5, func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
 			return err
 		})
 		if err := g.Update(func() bool { shared = memory; return true }); err != nil {
@@ -534,7 +535,7 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		acquire := func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
 			return err
 		}
 		early := follows(t, 5, acquire)
@@ -602,13 +603,79 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			g.Acquire(t.Context(), Claim{}, find, func(Forecast) { panic("waits") })
+			g.Acquire(t.Context(), Claim{}, find, func(Forecast) { panic("waits") }, nil)
 		}()
 		if n := find().State().Waiting; n != 0 {
 			t.Errorf("%d wait, want none", n)
 		}
 		first.Done(Answer{})
 		grant(t, find(), Claim{})
+	})
+}
+
+// A claim that is moved to another bucket has waited in both lines, and meanwhile. If it then goes at once, or is refused,
+// its wait adds up all the same.
+func TestGroupAcquireMovedWait(t *testing.T) {
+	s := time.Second
+	for name, test := range map[string]struct {
+		quota string // of the bucket to which the claim is moved
+		want  []Wait
+		err   error
+	}{
+		"waits again": {"1/10s even", []Wait{{"b", CausePace, "1/10s even", 5 * s}, {"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, nil},
+		"goes":        {"", []Wait{{"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, nil},
+		"refused":     {"1/h even", []Wait{{"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, ErrMaxWait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var moved atomic.Bool
+				g := Group{New: func(path []string) *Limiter {
+					q := "1/m even"
+					if path[0] == "b" {
+						q = test.quota
+					}
+					return &Limiter{Name: path[0], MaxWait: time.Hour / 2, Quotas: quotas(t, q)}
+				}}
+				for _, key := range []string{"a", "b"} {
+					grant(t, g.Limiter(key), Claim{})
+				}
+				find := func() *Limiter {
+					if !moved.Load() {
+						return g.Limiter("a")
+					}
+					time.Sleep(2 * s)
+					return g.Limiter("b")
+				}
+				time.AfterFunc(3*s, func() {
+					_ = g.Update(func() bool { moved.Store(true); return true })
+				})
+				start := time.Now()
+				var got []Wait
+				_, err := g.Acquire(t.Context(), Claim{}, find, nil, func(w []Wait) { got = append(got, w...) })
+				if !errors.Is(err, test.err) || !slices.Equal(got, test.want) || sumOf(got) != time.Since(start) {
+					t.Errorf("%v, waited %v for %+v, want %+v", err, time.Since(start), got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// If the function that is told of a wait panics, what was granted goes to the next in line.
+func TestGroupAcquireWhoseReportPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group{New: func([]string) *Limiter { return &Limiter{Quotas: quotas(t, "1 in flight")} }}
+		find := func() *Limiter { return g.Limiter("a") }
+		first := grant(t, find(), Claim{})
+		time.AfterFunc(time.Second, first.Cancel)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			g.Acquire(t.Context(), Claim{}, find, nil, func([]Wait) { panic("waited") })
+		}()
+		grant(t, find(), Claim{MaxWait: -1})
 	})
 }
 
@@ -621,7 +688,7 @@ func TestGroupAcquireThatDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 1, func(int) error { return find().Wait(t.Context(), 1) })
-		if _, err := g.Acquire(t.Context(), Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }); err != nil {
+		if _, err := g.Acquire(t.Context(), Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
 			t.Error(err)
 		}
 		order()
@@ -651,7 +718,7 @@ func TestGroupCanceledWhileMoved(t *testing.T) {
 			find := func() *Limiter { return g.Limiter("a") }
 			done := make(chan error)
 			go func() {
-				_, err := g.Acquire(ctx, Claim{}, find, nil)
+				_, err := g.Acquire(ctx, Claim{}, find, nil, nil)
 				done <- err
 			}()
 			synctest.Wait()
@@ -699,7 +766,7 @@ func TestGroupPanics(t *testing.T) {
 		done := make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
-			g.Acquire(t.Context(), Claim{}, find, nil)
+			g.Acquire(t.Context(), Claim{}, find, nil, nil)
 		}()
 		synctest.Wait()
 		if err := g.Update(func() bool { moved = true; return true }); err != nil {
@@ -804,7 +871,7 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 2, func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, func() *Limiter { return g.Limiter("a") }, nil)
+			_, err := g.Acquire(t.Context(), Claim{}, func() *Limiter { return g.Limiter("a") }, nil, nil)
 			return err
 		})
 		if err := g.Update(func() bool { shared = memory; return false }); err != nil {
@@ -1078,7 +1145,7 @@ func TestGroupRace(t *testing.T) {
 						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
-					grant, err := g.Acquire(ctx, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {})
+					grant, err := g.Acquire(ctx, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {}, nil)
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 						switch random.IntN(4) {
@@ -1155,7 +1222,7 @@ func TestGroupAllocates(t *testing.T) {
 	}{
 		"Limiter": {func() { g.Limiter("a", "b") }, 0},
 		"Acquire and Done": {func() {
-			grant, err := g.Acquire(t.Context(), Claim{}, find, nil)
+			grant, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
 			if err != nil {
 				t.Error(err)
 				return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
+	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -31,6 +32,7 @@ type line struct {
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    *time.Timer              // for the next waiter that may go; nil until one waits
+	book     blame.Book               // what those wait for who ask
 
 	changed    bool // the bucket is in the root's changed
 	later      bool // see Limiter.later

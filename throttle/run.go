@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -156,13 +157,13 @@ func (l *Limiter) release(now monotime.Time) bool {
 		at, blocker, d := w.dueOnPath(now)
 		switch {
 		case d.Never:
-			w.end(w.refusal(now, delay{d, blocker}, ErrTooLarge))
+			w.end(now, w.refusal(now, delay{d, blocker}, ErrTooLarge))
 		case d.At <= now && w.abandoned:
-			w.end(errAbandoned)
+			w.end(now, errAbandoned)
 		case d.At <= now:
 			w.markBusy(at)
 			w.l.charge(&w.grant, at, now, &w.need, w.place)
-			w.end(nil)
+			w.end(now, nil)
 		case blocker != l:
 			w.withdraw(blocker)
 		case d.Unreserved > now:
@@ -225,16 +226,24 @@ func (l *Limiter) arm(now monotime.Time) {
 		sooner(t)
 	}
 	blocked, ordinaryWaits := root.frozen > 0, false
+	look := l.line.book.Look(now)
 	for _, w := range l.line.Heads(&buf) {
-		if blocked || ordinaryWaits && !w.urgent() || l.Parent != nil && w.top() != l {
+		switch {
+		case blocked || ordinaryWaits && !w.urgent():
+			continue
+		case l.Parent != nil && w.top() != l:
+			look.Above(w.Row())
 			continue
 		}
 		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
+		cause := blame.Cause{Bucket: l.Name, Cause: d.Cause, Quota: d.Quota}
 		if blocked = d.Unreserved > now; blocked {
 			sooner(d.Unreserved)
+			look.Wait(Urgent.index(), cause)
 		} else {
 			ordinaryWaits = true
 			sooner(d.At)
+			look.Wait(Normal.index(), cause)
 		}
 	}
 	if l != root {
@@ -328,7 +337,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 // refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from
 // which w came, take its place.
 func (l *Limiter) refuse(now monotime.Time, w *waiter, err error) {
-	w.end(err)
+	w.end(now, err)
 	for b := w.l; b != l; b = b.Parent {
 		b.promote(now)
 	}
@@ -363,14 +372,15 @@ func (l *Limiter) thaw() {
 // frozen until each of them has joined there with its old place, or has given up: so all line up in the old
 // order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
+	now := l.root().now()
 	for w := range l.line.InOrder() {
 		if w.l == l {
 			if w.abandoned {
-				w.end(errAbandoned)
+				w.end(now, errAbandoned)
 				continue
 			}
 			l.freeze()
-			w.end(errDismissed)
+			w.end(now, errDismissed)
 		}
 	}
 }

@@ -412,6 +412,10 @@ func (l *Limiter) init() {
 		l.clock.Start()
 	}
 	root := l.root()
+	l.line.book.Bucket = l.Name
+	if l.Parent != nil {
+		l.line.book.Above = &l.Parent.line.book
+	}
 	l.server.Init(&root.site, adaptive.Config{
 		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -30,6 +31,7 @@ type waiter struct {
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
+	stay    blame.Stay    // what w waits for, if its claim asks
 	entries []order.Entry // where w stands in the lines of l, its parent, …; nil if not in line
 	done    chan struct{} // closed when w has left the line, with grant or err set
 	grant   right
@@ -74,7 +76,7 @@ func (w *waiter) expire() {
 	now := root.now()
 	w.l.change(now, func() {
 		if w.entries != nil {
-			w.end(w.refusal(now, w.sharing(now, w.project(now, w.ahead())), ErrMaxWait))
+			w.end(now, w.refusal(now, w.sharing(now, w.project(now, w.ahead())), ErrMaxWait))
 		}
 	})
 }
@@ -105,6 +107,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 			if known := w.refusal(now, w.project(now, w.ahead()), ErrCanceled); known.Cause != "" {
 				e = known
 			}
+			w.stay.End(now)
 			w.leave()
 			w.l.lineShrank()
 		case w.err == nil:
@@ -121,7 +124,8 @@ func (w *waiter) drop(ctxErr, cause error) error {
 
 // end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that
 // mu is held.
-func (w *waiter) end(err error) {
+func (w *waiter) end(now monotime.Time, err error) {
+	w.stay.End(now)
 	w.leave()
 	w.err = err
 	close(w.done)

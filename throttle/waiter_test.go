@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -433,4 +435,233 @@ func TestForecastBehindAClaimThatLosesItsPlace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// acquireTold is Acquire, and what the claim has waited for.
+func acquireTold(ctx context.Context, l *Limiter, c Claim) (g *Grant, waits []Wait, err error) {
+	g, err = l.acquire(ctx, &c, new(Grant), &search{
+		group: &Group{}, find: func() *Limiter { return l }, waited: func(w []Wait) { waits = append(waits, w...) },
+	})
+	return g, waits, err
+}
+
+func sumOf(waits []Wait) (sum time.Duration) {
+	for _, w := range waits {
+		sum += w.For
+	}
+	return sum
+}
+
+// TestWaitsAddUp has claims of all priorities and costs wait in random trees, or for a Store, in which quotas of all kinds are replaced,
+// buckets are held, answers say all that they may say, and claims are canceled. What each claim has waited for adds up to
+// how long it waited, to the nanosecond, whether it went or not.
+func TestWaitsAddUp(t *testing.T) {
+	for seed := range 40 * *times {
+		synctest.Test(t, func(t *testing.T) { waitsAddUp(t, seed) })
+	}
+}
+
+var someQuotas = []string{
+	"", "5/s burst 2", "20/s even", "3/2s window", "1 in flight", "4 in flight, 30/s", "6/s", "500 tokens/s", "2/s burst 1, 40 tokens/s burst 120",
+	"10/2s sliding", "30/s warm-up 1s", "5/s estimate", "1/2s burst 4",
+}
+
+func waitsAddUp(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var tree []*Limiter
+	reserve := float64(r.IntN(2)) * 0.3
+	n := 1 + r.IntN(5)
+	for i := range n {
+		l := &Limiter{
+			Name: fmt.Sprint(i), Quotas: quotas(t, someQuotas[r.IntN(len(someQuotas))]), SlowStart: r.IntN(3) == 0, Reserve: reserve,
+			Ageing: time.Duration(r.IntN(3)-1) * time.Second, Rand: func() float64 { return 0.3 },
+		}
+		if i > 0 {
+			l.Parent = tree[r.IntN(i)]
+		} else if n == 1 {
+			l.Store = new(store.Memory)
+			defer l.Close()
+		}
+		tree = append(tree, l)
+	}
+	names := map[*Limiter]map[string]bool{}
+	for _, l := range tree {
+		names[l] = map[string]bool{}
+		for b := l; b != nil; b = b.Parent {
+			names[l][b.Name] = true
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 150 {
+		seed := r.Uint64()
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 2))
+			time.Sleep(time.Duration(r.IntN(4e9)))
+			l := tree[r.IntN(len(tree))]
+			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": r.IntN(30)}}
+			for range 1 + r.IntN(3) {
+				ctx, cancel := ctx, context.CancelFunc(func() {})
+				if r.IntN(3) == 0 {
+					ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(r.IntN(2e9)), errors.New("cause"))
+				}
+				start := time.Now()
+				g, waits, err := acquireTold(ctx, l, c)
+				cancel()
+				if took := time.Since(start); sumOf(waits) != took {
+					t.Errorf("seed %d: waited %v, want %v: %v, %v", seed, sumOf(waits), took, waits, err)
+				}
+				for i, w := range waits {
+					if w.For <= 0 || w.Cause == "" || !names[l][w.Bucket] || i > 0 && waits[i-1].For < w.For {
+						t.Errorf("seed %d: asked %s, waited for %+v", seed, l.Name, waits)
+					}
+				}
+				if err != nil {
+					return
+				}
+				time.Sleep(time.Duration(r.IntN(3e8)))
+				switch c.After = nil; r.IntN(8) {
+				case 0:
+					g.Cancel()
+				case 1:
+					g.Done(Answer{Refused: true, Hold: time.Duration(r.IntN(2e9)), HoldKnown: r.IntN(2) == 0})
+					c.After = g
+				case 2:
+					g.Done(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.IntN(3e9)), ResetKnown: true}}})
+				default:
+					g.Done(Answer{})
+				}
+			}
+		})
+	}
+	for range 10 {
+		time.Sleep(time.Duration(r.IntN(1e9)))
+		l := tree[r.IntN(len(tree))]
+		switch r.IntN(4) {
+		case 0:
+			l.Pause(time.Duration(r.IntN(1e9)))
+		case 1:
+			l.Resume()
+		case 2:
+			_ = l.SetQuotas(quotas(t, someQuotas[r.IntN(len(someQuotas))]))
+		case 3:
+			thaw := l.Freeze()
+			time.Sleep(time.Duration(r.IntN(5e8)))
+			thaw()
+		}
+	}
+	wg.Wait()
+	for _, l := range tree {
+		if l.line.book.Open() {
+			t.Errorf("seed %d: account is kept for nobody", seed)
+		}
+	}
+}
+
+// waitsFor is what those of a row wait for in l, by the definition: what the first of them waits for that cannot go and
+// keeps them from going; or if that one stands in the line above, what those wait for who stand there.
+func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
+	for _, w := range l.line.Heads(new([priorities]*waiter)) {
+		if w.top() != l {
+			if w.Row() == row {
+				return l.Parent.waitsFor(now, row)
+			}
+			continue
+		}
+		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
+		if d.Unreserved > now || w.Row() == row || byIndex[row] != Urgent {
+			return Wait{Bucket: l.Name, Cause: Cause(d.Cause), Quota: d.Quota}
+		}
+	}
+	panic("nobody waits")
+}
+
+// TestWaitsAgainstTheDefinition looks every 10 ms at what each claim waits for. All that happens does so between looks.
+func TestWaitsAgainstTheDefinition(t *testing.T) {
+	for seed := range 40 * *times {
+		synctest.Test(t, func(t *testing.T) { waitsByDefinition(t, seed) })
+	}
+}
+
+func waitsByDefinition(t *testing.T, seed uint64) {
+	const tick = 10 * time.Millisecond
+	r := rand.New(rand.NewPCG(seed, 3))
+	ticks := func(r *rand.Rand, most int) time.Duration { return tick * time.Duration(r.IntN(most)) }
+	some := []string{"", "5/s burst 2", "20/s even", "3/2s window", "1 in flight", "4 in flight, 10/s", "6/2s", "500 tokens/s", "2/s burst 1, 100 tokens/s burst 120", "10/2s sliding"}
+	zero := func() float64 { return 0 }
+	tree := []*Limiter{{Name: "0", Rand: zero}}
+	reserve := float64(r.IntN(2)) / 2
+	for i := range 5 {
+		tree = append(tree, &Limiter{Name: fmt.Sprint(i + 1), Parent: tree[r.IntN(i+1)], Rand: zero})
+	}
+	for _, l := range tree {
+		l.Quotas, l.Reserve = quotas(t, some[r.IntN(len(some))]), reserve
+	}
+	found := func(l *Limiter) *search {
+		return &search{group: &Group{}, find: func() *Limiter { return l }, waited: func([]Wait) {}}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 1000*tick)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 100 {
+		seed := r.Uint64()
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 4))
+			time.Sleep(ticks(r, 300))
+			l := tree[r.IntN(len(tree))]
+			ctx, cancel := ctx, context.CancelFunc(func() {})
+			if r.IntN(3) == 0 {
+				ctx, cancel = context.WithTimeout(ctx, ticks(r, 200))
+			}
+			defer cancel()
+			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": 5 * r.IntN(5)}}
+			g, err := l.acquire(ctx, &c, new(Grant), found(l))
+			if err != nil {
+				return
+			}
+			time.Sleep(ticks(r, 30))
+			g.Done(Answer{Lost: true, Hold: ticks(r, 200), HoldKnown: r.IntN(8) == 0})
+		})
+	}
+	wg.Go(func() {
+		for range 8 {
+			time.Sleep(ticks(r, 100))
+			if l := tree[r.IntN(len(tree))]; r.IntN(2) == 0 {
+				l.Pause(ticks(r, 100))
+			} else {
+				l.Resume()
+			}
+		}
+	})
+	want := map[*waiter]map[Wait]time.Duration{}
+	time.Sleep(tick / 2)
+	for ctx.Err() == nil {
+		root := tree[0].lock()
+		now := root.now()
+		for _, l := range tree {
+			for w := range l.line.InOrder() {
+				if w.l != l {
+					continue
+				}
+				if want[w] == nil {
+					want[w] = map[Wait]time.Duration{}
+				}
+				want[w][l.waitsFor(now, w.Row())] += tick
+			}
+		}
+		tree[0].unlock(root)
+		time.Sleep(tick)
+	}
+	wg.Wait()
+	for w, want := range want {
+		got := map[Wait]time.Duration{}
+		for _, p := range w.stay.AddTo(nil) {
+			got[Wait{Bucket: p.Bucket, Cause: Cause(p.Cause.Cause), Quota: p.Quota}] = p.For
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("seed %d: asked %s, waited for %v, want %v", seed, w.l.Name, got, want)
+		}
+	}
+	t.Logf("seed %d: %d waited", seed, len(want))
 }
