@@ -11,6 +11,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/delay"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -27,7 +28,7 @@ type exchange struct {
 
 	failures int // attempts that failed
 	refusals int // attempts that the server refused as too early
-	delays   delays
+	delays   delay.Delays
 
 	// What the next attempt has, until it is sent; its request until it has ended.
 	paid  bool            // the budget has paid for it
@@ -151,7 +152,7 @@ func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
 
 // onFailure counts a failure, and waits for the backoff, which it returns, or returns why there is to be no other
 // attempt. A delay that the server asks for is never shortened: if it is too long, there is no other attempt.
-func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay time.Duration, why *stop) {
+func (x *exchange) onFailure(ctx context.Context, after time.Duration) (d time.Duration, why *stop) {
 	x.failures++
 	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
 	switch {
@@ -160,18 +161,18 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay ti
 	case !mayWait(after):
 		return 0, &stop{reason: ReasonHint}
 	}
-	delay, ok, asked := x.delays.next(&x.t.Retry, x.failures, x.terms.resp, mayWait, x.t.Rand)
+	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewBackOff: x.t.Retry.NewBackOff, Rand: x.t.Rand}, x.failures, x.terms.resp, mayWait)
 	switch {
 	case asked:
 		return 0, &stop{reason: ReasonHint}
 	case !ok:
 		return 0, &stop{reason: ReasonBackoff}
 	}
-	if delay < after {
+	if d < after {
 		// Clients that were told the same delay do not come back at the same instant.
-		delay = after + min(delay, after/10)
+		d = after + min(d, after/10)
 	}
-	if why = x.mayBegin(ctx, delay); why != nil {
+	if why = x.mayBegin(ctx, d); why != nil {
 		return 0, why
 	}
 	if !x.budget().Withdraw() {
@@ -180,7 +181,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (delay ti
 	x.paid = true
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
-	return delay, x.sleep(ctx, delay)
+	return d, x.sleep(ctx, d)
 }
 
 // sleep waits for d. The answer at hand is kept meanwhile.

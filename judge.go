@@ -11,6 +11,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -125,7 +126,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	if hint.Known && !t.mayWait(t.MaxWait, hint.After) {
 		return false, nil
 	}
-	refusal := verdict.Refusal(resp.StatusCode, hint, anySpent(statements(nil, limits)))
+	refusal := verdict.Refusal(resp.StatusCode, hint, stated.AnySpent(stated.Statements(nil, limits)))
 	safe := resp.Request != nil && idempotent(resp.Request)
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
 }

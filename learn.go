@@ -3,15 +3,13 @@ package pacer
 import (
 	"io"
 	"maps"
-	"math"
 	"net/http"
-	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -53,77 +51,11 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	return facts.Limits, facts.Retry
 }
 
-// statements translates what headers say into what throttle learns from. It leaves out a limit without a
-// Remaining, which says nothing about now, and an advisory limit, which binds nobody.
-func statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
-	for i := range limits {
-		l := &limits[i]
-		if !l.Remaining.Known || l.Advisory {
-			continue
-		}
-		s := quota.Statement{
-			Name: l.Name, Bucket: l.Bucket, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
-			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
-			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
-		}
-		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
-			continue // 0 of 0: the server does not count (Tyk, Okta)
-		}
-		i := sameName(to, &s)
-		if i >= 0 && s.Name == "" && s.Limit > 0 && to[i].Limit > 0 && s.Limit != to[i].Limit {
-			s.Name = strconv.Itoa(s.Limit) // without a name, that is what tells a limit from the other
-			i = sameName(to, &s)
-		}
-		if i < 0 {
-			to = append(to, s)
-		} else if s.Remaining < to[i].Remaining || s.Remaining == to[i].Remaining && s.ResetKnown && s.Reset > to[i].Reset {
-			to[i] = s // two statements of one name are about one limit: the tighter counts
-		}
-	}
-	return to
-}
-
-// sameName returns the index of the statement that has the name, the bucket and the unit of another, or -1.
-func sameName(in []quota.Statement, s *quota.Statement) int {
-	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit })
-}
-
-// unitName returns the name that Quotas have for a unit of headers.
-func unitName(name string) string {
-	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
-		return quota.Bytes
-	}
-	return name
-}
-
-// count returns a number that the server stated, zero if the server stated none.
-func count(c headers.Count) int {
-	if !c.Known {
-		return 0
-	}
-	return int(min(c.N, math.MaxInt32))
-}
-
-// bucketName returns the name that an answer gives to the server's bucket. The name is empty if the answer
-// gives none, or more than one.
-func bucketName(limits []headers.Limit) (name string) {
-	for i := range limits {
-		switch b := limits[i].Bucket; {
-		case b == "" || b == name:
-		case name != "":
-			return ""
-		default:
-			name = b
-		}
-	}
-	return name
-}
-
 // noteRefusal notes in a, which has the Statements of the answer already, whether the answer refuses the
 // request, and for how long the bucket is to be held if so.
 func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 	switch {
-	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && anySpent(a.Statements)):
+	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && stated.AnySpent(a.Statements)):
 		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
 		if hint.Refusal == headers.RefusalSpent {
 			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
@@ -136,11 +68,6 @@ func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
 // spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
 // or a quota that costs money, is spent. After spentHold, one request probes whether that has changed.
 const spentHold = time.Hour
-
-// anySpent reports whether nothing remains of at least one of the limits.
-func anySpent(limits []quota.Statement) bool {
-	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
-}
 
 // costOf returns what the request has cost as far as that is known now. unsettled means that the bytes of
 // the answer are known only when its body was read.

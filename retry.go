@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/internal/delay"
 )
 
 // This file has all that needs types of github.com/cenkalti/backoff and github.com/hashicorp/go-retryablehttp.
@@ -100,38 +101,6 @@ func (r *Retry) maxRefusals() int {
 	return max(r.MaxRefusals, 0)
 }
 
-// delays are the delays before the retries of one request.
-type delays struct {
-	last    time.Duration // which some policies start from
-	backOff cenkalti.BackOff
-}
-
-// next returns the delay after n failures. resp is the answer at hand, nil if there is none. If there is to be no other
-// attempt, ok is false; asked reports whether that is so since the server asks for a delay over what mayWait allows.
-func (d *delays) next(r *Retry, n int, resp *http.Response, mayWait func(time.Duration) bool, random func() float64) (delay time.Duration, ok, asked bool) {
-	if r.NewBackOff != nil && d.backOff == nil {
-		if d.backOff = r.NewBackOff(); d.backOff != nil {
-			d.backOff.Reset() // as the loop of cenkalti/backoff does
-		}
-	}
-	policy, retryable := r.Backoff.(retryableBackoff)
-	switch {
-	case d.backOff != nil:
-		delay = d.backOff.NextBackOff()
-	case retryable:
-		// A longer delay comes from Retry-After: what their Backoff computes itself is bounded by its max.
-		if delay = policy.delayAfter(n, resp); !mayWait(delay) {
-			return 0, false, true
-		}
-	case r.Backoff == nil:
-		delay = backoff.Exponential{Rand: random}.Delay(n, d.last)
-	default:
-		delay = r.Backoff.Delay(n, d.last)
-	}
-	d.last = delay
-	return delay, delay >= 0, false // cenkalti.Stop is negative, and so is a delay that has overflowed
-}
-
 // RetryableBackoff makes a Backoff of github.com/hashicorp/go-retryablehttp a Retry.Backoff. b is
 // called with the answer at hand, whose body it must not read, and with min and max, which are RetryWaitMin
 // and RetryWaitMax of a Client of go-retryablehttp: zero means 1 s for min and 30 s for max, as there. If b
@@ -140,32 +109,7 @@ func (d *delays) next(r *Retry, n int, resp *http.Response, mayWait func(time.Du
 // A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for, since
 // DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at hand is returned.
 func RetryableBackoff(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
-	r := retryableBackoff{b, min, max}
-	if b == nil {
-		r.backoff = retryablehttp.DefaultBackoff
-	}
-	if min == 0 {
-		r.min = time.Second
-	}
-	if max == 0 {
-		r.max = 30 * time.Second
-	}
-	return r
-}
-
-// retryableBackoff is a Backoff of go-retryablehttp and the bounds that it is called with.
-type retryableBackoff struct {
-	backoff  retryablehttp.Backoff
-	min, max time.Duration
-}
-
-// Delay implements backoff.Backoff for attempts without an answer.
-func (r retryableBackoff) Delay(n int, _ time.Duration) time.Duration { return r.delayAfter(n, nil) }
-
-// delayAfter returns the delay before retry n. resp is nil if there was no answer. n counts from one;
-// go-retryablehttp counts from zero.
-func (r retryableBackoff) delayAfter(n int, resp *http.Response) time.Duration {
-	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
+	return delay.Retryable(b, min, max)
 }
 
 // retryableType is a client that may have a Transport of this package below it.

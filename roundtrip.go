@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -110,7 +111,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	var few [2]headers.Limit
 	var buf [2]quota.Statement
 	limits, hint := t.read(req, tm, g, resp, few[:0])
-	a := throttle.Answer{Statements: statements(buf[:0], limits), Bucket: bucketName(limits), Reading: t.countsReading() && body.Has(req, resp)}
+	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Bucket: stated.Bucket(limits), Reading: t.countsReading() && body.Has(req, resp)}
 	noteRefusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	o := g.Done(a)

@@ -26,9 +26,11 @@ var pure = map[string][]string{
 	"throttle/internal/tree":      nil,
 	"throttle/internal/varint":    nil,
 	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
+	"internal/delay":              nil,
 	"internal/fields":             nil,
 	"internal/pattern":            nil,
 	"internal/route":              nil,
+	"internal/stated":             nil,
 	"internal/table":              nil,
 	"internal/verdict":            nil,
 	"internal/visible":            nil,

@@ -1,0 +1,85 @@
+// Package delay says for how long a request that failed is to be kept back before it is sent again.
+//
+// In come a policy, of package backoff, cenkalti/backoff or go-retryablehttp, how often the request has failed, and the answer
+// at hand; out comes a delay. The package does not wait, and does not know whether the request may be sent again.
+package delay
+
+import (
+	"net/http"
+	"time"
+
+	cenkalti "github.com/cenkalti/backoff/v4"
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/gopacer/pacer/backoff"
+)
+
+// Policy is what delays go by.
+type Policy struct {
+	Backoff    backoff.Backoff         // nil for backoff.Exponential{}
+	NewBackOff func() cenkalti.BackOff // makes what is used in place of Backoff, unless it or what it returns is nil
+	Rand       func() float64          // as in backoff.Exponential
+}
+
+// Delays are the delays before the retries of one request.
+type Delays struct {
+	last    time.Duration // which some policies start from
+	backOff cenkalti.BackOff
+}
+
+// Next returns the delay after n failures. Resp is the answer at hand, nil if there is none. If there is to be no other
+// attempt, ok is false; asked reports whether that is so since the server asks for a delay over what mayWait allows.
+func (d *Delays) Next(p *Policy, n int, resp *http.Response, mayWait func(time.Duration) bool) (delay time.Duration, ok, asked bool) {
+	if p.NewBackOff != nil && d.backOff == nil {
+		if d.backOff = p.NewBackOff(); d.backOff != nil {
+			d.backOff.Reset() // as the loop of cenkalti/backoff does
+		}
+	}
+	r, isRetryable := p.Backoff.(retryable)
+	switch {
+	case d.backOff != nil:
+		delay = d.backOff.NextBackOff()
+	case isRetryable:
+		// A longer delay comes from Retry-After: what their Backoff computes itself is bounded by its max.
+		if delay = r.delayAfter(n, resp); !mayWait(delay) {
+			return 0, false, true
+		}
+	case p.Backoff == nil:
+		delay = backoff.Exponential{Rand: p.Rand}.Delay(n, d.last)
+	default:
+		delay = p.Backoff.Delay(n, d.last)
+	}
+	d.last = delay
+	return delay, delay >= 0, false // cenkalti.Stop is negative, and so is a delay that has overflowed
+}
+
+// Retryable makes a Backoff of go-retryablehttp one of package backoff. Nil is retryablehttp.DefaultBackoff; zero means 1 s
+// for min and 30 s for max.
+func Retryable(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
+	r := retryable{b, min, max}
+	if b == nil {
+		r.backoff = retryablehttp.DefaultBackoff
+	}
+	if min == 0 {
+		r.min = time.Second
+	}
+	if max == 0 {
+		r.max = 30 * time.Second
+	}
+	return r
+}
+
+// retryable is a Backoff of go-retryablehttp and the bounds that it is called with.
+type retryable struct {
+	backoff  retryablehttp.Backoff
+	min, max time.Duration
+}
+
+// Delay implements backoff.Backoff for attempts without an answer.
+func (r retryable) Delay(n int, _ time.Duration) time.Duration { return r.delayAfter(n, nil) }
+
+// delayAfter returns the delay before retry n. Resp is nil if there was no answer. N counts from one;
+// go-retryablehttp counts from zero.
+func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
+	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
+}

@@ -1,0 +1,85 @@
+// Package stated translates what headers say of limits into what a bucket learns from.
+//
+// In come limits as package headers has them; out come statements, in the units of quotas, and the server's name for what
+// the request drew on. The package does not know what is made of them.
+package stated
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/quota"
+)
+
+// Statements translates what headers say into what throttle learns from. It leaves out a limit without a
+// Remaining, which says nothing about now, and an advisory limit, which binds nobody.
+func Statements(to []quota.Statement, limits []headers.Limit) []quota.Statement {
+	for i := range limits {
+		l := &limits[i]
+		if !l.Remaining.Known || l.Advisory {
+			continue
+		}
+		s := quota.Statement{
+			Name: l.Name, Bucket: l.Bucket, Unit: unitName(l.Unit), Limit: count(l.Limit), Remaining: count(l.Remaining),
+			Reset: l.Reset.In, ResetKnown: l.Reset.Known, Resolution: l.Reset.Resolution, Window: l.Window,
+			Absolute: l.Reset.Absolute, Skew: l.Reset.Skew,
+		}
+		if s.Remaining == 0 && l.Limit.Known && l.Limit.N == 0 {
+			continue // 0 of 0: the server does not count (Tyk, Okta)
+		}
+		i := sameName(to, &s)
+		if i >= 0 && s.Name == "" && s.Limit > 0 && to[i].Limit > 0 && s.Limit != to[i].Limit {
+			s.Name = strconv.Itoa(s.Limit) // without a name, that is what tells a limit from the other
+			i = sameName(to, &s)
+		}
+		if i < 0 {
+			to = append(to, s)
+		} else if s.Remaining < to[i].Remaining || s.Remaining == to[i].Remaining && s.ResetKnown && s.Reset > to[i].Reset {
+			to[i] = s // two statements of one name are about one limit: the tighter counts
+		}
+	}
+	return to
+}
+
+// sameName returns the index of the statement that has the name, the bucket and the unit of another, or -1.
+func sameName(in []quota.Statement, s *quota.Statement) int {
+	return slices.IndexFunc(in, func(o quota.Statement) bool { return o.Name == s.Name && o.Bucket == s.Bucket && o.Unit == s.Unit })
+}
+
+// unitName returns the name that Quotas have for a unit of headers.
+func unitName(name string) string {
+	if name == "content-bytes" { // draft-ietf-httpapi-ratelimit-headers section 9.4
+		return quota.Bytes
+	}
+	return name
+}
+
+// count returns a number that the server stated, zero if the server stated none.
+func count(c headers.Count) int {
+	if !c.Known {
+		return 0
+	}
+	return int(min(c.N, math.MaxInt32))
+}
+
+// Bucket returns the name that an answer gives to the server's bucket. The name is empty if the answer
+// gives none, or more than one.
+func Bucket(limits []headers.Limit) (name string) {
+	for i := range limits {
+		switch b := limits[i].Bucket; {
+		case b == "" || b == name:
+		case name != "":
+			return ""
+		default:
+			name = b
+		}
+	}
+	return name
+}
+
+// AnySpent reports whether nothing remains of at least one of the limits.
+func AnySpent(limits []quota.Statement) bool {
+	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
+}
