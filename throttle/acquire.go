@@ -346,7 +346,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
 	now := root.now()
-	return l.project(now, need).forecast(now)
+	return l.project(now, need)
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -365,25 +365,31 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	if root.agenda.Due(now) {
 		l.run(now)
 	}
-	d := l.project(now, need)
+	f := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
-	return g, d.forecast(now)
+	return g, f
 }
 
-// project returns when a claim that is made now would go.
-func (l *Limiter) project(now monotime.Time, need need) delay {
-	if l.unfit(&need, false) != nil {
-		return delay{limit.Due{At: now, Never: true}, l}
+// project returns how long a claim that is made now would wait.
+func (l *Limiter) project(now monotime.Time, need need) Forecast {
+	if err := l.unfit(&need, false); err != nil {
+		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
 	w.place.number = math.MaxUint64
-	for b := l; b != nil; b = b.Parent {
+	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself
+	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
-			return w.project(now, nil)
+			ahead = nil
 		}
 	}
-	return w.project(now, &predecessors{}) // it overtakes those who wait
+	d := w.project(now, ahead)
+	f := d.forecast(now)
+	if d.Never {
+		f.Err = w.refusal(now, d, ErrTooLarge)
+	}
+	return f
 }
 
 // Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of
@@ -428,7 +434,7 @@ func (s *search) reportWaited(parts []blame.Part, g *Grant, err error) {
 	}()
 	waits := make([]Wait, len(parts))
 	for i, p := range parts {
-		waits[i] = Wait{p.Bucket, Cause(p.Cause.Cause), p.Quota, p.For}
+		waits[i] = Wait{p.Bucket, p.Label, Cause(p.Cause.Cause), p.Quota, p.For}
 	}
 	s.waited(waits)
 	told = true

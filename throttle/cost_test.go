@@ -136,7 +136,7 @@ func TestCostsTooLargeAtOnce(t *testing.T) {
 			if !errors.As(err, &e) || !errors.Is(err, ErrTooLarge) || e.Cost != 31 || e.Quota != text || e.Bucket != "api" || e.Wait != 0 {
 				t.Errorf("%s: got %v, want ErrTooLarge, a cost of 31 and the quota", text, err)
 			}
-			if f := l.Forecast(tokens(31)); !f.Never {
+			if f := l.Forecast(tokens(31)); !f.Never || !errors.Is(f.Err, ErrTooLarge) {
 				t.Errorf("%s: forecast %+v, want never", text, f)
 			}
 			if f := l.Forecast(tokens(30)); f.Never || f.Wait != time.Hour {

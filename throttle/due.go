@@ -104,9 +104,11 @@ type delay struct {
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
+	Label  string        `json:"-"` // of that Limiter
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
 	Never  bool          // the cost is above what a quota ever grants at once, a unit is ErrUnit, or the configuration is invalid
+	Err    error         // that the claim would be refused with, if Never
 }
 
 func (d delay) forecast(now monotime.Time) Forecast {
@@ -115,7 +117,7 @@ func (d delay) forecast(now monotime.Time) Forecast {
 		f.Wait = d.Reported().Sub(now)
 	}
 	if d.bucket != nil && (d.Cause != "" || d.Never) {
-		f.Bucket = d.bucket.Name
+		f.Bucket, f.Label = d.bucket.Name, d.bucket.Label
 	}
 	return f
 }

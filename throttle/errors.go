@@ -58,6 +58,7 @@ const (
 // the first in its line waited for, as far as was known then.
 type Wait struct {
 	Bucket string        // name of the Limiter that delayed the claim: the one that was asked, or one above it
+	Label  string        // of that Limiter
 	Cause  Cause         // what the claim waited for; CauseHold also while Group.Update changed the bucket
 	Quota  string        // the quota or limit that the claim waited for, as text; empty if none in particular
 	For    time.Duration // how long

@@ -622,9 +622,9 @@ func TestGroupAcquireMovedWait(t *testing.T) {
 		want  []Wait
 		err   error
 	}{
-		"waits again": {"1/10s even", []Wait{{"b", CausePace, "1/10s even", 5 * s}, {"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, nil},
-		"goes":        {"", []Wait{{"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, nil},
-		"refused":     {"1/h even", []Wait{{"a", CausePace, "1/m even", 3 * s}, {"a", CauseHold, "", 2 * s}}, ErrMaxWait},
+		"waits again": {"1/10s even", []Wait{{"b", "B", CausePace, "1/10s even", 5 * s}, {"a", "A", CausePace, "1/m even", 3 * s}, {"a", "A", CauseHold, "", 2 * s}}, nil},
+		"goes":        {"", []Wait{{"a", "A", CausePace, "1/m even", 3 * s}, {"a", "A", CauseHold, "", 2 * s}}, nil},
+		"refused":     {"1/h even", []Wait{{"a", "A", CausePace, "1/m even", 3 * s}, {"a", "A", CauseHold, "", 2 * s}}, ErrMaxWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -634,7 +634,7 @@ func TestGroupAcquireMovedWait(t *testing.T) {
 					if path[0] == "b" {
 						q = test.quota
 					}
-					return &Limiter{Name: path[0], MaxWait: time.Hour / 2, Quotas: quotas(t, q)}
+					return &Limiter{Name: path[0], Label: strings.ToUpper(path[0]), MaxWait: time.Hour / 2, Quotas: quotas(t, q)}
 				}}
 				for _, key := range []string{"a", "b"} {
 					grant(t, g.Limiter(key), Claim{})

@@ -128,10 +128,11 @@ func TestStateOfAnInvalidLimiter(t *testing.T) {
 		"WarmUp in a Store": {Name: "a", Quotas: quotas(t, "1/s warm-up 1s"), Store: new(store.Memory)},
 		"above":             {Parent: &Limiter{Name: "host", Quotas: quota.Quotas{{N: -1, Burst: 1}}}},
 	} {
-		if err := l.Wait(t.Context(), 1); err == nil {
+		err := l.Wait(t.Context(), 1)
+		if err == nil {
 			t.Errorf("%s: Wait returns no error", name)
 		}
-		if f := l.Forecast(Claim{}); !f.Never {
+		if f := l.Forecast(Claim{}); !f.Never || f.Err == nil || f.Err.Error() != err.Error() {
 			t.Errorf("%s: %+v, want that it never goes", name, f)
 		}
 		if s := l.State(); !s.Next.Never || len(s.Limits) != 0 {

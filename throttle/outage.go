@@ -32,8 +32,8 @@ func (o Outage) String() string { return readable.Name("Outage", int(o), "share"
 
 // StoreEvent is something that happened to the link between a Limiter and its Store.
 type StoreEvent struct {
-	// Bucket is the Name of the Limiter.
-	Bucket string
+	// Bucket and Label are those of the Limiter.
+	Bucket, Label string
 
 	// Err is why the store cannot be reached, once for each outage; or that round trips take too long, once in
 	// ten seconds at most, which is no outage. It is nil in other events.

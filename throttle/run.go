@@ -236,7 +236,7 @@ func (l *Limiter) arm(now monotime.Time) {
 			continue
 		}
 		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
-		cause := blame.Cause{Bucket: l.Name, Cause: d.Cause, Quota: d.Quota}
+		cause := blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota}
 		if blocked = d.Unreserved > now; blocked {
 			sooner(d.Unreserved)
 			look.Wait(Urgent.index(), cause)

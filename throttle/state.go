@@ -14,6 +14,8 @@ import (
 // empty is left out.
 type State struct {
 	Bucket    string        `json:"bucket"` // name of the Limiter
+	Label     string        `json:"-"`      // of the Limiter
+	Value     any           `json:"-"`      // of the Limiter
 	Waiting   int           // claims in line
 	InFlight  int           // cost, in requests, of the grants that have not ended
 	Held      time.Duration // how long the bucket is still held; zero if it is not
@@ -41,8 +43,8 @@ func (l *Limiter) State() State {
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
-		Bucket: l.Name, Waiting: l.line.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
-		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}).forecast(now),
+		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
+		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}),
 		Limits: l.levels(now),
 	}
 	for _, w := range l.server.Windows(now) {

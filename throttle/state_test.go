@@ -3,6 +3,8 @@ package throttle
 import (
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,6 +44,34 @@ func TestStateLimits(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// What a server states is in one order, whatever the order in which it is stated.
+func TestStateLimitsAreInOrder(t *testing.T) {
+	all := []quota.Statement{
+		{Name: "core", Limit: 9, Remaining: 5},
+		{Name: "day", Limit: 9, Remaining: 5},
+		{Name: "core", Bucket: "b", Limit: 9, Remaining: 5},
+		{Name: "core", Unit: "tokens", Limit: 9, Remaining: 5},
+		{Limit: 9, Remaining: 5},
+	}
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			l := &Limiter{}
+			for _, st := range all {
+				grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{st}})
+			}
+			var got []string
+			for _, level := range l.State().Limits {
+				got = append(got, level.Unit+" "+level.Quota+" "+level.Bucket)
+			}
+			if want := []string{"  ", " core ", " core b", " day ", "tokens core "}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
 }
 
 // Of what is shared with other processes, what is in hand is available.

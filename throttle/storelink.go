@@ -125,7 +125,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
-		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
+		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)

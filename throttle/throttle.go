@@ -92,6 +92,10 @@ type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
 
+	// Label is what logs and metrics may call the bucket, together with others like it, since Name may show what should not be
+	// shown, or there are too many names. The package only passes it on.
+	Label string
+
 	// Quotas are enforced together. None means no configured limit.
 	Quotas quota.Quotas
 
@@ -412,7 +416,7 @@ func (l *Limiter) init() {
 		l.clock.Start()
 	}
 	root := l.root()
-	l.line.book.Bucket = l.Name
+	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	if l.Parent != nil {
 		l.line.book.Above = &l.Parent.line.book
 	}

@@ -28,11 +28,11 @@ func TestMisspelledUnitIsNoUnlimitedPass(t *testing.T) {
 			if !errors.As(err, &e) || !errors.Is(err, ErrUnit) || err.Error() != test.want || e.Bucket != test.bucket || e.Quota != test.quota || e.Cost != 7 {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
-			if f := l.Forecast(c); !f.Never {
+			if f := l.Forecast(c); !f.Never || f.Err == nil || f.Err.Error() != test.want {
 				t.Errorf("%s: forecast %+v, want never", test.unit, f)
 			}
 			g, f := l.Observe(c) // grants all the same
-			if !f.Never {
+			if !f.Never || f.Err == nil || f.Err.Error() != test.want {
 				t.Errorf("%s: observed %+v, want never", test.unit, f)
 			}
 			g.Cancel()

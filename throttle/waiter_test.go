@@ -328,12 +328,12 @@ func TestForecastBehindAnotherUnit(t *testing.T) {
 	}{
 		"a unit":             {&Limiter{Quotas: quotas(t, "9/s burst 9, "+text)}, nil, pace, true},
 		"the only unit":      {&Limiter{Quotas: quotas(t, text)}, nil, pace, true},
-		"above":              {under("9/s burst 9, " + text), nil, Forecast{30 * time.Second, "p", CausePace, text, false}, true},
-		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", CausePace, text, false}, true},
+		"above":              {under("9/s burst 9, " + text), nil, Forecast{30 * time.Second, "p", "", CausePace, text, false, nil}, true},
+		"asked above":        {under("9/s burst 9, " + text), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CausePace, text, false, nil}, true},
 		"in flight":          {&Limiter{Quotas: quotas(t, "9/s burst 9, 60 tokens in flight")}, nil, Forecast{Cause: CauseInFlight, Quota: "60 tokens in flight"}, false},
-		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{31 * time.Second, "s", CausePace, text, false}, true},
+		"in a store":         {&Limiter{Name: "s", Quotas: quotas(t, text), Store: new(store.Memory)}, nil, Forecast{31 * time.Second, "s", "", CausePace, text, false, nil}, true},
 		"reserved":           {&Limiter{Quotas: quotas(t, "9/s burst 9, 120 tokens/m burst 120"), Reserve: 0.5}, nil, Forecast{Wait: 30 * time.Second, Cause: CausePace, Quota: "120 tokens/m burst 120"}, true},
-		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", CauseWindow, "the server's limit of 10", false}, true},
+		"the server's limit": {under("9/s burst 9"), func(l *Limiter) *Limiter { return l.Parent }, Forecast{30 * time.Second, "p", "", CauseWindow, "the server's limit of 10", false, nil}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -467,6 +467,7 @@ var someQuotas = []string{
 }
 
 func waitsAddUp(t *testing.T, seed uint64) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	var tree []*Limiter
 	reserve := float64(r.IntN(2)) * 0.3
@@ -585,6 +586,7 @@ func TestWaitsAgainstTheDefinition(t *testing.T) {
 }
 
 func waitsByDefinition(t *testing.T, seed uint64) {
+	t.Helper()
 	const tick = 10 * time.Millisecond
 	r := rand.New(rand.NewPCG(seed, 3))
 	ticks := func(r *rand.Rand, most int) time.Duration { return tick * time.Duration(r.IntN(most)) }

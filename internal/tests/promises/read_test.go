@@ -162,7 +162,7 @@ func TestPromiseEachNameIsAWindow(t *testing.T) {
 	}, func(g *guest) {
 		g.get()
 		g.wantMay(3)
-		if s := g.State(); len(s) != 1 || len(s[0].Limits) != 2 || s[0].Limits[0].Quota != "second" || s[0].Limits[1].Quota != "day" {
+		if s := g.State(); len(s) != 1 || len(s[0].Limits) != 2 || s[0].Limits[0].Quota != "day" || s[0].Limits[1].Quota != "second" {
 			t.Errorf("state %+v, want windows of two names", s)
 		}
 		g.get() // says nothing of the day, which is remembered

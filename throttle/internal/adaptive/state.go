@@ -1,6 +1,8 @@
 package adaptive
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -17,7 +19,7 @@ type WindowState struct {
 	Rate      float64
 }
 
-// Windows returns what is known of each limit that the server states, to be shown to users.
+// Windows returns what is known of each limit that the server states, to be shown to users: by unit, and then by name.
 func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 	for _, w := range s.windows {
 		ws := WindowState{Name: shown(w.name), Bucket: shown(w.bucket), Unit: shown(w.unit), Limit: w.limit, Available: max(w.remaining-s.inFlightOn(w), 0)}
@@ -29,6 +31,9 @@ func (s *Server) Windows(now monotime.Time) (states []WindowState) {
 		}
 		states = append(states, ws)
 	}
+	slices.SortStableFunc(states, func(a, b WindowState) int {
+		return cmp.Or(cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Bucket, b.Bucket))
+	})
 	return states
 }
 

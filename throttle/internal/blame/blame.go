@@ -23,6 +23,7 @@ import (
 // Cause is what a line waits for.
 type Cause struct {
 	Bucket string // that delays it
+	Label  string // of the bucket
 	Cause  limit.Cause
 	Quota  string // of the bucket, or limit of the server; empty if none in particular
 }
@@ -96,6 +97,7 @@ func (a *account) sums(now monotime.Time, to []time.Duration) []time.Duration {
 // Book is the accounts of a line, one for each row. They are kept only while some waiter asks, here or in a line below.
 type Book struct {
 	Bucket string // of which the line is
+	Label  string // of the bucket
 	Above  *Book  // of the line above; nil if there is none
 
 	rows [order.Rows]*account // nil if no waiter asks
@@ -125,7 +127,7 @@ func (b *Book) close(row int) {
 }
 
 // held is the cause of those who wait for nothing that is known: buckets are being changed.
-func (b *Book) held() Cause { return Cause{Bucket: b.Bucket, Cause: limit.Hold} }
+func (b *Book) held() Cause { return Cause{Bucket: b.Bucket, Label: b.Label, Cause: limit.Hold} }
 
 // Open reports whether account is kept.
 func (b *Book) Open() bool { return b.rows != [order.Rows]*account{} }

@@ -144,7 +144,7 @@ func TestManyNames(t *testing.T) {
 	for _, p := range parts {
 		sum += p.For
 	}
-	if len(parts) != most || sum != 10_000 || parts[0] != (Part{Cause{"a", limit.Window, ""}, 10_000 - (most - 1)}) {
+	if len(parts) != most || sum != 10_000 || parts[0] != (Part{Cause{Bucket: "a", Cause: limit.Window}, 10_000 - (most - 1)}) {
 		t.Errorf("%d parts that are %v in sum, the first %v", len(parts), sum, parts[0])
 	}
 }
@@ -162,14 +162,14 @@ func TestAdd(t *testing.T) {
 
 // A waiter that is sent to another line has waited on the way there, too.
 func TestMoved(t *testing.T) {
-	b := Book{Bucket: "a"}
+	b := Book{Bucket: "a", Label: "A"}
 	var s, nobody Stay
 	nobody.End(1)
 	s.Begin(1, &b, 1)
 	look := b.Look(1)
-	look.Wait(1, Cause{Bucket: "a", Cause: limit.Pace})
+	look.Wait(1, Cause{Bucket: "a", Label: "A", Cause: limit.Pace})
 	s.End(6)
-	if got, want := s.Moved(nil, 9), []Part{{Cause{"a", limit.Pace, ""}, 5}, {Cause{"a", limit.Hold, ""}, 3}}; !slices.Equal(got, want) {
+	if got, want := s.Moved(nil, 9), []Part{{Cause{Bucket: "a", Label: "A", Cause: limit.Pace}, 5}, {Cause{Bucket: "a", Label: "A", Cause: limit.Hold}, 3}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := nobody.Moved(nil, 9); got != nil {

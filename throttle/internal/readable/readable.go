@@ -16,8 +16,8 @@ import (
 )
 
 // JSON returns the JSON of v: structs in the order of their exported fields, whose names begin with a small
-// letter; durations and errors as text. Fields that are zero are left out, but for those with a tag "json", which
-// is their name.
+// letter; durations, to about three digits, and errors as text. Fields that are zero are left out, but for those with a tag "json", which
+// is their name. Those with the tag "-" are left out in any case.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b, reflect.ValueOf(v))
@@ -27,7 +27,7 @@ func JSON(v any) ([]byte, error) {
 func write(b *bytes.Buffer, v reflect.Value) error {
 	switch x := v.Interface().(type) {
 	case time.Duration:
-		return writeText(b, x.String())
+		return writeText(b, Round(x).String())
 	case error:
 		return writeText(b, visible.Failure(x))
 	}
@@ -56,7 +56,7 @@ func writeFields(b *bytes.Buffer, v reflect.Value, next func()) error {
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i)
 		name, always := f.Tag.Lookup("json")
-		if !f.IsExported() || !always && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0) {
+		if !f.IsExported() || name == "-" || !always && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0) {
 			continue
 		}
 		if !always {

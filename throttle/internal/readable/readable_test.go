@@ -12,6 +12,7 @@ type inner struct {
 	Wait   time.Duration
 	Cause  kind
 	Left   int `json:"left"`
+	Not    int `json:"-"`
 	hidden int
 }
 
@@ -33,8 +34,10 @@ func TestJSON(t *testing.T) {
 	}{
 		{outer{}, `{}`},
 		{outer{All: []inner{}}, `{}`},
-		{outer{Name: "a\"\xff<", Next: inner{Wait: 1500 * time.Millisecond, hidden: 1}, Never: true}, `{"name":"a\"\ufffd\u003c","next":{"wait":"1.5s","left":0},"never":true}`},
+		{outer{Name: "a\"\xff<", Next: inner{Wait: 1500 * time.Millisecond, hidden: 1, Not: 2}, Never: true}, `{"name":"a\"\ufffd\u003c","next":{"wait":"1.5s","left":0},"never":true}`},
 		{outer{All: []inner{{}, {Cause: "pace", Left: 3}}, Link: &inner{Wait: time.Hour}, Rate: 0.5}, `{"all":[{"left":0},{"cause":"pace","left":3}],"link":{"wait":"1h0m0s","left":0},"rate":0.5}`},
+		{outer{Next: inner{Wait: time.Hour - 1}}, `{"next":{"wait":"1h0m0s","left":0}}`},
+		{outer{Next: inner{Wait: 1234567 * time.Microsecond}}, `{"next":{"wait":"1.23s","left":0}}`},
 		{outer{Err: errors.New("no route to host")}, `{"err":"no route to host"}`},
 	} {
 		got, err := JSON(test.v)
