@@ -3,9 +3,9 @@ package pacer
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
+	"github.com/gopacer/pacer/internal/payment"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -27,43 +27,45 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 	if err := t.check(req); err != nil {
 		return nil, nil, err
 	}
-	c := infoOf(req.Context())
 	var tm terms
-	t.terms(req, c, &tm)
-	p := &payment{t: t}
-	paidFor := &requestInfo{calls: tm.calls, payment: p}
-	if c != nil {
-		p.next, paidFor.above = c.payment, c.above
-	}
-	if p.grant, err = t.acquire(ctx, req, &tm, nil); err != nil {
-		t.Trace.notSent(NotSent{Request: req, Bucket: tm.limiter.Name, Err: err})
+	t.terms(req, infoOf(req.Context()), &tm)
+	g, err := t.acquire(ctx, req, &tm, nil)
+	if err != nil {
+		t.tellNotSent(req, &tm, err)
 		return nil, nil, err
 	}
-	p.limiter = tm.limiter
-	p.stop = context.AfterFunc(req.Context(), p.giveBack)
-	return req.WithContext(context.WithValue(req.Context(), infoKey{}, paidFor)), p.cancel, nil
+	t.went(req, &tm, g)
+	var p *payment.Payment
+	paidFor := withInfo(req.Context(), func(i *requestInfo) {
+		p = payment.New(req.Context(), t, tm.limiter, g, i.payment)
+		i.payment = p
+	})
+	return req.WithContext(paidFor), p.Cancel, nil
 }
 
 // acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
 // mode says. It calls also, unless that is nil, before it waits. The Grant is allocated.
 func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
-	line := turn{t: t, req: req, also: also}
+	line := turn{t: t, req: req, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil, also: also}
 	defer line.over(tm)
 	if tm.mode == ModeObserve {
 		g, f := line.find().Observe(tm.claim)
 		line.observed(g, f)
 		return g, nil
 	}
-	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits, nil)
+	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits, line.waited())
 }
 
 // turn is a request that waits for its turn.
 type turn struct {
 	t       *Transport
 	req     *http.Request
+	mode    Mode
+	asks    bool              // somebody is to know what the request waits for
 	also    func()            // called before the request waits; may be nil
 	limiter *throttle.Limiter // where the request was granted, or waits
 	since   time.Time         // when it began to wait; zero if it has not
+	causes  []throttle.Wait   // what it has waited for, if somebody asks
 }
 
 // find returns the Limiter of the request.
@@ -74,16 +76,34 @@ func (w *turn) find() *throttle.Limiter {
 
 // waits notes that the request waits as f says.
 func (w *turn) waits(f throttle.Forecast) {
-	w.t.Trace.queued(queued(w.req, f))
+	w.queued(f)
 	if w.also != nil {
 		w.also()
 	}
 	if w.since.IsZero() {
 		w.since = time.Now()
+		w.t.counts.waiting.Add(1)
 	}
 }
 
-// observed tells Trace if the request, which has the grant g, should have waited.
+// queued tells Trace that the request waits, or would wait, as f says.
+func (w *turn) queued(f throttle.Forecast) {
+	if hook := w.t.trace().Queued; hook != nil {
+		e := event(w.req, w.limiter, w.mode)
+		e.Bucket = f.Bucket
+		hook(Queued{e, f.Cause, f.Quota, f.Wait})
+	}
+}
+
+// waited returns what notes for which causes the request has waited; nil if nobody asks.
+func (w *turn) waited() func([]throttle.Wait) {
+	if !w.asks {
+		return nil
+	}
+	return func(causes []throttle.Wait) { w.causes = causes }
+}
+
+// observed tells Trace if the request, which has the grant g, should have waited, or would never go.
 func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
 	told := false
 	defer func() {
@@ -91,64 +111,44 @@ func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
 			g.Cancel()
 		}
 	}()
-	if f.Cause != "" {
-		w.t.Trace.queued(queued(w.req, f))
+	switch {
+	case f.Err != nil:
+		w.t.tellNotSent(w.req, &terms{mode: w.mode, limiter: w.limiter}, f.Err)
+	case f.Cause != "":
+		w.queued(f)
+		w.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
 	}
 	told = true
 }
 
 // over notes in the terms that the request waits no longer.
 func (w *turn) over(tm *terms) {
-	if tm.limiter = w.limiter; !w.since.IsZero() {
-		tm.calls.addWait(time.Since(w.since))
+	if tm.limiter = w.limiter; w.causes != nil || !w.since.IsZero() {
+		w.count(tm)
 	}
 }
 
-// payment is a grant that Acquire got for a request that is not sent yet.
-type payment struct {
-	t       *Transport
-	limiter *throttle.Limiter // of the most specific bucket
-	stop    func() bool       // stops waiting for the end of the request's context
-	grant   *throttle.Grant
-	used    atomic.Bool
-	next    *payment // made by another Transport for the same request; nil if there is none
+// count counts a wait.
+func (w *turn) count(tm *terms) {
+	if tm.waits = w.causes; w.since.IsZero() {
+		return // it would have waited
+	}
+	w.t.counts.waiting.Add(-1)
+	w.t.counts.waits.Add(1)
+	w.t.counts.waited.Add(int64(time.Since(w.since)))
+	tm.calls.addWaits(w.causes)
 }
 
-// cancel is the function that Acquire returns.
-func (p *payment) cancel() {
-	p.stop()
-	p.giveBack()
-}
-
-// giveBack returns the grant to its bucket, unless the grant was used or given back before.
-func (p *payment) giveBack() {
-	if !p.used.Swap(true) {
-		p.grant.Cancel()
-	}
-}
-
-// redeem returns the grant that t's Acquire got for the request, nil if there is none. If the request belongs
-// to another bucket now, because it was changed after Acquire, redeem gives the grant back and returns nil.
-func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms) *throttle.Grant {
-	if c == nil || c.payment == nil {
+// redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was changed so that
+// it belongs to another bucket now.
+func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms) (g *throttle.Grant) {
+	if c == nil {
 		return nil
 	}
-	p := c.payment
-	for p != nil && p.t != t {
-		p = p.next
+	if p := c.payment.Of(t); p != nil {
+		if g = p.Redeem(t.limiter(req)); g != nil {
+			tm.sentAt = time.Now()
+		}
 	}
-	if p == nil {
-		return nil
-	}
-	l := t.limiter(req)
-	p.stop()
-	if p.used.Swap(true) {
-		return nil
-	}
-	if l != p.limiter {
-		p.grant.Cancel()
-		return nil
-	}
-	tm.sentAt = time.Now()
-	return p.grant
+	return g
 }

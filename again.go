@@ -13,6 +13,7 @@ import (
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/delay"
 	"github.com/gopacer/pacer/internal/verdict"
+	"github.com/gopacer/pacer/internal/waits"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -56,6 +57,7 @@ func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v ver
 
 func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant, err error) *exchange {
 	now := time.Now()
+	tm.waits = nil // Went was told
 	return &exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
 }
 
@@ -95,6 +97,7 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 // prepare does all that comes before another attempt, or returns why there is to be none.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	var delay time.Duration
+	x.terms.waits = nil
 	if v.Kind == verdict.Refused {
 		why = x.onRefusal(ctx, v.After)
 	} else {
@@ -105,6 +108,10 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	}
 	if why == nil {
 		why = x.nextRequest(ctx, v.Kind == verdict.Refused, delay)
+	}
+	if why == nil {
+		x.terms.resends = x.failures + x.refusals
+		x.t.went(x.req, &x.terms, x.grant)
 	}
 	return why
 }
@@ -175,10 +182,14 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (d time.D
 	if why = x.mayBegin(ctx, d); why != nil {
 		return 0, why
 	}
-	if !x.budget().Withdraw() {
+	x.paid = x.budget().Withdraw()
+	wasDry := bucketOf(x.last.Limiter()).dry.Swap(!x.paid)
+	if hook := x.t.trace().RanDry; hook != nil && !x.paid && !wasDry {
+		hook(RanDry{x.event()})
+	}
+	if !x.paid {
 		return 0, &stop{reason: ReasonBudget}
 	}
-	x.paid = true
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
 	return d, x.sleep(ctx, d)
@@ -187,16 +198,10 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (d time.D
 // sleep waits for d. The answer at hand is kept meanwhile.
 func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	x.readAhead()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return &stop{ReasonCanceled, attempt.ContextError(ctx)}
-	case <-x.terms.claim.Cancel:
-		return &stop{ReasonCanceled, throttle.ErrCanceled}
+	if err := attempt.Sleep(ctx, d, x.terms.claim.Cancel, throttle.ErrCanceled); err != nil {
+		return &stop{ReasonCanceled, err}
 	}
+	return nil
 }
 
 // acquire waits for the next turn, until MaxElapsed at most. The answer at hand is kept meanwhile.
@@ -232,7 +237,7 @@ func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter())
 // body of the previous attempt may still read the previous request. Trace is told, with what kind of attempt went
 // before, and the answer at hand is discarded.
 func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Duration) *stop {
-	next := x.req.Clone(ctx)
+	next := x.req.Clone(withInfo(ctx, func(i *requestInfo) { i.resends = x.failures + x.refusals }))
 	if x.req.Body != nil && x.req.Body != http.NoBody {
 		body, err := x.req.GetBody()
 		if err != nil {
@@ -252,10 +257,10 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Dur
 			return &stop{ReasonPrepare, fmt.Errorf("pacer: PrepareRetry: %w", err)}
 		}
 	}
-	x.t.Trace.retrying(Retrying{
-		Request: x.req, Bucket: x.last.Limiter().Name, Attempt: x.failures + x.refusals,
-		Refusal: refusal, Status: x.status(), Err: x.err, Delay: delay,
-	})
+	x.t.counts.retried.Add(1)
+	if hook := x.t.trace().Retrying; hook != nil {
+		hook(Retrying{x.event(), x.failures + x.refusals, refusal, x.status(), x.err, delay})
+	}
 	resp := x.terms.resp
 	x.terms.resp = nil // its Close may panic, and is not called twice
 	body.Discard(resp)
@@ -277,6 +282,9 @@ func (x *exchange) status() int {
 	}
 	return x.terms.resp.StatusCode
 }
+
+// event is what hooks are told in any case.
+func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
 
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if
 // the caller has canceled the request.
@@ -300,8 +308,9 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 
 // trace tells Trace why the request is not sent again.
 func (x *exchange) trace(why *stop) {
-	x.t.Trace.gaveUp(GaveUp{
-		Request: x.req, Bucket: x.last.Limiter().Name, Attempts: max(x.failures+x.refusals, 1),
-		Status: x.status(), Reason: why.reason, Err: x.err, Because: why.because,
-	})
+	x.t.counts.gaveUp.Add(1)
+	if hook := x.t.trace().GaveUp; hook != nil {
+		causes := x.terms.waits
+		hook(GaveUp{x.event(), max(x.failures+x.refusals, 1), x.status(), why.reason, x.err, why.because, waits.Sum(causes), causes})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/pattern"
@@ -131,38 +132,36 @@ func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	b := bucketOf(l)
 	r := b.spelling.Load()
 	if !r.matches(req) {
-		r = &hostSpelling{req.URL.Scheme, req.URL.Host, l}
+		r = &hostSpelling{route.Spelling{Scheme: req.URL.Scheme, Host: req.URL.Host}, l}
 		b.spelling.Store(r)
 	}
 	t.lastHost.Store(r)
 	return l
 }
 
-// hostSpelling is a host as requests write it ("api.example.com" and "API.example.com:443" have one
-// bucket), and the Limiter of its bucket. It saves requests that write the host in the same way as the
-// request before from building the key of the bucket.
+// hostSpelling is a host as requests write it, and the Limiter of its bucket.
 type hostSpelling struct {
-	scheme, host string
-	limiter      *throttle.Limiter
+	route.Spelling
+	limiter *throttle.Limiter
 }
 
 // matches reports whether a request writes its host in this way, and the bucket was not forgotten since. A
 // nil hostSpelling matches nothing.
 func (r *hostSpelling) matches(req *http.Request) bool {
-	return r != nil && r.host == req.URL.Host && r.scheme == req.URL.Scheme && !r.limiter.Forgotten()
+	return r != nil && r.Is(req.URL) && !r.limiter.Forgotten()
 }
 
 // newLimiter makes the Limiter of the bucket that has the keys in path; see route.Parse.
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
 		Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.Late, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.Shared.Event
+		l.Store, l.StoreName, l.Outage, l.Late, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.storeEvent
 	}
 	return l
 }
@@ -170,6 +169,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 // bucket is what a Transport keeps for a bucket beside its Limiter.
 type bucket struct {
 	budget     backoff.Budget // of retries of failures
+	dry        atomic.Bool    // it did not pay for the latest retry
 	limitsTold atomic.Bool    // the latest answer spoke of limits, and the next one will, too
 
 	spelling atomic.Pointer[hostSpelling] // how the latest request wrote the host
@@ -177,3 +177,56 @@ type bucket struct {
 
 // bucketOf returns the bucket that a Limiter made by newLimiter belongs to.
 func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }
+
+// storeEvent tells what happened to a Store.
+func (t *Transport) storeEvent(e throttle.StoreEvent) {
+	if t.Shared.Event != nil {
+		t.Shared.Event(e)
+	}
+	if hook := t.trace().Store; hook != nil {
+		hook(e)
+	}
+}
+
+// counts are what a Transport counts where requests wait, are refused or fail. What goes at once, and is served, costs nothing.
+type counts struct{ waiting, waits, waited, notSent, refused, retried, gaveUp atomic.Int64 }
+
+// Stats are numbers of a Transport, for package expvar, say. Those from WaitCount to GaveUp only grow.
+type Stats struct {
+	Buckets, Held     int // buckets that are remembered, and how many of them are held
+	Waiting, InFlight int // requests in line, and requests that were granted and have not ended
+
+	WaitCount    int64         // requests that have waited in line
+	WaitDuration time.Duration // how long, in total
+	NotSent      int64         // requests that pacer did not send
+	Refused      int64         // answers that were refusals
+	Retried      int64         // attempts that were made again
+	GaveUp       int64         // requests that were refused or failed, and not sent again, although they could be
+
+	Budgets map[string]float64 // how many retries are left, by the label of the bucket: the least, where the retry budget is not full
+}
+
+// Stats returns the numbers as they are now. It looks at each bucket.
+//
+//	expvar.Publish("pacer", expvar.Func(func() any { return transport.Stats() }))
+func (t *Transport) Stats() Stats {
+	c := &t.counts
+	s := Stats{
+		Waiting: int(c.waiting.Load()), WaitCount: c.waits.Load(), WaitDuration: time.Duration(c.waited.Load()),
+		NotSent: c.notSent.Load(), Refused: c.refused.Load(), Retried: c.retried.Load(), GaveUp: c.gaveUp.Load(), Budgets: map[string]float64{},
+	}
+	var full backoff.Budget
+	for _, b := range t.buckets.State() {
+		s.Buckets++
+		s.InFlight += b.InFlight
+		if b.Held > 0 {
+			s.Held++
+		}
+		if left := b.Value.(*bucket).budget.Balance(); left < full.Balance() {
+			if least, ok := s.Budgets[b.Label]; !ok || left < least {
+				s.Budgets[b.Label] = left
+			}
+		}
+	}
+	return s
+}

@@ -8,14 +8,15 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/internal/payment"
+	"github.com/gopacer/pacer/internal/waits"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -56,9 +57,9 @@ type Call struct {
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
 	Idempotent bool
 
-	mu     sync.Mutex // protects the fields below
-	sends  []sends
-	waited time.Duration
+	mu    sync.Mutex // protects the fields below
+	sends []sends
+	waits []throttle.Wait
 }
 
 // sends counts what one Transport has sent for a call. A call has several if one Transport stands below another.
@@ -73,12 +74,7 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 	if c == nil {
 		return ctx
 	}
-	next := &requestInfo{}
-	if last := infoOf(ctx); last != nil {
-		*next = *last
-	}
-	next.calls = &calls{c, next.calls.without(c)}
-	return context.WithValue(ctx, infoKey{}, next)
+	return withInfo(ctx, func(i *requestInfo) { i.calls = &calls{c, i.calls.without(c)} })
 }
 
 // CallFrom returns the Call that was added last to a context, nil if there is none.
@@ -101,9 +97,15 @@ func (c *Call) Attempts() (n int) {
 
 // Waited returns for how long the requests of the call waited in line, in total.
 func (c *Call) Waited() time.Duration {
+	return waits.Sum(c.Waits())
+}
+
+// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
+// Waited returns, exactly.
+func (c *Call) Waits() []throttle.Wait {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.waited
+	return slices.Clone(c.waits)
 }
 
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
@@ -174,11 +176,11 @@ func (l *calls) addSend(t *Transport, g *throttle.Grant) {
 	}
 }
 
-// addWait adds d to the time that requests of all Calls waited.
-func (l *calls) addWait(d time.Duration) {
+// addWaits adds to what requests of all Calls waited for.
+func (l *calls) addWaits(causes []throttle.Wait) {
 	for ; l != nil; l = l.older {
 		l.call.mu.Lock()
-		l.call.waited += d
+		l.call.waits = waits.Merge(l.call.waits, causes)
 		l.call.mu.Unlock()
 	}
 }
@@ -187,10 +189,30 @@ type infoKey struct{}
 
 // requestInfo is what pacer keeps in the context of a request.
 type requestInfo struct {
-	calls   *calls     // nil if the request belongs to no Call
-	payment *payment   // what Acquire was granted; nil if Acquire was not called
-	above   *Transport // a Transport above that retries the request; nil if there is none
-	sent    *url.URL   // what that Transport sent
+	calls   *calls           // nil if the request belongs to no Call
+	payment *payment.Payment // what Acquire was granted; nil if Acquire was not called
+	above   *Transport       // a Transport above that retries the request; nil if there is none
+	sent    *url.URL         // what that Transport sent
+	resends int              // how often the request was sent before
+}
+
+// Resends returns how often the request of a context was sent before: it is for a RoundTripper below a Transport, which is
+// to mark what is sent again (http.request.resend_count in the semantic conventions of OpenTelemetry).
+func Resends(ctx context.Context) int {
+	if c := infoOf(ctx); c != nil {
+		return c.resends
+	}
+	return 0
+}
+
+// withInfo returns a context with a changed requestInfo.
+func withInfo(ctx context.Context, change func(*requestInfo)) context.Context {
+	info := &requestInfo{}
+	if c := infoOf(ctx); c != nil {
+		*info = *c
+	}
+	change(info)
+	return context.WithValue(ctx, infoKey{}, info)
 }
 
 // infoOf returns the requestInfo of a context, nil if it has none.
@@ -233,6 +255,9 @@ type terms struct {
 	sentAt      time.Time         // when it was sent after Acquire; else zero, and the grant has the time
 	ends        time.Time         // when the AttemptTimeout of the attempt ends; zero if there is none
 	resp        *http.Response    // the answer; nil if there is none
+	waits       []throttle.Wait   // what it waited for, for this attempt; nil if it did not wait, or nobody asks
+	resends     int               // how often it was sent before this attempt
+	latency     time.Duration     // until its answer began; only if there is a Trace
 }
 
 // terms fills in tm for a request: what its Calls say, and for what they leave open, what the
@@ -340,39 +365,24 @@ const (
 	ModeObserve
 )
 
-var modes = [...]string{"default", "wait", "reject", "degrade", "observe"}
+var modes = fields.Names{"default", "wait", "reject", "degrade", "observe"}
 
 // String returns the name of the constant without "Mode", in lower case: "reject"; of zero, "default".
-func (m Mode) String() string {
-	if m >= 0 && int(m) < len(modes) {
-		return modes[m]
-	}
-	return "Mode(" + strconv.Itoa(int(m)) + ")"
-}
+func (m Mode) String() string { return modes.String("Mode", int(m)) }
 
 // UnmarshalText reads what String returns, in upper or lower case, so that modes can be strings in JSON,
 // YAML and flags. The empty text is zero.
 func (m *Mode) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*m = 0
-		return nil
+	i, ok := modes.Index(string(text))
+	if !ok {
+		return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
 	}
-	for i, name := range modes {
-		if strings.EqualFold(name, string(text)) {
-			*m = Mode(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
+	*m = Mode(i)
+	return nil
 }
 
 // MarshalText writes the name that UnmarshalText reads.
-func (m Mode) MarshalText() ([]byte, error) {
-	if err := m.check(); err != nil {
-		return nil, err
-	}
-	return []byte(m.String()), nil
-}
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), m.check() }
 
 // check returns an error if m is neither zero nor one of the constants.
 func (m Mode) check() error {

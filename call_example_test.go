@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/gopacer/pacer"
@@ -171,4 +173,60 @@ func ExampleTransport_Save() {
 	// Output:
 	// 200 <nil>
 	// true 0
+}
+
+// Why a request waited, and for how long: each cause with its bucket and its quota or limit. The sum is the wait.
+func ExampleCall_Waits() {
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
+	defer server.Close()
+	transport := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse("20/s even")}}
+	client := &http.Client{Transport: transport}
+	var call pacer.Call
+	for range 2 {
+		req, err := http.NewRequestWithContext(pacer.WithCall(context.Background(), &call), http.MethodGet, "https://api.example.com/", http.NoBody)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	var sum time.Duration
+	for _, w := range call.Waits() {
+		sum += w.For
+		fmt.Println(w.Cause, w.Quota, w.Bucket)
+	}
+	fmt.Println(sum == call.Waited())
+	// Output:
+	// pace 20/s even api.example.com
+	// true
+}
+
+// A log of what pacer does, or in ModeObserve of what it would have done. It shows the pattern, and not the URL.
+func ExampleLog() {
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
+	defer server.Close()
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "wait" || a.Key == "advice" {
+			return slog.Attr{} // so that the output is the same each time
+		}
+		return a
+	}}))
+	client := &http.Client{Transport: &pacer.Transport{
+		Base: server.Transport(), Mode: pacer.ModeObserve, Trace: pacer.Log(logger),
+		Quotas: pacer.Table{"api.example.com/users/{token}": quota.MustParse("1/m even")},
+	}}
+	for range 2 {
+		resp, err := client.Get("https://api.example.com/users/secret?key=secret")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	// Output: level=INFO msg="pacer: request would have waited" method=GET bucket=api.example.com/users/{token} cause=pace quota="1/m even"
 }

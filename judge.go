@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/delay"
 	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/throttle"
@@ -146,17 +146,10 @@ func idempotentByError(ctx context.Context, err error) bool {
 // min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any header that package
 // headers knows, RetryDelay returns no shorter one.
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
-	var delay time.Duration
-	if t.Retry.Backoff != nil {
-		delay = t.Retry.Backoff.Delay(attemptNum+1, 0)
-	} else if delay = min; max > min {
-		delay += backoff.Exponential{Initial: min, Max: max - min, Rand: t.Rand}.Delay(attemptNum+1, 0)
-	}
+	var hint headers.Retry
 	if resp != nil {
-		_, hint := t.Learn.Headers.Append(nil, resp.Header, time.Now())
-		if hint.Known && hint.After > delay {
-			return hint.After
-		}
+		_, hint = t.Learn.Headers.Append(nil, resp.Header, time.Now())
 	}
-	return delay
+	p := delay.Policy{Backoff: t.Retry.Backoff, Rand: t.Rand}
+	return p.Between(min, max, attemptNum+1, hint)
 }

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
-	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -50,24 +48,6 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry
 }
-
-// noteRefusal notes in a, which has the Statements of the answer already, whether the answer refuses the
-// request, and for how long the bucket is to be held if so.
-func noteRefusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
-	switch {
-	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && stated.AnySpent(a.Statements)):
-		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
-		if hint.Refusal == headers.RefusalSpent {
-			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
-		}
-	case resp.StatusCode >= 400:
-		a.MayRefuse = verdict.MayRefuse(resp.StatusCode, hint)
-	}
-}
-
-// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
-// or a quota that costs money, is spent. After spentHold, one request probes whether that has changed.
-const spentHold = time.Hour
 
 // costOf returns what the request has cost as far as that is known now. unsettled means that the bytes of
 // the answer are known only when its body was read.

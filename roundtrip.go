@@ -3,6 +3,7 @@ package pacer
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
@@ -37,15 +38,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var err error
 	if g = t.redeem(out, called, &tm); g == nil {
-		line := turn{t: t, req: out}
+		line := turn{t: t, req: out, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil}
 		if tm.mode == ModeObserve {
 			var f throttle.Forecast
 			g, f = line.find().Observe(tm.claim)
 			line.observed(g, f)
 		} else {
-			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits, nil)
+			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits, line.waited())
 		}
-		line.over(&tm)
+		if line.over(&tm); t.Trace != nil && err == nil {
+			t.went(out, &tm, g)
+		}
 	}
 	if err != nil {
 		tm.resp, err = t.notSent(out, &tm, err)
@@ -68,15 +71,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return tm.resp, err
 }
 
-// drop gives back what a request holds when a function of the caller does not return: else its slot in flight would be
-// lost for ever. The answer and the grant may be nil.
-func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
-	defer body.Close(req, resp)
-	if g != nil {
-		g.Done(throttle.Answer{Lost: true})
-	}
-}
-
 // attempt sends next once. next is req itself or a copy of it. The outcome ends the grant, and the bucket
 // learns from the outcome. The answer, if there is one, is in the terms.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (v verdict.Verdict, err error) {
@@ -85,8 +79,12 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 		next, sent = t.prepareSend(req, next, tm)
 	}
 	resp, err := t.send(next, tm)
+	if t.Trace != nil {
+		tm.latency = time.Since(tm.firstSent(g))
+	}
 	if tm.resp = resp; err != nil {
 		t.endUnanswered(g, err)
+		t.answered(req, tm, g, err, nil, throttle.Outcome{})
 		return t.judgeError(req, tm, err), err
 	}
 	switch r := resp.Request; {
@@ -102,6 +100,9 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 		resp.Body = t.watch(req, resp, g, false, sent)
 	}
 	bucketOf(g.Limiter()).budget.Deposit()
+	if t.Trace != nil {
+		t.answered(req, tm, g, nil, nil, throttle.Outcome{})
+	}
 	return v, nil
 }
 
@@ -112,7 +113,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	var buf [2]quota.Statement
 	limits, hint := t.read(req, tm, g, resp, few[:0])
 	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Bucket: stated.Bucket(limits), Reading: t.countsReading() && body.Has(req, resp)}
-	noteRefusal(&a, resp, hint)
+	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	o := g.Done(a)
 	if resp.StatusCode >= 400 || a.Refused {
@@ -120,6 +121,9 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		if v.Kind == verdict.Refused {
 			v.After = o.Alone
 		}
+	}
+	if o.Refused = a.Refused || o.Refused; o.Refused {
+		t.counts.refused.Add(1)
 	}
 	switch {
 	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
@@ -135,9 +139,12 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	if resp.StatusCode < 500 && !a.Refused {
 		bucketOf(l).budget.Deposit()
 	}
-	t.Trace.learned(req, l.Name, limits)
-	if a.Refused && o.Held > 0 {
-		t.Trace.held(Held{Request: req, Bucket: l.Name, Status: resp.StatusCode, For: o.Held})
+	if t.Trace != nil {
+		t.learned(req, tm, l, limits)
+		if a.Refused && o.Held > 0 && t.Trace.Held != nil {
+			t.Trace.Held(Held{event(req, l, tm.mode), resp.StatusCode, o.Held})
+		}
+		t.answered(req, tm, g, nil, a.Spent, o)
 	}
 	return v
 }

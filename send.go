@@ -1,7 +1,6 @@
 package pacer
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -84,12 +83,16 @@ func (t *Transport) retries(tm *terms) bool {
 
 // mark returns a request that tells a Transport below that t retries.
 func (t *Transport) mark(req *http.Request) *http.Request {
-	mark := &requestInfo{}
-	if c := infoOf(req.Context()); c != nil {
-		*mark = *c
+	return req.WithContext(withInfo(req.Context(), func(i *requestInfo) { i.above, i.sent = t, req.URL }))
+}
+
+// drop gives back what a request holds when a function of the caller does not return: else its slot in flight would be
+// lost for ever. The answer and the grant may be nil.
+func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
+	defer body.Close(req, resp)
+	if g != nil {
+		g.Done(throttle.Answer{Lost: true})
 	}
-	mark.above, mark.sent = t, req.URL
-	return req.WithContext(context.WithValue(req.Context(), infoKey{}, mark))
 }
 
 // send hands the request to Base.
@@ -107,7 +110,7 @@ var ErrAttemptTimeout = attempt.ErrTimeout
 
 // notSent ends a request that got no grant: Fallback answers in ModeDegrade, and otherwise err is returned.
 func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Response, error) {
-	t.Trace.notSent(NotSent{Request: req, Bucket: tm.limiter.Name, Err: err})
+	t.tellNotSent(req, tm, err)
 	var refusal *throttle.Error
 	if tm.mode == ModeDegrade && errors.As(err, &refusal) && !errors.Is(err, throttle.ErrCanceled) {
 		return t.fallback(req, refusal)

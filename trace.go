@@ -1,25 +1,37 @@
 package pacer
 
 import (
+	"cmp"
+	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/fields"
+	"github.com/gopacer/pacer/internal/logline"
+	"github.com/gopacer/pacer/internal/waits"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
 // Trace is a set of hooks. Any of them may be nil. Hooks run in the goroutine of the request, with no lock
 // held, and delay the request while they run; hooks of different requests may run at the same time. A hook
-// must not modify the request.
+// must not modify the request. Log returns a Trace that writes a log, and Traces makes one of several.
 type Trace struct {
 	// Queued is called before a request waits in line. In mode ModeObserve it is called, before the request is
 	// sent, for a request that should have waited.
 	Queued func(Queued)
 
-	// NotSent is called when pacer does not send a request.
+	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when Acquire returns.
+	Went func(Went)
+
+	// NotSent is called when pacer does not send a request. In mode ModeObserve it is called, before the request is sent,
+	// if it would never have gone, since its cost is too large or in the wrong unit.
 	NotSent func(NotSent)
+
+	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned and Held.
+	Answered func(Answered)
 
 	// Learned is called when an answer said something about limits.
 	Learned func(Learned)
@@ -32,43 +44,78 @@ type Trace struct {
 
 	// GaveUp is called when a request that was refused or failed is not sent again, although it could be.
 	GaveUp func(GaveUp)
+
+	// RanDry is called when the retry budget of a bucket does not pay for a retry, for the first time since it paid for one.
+	RanDry func(RanDry)
+
+	// Store is called when Shared.Event is, in the same way: not in the goroutine of a request.
+	Store func(throttle.StoreEvent)
+}
+
+// Event is what a hook of a request is told in any case.
+type Event struct {
+	Request *http.Request
+	Bucket  string // the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way
+
+	// Label is for logs and metrics: the bucket's host, or its pattern, and at which host unless the pattern says so. It
+	// has no values of wildcards and no digest of what Key returned, so it shows no part of a URL but the host.
+	Label string
+
+	Mode Mode // that of the request. In ModeObserve, what the hook is told would have been
 }
 
 // Queued describes a request that cannot go now.
 type Queued struct {
-	Request *http.Request
-	Bucket  string         // the name of the bucket that stands in the way
-	Cause   throttle.Cause // what the request waits for
-	Quota   string         // the quota or limit that the request waits for; empty if it waits for something else
-	Wait    time.Duration  // how long the request will wait, as projected now
+	Event
+	Cause throttle.Cause // what the request waits for
+	Quota string         // the quota or limit that the request waits for; empty if it waits for something else
+	Wait  time.Duration  // how long the request will wait, as projected now
+}
+
+// Went describes a request that goes.
+type Went struct {
+	Event
+	Attempt int             // the number of the attempt, from 1
+	Wait    time.Duration   // how long the request waited in line for this attempt: the sum of Waits, exactly
+	Waits   []throttle.Wait // what it waited for, each cause once, the longest first; nil if it did not wait
 }
 
 // NotSent describes a request that pacer did not send.
 type NotSent struct {
-	Request *http.Request
-	Bucket  string
-	Err     error // a *throttle.Error, or what is wrong with the configuration
+	Event
+	Err   error           // a *throttle.Error, or what is wrong with the configuration
+	Wait  time.Duration   // how long it waited in vain
+	Waits []throttle.Wait // and what for; see Went
+}
+
+// Answered describes how an attempt has ended.
+type Answered struct {
+	Event
+	Attempt int           // the number of the attempt, from 1
+	Status  int           // of the answer; zero if there is none
+	Err     error         // why there is no answer
+	Latency time.Duration // from when the request went until the answer began
+	Costs   quota.Costs   // what it was charged, as far as is known: as claimed, or what Spent said. Bytes of bodies come later
+	Refused bool          // the server refused the request as too early
+	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 }
 
 // Learned describes what an answer said about limits.
 type Learned struct {
-	Request *http.Request
-	Bucket  string
-	Limits  []headers.Limit
+	Event
+	Limits []headers.Limit
 }
 
 // Held describes an answer after which its bucket grants nothing for a while.
 type Held struct {
-	Request *http.Request
-	Bucket  string
-	Status  int           // of the answer
-	For     time.Duration // how long the bucket is held from now on
+	Event
+	Status int           // of the answer
+	For    time.Duration // how long the bucket is held from now on
 }
 
 // Retrying describes a request that is sent again.
 type Retrying struct {
-	Request *http.Request
-	Bucket  string
+	Event
 	Attempt int           // the number of the attempt that has just ended, from 1
 	Refusal bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
@@ -78,18 +125,22 @@ type Retrying struct {
 
 // GaveUp describes a request that is not sent again.
 type GaveUp struct {
-	Request  *http.Request
-	Bucket   string
+	Event
 	Attempts int    // how often the request was sent
 	Status   int    // of the last answer, which the caller gets; zero if there was no answer
 	Reason   Reason // why the request is not sent again
 	Err      error  // of the last attempt; nil if there was an answer
 
-	// Because is the error behind the Reason: the *throttle.Error of a request that would have to wait for
-	// too long, the error of a context that has ended, or the error of GetBody or PrepareRetry. It is nil
-	// if the Reason says it all.
+	// Because is the error behind the Reason: the *throttle.Error of a request that would have to wait for too long, the error
+	// of a context that has ended, or the error of GetBody or PrepareRetry. It is nil if the Reason says it all.
 	Because error
+
+	Wait  time.Duration   // how long it waited in line since the last attempt
+	Waits []throttle.Wait // and what for; see Went
 }
+
+// RanDry describes a request that is not sent again, since nothing is left of the retry budget of its bucket.
+type RanDry struct{ Event }
 
 // Reason is why a request that was refused or failed is not sent again.
 type Reason int
@@ -110,57 +161,103 @@ const (
 	ReasonPrepare                    // GetBody or PrepareRetry has returned an error; Because is that error
 )
 
-var reasons = [...]string{
-	"", "attempts", "refusals", "hint", "wait", "deadline", "elapsed", "budget", "backoff", "body", "nested", "canceled", "prepare",
-}
+var reasons = fields.Names{"", "attempts", "refusals", "hint", "wait", "deadline", "elapsed", "budget", "backoff", "body", "nested", "canceled", "prepare"}
 
 // String returns the name of the constant without the type, in lower case: "attempts".
-func (r Reason) String() string {
-	if r > 0 && int(r) < len(reasons) {
-		return reasons[r]
+func (r Reason) String() string { return reasons.String("Reason", int(r)) }
+
+// Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a refusal by a
+// server, a request that is not sent, or not sent again, a retry budget that is used up, and a store that cannot be reached. For
+// each Label, there is at most one line of a kind in a second, with a count of those that were left out. A line shows
+// the method and the Label, but nothing else of a request, and of an error of others the kind and not the text.
+//
+//	transport := &pacer.Transport{Trace: pacer.Log(slog.Default())}
+func Log(logger *slog.Logger) *Trace {
+	l := logline.New(logger)
+	return &Trace{
+		Went:    func(e Went) { l.Waited(e.logged(), e.Wait, e.Waits) },
+		NotSent: func(e NotSent) { l.NotSent(e.logged(), e.Err, e.Wait, e.Waits) },
+		Answered: func(e Answered) {
+			if e.Refused {
+				l.Refused(e.logged(), e.Status, e.Held)
+			}
+		},
+		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Status, e.Err) },
+		GaveUp:   func(e GaveUp) { l.GaveUp(e.logged(), e.Reason.String(), e.Attempts, e.Status, e.Err, e.Because) },
+		RanDry:   func(e RanDry) { l.RanDry(e.logged()) },
+		Store:    l.Store,
 	}
-	return "Reason(" + strconv.Itoa(int(r)) + ")"
 }
 
-// queued returns the event of a request that waits as f says.
-func queued(req *http.Request, f throttle.Forecast) Queued {
-	return Queued{Request: req, Bucket: f.Bucket, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait}
+// logged is what a line of a log says of the request.
+func (e *Event) logged() logline.Request {
+	return logline.Request{Context: e.Request.Context(), Method: e.Request.Method, Label: e.Label, Observed: e.Mode == ModeObserve}
 }
 
-func (t *Trace) queued(q Queued) {
-	if t != nil && t.Queued != nil {
-		t.Queued(q)
+// Traces returns a Trace that calls the hooks of several, in their order. A nil Trace has none.
+func Traces(traces ...*Trace) *Trace {
+	return &Trace{
+		Queued:   waits.Hooks(traces, func(t *Trace) func(Queued) { return t.Queued }),
+		Went:     waits.Hooks(traces, func(t *Trace) func(Went) { return t.Went }),
+		NotSent:  waits.Hooks(traces, func(t *Trace) func(NotSent) { return t.NotSent }),
+		Answered: waits.Hooks(traces, func(t *Trace) func(Answered) { return t.Answered }),
+		Learned:  waits.Hooks(traces, func(t *Trace) func(Learned) { return t.Learned }),
+		Held:     waits.Hooks(traces, func(t *Trace) func(Held) { return t.Held }),
+		Retrying: waits.Hooks(traces, func(t *Trace) func(Retrying) { return t.Retrying }),
+		GaveUp:   waits.Hooks(traces, func(t *Trace) func(GaveUp) { return t.GaveUp }),
+		RanDry:   waits.Hooks(traces, func(t *Trace) func(RanDry) { return t.RanDry }),
+		Store:    waits.Hooks(traces, func(t *Trace) func(throttle.StoreEvent) { return t.Store }),
 	}
 }
 
-func (t *Trace) notSent(n NotSent) {
-	if t != nil && t.NotSent != nil {
-		t.NotSent(n)
+var none Trace // without hooks
+
+// trace is the Trace of t; none if it has none.
+func (t *Transport) trace() *Trace { return cmp.Or(t.Trace, &none) }
+
+// event returns what hooks are told of a request in any case.
+func event(req *http.Request, l *throttle.Limiter, m Mode) Event {
+	return Event{Request: req, Bucket: l.Name, Label: l.Label, Mode: m}
+}
+
+// went tells Trace that the request goes, with the grant g.
+func (t *Transport) went(req *http.Request, tm *terms, g *throttle.Grant) {
+	if t.Trace == nil || t.Trace.Went == nil {
+		return
+	}
+	told := false
+	defer func() {
+		if !told {
+			g.Cancel()
+		}
+	}()
+	t.Trace.Went(Went{event(req, g.Limiter(), tm.mode), tm.resends + 1, waits.Sum(tm.waits), tm.waits})
+	told = true
+}
+
+// tellNotSent counts a request that is not sent, and tells Trace.
+func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
+	t.counts.notSent.Add(1)
+	if hook := t.trace().NotSent; hook != nil {
+		hook(NotSent{event(req, tm.limiter, tm.mode), err, waits.Sum(tm.waits), tm.waits})
 	}
 }
 
-// learned passes on a copy of limits. Since only the copy escapes, the limits of an answer need not leave
+// answered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
+func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
+	if hook := t.trace().Answered; hook != nil {
+		status := 0
+		if tm.resp != nil {
+			status = tm.resp.StatusCode
+		}
+		hook(Answered{event(req, g.Limiter(), tm.mode), tm.resends + 1, status, err, tm.latency, waits.Costs(tm.claim.Costs, spent), o.Refused, o.Held})
+	}
+}
+
+// learned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
 // the stack if there is no hook.
-func (t *Trace) learned(req *http.Request, bucket string, limits []headers.Limit) {
-	if t != nil && t.Learned != nil && len(limits) > 0 {
-		t.Learned(Learned{Request: req, Bucket: bucket, Limits: slices.Clone(limits)})
-	}
-}
-
-func (t *Trace) held(h Held) {
-	if t != nil && t.Held != nil {
-		t.Held(h)
-	}
-}
-
-func (t *Trace) gaveUp(g GaveUp) {
-	if t != nil && t.GaveUp != nil {
-		t.GaveUp(g)
-	}
-}
-
-func (t *Trace) retrying(r Retrying) {
-	if t != nil && t.Retrying != nil {
-		t.Retrying(r)
+func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
+	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
+		hook(Learned{event(req, l, tm.mode), slices.Clone(limits)})
 	}
 }

@@ -156,6 +156,7 @@ type Transport struct {
 	// exact results.
 	Rand func() float64
 
+	counts         counts
 	once           sync.Once
 	invalid        error
 	routes         atomic.Pointer[routes]
@@ -302,19 +303,16 @@ func (t *Transport) init() error {
 // misset returns what is wrong with single fields.
 func (t *Transport) misset() []string {
 	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared.", t.Shared, "Store")...)
-	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if s := t.Learn.Spend; s < throttle.SpendAuto || s > throttle.SpendEven {
-		bad("Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
+	unless := func(fine bool, format string, value any) {
+		if !fine {
+			wrong = append(wrong, fmt.Sprintf(format, value))
+		}
 	}
-	if share := t.Line.Reserve; !(share >= 0 && share < 1) {
-		bad("Line.Reserve is %v, want a share from 0 to less than 1", share)
-	}
-	if o := t.Shared.Outage; o < throttle.OutageShare || o > throttle.OutageOpen {
-		bad("Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
-	}
-	if !fields.IsToken(t.Retry.ResendHeader) {
-		bad("Retry.ResendHeader is %q, want the name of a header", t.Retry.ResendHeader)
-	}
+	s, share, o, h := t.Learn.Spend, t.Line.Reserve, t.Shared.Outage, t.Retry.ResendHeader
+	unless(s >= throttle.SpendAuto && s <= throttle.SpendEven, "Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
+	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
+	unless(o >= throttle.OutageShare && o <= throttle.OutageOpen, "Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
+	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
 	return wrong
 }
 
@@ -374,7 +372,13 @@ func (t *Transport) Close() error {
 
 // State returns what the buckets look like now, ordered by host and pattern. Idle buckets are forgotten sooner
 // or later; State does not return these.
-func (t *Transport) State() []throttle.State { return t.buckets.State() }
+func (t *Transport) State() []throttle.State {
+	states := t.buckets.State()
+	for i := range states {
+		states[i].Value = nil
+	}
+	return states
+}
 
 // Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program. Without
 // it, a program that runs every minute would find out every minute that a limit is used up. Hosts, patterns and what

@@ -83,6 +83,20 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
+// Sleep waits for d. It returns the ContextError of ctx if that ends first, and canceled if the channel is closed first.
+func Sleep(ctx context.Context, d time.Duration, cancel <-chan struct{}, canceled error) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ContextError(ctx)
+	case <-cancel:
+		return canceled
+	}
+}
+
 // Checked corrects what breaks the contract of http.RoundTripper in what name has returned.
 func Checked(resp *http.Response, err error, name string) (*http.Response, error) {
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/headers"
 )
 
 // Policy is what delays go by.
@@ -51,6 +52,21 @@ func (d *Delays) Next(p *Policy, n int, resp *http.Response, mayWait func(time.D
 	}
 	d.last = delay
 	return delay, delay >= 0, false // cenkalti.Stop is negative, and so is a delay that has overflowed
+}
+
+// Between returns the delay of Backoff after n failures, or if that is nil, min and full jitter of min, 2·min, …, up to max. If
+// a server asks for a longer one, that counts.
+func (p *Policy) Between(min, max time.Duration, n int, hint headers.Retry) time.Duration {
+	var delay time.Duration
+	if p.Backoff != nil {
+		delay = p.Backoff.Delay(n, 0)
+	} else if delay = min; max > min {
+		delay += backoff.Exponential{Initial: min, Max: max - min, Rand: p.Rand}.Delay(n, 0)
+	}
+	if hint.Known && hint.After > delay {
+		return hint.After
+	}
+	return delay
 }
 
 // Retryable makes a Backoff of go-retryablehttp one of package backoff. Nil is retryablehttp.DefaultBackoff; zero means 1 s

@@ -59,6 +59,13 @@ func authority(u *url.URL) string {
 	return host
 }
 
+// Spelling is a host as a request writes it: "api.example.com" and "API.example.com:443" have one bucket. It saves requests that
+// write the host in the same way as the request before from building the key of the bucket.
+type Spelling struct{ Scheme, Host string }
+
+// Is reports whether u writes its host in this way.
+func (s *Spelling) Is(u *url.URL) bool { return s.Host == u.Host && s.Scheme == u.Scheme }
+
 // Pattern returns the key of a bucket below the bucket of the host: the pattern, and the values of its
 // wildcards, as pattern.Match has them.
 func Pattern(pattern, values string) string {
@@ -95,6 +102,20 @@ func (b Bucket) Hostname() string { return pattern.Hostname(&url.URL{Host: b.Hos
 // two buckets may have one label, but not the keys of each other.
 func (b Bucket) Label() string {
 	return b.label(visible.Digest, func(s string) string { return visible.Text(s, maxPart) })
+}
+
+// Public returns the label without what tells the requests of a pattern or a host apart: without the values of wildcards, and
+// without the tenant. It shows no part of a URL but the host.
+func (b Bucket) Public() string {
+	host := visible.Text(b.Host, maxPart)
+	if b.Pattern == "" {
+		return host
+	}
+	label := visible.Text(b.Pattern, maxPart)
+	if _, of, _ := pattern.Split(b.Pattern); of != b.Host {
+		label += " at " + host
+	}
+	return label
 }
 
 // maxPart is how many bytes of a label are of the host, and how many of the pattern. A name of DNS has 253 at most

@@ -1,16 +1,20 @@
-// Package stated translates what headers say of limits into what a bucket learns from.
+// Package stated translates what an answer says into what a bucket learns from.
 //
-// In come limits as package headers has them; out come statements, in the units of quotas, and the server's name for what
-// the request drew on. The package does not know what is made of them.
+// In come limits and hints as package headers has them; out come statements, in the units of quotas, the server's name for
+// what the request drew on, and whether the answer is a refusal. The package does not know what is made of them.
 package stated
 
 import (
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
 )
 
 // Statements translates what headers say into what throttle learns from. It leaves out a limit without a
@@ -83,3 +87,21 @@ func Bucket(limits []headers.Limit) (name string) {
 func AnySpent(limits []quota.Statement) bool {
 	return slices.ContainsFunc(limits, func(l quota.Statement) bool { return l.Remaining <= 0 })
 }
+
+// Refusal notes in a, which has the Statements of the answer already, whether the answer refuses the
+// request, and for how long the bucket is to be held if so.
+func Refusal(a *throttle.Answer, resp *http.Response, hint headers.Retry) {
+	switch {
+	case verdict.Refusal(resp.StatusCode, hint, resp.StatusCode >= 400 && AnySpent(a.Statements)):
+		a.Refused, a.Hold, a.HoldKnown = true, hint.After, hint.Known
+		if hint.Refusal == headers.RefusalSpent {
+			a.Hold, a.HoldKnown = max(hint.After, spentHold), true
+		}
+	case resp.StatusCode >= 400:
+		a.MayRefuse = verdict.MayRefuse(resp.StatusCode, hint)
+	}
+}
+
+// spentHold is for how long a bucket is held, within MaxHold, when the server says that a quota by the day or longer,
+// or a quota that costs money, is spent. After spentHold, one request probes whether that has changed.
+const spentHold = time.Hour

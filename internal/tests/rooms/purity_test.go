@@ -34,6 +34,7 @@ var pure = map[string][]string{
 	"internal/table":              nil,
 	"internal/verdict":            nil,
 	"internal/visible":            nil,
+	"internal/waits":              nil,
 	"headers":                     {"reader.go"}, // makes its table once
 	"headers/internal/body":       nil,
 	"headers/internal/jsonscan":   nil,

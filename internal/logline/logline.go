@@ -1,0 +1,305 @@
+// Package logline writes what happened to requests to a log: few lines, and nothing in them that a log should not have.
+//
+// In comes what hooks are told; out come lines. Of one kind, and about buckets of one label, at most one a second is written;
+// the next one says how many were left out. A line has the method and the label, what a quota or a server is called, and of
+// an error what kind it is. It has no part of a URL, no header, no body, no value of a wildcard, and no text of an error of
+// others, which may quote a URL with all that is secret in it.
+package logline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gopacer/pacer/internal/visible"
+	"github.com/gopacer/pacer/throttle"
+)
+
+const (
+	long  = time.Second // a shorter wait is not worth a line; client-go's limit, too
+	every = time.Second // for lines of one kind and label
+	most  = 1000        // labels of which it is known when the latest line was written
+)
+
+// Log writes lines.
+type Log struct {
+	logger *slog.Logger
+
+	mu     sync.Mutex // protects the fields below
+	latest map[key]*latest
+	others map[string]int // lines left out, by kind, of labels that are not in latest any more
+}
+
+type key struct{ message, label string }
+
+// latest is the latest line of a key.
+type latest struct {
+	at      time.Time
+	leftOut int // lines since then
+}
+
+// New returns a Log that writes to logger.
+func New(logger *slog.Logger) *Log {
+	return &Log{logger: logger, latest: map[key]*latest{}, others: map[string]int{}}
+}
+
+// Request is whom a line is about.
+type Request struct {
+	Context  context.Context //nolint:containedctx // for the handler, which may look up a trace in it
+	Method   string
+	Label    string // of the bucket
+	Observed bool   // nothing happened: a line says what would have
+}
+
+// Waited notes that a request has waited in line.
+func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
+	if wait > long {
+		l.write(r, slog.LevelInfo, r.would("request waited", "request would have waited"), waited(wait, waits))
+	}
+}
+
+// BackedOff notes that a request was kept back before it is sent again, after an answer or an error.
+func (l *Log) BackedOff(r Request, delay time.Duration, status int, err error) {
+	if delay > long {
+		l.write(r, slog.LevelInfo, "request waited", []slog.Attr{
+			slog.Duration("wait", delay), slog.String("cause", "backoff"), number("status", status), text("error", kind(err)),
+			slog.String("advice", "the attempt before failed: see Retry"),
+		})
+	}
+}
+
+// NotSent notes that a request was not sent, after a wait or without one.
+func (l *Log) NotSent(r Request, err error, wait time.Duration, waits []throttle.Wait) {
+	level := slog.LevelWarn
+	if errors.Is(err, throttle.ErrCanceled) {
+		level = slog.LevelInfo // the caller wanted it so
+	}
+	l.write(r, level, r.would("request not sent", "request would not have been sent"), append(refused(err), waited(wait, waits)...))
+}
+
+// Refused notes that a server has refused a request as too early, and for how long its bucket is held.
+func (l *Log) Refused(r Request, status int, held time.Duration) {
+	attrs := []slog.Attr{number("status", status)}
+	if held > 0 {
+		attrs = append(attrs, slog.Duration("held", held))
+	}
+	l.write(r, slog.LevelWarn, "request refused by the server", attrs)
+}
+
+// GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the error behind the
+// reason.
+func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error) {
+	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
+	l.write(r, slog.LevelWarn, "request not sent again", append(attrs, refused(because)...))
+}
+
+// RanDry notes that the retry budget of a bucket is used up.
+func (l *Log) RanDry(r Request) { l.write(r, slog.LevelWarn, "retry budget used up", nil) }
+
+// Store notes what happened to a Store.
+func (l *Log) Store(e throttle.StoreEvent) {
+	r := Request{Context: context.Background(), Label: e.Label}
+	switch {
+	case e.Err != nil:
+		l.write(r, slog.LevelWarn, "store not reached", []slog.Attr{text("error", kind(e.Err))})
+	case e.Lost:
+		l.write(r, slog.LevelWarn, "store has lost the bucket", nil)
+	default:
+		l.write(r, slog.LevelInfo, "store reached again", []slog.Attr{slog.Duration("down", e.Down)})
+	}
+}
+
+// would returns what the line says: what happened, or what would have.
+func (r *Request) would(happened, would string) string {
+	if r.Observed {
+		return would
+	}
+	return happened
+}
+
+// write writes a line, unless that would be too many. It leaves out the zero Attr.
+func (l *Log) write(r Request, level slog.Level, message string, attrs []slog.Attr) {
+	if !l.logger.Enabled(r.Context, level) {
+		return
+	}
+	leftOut, others, ok := l.due(key{message, r.Label}, time.Now())
+	if !ok {
+		return
+	}
+	line := make([]slog.Attr, 0, len(attrs)+4)
+	for _, a := range append([]slog.Attr{text("method", r.Method), text("bucket", r.Label)}, attrs...) {
+		if !a.Equal(slog.Attr{}) {
+			line = append(line, a)
+		}
+	}
+	for _, a := range []slog.Attr{number("left_out", leftOut), number("left_out_of_others", others)} {
+		if !a.Equal(slog.Attr{}) {
+			line = append(line, a)
+		}
+	}
+	l.logger.LogAttrs(r.Context, level, "pacer: "+message, line...)
+}
+
+// due reports whether a line may be written now, and how many were left out before it.
+func (l *Log) due(k key, now time.Time) (leftOut, others int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.latest[k]
+	if e == nil {
+		if len(l.latest) >= most {
+			l.forget(now)
+		}
+		if len(l.latest) >= most {
+			l.others[k.message]++
+			return 0, 0, false
+		}
+		e = &latest{}
+		l.latest[k] = e
+	} else if now.Sub(e.at) < every {
+		e.leftOut++
+		return 0, 0, false
+	}
+	leftOut, others = e.leftOut, l.others[k.message]
+	*e = latest{at: now}
+	delete(l.others, k.message)
+	return leftOut, others, true
+}
+
+// forget makes room: of labels whose next line may be written at once, only what was left out is still counted.
+func (l *Log) forget(now time.Time) {
+	for k, e := range l.latest {
+		if now.Sub(e.at) < every {
+			continue
+		}
+		if delete(l.latest, k); e.leftOut > 0 {
+			l.others[k.message] += e.leftOut
+		}
+	}
+}
+
+// waited is for how long a request has waited, what mostly for, what can be done about that, and all that it waited for.
+func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
+	if len(waits) == 0 {
+		return nil
+	}
+	first := &waits[0]
+	attrs := []slog.Attr{
+		slog.Duration("wait", wait), slog.String("cause", string(first.Cause)), text("quota", first.Quota), text("advice", advice[first.Cause]),
+	}
+	if len(waits) > 1 {
+		attrs = append(attrs, slog.Any("causes", causes(waits)))
+	}
+	return attrs
+}
+
+// causes writes waits as text, when a line is written.
+type causes []throttle.Wait
+
+// LogValue implements slog.LogValuer.
+func (c causes) LogValue() slog.Value {
+	var b strings.Builder
+	for i, w := range c {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%v %s", w.For, w.Cause)
+		if w.Quota != "" {
+			fmt.Fprintf(&b, " %q", visible.Text(w.Quota, maxText))
+		}
+		if w.Label != "" {
+			b.WriteString(" of " + visible.Text(w.Label, maxText))
+		}
+	}
+	return slog.StringValue(b.String())
+}
+
+// advice says whose a limit is, and what to change.
+var advice = map[throttle.Cause]string{
+	throttle.CausePace:      "a configured quota: raise it if the provider allows more",
+	throttle.CauseSpread:    "a limit that is spread until its reset: see Spend",
+	throttle.CauseWarmUp:    "a configured warm-up",
+	throttle.CauseInFlight:  "a configured bound of what is in flight",
+	throttle.CauseHold:      "the server said to wait",
+	throttle.CauseWindow:    "the server says that its limit is used up: send less, or ask the provider for more",
+	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
+	throttle.CauseStore:     "the store of the quotas cannot be reached",
+}
+
+// refused is why a request was refused here; nil if there is no error.
+func refused(err error) []slog.Attr {
+	if err == nil {
+		return nil
+	}
+	var e *throttle.Error
+	if !errors.As(err, &e) {
+		return []slog.Attr{text("why", kind(err))}
+	}
+	attrs := []slog.Attr{text("why", kind(e)), text("refused_for", string(e.Cause)), text("refused_by", e.Quota)}
+	if e.Wait > 0 {
+		attrs = append(attrs, slog.Duration("could_go_in", e.Wait))
+	}
+	return attrs
+}
+
+// kind says what kind an error is, without its text, which may quote a URL or a credential; empty if there is no error.
+func kind(err error) string {
+	if err == nil {
+		return ""
+	}
+	var local *throttle.Error
+	if errors.As(err, &local) {
+		for _, known := range []error{
+			throttle.ErrWait, throttle.ErrMaxWait, throttle.ErrStandstill, throttle.ErrDeadline, throttle.ErrQueueFull,
+			throttle.ErrTooLarge, throttle.ErrUnit, throttle.ErrClosed, throttle.ErrCanceled,
+		} {
+			if errors.Is(local.Err, known) {
+				return known.Error()
+			}
+		}
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return "timeout"
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return fmt.Sprintf("%T", err)
+		}
+		err = inner
+	}
+}
+
+// maxText bounds what is written of a text of others, in bytes.
+const maxText = 200
+
+// text is an Attr of a text of others; the zero Attr if it is empty.
+func text(name, s string) slog.Attr {
+	if s == "" {
+		return slog.Attr{}
+	}
+	return slog.String(name, visible.Text(s, maxText))
+}
+
+// number is an Attr of a number; the zero Attr if it is zero.
+func number(name string, n int) slog.Attr {
+	if n == 0 {
+		return slog.Attr{}
+	}
+	return slog.Int(name, n)
+}

@@ -1,0 +1,153 @@
+package logline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/throttle"
+)
+
+func newLog(b *bytes.Buffer) *Log {
+	return New(slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})))
+}
+
+func request(t *testing.T, label string) Request {
+	t.Helper()
+	return Request{Context: t.Context(), Method: "GET", Label: label}
+}
+
+// A wait is a line if it is over a second. Of one label and kind, there is one line a second, and it counts what was left out.
+func TestOneLineASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		l := newLog(&b)
+		waits := []throttle.Wait{{Bucket: "a (secret)", Label: "a", Cause: throttle.CauseWindow, Quota: "core\n", For: 2 * time.Second}, {Label: "b", Cause: throttle.CauseSlowStart, For: time.Second}}
+		l.Waited(request(t, "a"), time.Second, waits[1:])
+		for range 3 {
+			l.Waited(request(t, "a"), 3*time.Second, waits)
+		}
+		l.Waited(request(t, "b"), 3*time.Second, waits[1:])
+		l.Refused(request(t, "a"), 429, 0)
+		time.Sleep(time.Second - 1)
+		l.Waited(request(t, "a"), 3*time.Second, waits)
+		time.Sleep(time.Nanosecond)
+		l.Waited(request(t, "a"), 3*time.Second, waits)
+		l.BackedOff(request(t, "c"), time.Second, 503, nil)
+		l.BackedOff(request(t, "c"), 2*time.Second, 503, nil)
+		l.RanDry(request(t, "c"))
+		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill})
+		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Down: time.Minute})
+		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Lost: true})
+		window := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=3s cause="window used up" quota=core%0A ` +
+			`advice="the server says that its limit is used up: send less, or ask the provider for more" causes="2s window used up \"core%0A\" of a; 1s slow start of b"`
+		want := window + `
+level=INFO msg="pacer: request waited" method=GET bucket=b wait=3s cause="slow start" advice="the bucket was new, idle or held, and starts slowly: see docs/waiting.md"
+level=WARN msg="pacer: request refused by the server" method=GET bucket=a status=429
+` + window + ` left_out=3
+level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
+level=WARN msg="pacer: retry budget used up" method=GET bucket=c
+level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s
+level=INFO msg="pacer: store reached again" bucket=d down=1m0s
+level=WARN msg="pacer: store has lost the bucket" bucket=d
+`
+		if got := b.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// However many labels there are, memory is bounded, and lines that were left out are counted.
+func TestLabelsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		l := newLog(&b)
+		for range 3 {
+			for i := range 2 * most {
+				l.RanDry(request(t, fmt.Sprint(i)))
+				if len(l.latest) > most {
+					t.Fatalf("%d labels are remembered", len(l.latest))
+				}
+			}
+		}
+		if n := strings.Count(b.String(), "\n"); n != most {
+			t.Errorf("%d lines in a second, want %d", n, most)
+		}
+		b.Reset()
+		time.Sleep(time.Second)
+		l.RanDry(request(t, "new"))
+		// In a round, one line of each of the first labels and none of the others; in the next two, none at all.
+		if want := fmt.Sprintf("level=WARN msg=\"pacer: retry budget used up\" method=GET bucket=new left_out_of_others=%d\n", 5*most); b.String() != want {
+			t.Errorf("got %s, want %s", b.String(), want)
+		}
+	})
+}
+
+// Who does not log warnings pays for nothing, and many may write at once.
+func TestConcurrentLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		n := 0
+		l := New(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			return len(p), nil
+		}), &slog.HandlerOptions{Level: slog.LevelWarn})))
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				l.Waited(request(t, "a"), time.Hour, nil)
+				l.RanDry(request(t, "a"))
+			})
+		}
+		wg.Wait()
+		if n != 1 || len(l.latest) != 1 {
+			t.Errorf("%d lines, %d labels", n, len(l.latest))
+		}
+	})
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestKind(t *testing.T) {
+	quoting := func(err error) error {
+		return fmt.Errorf("secret: %w", &url.Error{Op: "Get", URL: "http://user:secret@a.example/?secret", Err: err})
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{quoting(errors.New("secret")), "*errors.errorString"},
+		{quoting(context.DeadlineExceeded), "context deadline exceeded"},
+		{quoting(io.EOF), "EOF"},
+		{quoting(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), "connection refused"},
+		{quoting(&net.DNSError{Err: "secret", IsTimeout: true}), "timeout"},
+		{quoting(&net.DNSError{Err: "secret"}), "*net.DNSError"},
+		{&throttle.Error{Bucket: "secret", Err: throttle.ErrQueueFull}, "queue is full"},
+		{errors.Join(errors.New("secret"), errors.New("secret")), "*errors.joinError"},
+	} {
+		if got := kind(test.err); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.err, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Package waits adds up what requests have waited for, and what they have cost, for those who are told.
+package waits
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// Sum returns how long waits lasted together.
+func Sum(waits []throttle.Wait) (d time.Duration) {
+	for _, w := range waits {
+		d += w.For
+	}
+	return d
+}
+
+// Merge adds more to waits, which has each cause once, the longest first.
+func Merge(waits, more []throttle.Wait) []throttle.Wait {
+	for _, m := range more {
+		same := func(w throttle.Wait) bool {
+			w.For = m.For
+			return w == m
+		}
+		if i := slices.IndexFunc(waits, same); i >= 0 {
+			waits[i].For += m.For
+		} else {
+			waits = append(waits, m)
+		}
+	}
+	slices.SortStableFunc(waits, func(w, o throttle.Wait) int { return cmp.Compare(o.For, w.For) })
+	return waits
+}
+
+// Costs returns what a request was charged: what was claimed, but for units of which it is known what was spent.
+func Costs(claimed, spent quota.Costs) quota.Costs {
+	costs := quota.Costs{}
+	for _, some := range []quota.Costs{claimed, spent} {
+		for unit, n := range some {
+			costs[cmp.Or(unit, quota.Requests)] = max(n, 0)
+		}
+	}
+	costs[quota.Requests] = max(costs[quota.Requests], 1)
+	return costs
+}
+
+// Hooks returns a hook that calls that of each of several sets of hooks, in their order; nil if none has it.
+func Hooks[T, E any](sets []*T, of func(*T) func(E)) func(E) {
+	var hooks []func(E)
+	for _, t := range sets {
+		if t != nil && of(t) != nil {
+			hooks = append(hooks, of(t))
+		}
+	}
+	if len(hooks) == 0 {
+		return nil
+	}
+	return func(e E) {
+		for _, hook := range hooks {
+			hook(e)
+		}
+	}
+}
