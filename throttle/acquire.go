@@ -273,7 +273,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	if w.l.MaxQueue == 0 || n < w.l.MaxQueue {
 		return d, nil
 	}
-	last := w.l.lastInLine()
+	last := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l })
 	if !w.Before(last) {
 		return d, ErrQueueFull
 	}

@@ -40,21 +40,6 @@ type line struct {
 	looks      agenda.Looks
 }
 
-// lastInLine returns the waiter with the worst rank among those that asked l itself; nil if there is none.
-func (l *Limiter) lastInLine() (last *waiter) {
-	for i := range priorities {
-		for w := range l.line.Backward(i) {
-			if w.l == l {
-				if last == nil || last.Before(w) {
-					last = w
-				}
-				break
-			}
-		}
-	}
-	return last
-}
-
 // passable reports whether a claim that asked another bucket, and would go now, overtakes nobody in the line of l who
 // draws on the same quota, or on the same limit of a server.
 func (l *Limiter) passable(need *need, asked *Limiter) bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/outbox"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -33,8 +34,7 @@ type storeLink struct {
 	noNews        bool       // the store does not send news
 	timer         *time.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
-	events        []StoreEvent  // not reported yet
-	reporting     bool          // a goroutine reports events
+	events        outbox.Outbox[StoreEvent]
 }
 
 // storeCall is a call for the waiters that the line had.
@@ -119,13 +119,13 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 		}
 	}
 	s.ask(now)
-	s.report(root)
+	s.events.Tell(s.l.StoreEvent, func() { s.l.unlock(root) }, func() { s.l.lock() })
 }
 
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
-		s.events = append(s.events, StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
+		s.events.Add(StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
@@ -201,26 +201,6 @@ func (s *storeLink) listen() {
 	s.noNews, s.stopListening = false, stop // Close calls stop when this call has ended
 	s.l.unlock(root)
 	runtime.AddCleanup(s.l, func(stop func()) { go stop() }, stop) // in a goroutine, since all cleanups share one
-}
-
-// report calls StoreEvent for each event, one after the other. It requires that mu is held, and releases mu
-// during the calls.
-func (s *storeLink) report(root *Limiter) {
-	if s.reporting {
-		return // the goroutine that reports will see these events too
-	}
-	s.reporting = true
-	defer func() { s.reporting = false }()
-	for len(s.events) > 0 && s.l.StoreEvent != nil {
-		e := s.events[0]
-		s.events = s.events[1:]
-		func() {
-			s.l.unlock(root)
-			defer s.l.lock()
-			s.l.StoreEvent(e)
-		}()
-	}
-	s.events = nil
 }
 
 // arm sets the timer to when the lease wants to be called again. It is called after each use of the lease.

@@ -21,6 +21,7 @@ var pure = map[string][]string{
 	"throttle/internal/lease":     nil,
 	"throttle/internal/limit":     nil,
 	"throttle/internal/order":     nil,
+	"throttle/internal/outbox":    nil,
 	"throttle/internal/readable":  nil,
 	"throttle/internal/slot":      nil,
 	"throttle/internal/tree":      nil,

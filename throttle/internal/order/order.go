@@ -67,12 +67,20 @@ func (q *Queue[W]) Last(row int) (last W) {
 	return last
 }
 
-// Backward goes through a row, the last waiter first. The row must not be changed meanwhile.
-func (q *Queue[W]) Backward(row int) iter.Seq[W] {
-	return func(yield func(W) bool) {
-		for e := q.rows[row].Back(); e != nil && yield(e.Value.(W)); e = e.Prev() {
+// LastWhere returns the waiter that goes last among those that match, the zero W if none does.
+func (q *Queue[W]) LastWhere(matches func(W) bool) (last W) {
+	found := false
+	for i := range q.rows {
+		for e := q.rows[i].Back(); e != nil; e = e.Prev() {
+			if w := e.Value.(W); matches(w) {
+				if !found || last.Before(w) {
+					last, found = w, true
+				}
+				break
+			}
 		}
 	}
+	return last
 }
 
 // InOrder goes through all waiters, best rank first. A waiter that was yielded may be removed.

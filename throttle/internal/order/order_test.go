@@ -65,10 +65,16 @@ func compareLooks(t *testing.T, q *Queue[*guest], all []*guest) {
 	var heads []*guest
 	for i := range Rows {
 		row := of(all, i)
-		back := slices.Collect(q.Backward(i))
-		slices.Reverse(back)
-		if got := slices.Collect(q.Row(i)); !slices.Equal(got, row) || !slices.Equal(back, row) || q.LenOf(i) != len(row) {
-			t.Fatalf("row %d: %v, and backward %v, want %v", i, got, back, row)
+		if got := slices.Collect(q.Row(i)); !slices.Equal(got, row) || q.LenOf(i) != len(row) {
+			t.Fatalf("row %d: %v, want %v", i, got, row)
+		}
+		for n := range 4 { // of those that match, the last one, and nobody if none does
+			matches := func(g *guest) bool { return g.number%4 == n && g.row <= i }
+			want := slices.DeleteFunc(slices.Clone(all), func(g *guest) bool { return !matches(g) })
+			slices.SortFunc(want, compare)
+			if got := q.LastWhere(matches); got == nil && len(want) > 0 || got != nil && (len(want) == 0 || got != want[len(want)-1]) {
+				t.Fatalf("the last that matches is %v, want that of %v", got, want)
+			}
 		}
 		if len(row) == 0 {
 			if q.Last(i) != nil {
