@@ -499,13 +499,13 @@ func waitsAddUp(t *testing.T, seed uint64) {
 		seed := r.Uint64()
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, 2))
-			time.Sleep(time.Duration(r.IntN(4e9)))
+			time.Sleep(time.Duration(r.Int64N(4e9)))
 			l := tree[r.IntN(len(tree))]
 			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": r.IntN(30)}}
 			for range 1 + r.IntN(3) {
 				ctx, cancel := ctx, context.CancelFunc(func() {})
 				if r.IntN(3) == 0 {
-					ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(r.IntN(2e9)), errors.New("cause"))
+					ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(r.Int64N(2e9)), errors.New("cause"))
 				}
 				start := time.Now()
 				g, waits, err := acquireTold(ctx, l, c)
@@ -526,10 +526,10 @@ func waitsAddUp(t *testing.T, seed uint64) {
 				case 0:
 					g.Cancel()
 				case 1:
-					g.Done(Answer{Refused: true, Hold: time.Duration(r.IntN(2e9)), HoldKnown: r.IntN(2) == 0})
+					g.Done(Answer{Refused: true, Hold: time.Duration(r.Int64N(2e9)), HoldKnown: r.IntN(2) == 0})
 					c.After = g
 				case 2:
-					g.Done(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.IntN(3e9)), ResetKnown: true}}})
+					g.Done(Answer{Statements: []quota.Statement{{Name: "w", Limit: 20, Remaining: r.IntN(5), Reset: time.Duration(r.Int64N(3e9)), ResetKnown: true}}})
 				default:
 					g.Done(Answer{})
 				}
