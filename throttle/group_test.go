@@ -814,7 +814,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 				find := func() *Limiter { return g.Limiter(path...) }
 				go func() {
 					defer func() { _ = recover() }()
-					if _, err := g.Acquire(t.Context(), Claim{}, find, nil); err != nil {
+					if _, err := g.Acquire(t.Context(), Claim{}, find, nil, nil); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()

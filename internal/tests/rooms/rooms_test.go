@@ -79,8 +79,8 @@ func TestArchitecture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "\n"); n > 120 {
-		t.Errorf("ARCHITECTURE.md has %d lines, want 120 at most: it is to be read whole", n)
+	if n := strings.Count(string(text), "\n"); n > 125 {
+		t.Errorf("ARCHITECTURE.md has %d lines, want 125 at most: it is to be read whole", n)
 	}
 	rooms := map[string][]bool{} // by the last part of a path: whether rooms of that name are marked as pure
 	_, tree, _ := strings.Cut(string(text), "```")
