@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,16 @@ func (a *answer) explain(w io.Writer) {
 		fmt.Fprintln(w, "The server refuses the request: 429, too many requests.")
 	case a.status >= 400:
 		fmt.Fprintf(w, "The server answers with an error: %d.\n", a.status)
+	case a.status >= 300 && a.status != http.StatusNotModified:
+		fmt.Fprintf(w, "The server sends elsewhere: %d%s. That answer may say more.\n", a.status, a.elsewhere())
 	}
-	if len(facts.Limits) == 0 {
+	evidence := "What says so:"
+	switch {
+	case len(facts.Limits) > 0:
+	case a.isCached():
+		fmt.Fprintln(w, "A cache gave the answer. What it says of limits was said to another request, so that it is not believed.")
+		evidence = "What is in it:"
+	default:
 		fmt.Fprintln(w, "It states no limit.")
 	}
 	for i := range facts.Limits {
@@ -39,7 +48,7 @@ func (a *answer) explain(w io.Writer) {
 			continue
 		}
 		if i == len(unknown) {
-			fmt.Fprintln(w, "\nWhat says so:")
+			fmt.Fprintln(w, "\n"+evidence)
 		}
 		fmt.Fprintf(w, "  %s\n      %s (%s)\n", field(&r), visible.Text(r.Says, maxText), r.By)
 	}
@@ -49,6 +58,24 @@ func (a *answer) explain(w io.Writer) {
 	for _, r := range unknown {
 		fmt.Fprintf(w, "  %s\n", field(&r))
 	}
+}
+
+// isCached reports whether an answer would state limits if no cache had given it.
+func (a *answer) isCached() bool {
+	h := a.header.Clone()
+	for _, key := range [...]string{"Age", "X-From-Cache"} {
+		h.Del(key)
+	}
+	return len(headers.Parse(h, a.received).Limits) > 0
+}
+
+// elsewhere returns where a redirect goes to, or nothing.
+func (a *answer) elsewhere() string {
+	u, err := url.Parse(a.header.Get("Location"))
+	if err != nil || u.Path == "" && u.Host == "" {
+		return ""
+	}
+	return ", to " + place(u)
 }
 
 // field returns a header as it is in the answer, fit to be printed.
@@ -68,12 +95,12 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 	case l.Limit.Known && l.Limit.N == 0 && l.Remaining.Known && l.Remaining.N == 0:
 		fmt.Fprintf(w, "0 of 0 %s, which servers write that count nothing", unit)
 	case l.Limit.Known:
-		fmt.Fprintf(w, "%d %s%s", l.Limit.N, unit, perWindow(l.Window))
+		fmt.Fprintf(w, "%d %s%s", l.Limit.N, oneOf(unit, l.Limit.N), perWindow(l.Window))
 		if l.Remaining.Known {
 			fmt.Fprintf(w, ", of which %d %s left", l.Remaining.N, areOrIs(l.Remaining.N))
 		}
 	case l.Remaining.Known:
-		fmt.Fprintf(w, "%d %s %s left%s, and it is not said of how many", l.Remaining.N, unit, areOrIs(l.Remaining.N), perWindow(l.Window))
+		fmt.Fprintf(w, "%d %s %s left%s, and it is not said of how many", l.Remaining.N, oneOf(unit, l.Remaining.N), areOrIs(l.Remaining.N), perWindow(l.Window))
 	default:
 		fmt.Fprint(w, "it is not said how much")
 	}
@@ -96,6 +123,14 @@ func (a *answer) writeLimit(w io.Writer, l *headers.Limit) {
 	} else {
 		fmt.Fprintf(w, "  No quota of pacer says the same: %s.\n", why)
 	}
+}
+
+// oneOf returns a unit as it is said of a number: one of requests is a request.
+func oneOf(unit string, n int64) string {
+	if n == 1 && len(unit) > 3 && !strings.HasSuffix(unit, "ss") {
+		return strings.TrimSuffix(unit, "s")
+	}
+	return unit
 }
 
 func areOrIs(n int64) string {
@@ -145,7 +180,7 @@ func quotaText(l *headers.Limit) (text, why string) {
 	case l.Unit == "concurrent-requests":
 		q = quota.Quota{N: q.N, Kind: quota.InFlight}
 	case l.Window == 0:
-		return "", "the answer does not say in which time"
+		return "", "the answer names no time of a fixed length"
 	case l.Unit == "content-bytes":
 		q.Unit = quota.Bytes
 	}

@@ -23,42 +23,85 @@ type answer struct {
 	received time.Time
 }
 
-// parseHead reads the head of an answer as curl prints it. Of several, which come of redirects and proxies, the last
-// one counts. What follows an empty line is the body.
+// parseHead reads the head of an answer as curl prints it, also with -v, or as a browser shows it. Of several, which come
+// of redirects and proxies, the last one counts. What follows an empty line is the body.
 func parseHead(text string) ([]answer, error) {
-	a := answer{header: http.Header{}}
-	ended := false
+	r := headReader{answer: answer{header: http.Header{}}}
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
-		line = strings.TrimRight(line, "\r\n")
-		switch {
-		case strings.HasPrefix(line, "HTTP/"):
-			_, rest, _ := strings.Cut(line, " ")
-			code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-			status, err := strconv.Atoi(code)
-			if err != nil || status < 100 || status > 999 {
-				return nil, fmt.Errorf("line %d has no status: %s", n, visible.Text(line, maxText))
-			}
-			a, ended = answer{status: status, header: http.Header{}}, false
-			continue
-		case strings.TrimSpace(line) == "":
-			ended = a.status > 0 || len(a.header) > 0
-			continue
-		case ended:
-			continue // the body
+		if err := r.line(strings.TrimRight(line, "\r\n")); err != nil {
+			return nil, fmt.Errorf("line %d %w: %s", n, err, visible.Text(line, maxText))
 		}
-		key, value, ok := strings.Cut(line, ":")
-		if key = strings.TrimPrefix(key, "< "); !ok || key == "" || strings.ContainsAny(key, " \t") {
-			return nil, fmt.Errorf("line %d is neither a status nor a header: %s", n, visible.Text(line, maxText))
-		}
-		a.header.Add(textproto.TrimString(key), textproto.TrimString(value))
 	}
-	if a.status == 0 && len(a.header) == 0 {
+	if r.isEmpty() {
 		return nil, errors.New("there is no answer in it\n" + usage)
 	}
-	a.received = receivedAt(a.header, time.Now())
-	return []answer{a}, nil
+	r.received = receivedAt(r.header, time.Now())
+	return []answer{r.answer}, nil
+}
+
+// headReader reads the head of an answer line by line.
+type headReader struct {
+	answer
+	last  string // the name of the header that a line may go on with
+	ended bool   // the body follows
+}
+
+func (r *headReader) isEmpty() bool { return r.status == 0 && len(r.header) == 0 }
+
+// line reads a line.
+func (r *headReader) line(line string) error {
+	if isOfCurl(line) {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(line, "<"); ok && (rest == "" || rest[0] == ' ') {
+		line = strings.TrimPrefix(rest, " ")
+	}
+	key, value, ok := strings.Cut(line, ":")
+	switch {
+	case strings.HasPrefix(line, "HTTP/"):
+		_, rest, _ := strings.Cut(line, " ")
+		code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+		return r.begin(code)
+	case strings.TrimSpace(line) == "":
+		r.ended = !r.isEmpty()
+	case r.ended: // the body
+	case strings.HasPrefix(line, ":status:"): // as browsers show HTTP/2
+		return r.begin(strings.TrimSpace(line[len(":status:"):]))
+	case (line[0] == ' ' || line[0] == '\t') && r.last != "": // a line that is folded (RFC 9112, 5.2)
+		v := r.header[r.last]
+		v[len(v)-1] += " " + textproto.TrimString(line)
+	case !ok || key == "" || strings.ContainsAny(key, " \t"):
+		return errors.New("is neither a status nor a header")
+	default:
+		r.last = textproto.CanonicalMIMEHeaderKey(key)
+		r.header.Add(key, textproto.TrimString(value))
+	}
+	return nil
+}
+
+// begin begins an answer. A body may have lines that look as if.
+func (r *headReader) begin(code string) error {
+	status, err := strconv.Atoi(code)
+	switch {
+	case err == nil && status >= 100 && status <= 999:
+		*r = headReader{answer: answer{status: status, header: http.Header{}}}
+	case !r.ended:
+		return errors.New("has no status")
+	}
+	return nil
+}
+
+// isOfCurl reports whether a line is what curl -v prints beside the answer: what it does, the request, and how much it
+// read.
+func isOfCurl(line string) bool {
+	for _, prefix := range [...]string{"* ", "> ", "{ [", "} ["} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return line == ">" || line == "*"
 }
 
 // receivedAt returns when an answer arrived that may have been recorded a while ago: at its Date, if it has one.
@@ -73,8 +116,8 @@ func receivedAt(h http.Header, now time.Time) time.Time {
 type har struct {
 	Log *struct {
 		Entries []struct {
-			Started time.Time `json:"startedDateTime"`
-			Millis  float64   `json:"time"`
+			Started string `json:"startedDateTime"`
+			Millis  any    `json:"time"` // programs write texts, too
 			Request struct {
 				URL string `json:"url"`
 			} `json:"request"`
@@ -113,8 +156,11 @@ func parseHAR(text []byte) ([]answer, error) {
 		if err != nil {
 			u = &url.URL{}
 		}
-		took := time.Duration(min(max(e.Millis, 0), float64(time.Hour/time.Millisecond))) * time.Millisecond
-		a := answer{from: place(u), status: e.Response.Status, header: h, received: e.Started.Add(took)}
+		a := answer{from: place(u), status: e.Response.Status, header: h, received: receivedAt(h, time.Now())}
+		if started, err := time.Parse(time.RFC3339, e.Started); err == nil {
+			millis, _ := e.Millis.(float64)
+			a.received = started.Add(time.Duration(min(max(millis, 0), float64(time.Hour/time.Millisecond))) * time.Millisecond)
+		}
 		if i, ok := index[u.Host]; ok {
 			all[i] = a
 			continue

@@ -5,8 +5,9 @@
 //	go run github.com/gopacer/pacer/cmd/ratelimit https://api.github.com/
 //	go run github.com/gopacer/pacer/cmd/ratelimit session.har
 //
-// It reads the head of an answer, as curl -sI and curl -si print it, or a HAR file, as browsers save it, from a file or
-// from standard input. A URL is asked once, without following redirects. Nothing is sent anywhere else.
+// It reads the head of an answer, as curl -sI, -si and -v print it and as browsers show it, or a HAR file, as browsers
+// save it, from a file or from standard input. A URL is asked once, without following redirects. Nothing is sent
+// anywhere else.
 package main
 
 import (

@@ -32,7 +32,7 @@ func TestHead(t *testing.T) {
 The limit "req-10-second": 60 requests in 10s, of which 0 are left. It is restored in 7s, by 2026-03-02 12:00:07 UTC.
   As a quota of pacer: 60/10s
 A limit without a name: 100 requests, of which 99 are left. It is not said when that is restored.
-  No quota of pacer says the same: the answer does not say in which time.
+  No quota of pacer says the same: the answer names no time of a fixed length.
 It asks to wait for 7s before the next attempt.
 
 What says so:
@@ -95,12 +95,80 @@ func TestHAR(t *testing.T) {
 	}
 }
 
+// TestForms has heads as people have them: copied from a browser, from curl -v, from a file of PowerShell.
+func TestForms(t *testing.T) {
+	const one = "A limit without a name: 1 request a second, of which 1 is left. "
+	for name, in := range map[string]string{
+		"curl -v":             "*   Trying 192.0.2.1:443...\n} [5 bytes data]\n* ALPN\n> GET / HTTP/2\n> Host: a.test\n>\n< HTTP/2 200 \n< x-ratelimit-limit: 1\n< x-ratelimit-remaining: 1\n< x-ratelimit-window: 1\n<\n{ [5 bytes data]\nx-ratelimit-remaining: 0\n* Connection #0\n",
+		"curl -v, redirected": "< HTTP/1.1 301 Moved\r\n< Location: /b\r\n< \r\n* Issue another request\r\n< HTTP/1.1 200 OK\r\n< X-RateLimit-Limit: 1\r\n< X-RateLimit-Remaining: 1\r\n< X-RateLimit-Window: 1\r\n< \r\n",
+		"curl -v, of data":    "{ [5 bytes data]\n< HTTP/2 200 \n< x-ratelimit-limit: 1\n< x-ratelimit-remaining: 1\n< x-ratelimit-window: 1\n",
+		"a browser, HTTP/2":   ":status: 200\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n",
+		"UTF-8 with a mark":   "\ufeffHTTP/2 200\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n",
+		"UTF-16":              "\xff\xfe" + wide("HTTP/2 200\r\nx-ratelimit-limit: 1\r\nx-ratelimit-remaining: 1\r\nx-ratelimit-window: 1\r\n"),
+		"folded":              "HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 1\r\nX-RateLimit-Remaining: 1\r\nX-RateLimit-Policy:\r\n\t1;w=1\r\n",
+		"a body of HTTP":      "HTTP/2 200\nx-ratelimit-limit: 1\nx-ratelimit-remaining: 1\nx-ratelimit-window: 1\n\nHTTP/ is a protocol\n",
+	} {
+		for _, args := range [][]string{nil, {"-"}} {
+			if got, err := explained(t, nil, in, args...); err != nil || !strings.HasPrefix(got, one) {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+		}
+	}
+}
+
+// wide returns a text of ASCII in UTF-16, the lower byte first.
+func wide(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte(s[i])
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// TestCached does not say that there is no limit where there is one that is not believed.
+func TestCached(t *testing.T) {
+	got, err := explained(t, nil, "HTTP/1.1 200 OK\nAge: 30\nX-RateLimit-Limit: 60\nX-RateLimit-Remaining: 59\n")
+	if err != nil || !strings.HasPrefix(got, "A cache gave the answer.") || strings.Contains(got, "What says so") || !strings.Contains(got, "  Age: 30\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestElsewhere says where a redirect goes to, without what may be a secret in it.
+func TestElsewhere(t *testing.T) {
+	got, err := explained(t, nil, "HTTP/1.1 301 Moved\nLocation: https://u:secret@a.test/b?key=secret\n")
+	if want := "The server sends elsewhere: 301, to a.test/b. That answer may say more.\nIt states no limit.\n"; err != nil || got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+// TestHelp prints the usage, which is no error if it was asked for.
+func TestHelp(t *testing.T) {
+	for _, arg := range []string{"-h", "--help"} {
+		if got, err := explained(t, nil, "", arg); err != nil || got != usage+"\n" {
+			t.Errorf("%s: %q, %v", arg, got, err)
+		}
+	}
+}
+
+// TestHARLoosely reads what programs write that are no browsers: no times, or odd ones.
+func TestHARLoosely(t *testing.T) {
+	for _, when := range []string{``, `"startedDateTime":"02/03/2026 12:00","time":"1",`, `"startedDateTime":"2026-03-02T12:00:00Z","time":null,`} {
+		in := `{"log":{"entries":[null,{` + when + `"request":{"url":"https://a.test/"},"response":{"status":200,"headers":[
+			{"name":":status","value":"200"},{"name":"date","value":"Mon, 02 Mar 2026 12:00:00 GMT"},{"name":"x-ratelimit-remaining","value":"1"},{"name":"x-ratelimit-reset","value":"30"}]}}]}}`
+		got, err := explained(t, nil, in)
+		if err != nil || !strings.Contains(got, ": 1 request is left, and it is not said of how many. It is restored in 30s, by 2026-03-02 12:00:30 UTC.") {
+			t.Errorf("%s: %q, %v", when, got, err)
+		}
+	}
+}
+
 // TestURL asks once, also if the answer is a redirect, and shows no secret.
 func TestURL(t *testing.T) {
 	script := &lab.Script{}
 	script.Answers = append(script.Answers, lab.Status(302, "a body", "Location", "https://api.test/elsewhere", "X-RateLimit-Remaining", "5"))
 	got, err := explained(t, script, "", "https://user:secret@api.test/a?key=secret")
-	if err != nil || !strings.HasPrefix(got, "api.test/a\nA limit without a name: 5 requests are left, and it is not said of how many.") || strings.Contains(got, "secret") {
+	if err != nil || !strings.HasPrefix(got, "api.test/a\nThe server sends elsewhere: 302, to api.test/elsewhere. That answer may say more.\nA limit without a name: 5 requests are left, and it is not said of how many.") || strings.Contains(got, "secret") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if len(script.Got) != 1 {
@@ -148,6 +216,7 @@ func TestErrors(t *testing.T) {
 		{"{}", nil, "standard input: is no HAR file: it has no log"},
 		{`{"log":{"entries":[{}]}}`, nil, "standard input: none of its 1 answers says anything of limits"},
 		{"", []string{"no/such/file"}, "open no/such/file: "},
+		{"", []string{"api.a.test"}, "there is no file api.a.test; a URL begins with https://\nusage:"},
 		{"", []string{"-x"}, "usage:"},
 		{"", []string{"a", "b"}, "usage:"},
 		{"", []string{"ftp://a.test/"}, "ftp://a.test/ is no URL of http or https"},
