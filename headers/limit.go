@@ -51,7 +51,7 @@ func (l *Limit) number(f *found, c *value.Clock) bool {
 		return false
 	}
 	switch {
-	case f.Role == name.Limit && n.Whole > 0:
+	case f.Role == name.Limit && n.Whole > 0 && n.Digits != 3:
 		l.Limit = Count{min(n.Whole, value.MaxCount), true}
 	case f.Role == name.Remaining && n.Digits == 0:
 		l.Remaining = Count{min(n.Whole, value.MaxCount), true}

@@ -77,6 +77,8 @@ type rest struct {
 	step       time.Duration // what it counts, if another header says so
 	roles      name.RoleSet
 	pairs      name.RoleSet // of words such as current and maximum
+	percent    bool         // gone is a share in percent
+	grouped    int64        // a limit with three decimals, which may be thousands: 5.000; zero if there is none
 }
 
 // note notes what the name of a header says.
@@ -84,6 +86,7 @@ func (r *rest) note(m *name.Meaning) {
 	r.total = cmp.Or(r.total, m.Total)
 	r.limited = r.limited || m.Role == name.Limit
 	r.roles |= 1 << m.Role
+	r.percent = r.percent || m.Role == name.Used && m.Unit == "percent"
 	if m.Pair {
 		r.pairs |= 1 << m.Role
 	}
@@ -94,6 +97,9 @@ func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 	switch f.Role {
 	case name.Limit:
 		l.Limit, r.share = parseLimit(value.Member(f.values, i), &l.Window)
+		if n, ok := value.ParseCounted(value.Member(f.values, i)); ok && n.Digits == 3 {
+			r.grouped = n.Whole
+		}
 	case name.Remaining:
 		n, ok := value.ParseCounted(value.Member(f.values, i))
 		r.remains(l, n, ok)
@@ -164,6 +170,16 @@ func (r *rest) conclude(l *Limit) bool {
 	if r.share > 0 && !l.Limit.Known && l.Window > 0 {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(r.share), float64(value.MaxWindow)))
+	}
+	if r.grouped > 0 && (r.left.Digits == 3 || l.Remaining.N > r.grouped) {
+		// Nobody counts in thousandths. The point may group digits, as in German.
+		l.Limit, r.limited = Count{}, true
+		if r.left.Digits == 3 {
+			l.Remaining = Count{}
+		}
+	}
+	if r.percent && r.limited { // a share of something else
+		r.used, l.Unit = false, value.Requests
 	}
 	if r.total > 0 && !r.limited {
 		l.Limit = Count{r.total, true}

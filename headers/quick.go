@@ -33,8 +33,8 @@ func appendQuick(limits []Limit, fields []found, c *value.Clock, h *hints) ([]Li
 		count := Count{min(n.Whole, value.MaxCount), true}
 		switch f.Role {
 		case name.Limit:
-			if n.Whole == 0 {
-				return limits, false // it may be a fraction
+			if n.Whole == 0 || n.Digits == 3 {
+				return limits, false // it may be a fraction, or a point may group digits
 			}
 			l.Limit = count
 		case name.Remaining, name.Used:

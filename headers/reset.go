@@ -35,10 +35,15 @@ func better(a, b Reset) Reset {
 	return a
 }
 
-// draftReset is a reset that the IETF drafts state in seconds.
-func draftReset(in value.Count) Reset {
-	if !in.Known {
-		return Reset{}
+// draftReset is a reset that the IETF drafts state in seconds. Some servers write an instant there, in seconds or
+// milliseconds since 1970: no delay has as many digits.
+func draftReset(in value.Count, c *value.Clock) (r Reset) {
+	switch {
+	case !in.Known:
+	case in.N >= 1e9 && in.N < 1e10, in.N >= 1e12 && in.N < 1e13:
+		(*value.Reset)(&r).SetNumber(value.Number{Whole: in.N}, 0, false, c)
+	default:
+		r = Reset(value.ResetIn(value.Number{Whole: in.N}.Duration(time.Second, value.Longest)))
 	}
-	return Reset(value.ResetIn(value.Number{Whole: in.N}.Duration(time.Second, value.Longest)))
+	return r
 }

@@ -154,7 +154,7 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 			if strings.IndexByte(lines[0], ',') < 0 && strings.IndexByte(lines[0], ';') >= 0 {
 				return appendKeys(limits, f, lines[0], c)
 			}
-			return appendCombined(limits, f, lines)
+			return appendCombined(limits, f, lines, c)
 		}
 		if list, ok = structured.ParseList(lines); !ok {
 			return limits
@@ -166,7 +166,7 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 			continue
 		}
 		l := Limit{Name: m.Name, Bucket: m.PK, Unit: unitOf(f.Unit, m.Name), Advisory: f.Advisory, Remaining: Count(m.R)}
-		l.Reset = draftReset(m.T)
+		l.Reset = draftReset(m.T, c)
 		if complete(&l, Count{}) {
 			limits = append(limits, l)
 		}
@@ -175,14 +175,14 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 }
 
 // appendCombined appends the one limit of draft 07: "limit=100, remaining=50, reset=5".
-func appendCombined(limits []Limit, f *found, lines []string) []Limit {
-	c, ok := structured.ParseCombined(lines)
+func appendCombined(limits []Limit, f *found, lines []string, c *value.Clock) []Limit {
+	d, ok := structured.ParseCombined(lines)
 	if !ok {
 		return limits
 	}
 	l := Limit{
 		Name: f.Name, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory,
-		Limit: Count(c.Limit), Remaining: Count(c.Remaining), Reset: draftReset(c.Reset),
+		Limit: Count(d.Limit), Remaining: Count(d.Remaining), Reset: draftReset(d.Reset, c),
 	}
 	if complete(&l, Count{}) {
 		limits = append(limits, l)

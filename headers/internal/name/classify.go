@@ -32,7 +32,7 @@ func Classify(key string) (m Meaning, ok bool) {
 		return s.retry(i)
 	}
 	s.findRole()
-	if s.m.Role == Ignored && s.marker < 0 && !s.at(s.n-1).root {
+	if s.m.Role == Ignored && s.marker < 0 && !s.at(s.n-1).root || s.isPast() {
 		return m, false
 	}
 	s.readForm()
@@ -142,10 +142,35 @@ func (s *shape) findRetry() int {
 
 // retry concludes the meaning of a hint to try again.
 func (s *shape) retry(i int) (Meaning, bool) {
-	if s.m.Advisory || s.is(i, "retry") && !s.is(i+1, "after") && !s.is(i+1, "in") {
+	if s.m.Advisory || s.is(i, "retry") && !s.is(i+1, "after") && !s.is(i+1, "in") || !s.isHint(i) {
 		return Meaning{}, false
 	}
 	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry}, true
+}
+
+// isHint reports whether the words around retry-after leave a time of it: a maximum is one of all hints (X-Max-Retry-
+// After), and a count, a flag or a state is no time (X-Retry-In-Progress). A limit may be named (Retry-After-Short).
+func (s *shape) isHint(i int) bool {
+	if before := s.at(i - 1); before.pair || before.past || s.is(i-1, "min") || s.is(i-1, "default") {
+		return false
+	}
+	in := s.is(i, "retry") && s.is(i+1, "in")
+	for i++; i < s.n; i++ {
+		if w := s.at(i); w.role == Used || w.bound || w.negative || in && w == &unknown {
+			return false
+		}
+	}
+	return true
+}
+
+// isPast reports whether a word says that the value is not the one of now: the limit before, the last reset.
+func (s *shape) isPast() bool {
+	for i := s.from; i < s.n; i++ {
+		if s.at(i).past && s.at(i+1) != &unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // findRole finds the role, which is the last word for one: an earlier one belongs to the name of the
@@ -189,6 +214,8 @@ func (s *shape) takeRole(i int) {
 	w := s.at(i)
 	switch {
 	case s.is(i+1, "based"): // tokens_usage_based
+	case s.is(i, "count") && s.role >= 0 && s.role == i-1 && s.at(s.role).counted: // allowed-count, used-count
+		s.dropped[i] = true
 	case w.last && !s.endsWith(i+1):
 	case w.role == Rate:
 		if s.role < 0 && (i == s.n-1 || s.is(i+1, "rate")) {
@@ -357,7 +384,7 @@ func (s *shape) isTime() bool {
 // unless the name speaks of a rate or of a window. Where the answer asks to come back later, they may.
 func (s *shape) isRate() bool {
 	if s.root || s.m.Window > 0 || s.m.Long {
-		return true
+		return s.m.Role != Limit || s.m.Window > 0 || !s.isBound()
 	}
 	for i := s.from; i < s.n; i++ {
 		w := s.at(i)
@@ -367,6 +394,17 @@ func (s *shape) isRate() bool {
 		s.m.Doubtful = s.m.Doubtful || w.negative
 	}
 	return true
+}
+
+// isBound reports whether what is limited is how large one request may be, or how often it is sent:
+// X-RateLimit-Max-Body-Size, X-RateLimit-Max-Retries.
+func (s *shape) isBound() bool {
+	for i := s.marker + 1; i < s.n; i++ {
+		if s.at(i).bound {
+			return true
+		}
+	}
+	return false
 }
 
 // nameLimit makes a name of the limit of the words that are left. Limit is none of them, and quota

@@ -25,6 +25,9 @@ type word struct {
 	mine     bool          // before token: the token is a credential, and nothing that is counted
 	time     bool          // a count beside it is one of time
 	negative bool          // a limit of something that time does not restore
+	bound    bool          // what one request has, and not how many there are
+	past     bool          // of another time
+	counted  bool          // a word for a count after it is no role of its own
 }
 
 // words are the words that the rules know. Most have one meaning: min is always a window, and max
@@ -38,10 +41,11 @@ var sets = []struct {
 }{
 	// Roles: how much there is, is left, and is gone. A limit, and what is left of it, may be
 	// called by two of them, "remaining quota", "quota remaining", "limit remaining".
-	{"limit lim quota total capacity allowed allotted allotment allowance", word{role: Limit}},
-	{"max maximum", word{role: Limit, pair: true}},
-	{"remaining remain rem left available", word{role: Remaining, of: true}},
-	{"used consumed", word{role: Used, of: true}},
+	{"limit lim quota total capacity", word{role: Limit}},
+	{"allowed allotted allotment allowance allocated", word{role: Limit, counted: true}},
+	{"max maximum", word{role: Limit, pair: true, counted: true}},
+	{"remaining remain rem left available", word{role: Remaining, of: true, counted: true}},
+	{"used consumed", word{role: Used, of: true, counted: true}},
 	{"usage", word{role: Used}},
 	{"count", word{role: Used, last: true}}, // Genesys, Riot
 	{"current", word{role: Used, last: true, pair: true}},
@@ -50,8 +54,9 @@ var sets = []struct {
 	// Roles: when it is restored, and the time in which it is granted.
 	{"reset resets", word{role: Reset, of: true}},
 	{"expiry expires expire expiration", word{role: Reset, of: true}},
-	{"until next resettime resetat resetsat resetdate", word{role: Reset, of: true, form: Instant}},
-	{"resetin resetsin resetafter ttl", word{role: Reset, of: true, form: Seconds}},
+	{"until resettime resetat resetsat resetdate", word{role: Reset, of: true, form: Instant}},
+	{"next", word{role: Reset, last: true, form: Instant}}, // X-RateLimit-Next, and no next limit
+	{"resetin resetsin resetafter timetoreset timeuntilreset ttl", word{role: Reset, of: true, form: Seconds}},
 	{"window period duration interval range renewalperiod refreshperiod timewindow timeframe", word{role: Window}},
 
 	// Roles: what the number of a window counts, a word (Keap's time-unit beside interval).
@@ -101,7 +106,11 @@ var sets = []struct {
 	{"storage disk memory space file files upload attachment mailbox", word{negative: true}},
 	{"seat seats license licenses stock inventory cart", word{negative: true}},
 	{"session password login attempts cookie", word{negative: true}},
-	{"size length depth age", word{negative: true}},
+	{"size length depth age", word{negative: true, bound: true}},
+	{"retries timeout enabled", word{bound: true}},
+
+	// Not of now: the limit before, the last reset.
+	{"last previous prev former", word{past: true}},
 }
 
 // lastLabel is the place of scope among the labels.
@@ -149,4 +158,5 @@ func (w *word) merge(o word) {
 	w.of, w.last, w.pair = w.of || o.of, w.last || o.last, w.pair || o.pair
 	w.marker, w.root, w.scope, w.mine = w.marker || o.marker, w.root || o.root, w.scope || o.scope, w.mine || o.mine
 	w.time, w.negative = w.time || o.time, w.negative || o.negative
+	w.bound, w.past, w.counted = w.bound || o.bound, w.past || o.past, w.counted || o.counted
 }
