@@ -33,23 +33,24 @@
 //	in which time        window | period | interval | range | duration; -second … -month, 10-second, 3min
 //	which limit it is    resource | bucket | name | group | action | zone | scope; the words that are left
 //	what is counted      requests | calls | tokens | bytes | credits | points | images | pages | percent …
-//	when to try again    retry-after | retry-in | wait, in milliseconds with -ms
+//	when to try again    retry-after | retry-in | wait | backoff, in milliseconds with -ms
 //	all at once          RateLimit, RateLimit-Policy: drafts 03 to 11 of the IETF
 //
 //	number               60 | 57.5 | 1,000; a fraction below one is no count
 //	with its window      60/min | 150/15m | 60 requests per hour
-//	of a number          3/2000: what is used, or left, and how much there is in all
+//	of a number          3/2000 | 3 of 2000: what is used, or left, and how much there is in all
 //	list                 1, 2000: a limit each, in parallel with the other lists of the limit
 //	words                Remaining: 394 Time until reset: 3589 | user-hour-rem:500; | minute;59, day;990
 //	object               {"call_count":28} | {"acc_id_util_pct":9.67}: the percentage used
 //	delay                42 | 2.5 | 6m0s | 120ms | 42 seconds | PT2M | 00:01:30
-//	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | JavaScript's Date
+//	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | as JavaScript, Unix, .NET print it
 //
 // A number is a delay if it is below 100 000 000, and an instant otherwise; a delay that is beyond
 // the limit's own window, and fits it at a thousandth, is in milliseconds. What may be a number or
 // something else is nothing: a wrong number is worse than none. Names without a word for a rate
 // (X-Search-Remaining) count only if there is a limit or a reset beside, and those of pages, disks,
-// seats and sessions not at all. The command cmd/ratelimit shows how the headers of an answer are read.
+// seats and sessions not at all; nor do the last reset, the next limit, a maximum of hints, or the
+// size of a request. The command cmd/ratelimit shows how the headers of an answer are read.
 //
 // # Several statements
 //

@@ -171,16 +171,7 @@ func (r *rest) conclude(l *Limit) bool {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(r.share), float64(value.MaxWindow)))
 	}
-	if r.grouped > 0 && (r.left.Digits == 3 || l.Remaining.N > r.grouped) {
-		// Nobody counts in thousandths. The point may group digits, as in German.
-		l.Limit, r.limited = Count{}, true
-		if r.left.Digits == 3 {
-			l.Remaining = Count{}
-		}
-	}
-	if r.percent && r.limited { // a share of something else
-		r.used, l.Unit = false, value.Requests
-	}
+	r.doubt(l)
 	if r.total > 0 && !r.limited {
 		l.Limit = Count{r.total, true}
 	}
@@ -200,6 +191,20 @@ func (r *rest) conclude(l *Limit) bool {
 		r.addUsed(l)
 	}
 	return complete(l, Count{})
+}
+
+// doubt leaves out numbers that may mean something else.
+func (r *rest) doubt(l *Limit) {
+	if r.grouped > 0 && (r.left.Digits == 3 || l.Remaining.N > r.grouped) {
+		// Nobody counts in thousandths. The point may group digits, as in German.
+		l.Limit, r.limited = Count{}, true
+		if r.left.Digits == 3 {
+			l.Remaining = Count{}
+		}
+	}
+	if r.percent && r.limited { // a share of something else
+		r.used, l.Unit = false, value.Requests
+	}
 }
 
 // addUsed concludes from what is gone what is left, or how much there is in all. Fractions are added before they are

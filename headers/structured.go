@@ -182,12 +182,21 @@ func appendCombined(limits []Limit, f *found, lines []string, c *value.Clock) []
 	}
 	l := Limit{
 		Name: f.Name, Unit: value.UnitOr(f.Unit), Advisory: f.Advisory,
-		Limit: Count(d.Limit), Remaining: Count(d.Remaining), Reset: draftReset(d.Reset, c),
+		Limit: Count(d.Limit), Remaining: Count(d.Remaining), Reset: draftReset(d.Reset, c), Window: windowOf(d.Window),
 	}
 	if complete(&l, Count{}) {
 		limits = append(limits, l)
 	}
 	return limits
+}
+
+// windowOf returns a window that is stated in seconds, zero if none is.
+func windowOf(seconds value.Count) time.Duration {
+	if !seconds.Known {
+		return 0
+	}
+	d, _ := value.Number{Whole: seconds.N}.Duration(time.Second, value.MaxWindow)
+	return d
 }
 
 // appendPolicies appends what RateLimit-Policy says, or the list of RateLimit-Limit.
@@ -210,7 +219,7 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 			p.Name, p.Limit = m.Name, Count(m.Q)
 		}
 		if m.W.Known {
-			p.Window, _ = value.Number{Whole: m.W.N}.Duration(time.Second, value.MaxWindow)
+			p.Window = windowOf(m.W)
 		}
 		if !p.Limit.Known || m.W.N < 0 || f.Role == name.Limit && p.Window == 0 && p.Name == "" {
 			continue // in draft 03 the first number is the limit, and no policy

@@ -113,7 +113,8 @@ func appendDelays(limits []Limit, f *found, text string) []Limit {
 	return limits
 }
 
-// appendWindows reads lists of limit:seconds and of used:seconds.
+// appendWindows reads lists of limit:seconds and of used:seconds. After these may stand for how many seconds the limit
+// bars those who exceed it.
 func appendWindows(limits []Limit, g []found) []Limit {
 	lists := map[name.Role][]string{}
 	for i := range g {
@@ -121,14 +122,22 @@ func appendWindows(limits []Limit, g []found) []Limit {
 	}
 	for _, part := range lists[name.Limit] {
 		n, w, _ := strings.Cut(part, ":")
+		w, _, _ = strings.Cut(w, ":")
 		l := Limit{Name: value.CleanName(g[0].Name + ":" + w), Unit: value.UnitOr(g[0].Unit), Limit: Count(value.ParseCount(n)), Window: value.ParseWindow(w, time.Second)}
 		if l.Window == 0 || !l.Limit.Known {
 			continue
 		}
 		var gone Count
 		for _, part := range lists[name.Used] {
-			if n, v, _ := strings.Cut(part, ":"); v == w {
-				gone = Count(value.ParseCount(n))
+			n, v, _ := strings.Cut(part, ":")
+			v, bar, _ := strings.Cut(v, ":")
+			if v != w {
+				continue
+			}
+			gone = Count(value.ParseCount(n))
+			if d, ok := value.ParseNumber(bar); ok && d.Whole > 0 { // barred, until the bar ends
+				l.Remaining = Count{0, true}
+				l.Reset = Reset(value.ResetIn(d.Duration(time.Second, value.Longest)))
 			}
 		}
 		if complete(&l, gone) {

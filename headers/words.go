@@ -23,8 +23,8 @@ func inWords(f *found) bool {
 	case name.Limit, name.Remaining, name.Used:
 		if digit {
 			// "3/2000", and no "150/15m", which a limit may be.
-			i := strings.IndexByte(v, '/')
-			return i > 0 && i+1 < len(v) && value.ParseCount(v[i+1:]).Known
+			_, _, ok := ratio(v)
+			return ok
 		}
 		return strings.ContainsAny(v, "=:;")
 	case name.Reset:
@@ -235,6 +235,9 @@ func valueWords(words []string, keyed bool) int {
 	if len(words) == 0 || !keyed && !value.IsDigit(words[0][0]) {
 		return 0
 	}
+	if len(words) > 2 && words[1] == "of" {
+		return 3 // 3 of 2000
+	}
 	if len(words) > 1 {
 		if _, _, ok := value.ParseDuration(words[0]+" "+words[1], value.Longest); ok {
 			return 2
@@ -319,12 +322,16 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 	return true
 }
 
-// ratio reads "3/2000".
+// ratio reads "3/2000" and "3 of 2000".
 func ratio(v string) (first, second value.Number, ok bool) {
 	a, b, ok := strings.Cut(v, "/")
 	if !ok {
+		a, b, ok = strings.Cut(v, " of ")
+	}
+	if !ok {
 		return first, second, false
 	}
+	a, b = value.Trim(a), value.Trim(b)
 	first, ok1 := value.ParseNumber(a)
 	second, ok2 := value.ParseNumber(b)
 	return first, second, ok1 && ok2

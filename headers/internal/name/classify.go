@@ -135,6 +135,8 @@ func (s *shape) findRetry() int {
 		switch {
 		case s.is(i, "retryafter"), s.is(i, "retry"), s.at(i).role == Retry && s.marker >= 0:
 			return i
+		case s.is(i, "backoff") && (i == s.from || i == s.marker+1) && s.endsWith(i+1): // Zotero, and no X-Max-Backoff
+			return i
 		}
 	}
 	return -1
@@ -145,7 +147,7 @@ func (s *shape) retry(i int) (Meaning, bool) {
 	if s.m.Advisory || s.is(i, "retry") && !s.is(i+1, "after") && !s.is(i+1, "in") || !s.isHint(i) {
 		return Meaning{}, false
 	}
-	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry}, true
+	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry || s.is(i, "backoff")}, true
 }
 
 // isHint reports whether the words around retry-after leave a time of it: a maximum is one of all hints (X-Max-Retry-
@@ -216,7 +218,7 @@ func (s *shape) takeRole(i int) {
 	case s.is(i+1, "based"): // tokens_usage_based
 	case s.is(i, "count") && s.role >= 0 && s.role == i-1 && s.at(s.role).counted: // allowed-count, used-count
 		s.dropped[i] = true
-	case w.last && !s.endsWith(i+1):
+	case w.last && !s.endsWith(i+1), s.is(i, "level") && !s.is(i-1, "bucket"):
 	case w.role == Rate:
 		if s.role < 0 && (i == s.n-1 || s.is(i+1, "rate")) {
 			s.role, s.dropped[min(i+1, s.n-1)] = i, true
@@ -538,6 +540,11 @@ func (s *shape) onlyWindows() bool {
 	return true
 }
 
+// isConcurrency reports whether a name is X-Concurrency-Limit, of which nothing has to be left.
+func (s *shape) isConcurrency() bool {
+	return s.m.Role == Limit && s.m.Unit == value.Concurrent && s.role == s.n-1 && s.role == s.from+1
+}
+
 // concludeWeak concludes a name without a marker. X-Limit belongs to a page, not to a rate, and a quota of
 // bytes to a disk.
 func (s *shape) concludeWeak() bool {
@@ -554,7 +561,7 @@ func (s *shape) concludeWeak() bool {
 		m.Family = "limit" // X-Limit-Remaining
 	}
 	// Requests that are left are what they are called, as is what is left of an API.
-	m.Weak = m.Role != Remaining || m.Unit != value.Requests && !s.has("api") || m.Doubtful
+	m.Weak = m.Doubtful || !s.isConcurrency() && (m.Role != Remaining || m.Unit != value.Requests && !s.has("api"))
 	if s.is(s.from, "quota") {
 		m.Family = "quota" // whose limits may share a reset
 	}

@@ -123,6 +123,18 @@ var dialects = []Dialect{
 		Family: "meta", Name: "business", Unit: "percent", Form: Usage, Text: "X-Business-Use-Case-Usage",
 	},
 	{
+		Source: "https://www.pathofexile.com/developer/docs, rate limits",
+		Family: "x-rate-limit", Name: "account", Form: Windows, Limit: "X-Rate-Limit-Account", Used: "X-Rate-Limit-Account-State",
+	},
+	{
+		Source: "https://www.pathofexile.com/developer/docs, rate limits",
+		Family: "x-rate-limit", Name: "client", Form: Windows, Limit: "X-Rate-Limit-Client", Used: "X-Rate-Limit-Client-State",
+	},
+	{
+		Source: "https://www.pathofexile.com/developer/docs, rate limits",
+		Family: "x-rate-limit", Name: "ip", Form: Windows, Limit: "X-Rate-Limit-Ip", Used: "X-Rate-Limit-Ip-State",
+	},
+	{
 		Source: "npm riot-ratelimiter",
 		Family: "riot", Name: "app", Form: Windows, Limit: "X-App-Rate-Limit", Used: "X-App-Rate-Limit-Count",
 	},

@@ -101,4 +101,4 @@ Anthropic-Ratelimit-Requests-Limit Anthropic-Ratelimit-Requests-Remaining Anthro
 Anthropic-Ratelimit-Tokens-Limit Anthropic-Ratelimit-Tokens-Remaining Anthropic-Ratelimit-Tokens-Reset
 Anthropic-Ratelimit-Input-Tokens-Limit Anthropic-Ratelimit-Input-Tokens-Remaining Anthropic-Ratelimit-Input-Tokens-Reset
 Anthropic-Ratelimit-Output-Tokens-Limit Anthropic-Ratelimit-Output-Tokens-Remaining Anthropic-Ratelimit-Output-Tokens-Reset
-X-Retry-After X-Retry-In`
+X-Retry-After X-Retry-In Backoff X-Backoff X-Backoff-Ms X-Backoff-Seconds`

@@ -55,7 +55,7 @@ func beginsAsLimit(key string) bool {
 // the word is looked at first: most words have another one.
 func endsAsLimit(key string) bool {
 	switch key[len(key)-2:] {
-	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct":
+	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct", "el":
 	default:
 		return false
 	}
@@ -67,6 +67,8 @@ func endsAsLimit(key string) bool {
 		return strings.Contains(key, "equests") || strings.Contains(key, "alls") || strings.Contains(key, "redits") || strings.Contains(key, "okens")
 	case "At", "at", "In", "in", "After", "after", "Time", "time", "Seconds", "seconds", "Ms", "ms", "Minutes", "minutes":
 		return strings.Contains(key, "eset") || strings.Contains(key, "indow")
+	case "Level", "level":
+		return strings.Contains(key, "ucket-")
 	case "Percent", "percent", "Pct", "pct", "Percentage", "percentage":
 		return strings.Contains(key, "sed-")
 	}

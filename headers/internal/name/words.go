@@ -48,6 +48,7 @@ var sets = []struct {
 	{"used consumed", word{role: Used, of: true, counted: true}},
 	{"usage", word{role: Used}},
 	{"count", word{role: Used, last: true}}, // Genesys, Riot
+	{"level", word{role: Used, last: true}}, // of a bucket
 	{"current", word{role: Used, last: true, pair: true}},
 	{"running active", word{role: Used, last: true, unit: value.Concurrent}},
 

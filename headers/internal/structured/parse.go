@@ -96,7 +96,7 @@ func parseCombined(lines []string) (c Combined, ok bool) {
 	if err != nil {
 		return c, false
 	}
-	for _, key := range [...]string{"limit", "remaining", "reset"} {
+	for _, key := range [...]string{"limit", "remaining", "reset", "window"} {
 		m, ok := dict.Get(key)
 		if !ok {
 			continue
@@ -106,7 +106,7 @@ func parseCombined(lines []string) (c Combined, ok bool) {
 			return c, false
 		}
 		n, _, _ := bare(item.Value)
-		if !n.Known {
+		if !n.Known && key != "window" {
 			return c, false
 		}
 		c.set(key, n)

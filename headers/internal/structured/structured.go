@@ -44,11 +44,11 @@ func (m *Member) set(key string, number value.Count, text string) {
 
 // Combined is what the dictionary of draft 07 says: "limit=100, remaining=50, reset=5".
 type Combined struct {
-	Limit, Remaining, Reset value.Count
+	Limit, Remaining, Reset, Window value.Count
 }
 
 // set sets a key. The last of several of one name counts (RFC 9651, 4.2.2), and others than
-// these three say nothing.
+// these four say nothing. The draft itself has three.
 func (c *Combined) set(key string, n value.Count) {
 	switch key {
 	case "limit":
@@ -57,5 +57,7 @@ func (c *Combined) set(key string, n value.Count) {
 		c.Remaining = n
 	case "reset":
 		c.Reset = n
+	case "window":
+		c.Window = n
 	}
 }

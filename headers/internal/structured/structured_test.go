@@ -109,7 +109,9 @@ func TestParseCombined(t *testing.T) {
 		want  Combined
 		ok    bool
 	}{
-		{[]string{"limit=100, remaining=50, reset=5"}, Combined{count(100), count(50), count(5)}, true},
+		{[]string{"limit=100, remaining=50, reset=5"}, Combined{Limit: count(100), Remaining: count(50), Reset: count(5)}, true},
+		{[]string{"limit=100, remaining=50, window=60"}, Combined{Limit: count(100), Remaining: count(50), Window: count(60)}, true},
+		{[]string{`limit=100, remaining=50, window="1m"`}, Combined{Limit: count(100), Remaining: count(50), Window: value.Count{N: -1}}, true},
 		{[]string{"limit=100", "remaining=50"}, Combined{Limit: count(100), Remaining: count(50)}, true},
 		{[]string{`limit=100;w=60, other="x"`}, Combined{Limit: count(100)}, true},
 		{[]string{"limit=100, remaining=lots"}, Combined{}, false},

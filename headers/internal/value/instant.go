@@ -19,6 +19,10 @@ func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
 		t, ok = parseIMF(s)
 		return t, time.Second, ok
 	}
+	if layout := layoutOf(s); layout != "" {
+		t, err := time.Parse(layout, s)
+		return t, time.Second, err == nil
+	}
 	if head, _, found := strings.Cut(s, " ("); found || strings.Contains(s, " GMT+") || strings.Contains(s, " GMT-") {
 		// Date.prototype.toString of ECMA-262.
 		t, err := time.Parse("Mon Jan 02 2006 15:04:05 GMT-0700", head)
@@ -31,6 +35,18 @@ func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
 	}
 	t, err := http.ParseTime(s)
 	return t, time.Second, err == nil
+}
+
+// layoutOf returns the layout of an instant as Unix prints it, "Tue May 14 12:30:00 UTC 2024", or as .NET and Mashery
+// write it, "Wednesday, May 15, 2024 12:00:00 AM GMT", if it is in UTC.
+func layoutOf(s string) string {
+	switch {
+	case strings.HasSuffix(s, "M GMT"), strings.HasSuffix(s, "M UTC"):
+		return "Monday, January 2, 2006 3:04:05 PM MST"
+	case strings.Contains(s, " UTC 2"), strings.Contains(s, " GMT 2"):
+		return time.UnixDate
+	}
+	return ""
 }
 
 // parseIMF reads the fixed-width form of an HTTP-date, "Sun, 06 Nov 1994 08:49:37
