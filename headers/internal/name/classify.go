@@ -158,7 +158,7 @@ func (s *shape) isHint(i int) bool {
 	}
 	in := s.is(i, "retry") && s.is(i+1, "in")
 	for i++; i < s.n; i++ {
-		if w := s.at(i); w.role == Used || w.bound || w.negative || in && w == &unknown {
+		if w := s.at(i); w.role == Used || w.pair || w.bound || w.negative || in && w == &unknown {
 			return false
 		}
 	}
@@ -168,7 +168,7 @@ func (s *shape) isHint(i int) bool {
 // isPast reports whether a word says that the value is not the one of now: the limit before, the last reset.
 func (s *shape) isPast() bool {
 	for i := s.from; i < s.n; i++ {
-		if s.at(i).past && s.at(i+1) != &unknown {
+		if next := s.at(i + 1); s.at(i).past && next != &unknown && !next.period { // used in the last hour
 			return true
 		}
 	}
@@ -200,7 +200,7 @@ func (s *shape) findRole() {
 	if s.role < 0 && s.marker >= 0 && s.at(before).role.Counts() {
 		s.role = before // X-Remaining-RateLimit
 	}
-	if s.role < 0 || s.isTimeRemaining() {
+	if s.role < 0 || s.isTimeRemaining() || s.isNextAvailable() {
 		return
 	}
 	w := s.at(s.role)
@@ -238,6 +238,24 @@ func (s *shape) isTimeRemaining() bool {
 	s.m.Role, s.m.Form, s.m.Doubtful = Reset, Seconds, true
 	s.dropped[s.role], s.dropped[s.role-1] = true, true
 	return true
+}
+
+// isNextAvailable reads when there is something again: next-available, available-at, available-in.
+func (s *shape) isNextAvailable() bool {
+	next := s.is(s.role-1, "next")
+	if !s.is(s.role, "available") || !next && !s.tells(s.role+1) {
+		return false
+	}
+	s.m.Role, s.dropped[s.role] = Reset, true
+	if next {
+		s.dropped[s.role-1] = true
+	}
+	return true
+}
+
+// tells reports whether a word says how a time is written, and is no window.
+func (s *shape) tells(i int) bool {
+	return s.at(i).form != Auto && !s.at(i).period && !s.at(i+1).period
 }
 
 // endsWith reports whether nothing follows but what says how something is counted.
@@ -280,7 +298,7 @@ func (s *shape) qualifies(i int) bool {
 	case s.is(i, "time"):
 		return true
 	case s.m.Role == Reset:
-		return s.at(i).role == Remaining
+		return s.at(i).role == Remaining || s.is(i, "next")
 	}
 	return s.is(i, "refresh") || s.is(i, "renewal")
 }
@@ -377,6 +395,8 @@ func (s *shape) isTime() bool {
 		case s.dropped[i] || s.windows[i] || s.counted[i] || s.is(i, "time") && s.is(i-1, "real"):
 		case w.time, w.role == Reset && i < s.role: // the time that remains to a reset
 			return true
+		case i == s.role+1 && s.tells(i): // used-at
+			return true
 		}
 	}
 	return false
@@ -386,7 +406,7 @@ func (s *shape) isTime() bool {
 // unless the name speaks of a rate or of a window. Where the answer asks to come back later, they may.
 func (s *shape) isRate() bool {
 	if s.root || s.m.Window > 0 || s.m.Long {
-		return s.m.Role != Limit || s.m.Window > 0 || !s.isBound()
+		return !s.m.Role.Counts() || s.m.Window > 0 || !s.isBound()
 	}
 	for i := s.from; i < s.n; i++ {
 		w := s.at(i)
@@ -398,7 +418,7 @@ func (s *shape) isRate() bool {
 	return true
 }
 
-// isBound reports whether what is limited is how large one request may be, or how often it is sent:
+// isBound reports whether what is counted is how large one request may be, or how often it is sent:
 // X-RateLimit-Max-Body-Size, X-RateLimit-Max-Retries.
 func (s *shape) isBound() bool {
 	for i := s.marker + 1; i < s.n; i++ {

@@ -86,6 +86,7 @@ var sets = []struct {
 	{"after in sec", word{form: Seconds}},
 	{"at timestamp epoch date utc unix", word{form: Instant}},
 	{"time", word{form: Instant, time: true}},
+	{"since", word{time: true}},
 	{"seconds", word{form: Seconds, time: true}},
 	{"ms milliseconds millis", word{step: time.Millisecond, time: true}},
 	{"minutes mins", word{step: time.Minute, time: true}},
