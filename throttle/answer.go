@@ -59,9 +59,9 @@ type Outcome struct {
 	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all
 	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
 	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since; or of those
-	// whose Paths differ from it in what looks like an ID, or in the last part. Or the
-	// numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is
-	// not held, and the request is not to be made again before Alone has passed; see Claim.After.
+	// whose Paths differ from it in what looks like an ID, in the last part, in all before the last part, or in all behind the
+	// first one. Or the numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is not
+	// held, and the request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 

@@ -165,6 +165,9 @@ func TestPoisonRequestsWithAHintDoNotShutTheirHost(t *testing.T) {
 		"numbers":  func(i int) string { return fmt.Sprintf("/poison/%d", i) },
 		"ids":      func(i int) string { return fmt.Sprintf("/poison/%08x-%04x/parts", 0x9e3779b9*uint32(i+1), i) },
 		"words":    func(i int) string { return "/poison/" + word(i) },
+		"first":    func(i int) string { return "/poison-" + word(i) + "/parts" },
+		"between":  func(i int) string { return "/poison/" + word(i) + "/parts" },
+		"behind":   func(i int) string { return "/poison/" + word(i) + "/" + word(i+1) },
 		"queries":  func(i int) string { return fmt.Sprintf("/poison?page=%d", i) },
 	} {
 		for _, p := range []poisoned{

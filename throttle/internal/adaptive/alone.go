@@ -75,14 +75,19 @@ const (
 // unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is seen
 // in several ways, from the narrowest to the widest: where each request has a path of its own, only those of all
 // paths alike show what becomes of them.
-type unserved [3]unservedKinds
+type unserved [5]unservedKinds
 
 // The ways to see what kind a request is of.
 const (
 	byPath  = iota // method and path
 	byIDs          // likewise, but all that looks like an ID is the same
 	byPlace        // likewise, and so is the last part of the path
+	byEnd          // likewise, but all parts before the last one: /users/alice/photos and /users/bob/photos
+	byBegin        // likewise, but all parts behind the first one: /projects/red/files/a and /projects/blue/files/b
 )
+
+// how says which parts of paths are the same in a way other than byPath.
+var how = [...]alike.How{byIDs: alike.IDs, byPlace: alike.Last, byEnd: alike.Before, byBegin: alike.After}
 
 // unservedKinds are the kinds as they are seen in one way, the one that was refused latest last.
 type unservedKinds struct {
@@ -191,14 +196,14 @@ func (u *unservedKinds) find(kind Kind, way int) int {
 		if way == byPath {
 			return k.kind == kind
 		}
-		return k.kind.Verb == kind.Verb && alike.Fits(k.kind.Path, kind.Path, way == byPlace)
+		return k.kind.Verb == kind.Verb && alike.Fits(k.kind.Path, kind.Path, how[way])
 	})
 }
 
 // as is the kind as it is seen in one way.
 func (k Kind) as(way int) Kind {
 	if way != byPath {
-		k.Path = alike.Stars(k.Path, way == byPlace)
+		k.Path = alike.Stars(k.Path, how[way])
 	}
 	return k
 }

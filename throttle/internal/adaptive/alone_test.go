@@ -131,7 +131,12 @@ func TestUnservedKindsWithPathsThatAreAlike(t *testing.T) {
 		"numbers":          {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "", true},
 		"with a tail":      {func(i int) string { return fmt.Sprintf("/poison/%d/parts", i) }, "", true},
 		"words":            {func(i int) string { return "/poison/" + word(i) }, "", true},
-		"words and a tail": {func(i int) string { return "/poison/" + word(i) + "/parts" }, "", false},
+		"words and a tail": {func(i int) string { return "/poison/" + word(i) + "/parts" }, "", true},
+		"a tail is served": {func(i int) string { return "/poison/" + word(i) + "/parts" }, "/other/aa/parts", true}, // /poison/*/* is not
+		"both are served":  {func(i int) string { return "/poison/" + word(i) + "/parts" }, "/poison/aa/parts", false},
+		"words on top":     {func(i int) string { return "/" + word(i) + "/parts" }, "", true},
+		"words behind":     {func(i int) string { return "/poison/" + word(i) + "/" + word(i+1) }, "", true},
+		"words alone":      {func(i int) string { return "/" + word(i) + "/" + word(i+1) }, "", false},
 		"words at the top": {func(i int) string { return "/" + word(i) }, "", false}, // so is all else
 		"one is served":    {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "/poison/77", false},
 		"one beside it":    {func(i int) string { return fmt.Sprintf("/poison/%d", i) }, "/poison/77/parts", true},

@@ -9,13 +9,22 @@ const maxPart = 64
 // Star is in place of what differs.
 const Star = "*"
 
-// Stars returns a path with a star for each part that looks like an ID; and for the last part, if last is set and the path
-// has several parts.
-func Stars(path string, last bool) string {
+// How says which parts of a path make no difference, beside those that look like an ID. Of a path of one part, no other does.
+type How int
+
+const (
+	IDs    How = iota // none
+	Last              // the last one
+	Before            // all but the last one
+	After             // all but the first one
+)
+
+// Stars returns a path with a star for each part that makes no difference.
+func Stars(path string, how How) string {
 	var b strings.Builder
 	for part, rest, more := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ; part, rest, more = strings.Cut(rest, "/") {
 		b.WriteByte('/')
-		if starred(part, last && b.Len() > 1, more) {
+		if starred(part, how, b.Len() > 1, more) {
 			part = Star
 		}
 		if b.WriteString(part); !more {
@@ -24,14 +33,14 @@ func Stars(path string, last bool) string {
 	}
 }
 
-// Fits reports whether Stars(path, last) is stars. It makes no texts.
-func Fits(stars, path string, last bool) bool {
+// Fits reports whether Stars(path, how) is stars. It makes no texts.
+func Fits(stars, path string, how How) bool {
 	some := false
 	stars, path = strings.TrimPrefix(stars, "/"), strings.TrimPrefix(path, "/")
 	for {
 		want, wants, wanted := strings.Cut(stars, "/")
 		part, rest, more := strings.Cut(path, "/")
-		if starred(part, last && some, more) {
+		if starred(part, how, some, more) {
 			part = Star
 		}
 		if part != want || more != wanted {
@@ -44,7 +53,10 @@ func Fits(stars, path string, last bool) bool {
 	}
 }
 
-func starred(part string, last, more bool) bool { return LooksLikeID(part) || last && !more }
+// starred is for a part behind some and before more.
+func starred(part string, how How, some, more bool) bool {
+	return LooksLikeID(part) || how == Last && some && !more || how == Before && more || how == After && some
+}
 
 // LooksLikeID reports whether a part of a path is rather one of many than a word: a number, a UUID, a hash, a token, an
 // address, a date, a text that is not fit for a word.

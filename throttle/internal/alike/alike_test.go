@@ -25,23 +25,34 @@ func TestLooksLikeID(t *testing.T) {
 func TestStars(t *testing.T) {
 	for _, c := range []struct {
 		path string
-		last bool
+		how  How
 		want string
 	}{
-		{"", false, "/"},
-		{"", true, "/"},
-		{"/", true, "/"},
-		{"/a", true, "/a"},
-		{"a", false, "/a"},
-		{"/a/b", false, "/a/b"},
-		{"/a/b", true, "/a/*"},
-		{"/a/", true, "/a/*"},
-		{"/17", false, "/*"},
-		{"/a/17/b", false, "/a/*/b"},
-		{"/a/17/b", true, "/a/*/*"},
+		{"", IDs, "/"},
+		{"", Last, "/"},
+		{"/", Last, "/"},
+		{"/a", Last, "/a"},
+		{"a", IDs, "/a"},
+		{"/a/b", IDs, "/a/b"},
+		{"/a/b", Last, "/a/*"},
+		{"/a/", Last, "/a/*"},
+		{"/17", IDs, "/*"},
+		{"/a/17/b", IDs, "/a/*/b"},
+		{"/a/17/b", Last, "/a/*/*"},
+		{"", Before, "/"},
+		{"/a", Before, "/a"},
+		{"/a/b", Before, "/*/b"},
+		{"/a/b/c", Before, "/*/*/c"},
+		{"/a/b/17", Before, "/*/*/*"},
+		{"/a/", Before, "/*/"},
+		{"", After, "/"},
+		{"/a", After, "/a"},
+		{"/a/b/c", After, "/a/*/*"},
+		{"/17/b", After, "/*/*"},
+		{"/a/", After, "/a/*"},
 	} {
-		if got := Stars(c.path, c.last); got != c.want {
-			t.Errorf("%q, %v: %q, want %q", c.path, c.last, got, c.want)
+		if got := Stars(c.path, c.how); got != c.want {
+			t.Errorf("%q, %v: %q, want %q", c.path, c.how, got, c.want)
 		}
 	}
 }
@@ -52,11 +63,11 @@ func FuzzFits(f *testing.F) {
 	f.Add("*", "1")
 	f.Add("a///", "a/A")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, last := range []bool{false, true} {
-			if got, want := Fits(Stars(a, last), b, last), Stars(a, last) == Stars(b, last); got != want {
-				t.Errorf("%q, %q, %v: %v, want %v", a, b, last, got, want)
+		for _, how := range []How{IDs, Last, Before, After} {
+			if got, want := Fits(Stars(a, how), b, how), Stars(a, how) == Stars(b, how); got != want {
+				t.Errorf("%q, %q, %v: %v, want %v", a, b, how, got, want)
 			}
-			if n := testing.AllocsPerRun(1, func() { Fits(b, a, last) }); n > 0 {
+			if n := testing.AllocsPerRun(1, func() { Fits(b, a, how) }); n > 0 {
 				t.Errorf("%v allocations", n)
 			}
 		}
@@ -64,9 +75,13 @@ func FuzzFits(f *testing.F) {
 }
 
 func ExampleStars() {
-	fmt.Println(Stars("/items/17/parts/bolt", false))
-	fmt.Println(Stars("/items/17/parts/bolt", true))
+	fmt.Println(Stars("/items/17/parts/bolt", IDs))
+	fmt.Println(Stars("/items/17/parts/bolt", Last))
+	fmt.Println(Stars("/items/17/parts/bolt", Before))
+	fmt.Println(Stars("/items/17/parts/bolt", After))
 	// Output:
 	// /items/*/parts/bolt
 	// /items/*/parts/*
+	// /*/*/*/bolt
+	// /items/*/*/*
 }
