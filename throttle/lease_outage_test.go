@@ -421,6 +421,28 @@ func TestLeaseCloseOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
+// Close does not wait for StoreEvent, which may wait for what the caller of Close holds: a mutex, say.
+func TestLeaseCloseDoesNotWaitForStoreEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newHangingStore(func(call string) bool { return call == "Exchange" })
+		closed := make(chan struct{})
+		l := &Limiter{Name: "x", Quotas: quotas(t, "5/s"), Store: s, StoreEvent: func(StoreEvent) { <-closed }}
+		l.Allow(1)
+		time.Sleep(time.Millisecond)
+		go func() {
+			defer close(closed)
+			if err := l.Close(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}()
+		start := time.Now()
+		if <-closed; time.Since(start) != 299*time.Millisecond {
+			t.Errorf("after %v", time.Since(start))
+		}
+		s.letGo()
+	})
+}
+
 // However many buckets a Group makes and forgets, no more than 10,000 calls that do not return are under way.
 func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

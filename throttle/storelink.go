@@ -102,7 +102,6 @@ func (s *storeLink) call(c *storeCall) {
 // replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it counts as failed,
 // and no other is made before it has ended.
 func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, reply *store.Reply, err error, overdue bool) {
-	defer c.end()
 	root := s.l.lock()
 	defer s.l.unlock(root)
 	if overdue && s.calling != c {
@@ -119,6 +118,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 		}
 	}
 	s.ask(now)
+	c.end() // Close waits for the call, and not for StoreEvent, which may wait for what the caller of Close holds
 	s.events.Tell(s.l.StoreEvent, func() { s.l.unlock(root) }, func() { s.l.lock() })
 }
 
