@@ -51,6 +51,7 @@ type Group struct {
 	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	buckets tree.Tree[*Limiter]
 	loaded  adaptive.Shelf // by digest: what Load read for buckets that are not made yet
+	closed  bool           // Close was called
 }
 
 // entry is what a Group knows of a Limiter. Both are nil if it is in no Group.
@@ -128,6 +129,9 @@ func (g *Group) enroll(n *bucketNode, l *Limiter) {
 		g.clock.Start()
 	}
 	g.restore(l)
+	if g.closed && l.Store != nil {
+		_ = l.close(false)
+	}
 }
 
 // sweeper forgets buckets for a tree.Tree.
@@ -260,18 +264,21 @@ func (g *Group) snapshot() (all []*Limiter) {
 	return slices.Collect(g.buckets.All())
 }
 
-// Close closes all buckets that have a Store, and returns their errors. Buckets that are made later are open. After a call
+// Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a call
 // of a Store that does not return, no other is made.
 func (g *Group) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
 	var errs []error
 	overdue := false
 	for _, l := range g.snapshot() {
 		if l.Store != nil {
 			l, root := l.lockCurrent()
 			l.unlock(root)
-			err := l.close(!overdue)
-			overdue = overdue || errors.Is(err, call.ErrOverdue)
-			errs = append(errs, err)
+			if err := l.close(!overdue); !overdue { // the others fail for the same reason
+				errs, overdue = append(errs, err), errors.Is(err, call.ErrOverdue)
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -104,6 +104,23 @@ func TestStoreShares(t *testing.T) {
 	})
 }
 
+// After Close, no request draws on the Store, to whatever host: nobody would give back what the bucket of a new one had in hand.
+func TestCloseIsForNewHostsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &noting{}
+		tr := &pacer.Transport{Base: lab.OK(), Shared: pacer.Shared{Store: store}, Quotas: lab.All(quota.Quota{N: 50})}
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://api.test/", "")); !errors.Is(err, throttle.ErrClosed) {
+			t.Errorf("after Close: %v, want ErrClosed", err)
+		}
+		if len(store.buckets) != 0 {
+			t.Errorf("asked the store for %q", store.buckets)
+		}
+	})
+}
+
 // noting is a store that notes of each request what it is about.
 type noting struct {
 	store.Memory
