@@ -104,7 +104,14 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	var alone time.Duration
 	refused := a.Refused
 	if refused {
-		alone, a = g.refusedAlone(a)
+		var own bool
+		var rest time.Duration
+		if alone, rest, own = g.refusedAlone(a); own { // made here, where it stays on the stack
+			a = &Answer{
+				Lost: true, Hold: rest, HoldKnown: rest > 0,
+				Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements,
+			}
+		}
 	}
 	if l.entry.group != nil && (a.Bucket != "" || l.contradicted.Load()) {
 		var local bool
@@ -146,27 +153,23 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 }
 
 // refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if
-// that is a matter of this request alone, and no limit that the answer states explains it; else zero. It also returns what
-// the bucket is to learn from the answer. Of a request that was observed while the bucket was held, that is no refusal, but a
-// hold that began when the bucket's began: or requests that nothing delays would extend it for ever.
-func (g *right) refusedAlone(a *Answer) (alone time.Duration, learn *Answer) {
+// that is a matter of this request alone, and no limit that the answer states explains it; else zero. Own says that the bucket
+// is not to take it for a refusal. That is so too of a request that was observed while the bucket was held: then it is
+// held for the rest of a hold that began when the bucket's began, or requests that nothing delays would extend that for ever.
+func (g *right) refusedAlone(a *Answer) (alone, rest time.Duration, own bool) {
 	l := g.l
 	root := l.lock()
 	defer l.unlock(root)
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
 	if a.exhausted() {
-		return 0, a
+		return 0, 0, false
 	}
 	now := root.now()
 	alone = l.server.Refuse(now, &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
-	if alone == 0 && !g.early {
-		return 0, a
+	if g.early && alone == 0 && a.HoldKnown {
+		rest = max(l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now), 0)
 	}
-	learn = &Answer{Lost: true, Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements}
-	if rest := l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now); alone == 0 && rest > 0 {
-		learn.Hold, learn.HoldKnown = rest, a.HoldKnown
-	}
-	return alone, learn
+	return alone, rest, g.early || alone > 0
 }
 
 // finish ends what is left of the grant after the first Done.
