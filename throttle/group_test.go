@@ -796,9 +796,10 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 	for last := range 12 {
 		synctest.Test(t, func(t *testing.T) {
 			var shared store.Store
-			calls := -1000
+			var calls atomic.Int64
+			calls.Store(-1000)
 			g := &Group{New: func(path []string) *Limiter {
-				if calls++; calls == last {
+				if calls.Add(1) == int64(last) {
 					panic("New")
 				}
 				l := &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: 1, Per: 10 * time.Second, Kind: quota.SlidingLog}}}
@@ -826,7 +827,8 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 			claim("a")
 			claim("a", "x")
 			claim("a", "y")
-			shared, calls = new(store.Memory), 0
+			shared = new(store.Memory)
+			calls.Store(0)
 			update := func() (panicked any) {
 				defer func() { panicked = recover() }()
 				if err := g.Update(func() bool { return false }); err != nil {
@@ -837,7 +839,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 			if update() != nil {
 				update()
 			}
-			calls = -1000
+			calls.Store(-1000)
 			synctest.Wait()
 			claim("a")
 			time.Sleep(time.Minute)
