@@ -36,7 +36,7 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 		return says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
 	debt.Kind, debt.Cells = quota.Plain, 0
-	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s)", text(debt), 2*int64(q.N), span(q.Per))
+	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
 }
 
 // unnamed returns the quota without its name, if that is only what the quota is called for want of a name: its text.

@@ -11,18 +11,18 @@ import (
 // Advice that Validate refuses, or with which the cost is refused again, is worse than none.
 func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"5/s":                               `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt" (a token bucket: up to 10 in any second)`,
-		"5/s queue 3":                       `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt queue 3" (a token bucket: up to 10 in any second)`,
+		"5/s":                               `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt" (a token bucket: up to 10 in any second, and one such cost)`,
+		"5/s queue 3":                       `; it grants at most 5 at once: claim less and settle the rest, or write "5/s debt queue 3" (a token bucket: up to 10 in any second, and one such cost)`,
 		"5/s even":                          `; it grants at most 1 at once: claim less, or write "5/s burst 50" or "5/s even debt"`,
 		"5/s burst 10 as calls":             `; it grants at most 10 at once: claim less, or write "5/s burst 50 as calls" or "5/s burst 10 debt as calls"`,
 		"5 tokens/s burst 10 queue 3":       `; it grants at most 10 at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
 		"5B/s burst 10B":                    `; it grants at most 10 at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
-		"10/m window":                       `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute)`,
-		"10/2h window grid as x":            `; it grants at most 10 at once: claim less and settle the rest, or write "10/2h debt as x" (a token bucket: up to 20 in any 2h)`,
-		"10 tokens/h log":                   `; it grants at most 10 at once: claim less and settle the rest, or write "10 tokens/h debt" (a token bucket: up to 20 in any hour)`,
-		"10/m sliding":                      `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute)`,
-		"10/m sliding 5 queue 7 as \"a b\"": `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt queue 7 as \"a b\"" (a token bucket: up to 20 in any minute)`,
-		"10 \"calls\"/d estimate":           `; it grants at most 10 at once: claim less and settle the rest, or write "10 \"calls\"/d debt" (a token bucket: up to 20 in any day)`,
+		"10/m window":                       `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10/2h window grid as x":            `; it grants at most 10 at once: claim less and settle the rest, or write "10/2h debt as x" (a token bucket: up to 20 in any 2h, and one such cost)`,
+		"10 tokens/h log":                   `; it grants at most 10 at once: claim less and settle the rest, or write "10 tokens/h debt" (a token bucket: up to 20 in any hour, and one such cost)`,
+		"10/m sliding":                      `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10/m sliding 5 queue 7 as \"a b\"": `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt queue 7 as \"a b\"" (a token bucket: up to 20 in any minute, and one such cost)`,
+		"10 \"calls\"/d estimate":           `; it grants at most 10 at once: claim less and settle the rest, or write "10 \"calls\"/d debt" (a token bucket: up to 20 in any day, and one such cost)`,
 		"10 tokens in flight":               `; it grants at most 10 at once: claim less`,
 		"10 tokens unanswered":              `; it grants at most 10 at once: claim less`,
 	} {
