@@ -12,6 +12,7 @@ const Star = "*"
 // How says which parts of a path make no difference, beside those that look like an ID. Of a path of one part, no other does.
 type How int
 
+// The parts that make no difference.
 const (
 	IDs    How = iota // none
 	Last              // the last one
