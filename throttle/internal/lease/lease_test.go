@@ -623,6 +623,33 @@ func TestStepLost(t *testing.T) {
 	equal(t, "more", r.More, []int{2})
 }
 
+// TestStepLostTellsWhatWent: a store that has lost the bucket is told of all that went of slots from before the loss, also
+// of what went after it; and of no slot of its own, if it has only forgotten the member.
+func TestStepLostTellsWhatWent(t *testing.T) {
+	for name, c := range map[string]struct {
+		known time.Duration // at 2 s
+		want  []store.Own
+	}{
+		"lost after the slots went": {known: 300 * ms, want: []store.Own{{In: -500 * ms, Cost: []int{2}}, {In: s, Cost: []int{1}}}},
+		"lost before they went":     {known: 700 * ms, want: []store.Own{{In: -500 * ms, Cost: []int{2}}, {In: s, Cost: []int{1}}}},
+		"lost before they came":     {known: 2 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLease(t, "9/10s log", 0)
+			call(t, l, s, queue(1, 1, 1), store.Reply{Slots: in(500*ms, 500*ms, 2*s), Bound: -1, Members: 1})
+			l.Take(nil, at(1500*ms), at(1500*ms), requests(2), false, 0)
+			l.mustCall = true
+			call(t, l, 2*s, queue(), store.Reply{Lost: true, Known: c.known, Bound: -1})
+			if c.want == nil {
+				equal(t, "nothing to tell", l.mustCall, false)
+				return
+			}
+			told, _ := call(t, l, 2*s, queue(), store.Reply{Bound: -1})
+			equal(t, "own", told.Request.Own, c.want)
+		})
+	}
+}
+
 // TestStepAfterSet: slots of a reply that comes after the quotas were replaced are of other
 // quotas, and so is what the reply says of the next one.
 func TestStepAfterSet(t *testing.T) {

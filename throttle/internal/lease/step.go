@@ -47,11 +47,12 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	l.recovered(now, &e)
 	l.Acknowledged()
+	answered := l.last.sent // when the request before was sent
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.trip(now.Sub(sent))
 	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
 	if reply.Lost {
-		l.lost(now, span(reply.Known), &e)
+		l.lost(now, answered, span(reply.Known), &e)
 	}
 	if reply.Hold > 0 {
 		e.Hold = now.Add(span(reply.Hold))
@@ -208,9 +209,10 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 }
 
 // lost notes that the store no longer knows the slots that it has handed out. They may be used all the same; nothing
-// goes back of any. The store, which has known the bucket for so long, is told of them, and of what went before. One that
-// does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
-func (l *Lease) lost(now monotime.Time, known time.Duration, e *Effects) {
+// goes back of any. The store, which has known the bucket for so long, is told of them, and of what went before; of all that
+// went if the bucket is new since the last request that was answered, since what went after the loss was of slots from before.
+// A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
+func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
 	e.Events = append(e.Events, Event{Lost: true})
 	l.slots.epoch++
 	l.unsent.back = nil
@@ -219,6 +221,9 @@ func (l *Lease) lost(now monotime.Time, known time.Duration, e *Effects) {
 		return
 	}
 	until := now.Add(-known)
+	if answered <= until {
+		until = now
+	}
 	if all := append(l.used.before(now, until), l.slots.before(until)...); len(all) > 0 {
 		l.unsent.own, l.mustCall = append(l.unsent.own, all...), true
 	}
