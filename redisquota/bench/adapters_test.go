@@ -64,24 +64,26 @@ func TestAdapters(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
-			for i := range 1000 {
+			slots, held := false, false
+			for i := range 1000 { // a bucket that nobody knows may have been lost: it has its first slots after the Horizon
 				reply, err := shared.Exchange(t.Context(), &store.Request{
-					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+					Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 50, Per: time.Second, Kind: quota.TokenBucket, Burst: 1}}, Late: 10 * time.Millisecond, Horizon: 50 * time.Millisecond,
 					Member: "a", Serial: int64(i + 1), Hold: time.Duration(1000+i) * time.Millisecond, Asks: []store.Ask{{Cost: []int{1}, Count: 2, Within: -1}},
 				})
-				if err != nil || len(reply.Slots) == 0 {
-					t.Fatalf("%+v, %v, want slots", reply, err)
+				if err != nil {
+					t.Fatal(err)
 				}
+				slots = slots || len(reply.Slots) > 0
 				select {
 				case n := <-heard:
-					if n.Hold < time.Second {
-						t.Errorf("heard %v, want a second at least", n)
-					}
-					return
+					held = held || n.Hold >= time.Second
 				case <-time.After(5 * time.Millisecond):
 				}
+				if slots && held {
+					return
+				}
 			}
-			t.Error("no news")
+			t.Errorf("slots: %v, news of a hold: %v, want both", slots, held)
 		})
 	}
 }

@@ -214,13 +214,17 @@ func TestMigratingFromRate(t *testing.T) {
 		if err := wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 10 {
+		var cancels []context.CancelFunc
+		for range 10 { // one after the other: if the last one gave up first, theirs would leave less behind
+			ctx, cancel := context.WithCancel(t.Context())
+			cancels = append(cancels, cancel)
 			go wait(ctx)
+			synctest.Wait()
 		}
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
+		for _, cancel := range cancels {
+			cancel()
+			synctest.Wait()
+		}
 		start := time.Now()
 		if err := wait(t.Context()); err != nil {
 			t.Error(err)
