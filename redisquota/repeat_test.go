@@ -55,6 +55,7 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				}
 				// What comes back comes back once, and what costs more does so once.
 				r := a.request(1, 0)
+				r.Horizon = 10 * time.Second // then it is near, and leaves a hole
 				r.Back = []store.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
 				for i := range quotas {
 					r.Back[0].Cost[i] = 1

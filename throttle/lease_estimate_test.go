@@ -1,6 +1,8 @@
 package throttle
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,22 +15,33 @@ import (
 // TestLeaseEstimates: four processes that reckon with four times of what their requests turn out to cost use a
 // shared quota nearly as one process does that has it alone.
 func TestLeaseEstimates(t *testing.T) {
-	const span = 5 * time.Minute
 	for _, c := range []struct {
 		quotas  string
 		workers int
-		want    float64 // of what is used without a store
+		took    time.Duration // by a request
+		want    float64       // of what is used without a store
 	}{
-		{"30000 tokens/m burst 30000", 20, 0.9},
-		{"30000 tokens/m burst 3000", 4, 0.85},
-		{"30000 tokens/m burst 3000", 20, 0.5}, // those who wait in line are not asked for again
-		{"30000 tokens/m log", 20, 0.85},
-		{"30000 tokens/m sliding", 20, 0.85},
-		{"30000 tokens/m window grid", 20, 0.85},
-		{"30000 tokens/m estimate", 20, 0.55}, // it is not known of both windows
-		{"1/s even, 30000 tokens/m log", 20, 0.8},
+		{"30000 tokens/m burst 30000", 20, time.Second, 0.95},
+		{"30000 tokens/m burst 3000", 4, time.Second, 0.95},
+		{"30000 tokens/m burst 3000", 20, time.Second, 0.95},
+		{"30000 tokens/m burst 3000", 20, 50 * time.Millisecond, 0.95},
+		{"30000 tokens/m log", 20, time.Second, 0.95},
+		{"30000 tokens/m sliding", 20, time.Second, 0.95},
+		{"30000 tokens/m window grid", 20, time.Second, 0.95},
+		{"30000 tokens/m estimate", 20, time.Second, 0.55}, // it is not known of both windows
+		{"1/s even, 30000 tokens/m log", 20, time.Second, 0.9},
+		{"20000 tokens/s burst 8000", 5, 50 * time.Millisecond, 0.95},
+		{"20000 tokens/s burst 8000", 20, 50 * time.Millisecond, 0.95},
+		{"20000 tokens/s burst 8000", 20, 300 * time.Millisecond, 0.8}, // slots that are near are not given back
+		{"2000 tokens/s burst 8000", 20, time.Second, 0.95},
+		{"20000 tokens/s log", 20, 50 * time.Millisecond, 0.85},
+		{"20000 tokens/s log", 20, 300 * time.Millisecond, 0.9},
 	} {
-		t.Run(c.quotas, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, %d workers, %v", c.quotas, c.workers, c.took), func(t *testing.T) {
+			span := 2 * time.Minute
+			if strings.Contains(c.quotas, "/s ") {
+				span = 30 * time.Second
+			}
 			used := func(shared store.Store) (n int) {
 				synctest.Test(t, func(t *testing.T) {
 					var mu sync.Mutex
@@ -51,7 +64,7 @@ func TestLeaseEstimates(t *testing.T) {
 								if err != nil {
 									return
 								}
-								time.Sleep(time.Second)
+								time.Sleep(c.took)
 								g.Settle(quota.Costs{"tokens": 500})
 								g.Done(Answer{})
 								mu.Lock()

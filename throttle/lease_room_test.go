@@ -41,8 +41,8 @@ func TestLeaseRoom(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				g.Settle(quota.Costs{quota.Requests: 4})
 				g.Done(Answer{})
-				// It is told after a horizon; then come the news, and a call. Three calls were before.
-				if d, want := <-went, 2*time.Second+horizon+7*shared.there; d != want {
+				// It is told at once; then come the news, and a call. Three calls were before.
+				if d, want := <-went, 2*time.Second+7*shared.there; d != want {
 					t.Errorf("went after %v, want %v", d, want)
 				}
 				if err := b.Wait(t.Context(), 1); err != nil {

@@ -6,7 +6,7 @@
 -- at most: of what comes back of it, the rest would have spilled over. Only those matter
 -- after which none was smaller.
 
-local bucket = { peaks = 32, most = 64 } -- how many peaks, and slots in far, are remembered
+local bucket = { peaks = 32, most = 64, few = 16 } -- how many peaks, and slots in far, are remembered; of those that are not very far
 
 -- comeback is how long n tokens take to come back.
 local function comeback(q, n)
@@ -108,7 +108,9 @@ function bucket.bears(q, full, k)
 end
 
 function bucket.take(q, now, slot, n)
-  if slot - now > 2 * horizon and #q.far < bucket.most then
+  local ahead = slot - now
+  if ahead > near and #q.far < bucket.few or ahead > 2 * horizon and #q.far < bucket.most then
+    q:settle(now + near)
     local i = #q.far + 1
     while i > 1 and q.far[i - 1].at > slot do
       i = i - 1
@@ -118,7 +120,7 @@ function bucket.take(q, now, slot, n)
   end
   q:settle(slot)
   q:charge(slot, n)
-  q:settle(now + 2 * horizon)
+  q:settle(now + near)
 end
 
 -- settle has the slots in far up to t be in order.

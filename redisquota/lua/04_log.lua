@@ -284,7 +284,7 @@ end
 
 function log.take(q, now, slot, n)
   local left = now
-  if slot - now <= 2 * horizon then
+  if slot - now <= near then
     left, q.order = slot, math.max(q.order, slot)
   end
   local c = log.get(q, q.oldest)

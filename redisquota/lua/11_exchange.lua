@@ -4,8 +4,8 @@
 local function back(part)
   if part.slot < now then
     forget(part.slot, part.cost)
-    reply.room = true
-  elseif part.slot > now + 2 * horizon then
+    reply.room = math.min((reply.room or 0) + work(part.cost), ages)
+  elseif part.slot > now + near then
     forget(part.slot, part.cost) -- nothing is in order with it
   else
     dig(part.slot, part.cost)
@@ -140,7 +140,8 @@ end
 if lost then
   redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
 end
-if reply.news or reply.room and last > now + 2 * horizon then
+local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
+if reply.news or room then
   redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
 end
 

@@ -206,8 +206,8 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	return lost
 }
 
-// exchange does what a request says. Room reports whether something came back while there are slots
-// that are far ahead: a member that has one of them may want to ask again.
+// exchange does what a request says. Room reports whether so much came back that a member which has a slot
+// ahead may want to ask again.
 func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
 	m := l.members[r.Member]
 	known := m != nil
@@ -219,9 +219,10 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
+	back := time.Duration(0)
 	if r.Serial > m.serial {
 		if !reply.Lost {
-			room = l.takeBack(r.Back, now, r.Horizon)
+			back = l.takeBack(r.Back, now, r.Horizon)
 		}
 		l.overdraw(r.More, now)
 		l.own(r, now)
@@ -237,7 +238,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
 	}
 	l.remember(r, now)
-	room = room && l.lastSlot > now.Add(2*r.Horizon)
+	room = back > 0 && l.lastSlot > now.Add(2*r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		delete(l.members, r.Member)
 		return reply, room
@@ -325,9 +326,8 @@ func (l *Ledger) dropPassed(now monotime.Time) {
 	l.returned = slices.Delete(l.returned, 0, n)
 }
 
-// takeBack takes back what was not used. Room reports whether a part of it was of the past: that may
-// be used at once.
-func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (room bool) {
+// takeBack takes back what was not used. Back is the work of what was of the past, which may be used at once.
+func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (back time.Duration) {
 	for _, p := range parts {
 		at := monotime.Time(p.Slot)
 		if len(p.Cost) != len(l.ledgers) || slices.ContainsFunc(p.Cost, func(n int) bool { return n < 0 || int64(n) > quota.MaxN }) {
@@ -335,10 +335,10 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 		}
 		if at < now {
 			l.give(now, at, p.Cost)
-			room = true
+			back = min(back+l.work(p.Cost), monotime.Longest)
 			continue
 		}
-		if at > now.Add(2*horizon) {
+		if at > now.Add(slot.Near(horizon)) {
 			l.give(now, at, p.Cost) // far slots need not be in order
 			continue
 		}
@@ -351,7 +351,7 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 		}
 		slot.Add(l.returned[i].cost, p.Cost, 1)
 	}
-	return room
+	return back
 }
 
 // give has a cost at a slot be as if it had never been.

@@ -88,11 +88,12 @@ import (
 //     of 2 + N·E/Per says what it bears.
 //     Example: of 10 in a second with a Burst of 1, T is 110 ms. Three asks at 0 ms get 0, 110 and
 //     220 ms.
-//     Of slots that are no more than twice the Horizon ahead, each later one is not before; before
-//     those that are further ahead, 64 at most, others may come with which they remain right.
+//     Of slots that are near, no more than a tenth of the Horizon ahead, each later one is not before. Before
+//     the others, of which 16 are remembered, and 64 with those that are more than twice the Horizon ahead,
+//     others may come with which they remain right.
 //   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before
 //     s, or before any later slot: what was sent up to E late has left Per before what is sent on
-//     time. Of slots that are no more than twice the Horizon ahead, each later one is not before.
+//     time. Of slots that are near, each later one is not before.
 //     Slots that are near together join a cell, which leaves Per + E after the last of it: Per/Cells
 //     of a SlidingWindow, E of the others. That bounds what is to be remembered. A FixedWindow is
 //     counted as a SlidingLog: its first request tells when the server's window begins, and nobody
@@ -117,7 +118,7 @@ import (
 //
 // # What comes back
 //
-// A member may return a part of a slot. If the slot is more than twice the Horizon ahead, the part counts as
+// A member may return a part of a slot. If the slot is more than a tenth of the Horizon ahead, the part counts as
 // never handed out. If the slot is nearer, and still to come, the part stays charged: it is handed out
 // again, at its own instant, to the first ask whose cost it covers, unless there is room before.
 // A part that is left when its instant has passed, or that is returned later, counts as never
@@ -352,9 +353,11 @@ type Slot struct {
 	Bound int           // index of the quota that the slot had to wait for; -1 if it is none
 }
 
-// News is what listeners are told.
+// News is what listeners are told. There is room if something came back whose instant has passed, and slots are
+// more than twice the Horizon ahead; or if it was work (see [Ask]) of an eighth of the Horizon in one request, and slots are ahead that are
+// not near. Who waits for such a slot returns it then, and asks again.
 type News struct {
 	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
-	Room bool          // something came back, while slots were handed out for more than twice the Horizon ahead
+	Room bool          // something came back, while slots were handed out ahead: see below
 	Lost bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
 }

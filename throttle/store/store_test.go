@@ -83,8 +83,30 @@ func (s *script) free(n int) bool {
 	return n <= s.qs[0].N && at <= now
 }
 
-// TestStoreHoles: what comes back of slots to come goes out again at their own instants, once.
+// TestStoreHoles: what comes back of near slots to come goes out again at their own instants, once.
 func TestStoreHoles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 100, Burst: 1})}}
+		a := s.exchange(Request{Member: "a", Serial: 1, Asks: one(3)})
+		b := s.exchange(Request{Member: "b", Serial: 1, Asks: one(1)})
+		us := time.Microsecond
+		if got := append(in(a), in(b)...); !slices.Equal(got, []time.Duration{0, 10100 * us, 20200 * us, 30300 * us}) {
+			t.Errorf("slots in %v", got)
+		}
+		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
+		if r.Ahead != 30300*us {
+			t.Errorf("ahead %v", r.Ahead)
+		}
+		time.Sleep(15 * time.Millisecond)
+		// That at 10.1 ms has passed, and would have spilled over.
+		if got := in(s.exchange(Request{Member: "b", Serial: 2, Asks: one(3)})); !slices.Equal(got, []time.Duration{5200 * us, 25400 * us, 35500 * us}) {
+			t.Errorf("slots in %v", got)
+		}
+	})
+}
+
+// TestStoreSlotsAheadComeBack: what comes back of slots that are not near is as if it had never been handed out.
+func TestStoreSlotsAheadComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
 		a := s.exchange(Request{Member: "a", Serial: 1, Asks: one(3)})
@@ -93,13 +115,10 @@ func TestStoreHoles(t *testing.T) {
 		if got := append(in(a), in(b)...); !slices.Equal(got, []time.Duration{0, 101 * ms, 202 * ms, 303 * ms}) {
 			t.Errorf("slots in %v", got)
 		}
-		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
-		if r.Ahead != 303*ms {
-			t.Errorf("ahead %v", r.Ahead)
-		}
+		s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[1].ID, []int{1}}, {a.Slots[2].ID, []int{1}}}})
 		time.Sleep(150 * ms)
-		// That at 101 ms has passed, and would have spilled over.
-		if got := in(s.exchange(Request{Member: "b", Serial: 2, Asks: one(3)})); !slices.Equal(got, []time.Duration{52 * ms, 254 * ms, 355 * ms}) {
+		// One now leaves room for that at 303 ms, and two do not.
+		if got := in(s.exchange(Request{Member: "b", Serial: 2, Asks: one(3)})); !slices.Equal(got, []time.Duration{0, 254 * ms, 355 * ms}) {
 			t.Errorf("slots in %v", got)
 		}
 	})

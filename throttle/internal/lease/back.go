@@ -3,6 +3,7 @@ package lease
 import (
 	"slices"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
@@ -27,6 +28,19 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 	}
 	*back = append(*back, store.Part{Slot: s.id, Cost: slices.Clone(cost)})
 }
+
+// giveBackSoon is giveBack of a part of a claim that cost less: the store is told at once if all of these are large, since
+// those who wait may go earlier then.
+func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
+	l.giveBack(now, s, cost)
+	if l.unsent.settled += l.work(cost); l.unsent.settled >= large {
+		l.mustCall = true
+		l.wakeBy(now)
+	}
+}
+
+// large is how much work is worth a call of the store.
+const large = Horizon / 8
 
 // manyParts is among how many parts, the latest, another part of a slot is looked for: a claim that is settled gives
 // back of its slots quota by quota.
@@ -82,16 +96,20 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 	}
 }
 
-// returnFarSlots gives back the slots in hand that are more than two Horizons ahead, if the head
+// returnFarSlots gives back the slots in hand that are further ahead than near ones, if the head
 // of the line needs one of them: the same call asks again, and what it gets is not later. This
-// happens once in a Horizon at most.
+// happens once in as long a time at most.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
-	if again := l.farReturned.Add(Horizon); again > now && l.farReturned != 0 {
+	near, often := slot.Near(Horizon), slot.Near(Horizon)
+	if slices.ContainsFunc(l.quotas, func(q quota.Quota) bool { return q.Kind.OnClock() }) {
+		near, often = 2*Horizon, Horizon // a window that is over for slots is over for those that come back, too
+	}
+	if again := l.farReturned.Add(often); again > now && l.farReturned != 0 {
 		l.wakeBy(again)
 		return
 	}
 	l.earlierRoom = false
-	far := now.Add(2 * Horizon)
+	far := now.Add(near)
 	var buf costs
 	if at, ok := l.slots.first(now, now, l.cost(buf[:0], head.Demand, head.Urgent)); !ok || at <= far {
 		return

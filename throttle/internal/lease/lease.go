@@ -96,9 +96,10 @@ type Lease struct {
 
 // slotReport is what the store is to be told of slots.
 type slotReport struct {
-	back []store.Part // unused parts of slots
-	more []int        // what went without a slot, of each quota; nil if nothing did
-	own  []own        // what went, or will go, and the store does not know of; nil if it knows all
+	back    []store.Part  // unused parts of slots
+	settled time.Duration // of those, the work of claims that cost less
+	more    []int         // what went without a slot, of each quota; nil if nothing did
+	own     []own         // what went, or will go, and the store does not know of; nil if it knows all
 }
 
 // empty reports whether there is nothing to tell.

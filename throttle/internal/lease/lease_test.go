@@ -406,18 +406,23 @@ func TestAskNotBefore(t *testing.T) {
 	}
 }
 
-// TestNextReturnsFar: when the store may have earlier slots, those that are far ahead go back if
-// the first claim needs one of them, once in a Horizon.
+// TestNextReturnsFar: when the store may have earlier slots, those that are not near go back if
+// the first claim needs one of them, once in a tenth of a Horizon. Of windows of the clock, whose slots come no earlier when
+// they have gone back, those go back that are far ahead, once in a Horizon.
 func TestNextReturnsFar(t *testing.T) {
 	for name, c := range map[string]struct {
-		slots []time.Duration
-		back  int
+		quotas string
+		slots  []time.Duration
+		back   int
+		often  time.Duration
 	}{
-		"far":      {[]time.Duration{2*Horizon + 1, 3 * s}, 2},
-		"not far":  {[]time.Duration{2 * Horizon, 3 * s}, 0},
-		"an early": {[]time.Duration{0, 3 * s}, 0},
+		"far":                  {"9/m log", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10},
+		"not far":              {"9/m log", []time.Duration{Horizon / 10, 3 * s}, 0, 0},
+		"an early":             {"9/m log", []time.Duration{0, 3 * s}, 0, 0},
+		"far on the clock":     {"9/m window grid", []time.Duration{2*Horizon + 1, 3 * s}, 2, Horizon},
+		"not far on the clock": {"9/m window grid", []time.Duration{2 * Horizon, 3 * s}, 0, 0},
 	} {
-		l := newLease(t, "9/m log", 0)
+		l := newLease(t, c.quotas, 0)
 		stock(t, l, c.slots...)
 		line := queue(slices.Repeat([]int{1}, len(c.slots))...)
 		if l.Next(at(0), 0, line) != nil {
@@ -434,10 +439,10 @@ func TestNextReturnsFar(t *testing.T) {
 		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil, false)
 		l.Heard(0, store.News{Room: true})
 		if l.Next(at(ms), 0, line) != nil {
-			t.Errorf("%s: far slots were given back twice in a Horizon", name)
+			t.Errorf("%s: far slots were given back twice in %v", name, c.often)
 		}
-		if l.Next(at(Horizon), 0, line) == nil {
-			t.Errorf("%s: far slots were not given back after a Horizon", name)
+		if l.Next(at(c.often), 0, line) == nil {
+			t.Errorf("%s: far slots were not given back after %v", name, c.often)
 		}
 	}
 }

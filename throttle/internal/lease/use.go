@@ -95,8 +95,8 @@ func (l *Lease) takeBackOf(now monotime.Time, uses []Use, i, n int) {
 	}
 }
 
-// takeBack takes back what was taken of a slot: into the hand if the slot can still be used,
-// else for the store.
+// takeBack takes back what was taken of a slot: into the hand if the slot can still be used, and is
+// of use, else for the store.
 func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 	if s.epoch != l.slots.epoch {
 		return // the store has lost the slot, or the quotas were replaced
@@ -104,9 +104,23 @@ func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 	l.used.add(now, cost, -1)
 	switch {
 	case s.until < now:
-		l.giveBack(now, s, cost)
+		l.giveBackSoon(now, s, cost)
 	default:
 		l.slots.restore(s, cost)
+		if l.work(s.left) >= large && !l.usable(now) {
+			l.slots.remove(func(o *heldSlot) bool { return o == s })
+			l.giveBackSoon(now, s, s.left)
+			clear(s.left)
+		}
 		l.wakeAtExpiry(now)
 	}
+}
+
+// usable reports whether what may be used now suffices for a claim like the last one.
+func (l *Lease) usable(now monotime.Time) bool {
+	if len(l.demand.unit) != len(l.quotas) {
+		return true
+	}
+	at, ok := l.slots.first(now, now, l.demand.unit)
+	return ok && at <= now
 }

@@ -236,7 +236,7 @@ func TestSettle(t *testing.T) {
 		"less of an urgent claim":  {nil, less("tokens", 3), true, 3, nil},
 		"more requests, less else": {quota.Costs{quota.Requests: 1}, less("tokens", 1), false, 2, []int{1, 0, 1, 0}},
 	} {
-		l := newLease(t, "9/s burst 5, 50 tokens/m log", 0.5)
+		l := newLease(t, "9/s burst 5, 5000 tokens/s log", 0.5)
 		d := &limit.Demand{Claims: 1, N: 1, Costs: quota.Costs{"tokens": 4}}
 		line := &testLine{claims: []Waiter{{Demand: d, Within: -1}}}
 		call(t, l, 0, line, store.Reply{Slots: in(0), Bound: -1})
@@ -247,9 +247,37 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestSettleLarge: what a claim cost less goes back to the store at once if it is much, unless it suffices here for another claim.
+func TestSettleLarge(t *testing.T) {
+	for name, c := range map[string]struct {
+		quotas     string
+		less       int
+		hand, back int
+	}{
+		"much":                {"50 tokens/s log", 4, 0, 4},
+		"little":              {"5000 tokens/s log", 4, 4, 0},
+		"enough for the next": {"50 tokens/s log", 5, 5, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLease(t, c.quotas, 0)
+			d := &limit.Demand{Claims: 1, Costs: quota.Costs{"tokens": 5}}
+			call(t, l, 0, &testLine{claims: []Waiter{{Demand: d, Within: -1}}}, store.Reply{Slots: in(0), Bound: -1})
+			uses := l.Take(nil, at(0), at(0), d, false, 0)
+			l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{"tokens": c.less}}}, false)
+			equal(t, "hand", l.State(at(0)).Hand, c.hand)
+			var back []store.Part
+			if c.back > 0 {
+				back = []store.Part{{Slot: 1, Cost: []int{c.back}}}
+			}
+			equal(t, "back", l.unsent.back, back)
+			equal(t, "at once", l.Wake() == at(0), c.back > 0)
+		})
+	}
+}
+
 // TestSettleLatestFirst: of several slots, the latest is taken back first.
 func TestSettleLatestFirst(t *testing.T) {
-	l := newLease(t, "9/s burst 5", 0)
+	l := newLease(t, "20/s burst 5", 0)
 	stock(t, l, 0, 10*ms)
 	uses := l.Take(nil, at(20*ms), at(20*ms), requests(2), false, 0)
 	l.Settle(at(105*ms), uses, nil, []limit.Part{{At: at(20 * ms), Cost: quota.Costs{quota.Requests: 1}}}, false)

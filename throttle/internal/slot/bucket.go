@@ -20,6 +20,7 @@ type Bucket struct {
 	per       time.Duration // in which N come back: Per, or longer
 	tolerance time.Duration // τ
 	near      time.Duration // slots no farther ahead are handed out in their order
+	veryFar   time.Duration // of slots that are farther ahead, more are remembered
 
 	assumed  monotime.Time // the bucket was assumed to be empty then
 	full     monotime.Time // when the bucket is full again, as far as near slots have emptied it
@@ -34,12 +35,13 @@ type farSlot struct {
 	n  int
 }
 
-// mostFar bounds how many far slots are remembered.
-const mostFar = 64
+// mostFar bounds how many far slots are remembered. Of those that are not very far there are many where a quota is fast, and what
+// comes back is of use at once: where few are large, it is not.
+const mostFar, mostAhead = 64, 16
 
 // Set implements Ledger. Where the burst is too small for being late, T is longer.
 func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
-	b.quota, b.per, b.near = q, q.Per, 2*horizon
+	b.quota, b.per, b.near, b.veryFar = q, q.Per, Near(horizon), 2*horizon
 	b.tolerance = b.Work(q.Burst) - late
 	if b.tolerance < b.Work(1) {
 		b.per += monotime.Scale(q.Per, int64(late), int64(max(q.Per, time.Second)))
@@ -90,7 +92,8 @@ func (b *Bucket) bears(full monotime.Time, k int) bool {
 
 // Take implements Ledger.
 func (b *Bucket) Take(now, slot monotime.Time, n int) {
-	if slot.Sub(now) > b.near && len(b.far) < mostFar {
+	if ahead := slot.Sub(now); ahead > b.near && len(b.far) < mostAhead || ahead > b.veryFar && len(b.far) < mostFar {
+		b.settle(now.Add(b.near))
 		i := sort.Search(len(b.far), func(i int) bool { return b.far[i].at > slot })
 		b.far = slices.Insert(b.far, i, farSlot{slot, n})
 		return

@@ -43,8 +43,7 @@ type Ledger interface {
 	Give(now, slot monotime.Time, n int)
 
 	// Set changes the numbers of the quota. A slot may be used until late after its instant.
-	// Slots that are no more than twice the horizon ahead are handed out in their order; before
-	// those that are farther there may be others.
+	// Slots that are near are handed out in their order; before those that are farther there may be others.
 	Set(q quota.Quota, late, horizon time.Duration)
 
 	// AssumeUsed makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
@@ -56,6 +55,10 @@ type Ledger interface {
 	Append(b []byte) []byte
 	Restore(r *varint.Reader)
 }
+
+// Near is how far ahead near slots are, at most: a tenth of the horizon. Near slots are handed out in their order. Before others
+// there may be more, so that what comes back is of use to those who wait.
+func Near(horizon time.Duration) time.Duration { return horizon / 10 }
 
 // New returns the ledger of q. The wall clock was at wall, in nanoseconds since 1970, at
 // instant 0.
