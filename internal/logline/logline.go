@@ -190,7 +190,7 @@ func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
 	}
 	first := &waits[0]
 	attrs := []slog.Attr{
-		slog.Duration("wait", wait), slog.String("cause", string(first.Cause)), text("quota", first.Quota), text("advice", advice[first.Cause]),
+		slog.Duration("wait", wait), slog.String("cause", string(first.Cause)), text("quota", first.Quota), text("advice", Advice(first.Cause, first.Quota)),
 	}
 	if len(waits) > 1 {
 		attrs = append(attrs, slog.Any("causes", causes(waits)))
@@ -230,6 +230,17 @@ var advice = map[throttle.Cause]string{
 	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
 	throttle.CauseStore:     "the store of the quotas cannot be reached",
 }
+
+// Advice says whose a limit is, and what to change; empty if there is nothing to say.
+func Advice(c throttle.Cause, quota string) string {
+	if c == throttle.CausePace && quota == "what the server was seen to allow" {
+		return "the server refuses what is faster: send less, or ask the provider for more"
+	}
+	return advice[c]
+}
+
+// Kind is what a line says of an error: see kind.
+func Kind(err error) string { return kind(err) }
 
 // refused is why a request was refused here; nil if there is no error.
 func refused(err error) []slog.Attr {

@@ -151,3 +151,11 @@ func TestKind(t *testing.T) {
 		}
 	}
 }
+
+// A pace that was measured is not one to configure.
+func TestAdvice(t *testing.T) {
+	configured, measured := Advice(throttle.CausePace, "1/s"), Advice(throttle.CausePace, "what the server was seen to allow")
+	if configured != advice[throttle.CausePace] || !strings.HasPrefix(measured, "the server refuses what is faster") || Advice("other", "") != "" {
+		t.Errorf("%q, %q", configured, measured)
+	}
+}
