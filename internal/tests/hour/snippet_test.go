@@ -22,6 +22,7 @@ import (
 	// The go command takes the result of a test from its cache unless something changed that the test
 	// imports or has read.
 	_ "github.com/gopacer/pacer"
+	_ "github.com/gopacer/pacer/pacerdebug"
 	_ "github.com/gopacer/pacer/pacertest"
 )
 
@@ -42,6 +43,7 @@ var packages = map[string][]struct{ module, path string }{
 	"pacer":         {{"", "github.com/gopacer/pacer"}},
 	"backoff":       {{"", "github.com/gopacer/pacer/backoff"}, {"", "github.com/cenkalti/backoff/v4"}},
 	"headers":       {{"", "github.com/gopacer/pacer/headers"}},
+	"pacerdebug":    {{"", "github.com/gopacer/pacer/pacerdebug"}},
 	"pacertest":     {{"", "github.com/gopacer/pacer/pacertest"}},
 	"quota":         {{"", "github.com/gopacer/pacer/quota"}},
 	"store":         {{"", "github.com/gopacer/pacer/throttle/store"}},

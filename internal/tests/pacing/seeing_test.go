@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"slices"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacerdebug"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -37,7 +39,7 @@ func lines(b *bytes.Buffer) *slog.Logger {
 
 // play sends a request for which a quota of one a second is there for the first time in a second, and half a second later an
 // answer to another one says that the server's window is used up for 2.5 s. It returns when the request was sent, and its error.
-func play(t *testing.T, trace *pacer.Trace, c *pacer.Call) (after time.Duration, err error) {
+func play(t *testing.T, trace *pacer.Trace, c *pacer.Call, pages ...*pacerdebug.Page) (after time.Duration, err error) {
 	t.Helper()
 	known := 0
 	var at time.Time
@@ -52,6 +54,9 @@ func play(t *testing.T, trace *pacer.Trace, c *pacer.Call) (after time.Duration,
 		return lab.Answer(r, 200, ""), nil
 	})
 	tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket})}
+	for _, p := range pages {
+		p.Transport = tr
+	}
 	for known < 40 { // so that the bucket is not new
 		lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
 	}
@@ -68,8 +73,8 @@ func play(t *testing.T, trace *pacer.Trace, c *pacer.Call) (after time.Duration,
 }
 
 // TestWhyItWaitedThreeSeconds is the story that hooks are for. A request joins the line and is told that it waits for the
-// quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up. The hook, the Call and the
-// log say so; and the error, if the request may not wait as long.
+// quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up. The hook, the Call, the
+// log and the page say so; and the error, if the request may not wait as long.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	const window = "the server's limit of 100"
@@ -82,7 +87,16 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	var queued []pacer.Queued
 	var went []pacer.Went
 	var notSent []pacer.NotSent
-	trace := pacer.Traces(pacer.Log(lines(&log)), nil, &pacer.Trace{
+	var page *pacerdebug.Page
+	onPage := func(want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/debug/pacer?as=json&open="+pacer.KeyDigest("a.example"), http.NoBody))
+		if got := w.Body.String(); !strings.Contains(got, want) || strings.Contains(got, "secret") {
+			t.Errorf("page:\n%s\nwant\n%s", got, want)
+		}
+	}
+	hooks := pacer.Traces(pacer.Log(lines(&log)), nil, &pacer.Trace{
 		Queued: func(q pacer.Queued) { queued = append(queued, q) },
 		Went: func(w pacer.Went) {
 			if of(w.Event) {
@@ -93,7 +107,8 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var c pacer.Call
-		if after, err := play(t, trace, &c); after != 3*time.Second || err != nil {
+		page = &pacerdebug.Page{}
+		if after, err := play(t, pacer.Traces(hooks, page.Trace()), &c, page); after != 3*time.Second || err != nil {
 			t.Fatalf("sent after %v, %v", after, err)
 		}
 		if len(queued) != 1 || queued[0].Cause != throttle.CausePace || queued[0].Wait != time.Second {
@@ -111,11 +126,13 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
 		}
+		onPage(`"past":[{"ago":0,"method":"GET","wait":3000,"for":[{"for":2500,"cause":"window used up","quota":"the server's limit of 100"},{"for":500,"cause":"pace","quota":"1/s even"}]}`)
 	})
 	log.Reset()
 	synctest.Test(t, func(t *testing.T) {
 		c := pacer.Call{MaxWait: 2 * time.Second}
-		_, err := play(t, trace, &c)
+		page = &pacerdebug.Page{}
+		_, err := play(t, pacer.Traces(hooks, page.Trace()), &c, page)
 		text := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 500ms): window used up "the server's limit of 100", could go in 2.5s`
 		var e *throttle.Error
 		if !errors.As(err, &e) || e.Cause != throttle.CauseWindow || e.Quota != window || e.Error() != text {
@@ -129,6 +146,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
 		}
+		onPage(`"past":[{"ago":0,"method":"GET","how":"not sent: wait over MaxWait","wait":500,"for":[{"for":500,"cause":"pace","quota":"1/s even"}]}`)
 	})
 }
 
