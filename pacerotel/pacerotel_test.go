@@ -1,0 +1,375 @@
+package pacerotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// TestWhyItWaitedThreeSeconds is the story of the test of that name in internal/tests/pacing: a request is told that it waits 1 s
+// for its quota, and waits 3 s, since an answer says meanwhile that the server's window is used up. A span and the metrics
+// say so, to the nanosecond; and what became of it, if it may not wait as long.
+func TestWhyItWaitedThreeSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		ctx, parent := l.traces.Tracer("test").Start(t.Context(), "parent")
+		joined := time.Now().Add(40 * time.Second)
+		if after, err := play(ctx, t, l.Telemetry); after != 3*time.Second || err != nil {
+			t.Fatalf("sent after %v, %v", after, err)
+		}
+		spans := l.spans.Ended()
+		if len(spans) != 1 {
+			t.Fatalf("%d spans", len(spans))
+		}
+		s := spans[0]
+		want := `pacer wait internal 3s pacer.bucket=a.example pacer.wait.causes=["2.5s window used up \"the server's limit of 100\" of a.example","500ms pace \"1/s even\" of a.example"]` +
+			` pacer.wait.time.pace=0.5 pacer.wait.time.window_used_up=2.5`
+		if got := text(s); got != want || s.Parent().SpanID() != parent.SpanContext().SpanID() || !s.StartTime().Equal(joined) {
+			t.Errorf("got  %s\nwant %s\nbegan %v, want %v", got, want, s.StartTime(), joined)
+		}
+		same(t, "metrics", only(l.read(t), "pacer.wait", "pacer.grants", "pacer.queue"),
+			"pacer.wait.duration{pacer.bucket=a.example} 1 in 3",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=window used up} 2.5",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=pace} 0.5",
+			"pacer.grants{pacer.bucket=a.example} 2",
+			"pacer.queue.length{pacer.bucket=a.example} 0",
+		)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		ctx, _ := l.traces.Tracer("test").Start(t.Context(), "parent")
+		_, err := play(pacer.WithCall(ctx, &pacer.Call{MaxWait: 2 * time.Second}), t, l.Telemetry)
+		if !errors.Is(err, throttle.ErrMaxWait) {
+			t.Fatal(err)
+		}
+		want := `pacer wait internal 500ms error.type=max_wait pacer.bucket=a.example pacer.wait.causes=["500ms pace \"1/s even\" of a.example"] pacer.wait.time.pace=0.5 Error: not sent: max_wait`
+		if spans := l.spans.Ended(); len(spans) != 1 || text(spans[0]) != want {
+			t.Errorf("got  %s\nwant %s", text(spans[0]), want)
+		}
+		same(t, "metrics", only(l.read(t), "pacer.wait", "pacer.not_sent"),
+			"pacer.wait.duration{error.type=max_wait,pacer.bucket=a.example} 1 in 0.5",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=pace} 0.5",
+			"pacer.not_sent{error.type=max_wait,pacer.bucket=a.example} 1",
+		)
+	})
+}
+
+// What is sent again, refused and given up is counted, and what is left is told: in line, under way, of quotas, of the budget.
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		statuses := script(429, 0, 503, 200, 503, 503, 503)
+		tr := &pacer.Transport{
+			Rand: zero, Trace: l.Trace(), Retry: pacer.Retry{Backoff: steady{}, MaxAttempts: 3},
+			Quotas: pacer.Table{"/": quota.MustParse("1000/h window, 30 tokens/s burst 100"), "api.example/{user}/": quota.MustParse("2/m log")},
+			Cost:   func(*http.Request) quota.Costs { return quota.Costs{"tokens": 10} },
+			Base: base(func(req *http.Request) (*http.Response, error) {
+				if req.URL.Path == "/slow" {
+					time.Sleep(time.Second)
+				}
+				return statuses(req)
+			}),
+		}
+		l.Watch(tr)
+		for range 2 { // 429, error, 503, 200; and 503 until it is given up
+			if err := send(t.Context(), tr, "http://a.example/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "counters", only(l.read(t), "pacer.grants", "pacer.ref", "pacer.retries", "pacer.gave", "pacer.backoff", "pacer.wait.", "pacer.not"),
+			"pacer.grants{pacer.bucket=a.example} 7",
+			"pacer.refusals{pacer.bucket=a.example} 1",
+			"pacer.retries{pacer.bucket=a.example,pacer.retry.cause=refusal} 1",
+			"pacer.retries{pacer.bucket=a.example,pacer.retry.cause=failure} 4",
+			"pacer.backoff.time{pacer.bucket=a.example} 4",
+			"pacer.gave_up{pacer.bucket=a.example,pacer.reason=attempts} 1",
+			"pacer.wait.duration{pacer.bucket=a.example} 1 in 2",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=hold} 2",
+		)
+		for _, user := range []string{"ann", "ann", "bob"} {
+			if err := send(t.Context(), tr, "http://api.example/"+user+"/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		go send(t.Context(), tr, "http://a.example/slow")
+		synctest.Wait()
+		same(t, "gauges", only(l.read(t), "pacer.active", "pacer.quota", "pacer.held", "pacer.queue", "pacer.retry.budget"),
+			"pacer.active_requests{pacer.bucket=a.example} 1",
+			"pacer.active_requests{pacer.bucket=api.example} 0",
+			"pacer.active_requests{pacer.bucket=api.example/{user}/} 0",
+			"pacer.held_buckets{pacer.bucket=a.example} 0",
+			"pacer.held_buckets{pacer.bucket=api.example} 0",
+			"pacer.held_buckets{pacer.bucket=api.example/{user}/} 0",
+			"pacer.queue.length{pacer.bucket=a.example} 0",
+			"pacer.queue.length{pacer.bucket=api.example} 0",
+			"pacer.queue.length{pacer.bucket=api.example/{user}/} 0",
+			"pacer.quota.limit{pacer.bucket=a.example,pacer.quota=1000/h window,pacer.unit=requests} 1000",
+			"pacer.quota.limit{pacer.bucket=a.example,pacer.quota=30 tokens/s burst 100,pacer.unit=tokens} 100",
+			"pacer.quota.limit{pacer.bucket=api.example,pacer.quota=1000/h window,pacer.unit=requests} 1000",
+			"pacer.quota.limit{pacer.bucket=api.example,pacer.quota=30 tokens/s burst 100,pacer.unit=tokens} 100",
+			"pacer.quota.limit{pacer.bucket=api.example/{user}/,pacer.quota=2/m log,pacer.unit=requests} 2",
+			"pacer.quota.remaining{pacer.bucket=a.example,pacer.quota=1000/h window,pacer.unit=requests} 992",
+			"pacer.quota.remaining{pacer.bucket=a.example,pacer.quota=30 tokens/s burst 100,pacer.unit=tokens} 80",
+			"pacer.quota.remaining{pacer.bucket=api.example,pacer.quota=1000/h window,pacer.unit=requests} 997",
+			"pacer.quota.remaining{pacer.bucket=api.example,pacer.quota=30 tokens/s burst 100,pacer.unit=tokens} 70",
+			"pacer.quota.remaining{pacer.bucket=api.example/{user}/,pacer.quota=2/m log,pacer.unit=requests} 0", // of ann
+			"pacer.retry.budget{pacer.bucket=a.example} 6.1",                                                    // 10 - 2 + 0.1 - 2: a refusal costs nothing
+		)
+		time.Sleep(time.Second)
+	})
+}
+
+// There are as many buckets as Options allow, and one for the others, in which nothing is lost; also when all come at once.
+func TestMaxBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			most int
+			want []string
+		}{
+			{3, []string{"h0.example} 2", "h1.example} 2", "h2.example} 2", "other} 14"}},
+			{-1, []string{"other} 20"}},
+		} {
+			l := newLab(t, test.most)
+			tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Base: script()}
+			l.Watch(tr)
+			for i := range 20 {
+				if err := send(t.Context(), tr, fmt.Sprintf("http://h%d.example/", i%10)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var want []string
+			for _, w := range test.want {
+				name, _, _ := strings.Cut(w, " ")
+				want = append(want, "pacer.grants{pacer.bucket="+w, "pacer.queue.length{pacer.bucket="+name+" 0")
+			}
+			same(t, "grants", only(l.read(t), "pacer.grants", "pacer.queue"), want...)
+		}
+		l := newLab(t, 0)
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() { l.buckets.get(fmt.Sprint(i % 200)).real.grants.Add(1) })
+		}
+		wg.Wait()
+		if got := only(l.read(t), "pacer.grants"); len(got) != 101 || got[len(got)-1] != "pacer.grants{pacer.bucket=other} 500" {
+			t.Errorf("%d values, the last one is %s", len(got), got[len(got)-1])
+		}
+	})
+}
+
+// Metrics and spans have no credential, no part of a URL but the host, no value of a wildcard, and no text of an error of others;
+// and of a server's names none is in a metric. What cannot be UTF-8 is left out: exporters would refuse all because of it.
+func TestNoSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "hunter2"
+		l := newLab(t, 0)
+		n := 0
+		tr := &pacer.Transport{
+			Rand: zero, Trace: l.Trace(), MaxWait: 30 * time.Second,
+			Key: func(*http.Request) string { return "key " + secret },
+			Quotas: pacer.Table{
+				"/":                            {{N: 1, Per: 2 * time.Second, Kind: quota.TokenBucket}},
+				"GET a.example/hooks/{token}/": {{N: 1, Per: 4 * time.Second, Kind: quota.TokenBucket}},
+			},
+			Base: base(func(req *http.Request) (*http.Response, error) {
+				switch n++; n {
+				case 2:
+					return answer(req, 429, "Retry-After", "3"), nil
+				case 4:
+					return nil, errors.New("refused for " + secret)
+				}
+				return answer(req, 200, "RateLimit-Policy", fmt.Sprintf(`"%s%d";q=100;w=60;qu="%s%d"`, secret, n, secret, n), "RateLimit", fmt.Sprintf(`"%s%d";r=50;t=30`, secret, n)), nil
+			}),
+		}
+		l.Watch(tr)
+		ctx, _ := l.traces.Tracer("test").Start(t.Context(), "parent")
+		for range 6 {
+			send(ctx, tr, "http://user:"+secret+"@a.example/hooks/"+secret+"/send?token="+secret)
+		}
+		send(pacer.WithCall(ctx, &pacer.Call{MaxWait: -1}), tr, "http://a.example/hooks/"+secret+"/")
+		var all []string
+		for _, s := range l.spans.Ended() {
+			all = append(all, text(s))
+		}
+		if len(all) < 5 {
+			t.Errorf("%d spans", len(all))
+		}
+		read := l.read(t)
+		if len(only(read, "pacer.quota.remaining{pacer.bucket=GET a.example/hooks/{token}/,pacer.quota=server,pacer.unit=other} ")) != 1 {
+			t.Errorf("nothing of what the server states: %s", strings.Join(read, "\n"))
+		}
+		for _, line := range append(all, read...) {
+			for _, not := range []string{secret, pacer.KeyDigest("key " + secret), "?", "user"} {
+				if strings.Contains(line, not) {
+					t.Errorf("%q is in %s", not, line)
+				}
+			}
+		}
+		if got := clean("a\xffb" + strings.Repeat("é", 200)); got != "ab"+strings.Repeat("é", 98) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// In ModeObserve nothing waits: there is no span, and the metrics of what would have been are told apart from others.
+func TestModeObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Mode: pacer.ModeObserve, Quotas: onePerSecond, Base: script()}
+		ctx, _ := l.traces.Tracer("test").Start(t.Context(), "parent")
+		for range 3 {
+			if err := send(ctx, tr, "http://a.example/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "metrics", l.read(t),
+			"pacer.grants{pacer.bucket=a.example,pacer.mode=observe} 3",
+			"pacer.wait.duration{pacer.bucket=a.example,pacer.mode=observe} 2 in 3",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=pace,pacer.mode=observe} 3",
+		)
+		if spans := l.spans.Ended(); len(spans) != 0 {
+			t.Errorf("%d spans", len(spans))
+		}
+	})
+}
+
+// A wait for a retry has the number of the resend, also if it is in vain; who cancels it makes no error. Without a span above
+// there is no span.
+func TestSpansOfRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		parent, _ := l.traces.Tracer("test").Start(t.Context(), "parent")
+		tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Base: script(429)}
+		if err := send(t.Context(), tr, "http://a.example/"); err != nil || len(l.spans.Ended()) != 0 {
+			t.Fatalf("%v, %d spans", err, len(l.spans.Ended()))
+		}
+		tr = &pacer.Transport{Rand: zero, Trace: l.Trace(), Base: script(429, 200, 429)}
+		if err := send(parent, tr, "http://a.example/"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(parent)
+		time.AfterFunc(time.Second, cancel)
+		if err := send(ctx, tr, "http://a.example/"); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range l.spans.Ended() {
+			got = append(got, text(s))
+		}
+		want := []string{
+			`pacer wait internal 2s http.request.resend_count=1 pacer.bucket=a.example pacer.wait.causes=["2s hold of a.example"] pacer.wait.time.hold=2`,
+			`pacer wait internal 1s error.type=canceled http.request.resend_count=1 pacer.bucket=a.example pacer.wait.causes=["1s hold of a.example"] pacer.wait.time.hold=1`,
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// An outage of a Store is counted, with how long it was.
+func TestStore(t *testing.T) {
+	l := newLab(t, 0)
+	hook := l.Trace().Store
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Err: errors.New("secret")})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Down: 1500 * time.Millisecond})
+	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Lost: true})
+	same(t, "metrics", l.read(t), "pacer.store.errors{pacer.bucket=a.example} 1", "pacer.store.down.time{pacer.bucket=a.example} 1.5")
+}
+
+// Two Transports of one Telemetry are told of together: what is in line is added up, and of a quota what has the least left counts.
+func TestWatchSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		for n := range 2 {
+			tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Quotas: pacer.Table{"/": quota.MustParse("10/m log")}, Base: base(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return answer(req, 200), nil
+			})}
+			l.Watch(tr)
+			for range n + 1 {
+				if err := send(t.Context(), tr, "http://a.example/"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			go send(t.Context(), tr, "http://a.example/")
+		}
+		synctest.Wait()
+		same(t, "metrics", only(l.read(t), "pacer.active", "pacer.quota"),
+			"pacer.active_requests{pacer.bucket=a.example} 1", // the one of the first Transport has ended
+			"pacer.quota.limit{pacer.bucket=a.example,pacer.quota=10/m log,pacer.unit=requests} 10",
+			"pacer.quota.remaining{pacer.bucket=a.example,pacer.quota=10/m log,pacer.unit=requests} 7",
+		)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := l.read(t); len(got) != 0 {
+			t.Errorf("after Close: %q", got)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// TestCostOfAllocations: a request that does not wait costs two allocations more than without a Trace, at most.
+func TestCostOfAllocations(t *testing.T) {
+	none := allocations(t, nil)
+	with := allocations(t, newLab(t, 0).Trace())
+	t.Logf("%v allocations without a Trace, %v with", none, with)
+	if with > none+2 {
+		t.Errorf("%v allocations, without a Trace %v", with, none)
+	}
+}
+
+func allocations(t *testing.T, hooks *pacer.Trace) float64 {
+	t.Helper()
+	once := noWait(t, hooks)
+	return testing.AllocsPerRun(1000, once)
+}
+
+// noWait returns what sends a request that does not wait, in a sampled trace.
+func noWait(tb testing.TB, hooks *pacer.Trace) func() {
+	tb.Helper()
+	tr := &pacer.Transport{Trace: hooks, Base: base(func(req *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	})}
+	ctx := trace.ContextWithSpanContext(tb.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled}))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	once := func() {
+		if _, err := tr.RoundTrip(req); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for range 100 {
+		once()
+	}
+	return once
+}
+
+// BenchmarkNoWait is what a request costs that does not wait, without a Trace and with that of a Telemetry.
+func BenchmarkNoWait(b *testing.B) {
+	for _, test := range []struct {
+		name  string
+		hooks *pacer.Trace
+	}{{"none", nil}, {"otel", newLab(b, 0).Trace()}} {
+		b.Run(test.name, func(b *testing.B) {
+			once := noWait(b, test.hooks)
+			b.ReportAllocs()
+			for b.Loop() {
+				once()
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package pacerotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// Trace returns hooks for the Transports that are to be told of. pacer.Traces joins them with others.
+func (t *Telemetry) Trace() *pacer.Trace {
+	return &pacer.Trace{
+		Went: func(e pacer.Went) {
+			t.counts(&e.Event).grants.Add(1)
+			if e.Wait > 0 {
+				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempt - 1})
+			}
+		},
+		NotSent: func(e pacer.NotSent) {
+			f := failure(e.Err)
+			t.counts(&e.Event).notSent[f].Add(1)
+			if e.Wait > 0 {
+				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, inVain: failures[f].name})
+			}
+		},
+		Answered: func(e pacer.Answered) {
+			if e.Refused {
+				t.counts(&e.Event).refusals.Add(1)
+			}
+		},
+		Retrying: func(e pacer.Retrying) {
+			c := t.counts(&e.Event)
+			if e.Refusal {
+				c.refusedAgain.Add(1)
+			} else {
+				c.failedAgain.Add(1)
+			}
+			add(&c.backoff, e.Delay)
+		},
+		GaveUp: func(e pacer.GaveUp) {
+			reason := e.Reason
+			if reason < 0 || int(reason) >= reasons {
+				reason = 0
+			}
+			t.counts(&e.Event).gaveUp[reason].Add(1)
+			if e.Wait > 0 {
+				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
+			}
+		},
+		Store: func(e throttle.StoreEvent) {
+			c := &t.buckets.get(e.Label).real
+			if e.Err != nil {
+				c.storeErrors.Add(1)
+			}
+			add(&c.storeDownTime, e.Down)
+		},
+	}
+}
+
+// counts returns the counts of a request.
+func (t *Telemetry) counts(e *pacer.Event) *counts { return t.buckets.get(e.Label).of(e.Mode) }
+
+// whyInVain is the error.type of a request that waited and was not sent again.
+func whyInVain(e pacer.GaveUp) string {
+	var local *throttle.Error
+	switch {
+	case errors.As(e.Because, &local):
+		return failures[failure(local)].name
+	case e.Reason == pacer.ReasonCanceled || errors.Is(e.Because, context.Canceled):
+		return failures[failure(throttle.ErrCanceled)].name
+	case e.Reason == pacer.ReasonDeadline:
+		return failures[failure(throttle.ErrDeadline)].name
+	}
+	return otherType
+}
+
+// wait is a wait in line that is over.
+type wait struct {
+	whole   time.Duration
+	parts   []throttle.Wait
+	resends int    // how often the request was sent before
+	inVain  string // the error.type of a request that was not sent; else empty
+}
+
+// waited records a wait that ends now: in the counters, as a span, and in the histogram, with that span for an example.
+func (t *Telemetry) waited(e *pacer.Event, w wait) {
+	for _, part := range w.parts {
+		add(&t.buckets.get(part.Label).of(e.Mode).waits[cause(part.Cause)], part.For)
+	}
+	ctx := e.Request.Context()
+	if e.Mode != pacer.ModeObserve {
+		ctx = t.span(ctx, e, w)
+	}
+	c := t.counts(e)
+	options := c.waited
+	if w.inVain != "" {
+		options = []metric.RecordOption{c.with(keyError.String(w.inVain))}
+	}
+	t.waits.Record(ctx, w.whole.Seconds(), options...)
+}
+
+// span makes the span of a wait, if the context has one that it can be a child of. It returns the context of the new one.
+func (t *Telemetry) span(ctx context.Context, e *pacer.Event, w wait) context.Context {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx // it would be a trace of its own, which is of no use
+	}
+	end := time.Now()
+	ctx, span := t.tracer.Start(ctx, "pacer wait", trace.WithTimestamp(end.Add(-w.whole)), trace.WithSpanKind(trace.SpanKindInternal))
+	if span.IsRecording() {
+		span.SetAttributes(spanAttributes(e, w)...)
+		if w.inVain != "" && w.inVain != failures[failure(throttle.ErrCanceled)].name { // who cancels wants it so
+			span.SetStatus(codes.Error, "not sent: "+w.inVain)
+		}
+	}
+	span.End(trace.WithTimestamp(end))
+	return ctx
+}
+
+func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
+	texts := make([]string, 0, len(w.parts))
+	var sums [len(causes)]time.Duration
+	for _, part := range w.parts {
+		text := fmt.Sprintf("%v %s", part.For, part.Cause)
+		if part.Quota != "" {
+			text += fmt.Sprintf(" %q", clean(part.Quota))
+		}
+		if part.Label != "" {
+			text += " of " + clean(part.Label)
+		}
+		texts = append(texts, text)
+		sums[cause(part.Cause)] += part.For
+	}
+	attributes := []attribute.KeyValue{keyBucket.String(clean(e.Label)), attribute.StringSlice("pacer.wait.causes", texts)}
+	for i, sum := range sums {
+		if sum > 0 {
+			attributes = append(attributes, attribute.Float64("pacer.wait.time."+strings.ReplaceAll(string(causes[i]), " ", "_"), sum.Seconds()))
+		}
+	}
+	if w.resends > 0 {
+		attributes = append(attributes, keyResends.Int(w.resends))
+	}
+	if w.inVain != "" {
+		attributes = append(attributes, keyError.String(w.inVain))
+	}
+	return attributes
+}
+
+// ResendCount returns a RoundTripper that marks spans of attempts which are made again with http.request.resend_count. It belongs below
+// what makes the spans, and that below pacer. If base is nil, it is http.DefaultTransport.
+//
+//	transport.Base = otelhttp.NewTransport(pacerotel.ResendCount(nil))
+func ResendCount(base http.RoundTripper) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &resendCount{base}
+}
+
+type resendCount struct{ base http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r *resendCount) RoundTrip(req *http.Request) (*http.Response, error) {
+	if n := pacer.Resends(req.Context()); n > 0 {
+		trace.SpanFromContext(req.Context()).SetAttributes(keyResends.Int(n))
+	}
+	return r.base.RoundTrip(req)
+}
+
+// CloseIdleConnections forwards to the base, as http.Client expects.
+func (r *resendCount) CloseIdleConnections() {
+	if c, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
