@@ -17,6 +17,7 @@ import (
 var texts = map[string]string{
 	".":          "api/pacer.txt",
 	"redisquota": "api/redisquota.txt",
+	"pacerotel":  "api/pacerotel.txt",
 }
 
 func main() {
