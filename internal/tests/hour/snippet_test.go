@@ -54,6 +54,8 @@ var packages = map[string][]struct{ module, path string }{
 	"retryablehttp": {{"", "github.com/hashicorp/go-retryablehttp"}},
 	"goredis":       {{"redisquota", "github.com/gopacer/pacer/redisquota/goredis"}},
 	"redis":         {{"redisquota", "github.com/redis/go-redis/v9"}},
+	"pacerotel":     {{"pacerotel/examples", "github.com/gopacer/pacer/pacerotel"}},
+	"otelhttp":      {{"pacerotel/examples", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"}},
 	"failsafehttp":  {{"interop", "github.com/failsafe-go/failsafe-go/failsafehttp"}},
 	"ratelimiter":   {{"interop", "github.com/failsafe-go/failsafe-go/ratelimiter"}},
 }

@@ -74,7 +74,8 @@ func play(t *testing.T, trace *pacer.Trace, c *pacer.Call, pages ...*pacerdebug.
 
 // TestWhyItWaitedThreeSeconds is the story that hooks are for. A request joins the line and is told that it waits for the
 // quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up. The hook, the Call, the
-// log and the page say so; and the error, if the request may not wait as long.
+// log and the page say so; and the error, if the request may not wait as long. The test of this name in pacerotel plays the
+// same, with metrics and a span.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	const window = "the server's limit of 100"
