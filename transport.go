@@ -20,8 +20,8 @@
 // as a request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what
 // happens. By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones,
 // the order is that of arrival. A line that moves is waited for; but if nothing can go for longer than
-// MaxStandstill, or not before the deadline of its context, a request fails at once. [Transport.Acquire] does
-// this part alone, and [Transport.Forecast] says how long it would take.
+// MaxStandstill, or not before the deadline of its context, a request fails at once. [Transport.Acquire] does this part
+// alone. [Transport.Forecast] says how long it would take: of a batch that stands in line, how long the rest of it will take.
 //
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //

@@ -1,6 +1,7 @@
 // The program fetches the pages of 50 hosts: from each of them one page at a time and two in a second, from all of them at
-// once. While it does, it prints how far it is, and how long the rest will take. A host that says to come back in an hour is
-// left for the next time, and delays no other one.
+// once. While it does, a terminal shows a line for each host: how many pages are done, how many in a second, how many wait and what
+// for, and how long the rest will take. A file gets a line for all of them each second. A host that says to come back in an hour
+// is left for the next time, and delays no other one.
 //
 // As it stands, the program talks to a fake; main says how to take that out. At last it prints
 //
@@ -8,12 +9,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,13 +28,13 @@ import (
 
 func main() {
 	api := newFake() // for real hosts, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
+	if err := run(context.Background(), os.Stdout, newScreen(os.Stderr), api.Transport()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
+func run(ctx context.Context, out io.Writer, progress *screen, base http.RoundTripper) error {
 	transport := &pacer.Transport{
 		Base: base,
 		// "/" is every host that is not named, and each has a bucket of its own. A robots.txt with a Crawl-delay of 10 would
@@ -42,7 +45,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	if err := transport.Validate(); err != nil {
 		return err
 	}
-	c := crawl{client: &http.Client{Transport: transport}, hosts: map[string]bool{}, later: map[string]time.Duration{}}
+	c := crawl{client: &http.Client{Transport: transport}, begun: time.Now(), pages: map[string]int{}, later: map[string]time.Duration{}}
 
 	ended := make(chan struct{})
 	var pages sync.WaitGroup
@@ -55,13 +58,14 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	}
 	go func() { pages.Wait(); close(ended) }()
 
-	ticker := time.NewTicker(time.Second)
+	ticker := time.NewTicker(progress.every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			fmt.Fprintln(out, c.progress(transport))
+			progress.show(c.progress(transport))
 		case <-ended:
+			progress.clear()
 			_, err := fmt.Fprintln(out, c.summary())
 			return errors.Join(err, ctx.Err())
 		}
@@ -70,10 +74,10 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 
 type crawl struct {
 	client *http.Client
+	begun  time.Time
 
-	mu    sync.Mutex // protects the fields below
-	pages int
-	hosts map[string]bool          // of pages
+	mu    sync.Mutex               // protects the fields below
+	pages map[string]int           // by host
 	later map[string]time.Duration // when hosts want to be asked again
 }
 
@@ -95,29 +99,46 @@ func (c *crawl) fetch(ctx context.Context, url string) {
 	case errors.As(err, &early): // not sent: the host had told another request to come back later
 		c.later[req.URL.Host] = max(early.Wait, c.later[req.URL.Host])
 	case err == nil && resp.StatusCode == http.StatusOK:
-		c.hosts[req.URL.Host] = true
-		c.pages++
+		c.pages[req.URL.Host]++
 	}
 }
 
-// progress says how far the crawl is. All pages that are left wait in the lines of their hosts. So the crawl takes as long as
-// a page would wait that came now to the host with the longest line.
-func (c *crawl) progress(transport *pacer.Transport) string {
-	waiting, rest := 0, time.Duration(0)
-	for _, host := range transport.State() {
-		if waiting += host.Waiting; host.Waiting > 0 { // and not one that wants to be asked later
-			rest = max(rest, host.Next.Wait) // for a page that would come now, behind all others
-		}
-	}
+// progress says how far the crawl is, in a line for all and in one for each host, what takes longest first. All pages of a host that
+// are left wait in its line. So the host takes as long as a page would wait that came now: that is the Next of its
+// State, and what Transport.Forecast says. Where only a part of the pages is in line, the quota says what the others take.
+func (c *crawl) progress(transport *pacer.Transport) (all string, hosts []string) {
+	states := transport.State()
+	slices.SortStableFunc(states, func(a, b throttle.State) int {
+		return cmp.Or(cmp.Compare(min(b.Waiting, 1), min(a.Waiting, 1)), cmp.Compare(b.Next.Wait.Round(time.Second), a.Next.Wait.Round(time.Second)))
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprintf("%d pages, %d wait, %v to go", c.pages, waiting, rest.Round(100*time.Millisecond))
+	done, waiting, rest := 0, 0, time.Duration(0)
+	for _, host := range states {
+		n := c.pages[host.Bucket]
+		done += n
+		line := fmt.Sprintf("%-19s %3d done, %.1f/s", host.Bucket, n, float64(n)/time.Since(c.begun).Seconds())
+		switch later, ok := c.later[host.Bucket]; {
+		case host.Waiting > 0: // and not one that wants to be asked later
+			waiting += host.Waiting
+			rest = max(rest, host.Next.Wait)
+			line += fmt.Sprintf(", %d wait for %s %s, %v to go", host.Waiting, host.Next.Cause, host.Next.Quota, host.Next.Wait.Round(100*time.Millisecond))
+		case ok:
+			line += fmt.Sprintf(", wants to be asked in %v", later.Round(time.Second))
+		}
+		hosts = append(hosts, line)
+	}
+	return fmt.Sprintf("%d pages, %d wait, %v to go", done, waiting, rest.Round(100*time.Millisecond)), hosts
 }
 
 func (c *crawl) summary() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := fmt.Sprintf("%d pages of %d hosts", c.pages, len(c.hosts))
+	pages := 0
+	for _, n := range c.pages {
+		pages += n
+	}
+	text := fmt.Sprintf("%d pages of %d hosts", pages, len(c.pages))
 	var later []string
 	for host, wait := range c.later {
 		later = append(later, fmt.Sprintf("%s (in %v)", host, wait.Round(time.Second)))
