@@ -11,6 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/gopacer/pacer"
@@ -285,6 +289,104 @@ func TestStore(t *testing.T) {
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Down: 1500 * time.Millisecond})
 	hook(throttle.StoreEvent{Bucket: "b", Label: "a.example", Lost: true})
 	same(t, "metrics", l.read(t), "pacer.store.errors{pacer.bucket=a.example} 1", "pacer.store.down.time{pacer.bucket=a.example} 1.5")
+}
+
+// What waits is in line, and a bucket that is held is counted, for as long as that lasts.
+func TestLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Base: script(200, 429)}
+		l.Watch(tr)
+		for range 2 {
+			go send(t.Context(), tr, "http://a.example/")
+			time.Sleep(time.Second)
+		}
+		same(t, "during a hold", only(l.read(t), "pacer.queue", "pacer.held", "pacer.active"),
+			"pacer.queue.length{pacer.bucket=a.example} 1", "pacer.held_buckets{pacer.bucket=a.example} 1", "pacer.active_requests{pacer.bucket=a.example} 0")
+		time.Sleep(2 * time.Second)
+		same(t, "after it", only(l.read(t), "pacer.queue", "pacer.held", "pacer.active"),
+			"pacer.queue.length{pacer.bucket=a.example} 0", "pacer.held_buckets{pacer.bucket=a.example} 0", "pacer.active_requests{pacer.bucket=a.example} 0")
+	})
+}
+
+// Each attempt that is sent again has its number in the span that is around it, and no first attempt has one. Two Transports see
+// each other through it: only the upper one sends again. Idle connections are closed through it.
+func TestResendCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		idle := &closer{RoundTripper: script(503, 503, 200)}
+		tr := &pacer.Transport{Rand: zero, Retry: pacer.Retry{Backoff: steady{}}, Base: base(func(req *http.Request) (*http.Response, error) {
+			ctx, span := l.traces.Tracer("test").Start(req.Context(), "attempt")
+			defer span.End()
+			return ResendCount(idle).RoundTrip(req.WithContext(ctx))
+		})}
+		if err := send(t.Context(), tr, "http://a.example/"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range l.spans.Ended() {
+			got = append(got, text(s))
+		}
+		same(t, "spans", got, "attempt internal 0s", "attempt internal 0s http.request.resend_count=1", "attempt internal 0s http.request.resend_count=2")
+
+		(&http.Client{Transport: &pacer.Transport{Base: ResendCount(idle)}}).CloseIdleConnections()
+		if !idle.closed {
+			t.Error("idle connections are not closed")
+		}
+		idle.RoundTripper = script(503, 503, 200)
+		nested := &pacer.Transport{Rand: zero, Retry: pacer.Retry{Backoff: steady{}}, Base: ResendCount(&pacer.Transport{Rand: zero, Base: idle})}
+		var call pacer.Call
+		if err := send(pacer.WithCall(t.Context(), &call), nested, "http://a.example/"); err != nil || call.Attempts() != 3 {
+			t.Errorf("%v after %d attempts", err, call.Attempts())
+		}
+		if got := ResendCount(nil).(*resendCount).base; got != http.DefaultTransport {
+			t.Errorf("the base is %v", got)
+		}
+	})
+}
+
+// closer notes that its idle connections are closed.
+type closer struct {
+	http.RoundTripper
+	closed bool
+}
+
+func (c *closer) CloseIdleConnections() { c.closed = true }
+
+// The global providers may be set after New: what happens from then on is told.
+func TestGlobalProviders(t *testing.T) {
+	if _, set := otel.GetMeterProvider().(*sdkmetric.MeterProvider); set {
+		t.Skip("a process sets them once, and an earlier run of this test has")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		telemetry, err := New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := &pacer.Transport{Rand: zero, Trace: telemetry.Trace(), Quotas: onePerSecond, Base: script()}
+		telemetry.Watch(tr)
+		l := &lab{Telemetry: telemetry, reader: sdkmetric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
+		otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(l.reader)))
+		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(l.spans)))
+		ctx, _ := otel.Tracer("test").Start(t.Context(), "parent")
+		for range 2 {
+			if err := send(ctx, tr, "http://a.example/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "metrics", only(l.read(t), "pacer.wait", "pacer.grants", "pacer.queue"),
+			"pacer.wait.duration{pacer.bucket=a.example} 1 in 1", "pacer.wait.time{pacer.bucket=a.example,pacer.cause=pace} 1",
+			"pacer.grants{pacer.bucket=a.example} 2", "pacer.queue.length{pacer.bucket=a.example} 0")
+		if n := len(l.spans.Ended()); n != 1 {
+			t.Errorf("%d spans", n)
+		}
+		if err := telemetry.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := only(l.read(t), "pacer.grants", "pacer.queue"); len(got) > 0 {
+			t.Errorf("after Close: %q", got)
+		}
+	})
 }
 
 // Two Transports of one Telemetry are told of together: what is in line is added up, and of a quota what has the least left counts.
