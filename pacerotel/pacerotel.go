@@ -42,8 +42,9 @@
 // The last two are told for each pacer.quota, the text of a configured quota, or "server" for what the server states, and each
 // pacer.unit. Of what a server states, units other than requests, tokens and bytes are "other".
 //
-// The values of pacer.cause are those of throttle.Cause: "pace", "window used up", "hold", …. In mode ModeObserve, nothing waits, and the metrics
-// tell what would have been, with an attribute pacer.mode "observe".
+// The values of pacer.cause are those of throttle.Cause: "pace", "window used up", "hold", …. An error.type is named after the error of
+// throttle that a request got: "max_wait", "deadline", "canceled", …; of another error it is "_OTHER", and of a retry that is not made for
+// another reason a pacer.Reason. In mode ModeObserve, nothing waits, and the metrics tell what would have been, with an attribute pacer.mode "observe".
 //
 // # Spans
 //

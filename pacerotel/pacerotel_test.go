@@ -281,6 +281,30 @@ func TestSpansOfRetries(t *testing.T) {
 	})
 }
 
+// What a wait for a retry was in vain for has the words of the error, if there is one, and else those of the reason.
+func TestWhyInVain(t *testing.T) {
+	for _, test := range []struct {
+		reason  pacer.Reason
+		because error
+		want    string
+	}{
+		{pacer.ReasonWait, &throttle.Error{Err: throttle.ErrMaxWait}, "max_wait"},
+		{pacer.ReasonCanceled, context.Canceled, "canceled"},
+		{pacer.ReasonDeadline, context.DeadlineExceeded, "deadline"},
+		{pacer.ReasonElapsed, nil, "elapsed"},
+		{pacer.ReasonPrepare, errors.New("secret"), "prepare"},
+	} {
+		if got := whyInVain(pacer.GaveUp{Reason: test.reason, Because: test.because}); got != test.want {
+			t.Errorf("%v, %v: got %s, want %s", test.reason, test.because, got, test.want)
+		}
+	}
+	for i, f := range failures[:len(failures)-1] {
+		if got := failure(&throttle.Error{Err: f.err}); got != i {
+			t.Errorf("%v is %s", f.err, failures[got].name)
+		}
+	}
+}
+
 // An outage of a Store is counted, with how long it was.
 func TestStore(t *testing.T) {
 	l := newLab(t, 0)

@@ -81,7 +81,7 @@ func whyInVain(e pacer.GaveUp) string {
 	case e.Reason == pacer.ReasonDeadline:
 		return failures[failure(throttle.ErrDeadline)].name
 	}
-	return otherType
+	return e.Reason.String()
 }
 
 // wait is a wait in line that is over.
