@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
+	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/route"
 	"github.com/gopacer/pacer/internal/table"
@@ -168,9 +169,9 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 
 // bucket is what a Transport keeps for a bucket beside its Limiter.
 type bucket struct {
-	budget     backoff.Budget // of retries of failures
-	dry        atomic.Bool    // it did not pay for the latest retry
-	limitsTold atomic.Bool    // the latest answer spoke of limits, and the next one will, too
+	budget backoff.Budget // of retries of failures
+	dry    atomic.Bool    // it did not pay for the latest retry
+	habit  headers.Habit  // which headers of its answers speak of limits
 
 	spelling atomic.Pointer[hostSpelling] // how the latest request wrote the host
 }

@@ -19,7 +19,7 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
-		!bucketOf(g.Limiter()).limitsTold.Load() && !t.Learn.Headers.Tells(resp.Header)
+		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, tm.firstSent(g))
 }
 
 // endUnanswered ends the grant of a request that got no answer.
@@ -35,10 +35,11 @@ func (t *Transport) endUnanswered(g *throttle.Grant, err error) {
 // whether and when the request may be sent again.
 func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, limits []headers.Limit) ([]headers.Limit, headers.Retry) {
 	at := tm.firstSent(g)
-	limits, hint := t.Learn.Headers.Append(limits, resp.Header, at)
-	b := bucketOf(g.Limiter())
-	if told := len(limits) > 0; b.limitsTold.Load() != told {
-		b.limitsTold.Store(told)
+	var hint headers.Retry
+	if resp.StatusCode < 400 {
+		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at)
+	} else {
+		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
 	if t.Learn.Bodies == nil || !t.Learn.Bodies(resp) || !body.Has(req, resp) || !t.Learn.Headers.BodyTells(resp.Header) {
 		return limits, hint

@@ -12,18 +12,24 @@ import (
 // tells is Reader.Tells, with the table of the Reader, which may be nil.
 func tells(h http.Header, own *name.Table) bool {
 	for key := range h {
-		var m *name.Meaning
-		if own != nil {
-			m = own.Lookup(key)
-		}
-		if m == nil && key != "Date" && (len(key) <= 8 || key[:8] != "Content-") { // the most frequent are told at a glance
-			m = name.Lookup(key)
-		}
-		if m != nil && m.Role != name.Ignored {
+		if lookUp(key, own) != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// lookUp returns what the name of a header says, or nil if it is not about limits.
+func lookUp(key string, own *name.Table) *name.Meaning {
+	if own != nil {
+		if m := own.Lookup(key); m != nil {
+			return m.Used()
+		}
+	}
+	if key == "Date" || len(key) > 8 && key[:8] == "Content-" { // the most frequent are told at a glance
+		return nil
+	}
+	return name.Lookup(key).Used()
 }
 
 // read appends the limits that a response states, and returns what it says about trying
@@ -31,28 +37,22 @@ func tells(h http.Header, own *name.Table) bool {
 // be nil.
 func read(limits []Limit, h http.Header, received time.Time, own *name.Table, b *body.Facts) ([]Limit, Retry) {
 	var a answer
-	for key, values := range h {
-		if own != nil {
-			if m := own.Lookup(key); m != nil {
-				a.add(m, values)
-				continue
-			}
-		}
-		if len(key) > 8 && key[:8] == "Content-" {
-			continue // the most frequent are told at a glance
-		}
-		if key == "Date" {
-			a.dates = values
-			continue
-		}
-		if m := name.Lookup(key); m != nil {
-			a.add(m, values)
-		}
-	}
+	a.look(h, own)
 	if a.roles == 0 && b == nil {
 		return limits, Retry{}
 	}
 	return a.append(limits, received, b)
+}
+
+// look adds all headers that are about limits.
+func (a *answer) look(h http.Header, own *name.Table) {
+	for key, values := range h {
+		if m := lookUp(key, own); m != nil {
+			a.add(m, values)
+		} else if key == "Date" {
+			a.dates = values
+		}
+	}
 }
 
 // answer collects the headers of a response that are about limits. Most responses have none,
@@ -67,7 +67,7 @@ type answer struct {
 
 // add adds a header.
 func (a *answer) add(m *name.Meaning, values []string) {
-	if m.Role == name.Ignored || len(values) == 0 {
+	if len(values) == 0 {
 		return
 	}
 	a.roles |= 1 << m.Role

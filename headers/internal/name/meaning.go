@@ -59,6 +59,14 @@ const ownFamily = "(own)"
 // Own reports whether a user says what the header means.
 func (m *Meaning) Own() bool { return m.Family == ownFamily }
 
+// Used returns m, or nil if m is to be ignored.
+func (m *Meaning) Used() *Meaning {
+	if m == nil || m.Role == Ignored {
+		return nil
+	}
+	return m
+}
+
 // Ranks of families: a family takes precedence over those of a higher rank.
 const (
 	standardRank = 0 // of what all agree on, as on Retry-After, and of what a user says

@@ -13,6 +13,29 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
+// TestRefusalAfterAHabit: the headers of a server that answers fast are not all looked at, but those of a refusal are, although
+// it has as many as the answers before.
+func TestRefusalAfterAHabit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		start := time.Now()
+		client := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if n++; n == 100 {
+				return lab.Answer(req, 429, "", "Retry-After", "7"), nil
+			}
+			return lab.Answer(req, 200, "", "X-Something", "1"), nil
+		})}}
+		for range 100 {
+			if status := lab.Get(t, client, "http://a.example/"); status != 200 {
+				t.Fatal(status)
+			}
+		}
+		if d := time.Since(start); n != 101 || d != 7*time.Second {
+			t.Errorf("%d requests in %v, want 101 in 7s", n, d)
+		}
+	})
+}
+
 // TestHeadersEffect sends requests one after the other, and compares when each of them goes: what
 // an answer says must hold the next request for as long as it says, and no longer.
 func TestHeadersEffect(t *testing.T) {

@@ -1,0 +1,139 @@
+package headers
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gopacer/pacer/headers/internal/name"
+)
+
+// A Habit reads answers of one server that come fast, one after the other: it remembers which of their headers speak of
+// limits, and looks those up, instead of at all headers. For answers that are no errors; an error is to be read by
+// [Reader.Append], as a whole.
+//
+// A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
+// those is missing, or if there are more or fewer headers in all; and in any case after 15 answers, and 10 ms after it last did.
+// So what a server has not said before is missed for as long, and only if it says it in place of something else.
+//
+// The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one Reader only.
+type Habit struct {
+	known  atomic.Pointer[known]
+	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
+	looked atomic.Int64  // when all headers were last looked at, in nanoseconds since 1970
+	unread atomic.Int32  // answers since
+	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
+}
+
+// known are the headers of an answer, as far as they are remembered.
+type known struct {
+	n    int // how many headers there are in all
+	told []told
+}
+
+// told is a header that speaks of limits.
+type told struct {
+	key string
+	*name.Meaning
+}
+
+// Bounds of a Habit.
+const (
+	habitAfter  = 32
+	habitUnread = 15
+	habitLasts  = 10 * time.Millisecond
+)
+
+// Tells is [Reader.Tells], for an answer that was received at an instant.
+func (h *Habit) Tells(r *Reader, header http.Header, received time.Time) bool {
+	if h.told.Load() {
+		return true
+	}
+	if k := h.skims(header, received); k != nil {
+		return len(k.told) > 0
+	}
+	if r.Tells(header) {
+		return true // Append looks at all headers, and notes them
+	}
+	h.note(r, header, nil, received)
+	return false
+}
+
+// Append is [Reader.Append].
+func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received time.Time) ([]Limit, Retry) {
+	before := len(limits)
+	var a answer
+	if !h.skim(&a, header, received) {
+		a = answer{}
+		a.look(header, r.compiled())
+		h.note(r, header, &a, received)
+	}
+	var hint Retry
+	if a.roles != 0 {
+		limits, hint = a.append(limits, received, nil)
+	}
+	if told := len(limits) > before; h.told.Load() != told {
+		h.told.Store(told)
+	}
+	return limits, hint
+}
+
+// skims returns what is remembered if that suffices for an answer.
+func (h *Habit) skims(header http.Header, received time.Time) *known {
+	k := h.known.Load()
+	if k == nil || len(header) != k.n {
+		return nil
+	}
+	if d := received.UnixNano() - h.looked.Load(); d < 0 || d >= int64(habitLasts) || h.unread.Add(1) > habitUnread {
+		return nil
+	}
+	return k
+}
+
+// skim adds the headers that are remembered. It is false if not all of them are there.
+func (h *Habit) skim(a *answer, header http.Header, received time.Time) bool {
+	k := h.skims(header, received)
+	if k == nil {
+		return false
+	}
+	for i := range k.told {
+		values, ok := header[k.told[i].key]
+		if !ok {
+			return false
+		}
+		a.add(k.told[i].Meaning, values)
+	}
+	a.dates = header["Date"]
+	return true
+}
+
+// note notes which headers an answer had that was looked at; a is nil if none speaks of limits.
+func (h *Habit) note(r *Reader, header http.Header, a *answer, received time.Time) {
+	sign := uint64(len(header))
+	if a != nil {
+		sign |= uint64(a.roles)<<16 ^ uint64(a.n+len(a.more))<<10
+	}
+	count := uint64(1)
+	if old := h.streak.Load(); old>>8 == sign {
+		count = min(old&0xff+1, habitAfter)
+	} else if h.known.Load() != nil {
+		h.known.Store(nil)
+	}
+	h.streak.Store(sign<<8 | count)
+	h.looked.Store(received.UnixNano())
+	h.unread.Store(0)
+	if count == habitAfter && h.known.Load() == nil && (a == nil || a.n+len(a.more) <= maxFields) {
+		h.known.Store(remember(header, r.compiled()))
+	}
+}
+
+// remember returns what there is to know of an answer.
+func remember(header http.Header, own *name.Table) *known {
+	k := &known{n: len(header)}
+	for key := range header {
+		if m := lookUp(key, own); m != nil {
+			k.told = append(k.told, told{key, m})
+		}
+	}
+	return k
+}

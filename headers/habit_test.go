@@ -1,0 +1,156 @@
+package headers
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// got is what a Habit makes of an answer, read as a Transport reads it.
+func (h *Habit) got(r *Reader, header http.Header, at time.Time) string {
+	if !h.Tells(r, header, at) {
+		return "nothing"
+	}
+	limits, hint := h.Append(r, nil, header, at)
+	return summary(Facts{Limits: limits, Retry: hint})
+}
+
+// TestHabit: after 32 answers with the same headers, what is there instead of another header is missed for 15 answers, or
+// for 10 ms; what is missing, and what comes in addition, is not.
+func TestHabit(t *testing.T) {
+	spoken := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "Server", "x", "X-Other", "1")
+	silent := fields("Server", "x", "X-Other", "1")
+	with := func(h http.Header, without string, add ...string) http.Header {
+		h = maps.Clone(h)
+		delete(h, without)
+		maps.Copy(h, fields(add...))
+		return h
+	}
+	const hint = "Retry-After"
+	for name, c := range map[string]struct {
+		usual, other http.Header
+		answers      int           // of the usual ones, in an instant
+		later        time.Duration // the other ones come
+		missed       int
+	}{
+		"before there is a habit":          {spoken, with(spoken, "Server", hint, "3"), 31, 0, 0},
+		"in place of another":              {spoken, with(spoken, "Server", hint, "3"), 32, 0, 15},
+		"after some":                       {spoken, with(spoken, "Server", hint, "3"), 40, 0, 7},
+		"in the last moment":               {spoken, with(spoken, "Server", hint, "3"), 32, 10*time.Millisecond - 1, 15},
+		"later":                            {spoken, with(spoken, "Server", hint, "3"), 32, 10 * time.Millisecond, 0},
+		"before, by a clock that was set":  {spoken, with(spoken, "Server", hint, "3"), 32, -1, 0},
+		"in addition":                      {spoken, with(spoken, "", hint, "3"), 32, 0, 0},
+		"in place of what spoke of limits": {spoken, with(spoken, "X-Ratelimit-Limit", hint, "3"), 32, 0, 0},
+		"of a server that says nothing":    {silent, with(silent, "Server", hint, "3"), 32, 0, 15},
+		"in addition to nothing":           {silent, with(silent, "", hint, "3"), 32, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h Habit
+			for range c.answers {
+				if got, want := h.got(nil, c.usual, noon), summary(Parse(c.usual, noon)); got != want {
+					t.Fatalf("got %s, want %s", got, want)
+				}
+			}
+			missed := 0
+			for h.got(nil, c.other, noon.Add(c.later)) != summary(Parse(c.other, noon)) {
+				if missed++; missed > 100 {
+					break
+				}
+			}
+			if missed != c.missed {
+				t.Errorf("%d answers were missed, want %d", missed, c.missed)
+			}
+		})
+	}
+}
+
+// TestHabitValues: values are read of each answer.
+func TestHabitValues(t *testing.T) {
+	var h Habit
+	for n := range 200 {
+		header := fields("Date", "Mon, 02 Mar 2026 12:00:00 GMT", "Acme-RateLimit-Things-Limit", "500", "Acme-RateLimit-Things-Remaining", fmt.Sprint(300-n), "Acme-RateLimit-Things-Reset", fmt.Sprint(noon.Unix()+int64(n)))
+		if got, want := h.got(nil, header, noon), summary(Parse(header, noon)); got != want {
+			t.Fatalf("answer %d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestHabitVectors: whatever a server says, a Habit reads as a Reader does, as long as the names are the same.
+func TestHabitVectors(t *testing.T) {
+	var vectors []vector
+	load(t, "headers.json", &vectors)
+	own := &Reader{Dialects: []Dialect{{Remaining: "X-Left"}}, Ignore: []string{"X-RateLimit-Limit"}}
+	for _, v := range vectors {
+		for _, r := range []*Reader{nil, own} {
+			var h Habit
+			header := header(v.Headers)
+			limits, retry := r.Append(nil, header, v.ReceivedAt)
+			for range 100 {
+				got, hint := h.Append(r, nil, header, v.ReceivedAt)
+				if diff := cmp.Diff(Facts{limits, retry}, Facts{got, hint}); diff != "" {
+					t.Fatalf("%s (-want +got):\n%s", v.ID, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestHabitAllocs: names that no table knows are taken apart once.
+func TestHabitAllocs(t *testing.T) {
+	header := fields("Acme-RateLimit-Things-Limit", "500", "Acme-RateLimit-Things-Remaining", "3", "Acme-RateLimit-Things-Reset", "30")
+	var h Habit
+	var buf [4]Limit
+	read := func() { h.Append(nil, buf[:0], header, noon) }
+	for range 32 {
+		read()
+	}
+	if n := testing.AllocsPerRun(10, read); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	h = Habit{}
+	silent := fields(many...)
+	if n := testing.AllocsPerRun(1000, func() { h.Tells(nil, silent, noon) }); n != 0 {
+		t.Errorf("%v allocations of a server that says nothing", n)
+	}
+}
+
+// TestHabitBounded: a server that sends ever new names is remembered for nothing.
+func TestHabitBounded(t *testing.T) {
+	var h Habit
+	for i := range 1000 {
+		header := http.Header{}
+		for k := range 100 {
+			header[fmt.Sprintf("X-%d-Ratelimit-Remaining-%d", i, k)] = []string{"1"}
+		}
+		if limits, _ := h.Append(nil, nil, header, noon); len(limits) != 0 {
+			t.Fatalf("%d limits of an answer with too many headers", len(limits))
+		}
+		if h.known.Load() != nil {
+			t.Fatal("too many headers are remembered")
+		}
+	}
+}
+
+func TestHabitConcurrent(t *testing.T) {
+	var h Habit
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 200 {
+				header := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", fmt.Sprint(n%60))
+				if i%2 == 1 && n > 100 {
+					header = fields("X-Other-Limit-Of-Requests", "60", "Server", "x")
+				}
+				if got, want := h.got(nil, header, noon), summary(Parse(header, noon)); i%2 == 0 && got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
