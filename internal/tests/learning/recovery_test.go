@@ -3,11 +3,17 @@ package learning
 import (
 	"flag"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/pacertest"
+	"github.com/gopacer/pacer/throttle"
 )
 
 // With these, the tests below measure more courses, and print how they went:
@@ -187,3 +193,35 @@ type dialect struct {
 }
 
 var spoken = []dialect{{"silent", pacertest.NoHeaders}, {"hint", pacertest.RetryAfterOnly}, {"headers", pacertest.XRateLimitDelta}}
+
+// TestRefusedAtRandom: a server that refuses every second request, whatever the pace, is not paced ever more slowly: trials of a
+// higher pace, which fail, do not let the pace be lowered anew.
+func TestRefusedAtRandom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		r := rand.New(rand.NewPCG(1, 2))
+		client := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, MaxStandstill: throttle.NoLimit, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			return lab.Answer(req, []int{200, 429}[r.IntN(2)], ""), nil
+		})}}
+		var wait sync.WaitGroup
+		start := time.Now()
+		for range 4 {
+			wait.Go(func() {
+				for served := 0; served < 100; { // who is refused MaxRefusals times tries again
+					if lab.Get(t, client, "http://a.example/") == 200 {
+						served++
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if d := time.Since(start); d > 4*time.Hour {
+			t.Errorf("400 requests took %v, want four hours at most", d)
+		} else {
+			t.Logf("400 requests took %v", d)
+		}
+	})
+}
