@@ -6,7 +6,8 @@ import (
 )
 
 // Explicit returns the quotas with all defaults filled in, for those who enforce quotas: Name, Per,
-// the Kind and the Burst of a TokenBucket, Cells and ColdFactor. The Unit of requests becomes empty.
+// the Kind and the Burst of a TokenBucket, Cells and ColdFactor. The Unit of requests becomes empty. Per beside
+// Months becomes how long they last at most by UTC: 31 days for a month, 366 for a year.
 // If there is nothing to fill in, Explicit returns qs itself and not a copy. A quota that is invalid
 // stays invalid.
 func (qs Quotas) Explicit() Quotas {
@@ -31,6 +32,9 @@ func (q Quota) explicit() Quota {
 		return q
 	}
 	q.Per = q.per()
+	if q.Months > 0 {
+		q.From = max(q.From, 1)
+	}
 	switch {
 	case q.WarmUp > 0:
 		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)

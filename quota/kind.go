@@ -49,6 +49,9 @@ const (
 	// used four fifths of its hour in a minute goes on slowly. throttle.Spend says the same of limits
 	// that are learned. With a Store, the server's count is not believed, and nothing is spread.
 	//
+	// A Plain quota of Months admits N in each month of the calendar, not in any 30 days: it is a ClockWindow of
+	// which the server's count is believed, over 31 days for a month, and the last fifth is spread until the month ends.
+	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp is TokenBucket.
 	Plain Kind = iota
 
@@ -75,6 +78,10 @@ const (
 	// since 1970 in UTC: windows of a minute, an hour or a day start as on the clock, and windows
 	// of a week on Thursdays. It suits counters whose key contains the minute, Discord's and
 	// Twitter's windows, and daily quotas that end at midnight UTC.
+	//
+	// With Months or a Zone, or From for a week, windows begin at midnight of days of the calendar. A day begins at the
+	// first instant at which the clocks of the Zone show its date: where these are put forward at midnight, that is
+	// one o'clock. Such windows live in one process: a throttle.Limiter with a Store refuses them.
 	//
 	// If the clock is set, the windows follow it, once somebody asks for a token or half a minute
 	// later. What went in the window that ran then, and in the one before it, counts in those that

@@ -193,16 +193,15 @@ func (g *guess) add(word string) {
 	g.words = append(g.words, word)
 }
 
-// span returns a span as Parse reads it, if its unit is nearly a known one: "7d" for "1week", "minute" for "minut".
+// span returns a span as Parse reads it, if its unit is nearly a known one: "minute" for "minut".
 func (g *guess) span(number, word string) string {
 	word = strings.ToLower(word)
-	for _, long := range longSpans {
-		if n, err := strconv.Atoi(cmp.Or(number, "1")); err == nil && n <= maxDays && slices.Contains(long.words, word) {
-			g.note = cmp.Or(long.note, g.note)
-			return strconv.Itoa(n*long.days) + "d"
+	for _, span := range spans {
+		if m := likely(word, span.words...); m != "" {
+			return number + m
 		}
 	}
-	for _, span := range spans {
+	for _, span := range calendar {
 		if m := likely(word, span.words...); m != "" {
 			return number + m
 		}

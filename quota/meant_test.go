@@ -8,20 +8,28 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseReadsSpansInWords(t *testing.T) {
 	for letter, words := range map[string][]string{
-		"s": {"sec", "secs", "second", "seconds"},
-		"m": {"min", "mins", "minute", "minutes"},
-		"h": {"hr", "hrs", "hour", "hours"},
-		"d": {"day", "days"},
+		"s":  {"sec", "secs", "second", "seconds"},
+		"m":  {"min", "mins", "minute", "minutes"},
+		"h":  {"hr", "hrs", "hour", "hours"},
+		"d":  {"day", "days"},
+		"7d": {"w", "wk", "week", "weeks"},
 	} {
 		for _, word := range words {
 			for text, want := range map[string]string{
-				"5/" + word: "5/" + letter, "7 tokens/" + word + " burst 9": "7 tokens/" + letter + " burst 9", "1MiB/2" + word: "1MiB/2" + letter,
-				"5/s warm-up 3" + word: MustParse("5/s warm-up 3" + letter).String(),
+				"5/" + word: "5/" + letter, "7 tokens/" + word + " burst 9": "7 tokens/" + letter + " burst 9",
+				"1MiB/2" + word: "1MiB/2" + letter, "5/s warm-up 3" + word: "5/s warm-up 3" + letter,
 			} {
+				switch letter {
+				case "7d":
+					want = strings.NewReplacer("/27d", "/14d", "warm-up 37d", "warm-up "+(21*24*time.Hour).String()).Replace(want)
+				default:
+					want = MustParse(want).String()
+				}
 				if got, err := Parse(text); err != nil || got.String() != want {
 					t.Errorf("%q is read as %q, %v, want %q", text, got, err, want)
 				}
@@ -106,10 +114,13 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"20 requests in 10 seconds":  `column 16: "10", did you mean "20/10s"`,
 		"20 requests in any 10 secs": `column 16: "any", did you mean "20/10s"`,
 		"20 per 10 seconds":          `column 4: "per", did you mean "20/10s"`,
-		"5/week":                     `column 3: "week", did you mean "5/7d"`,
+		"5/weak":                     `column 3: "weak", did you mean "5/7d"`,
 		"10000 per 2 weeks":          `column 7: "per", did you mean "10000/14d"`,
-		"1000/month":                 `column 6: "month", did you mean "1000/30d" (months of the calendar are not known)`,
-		"1000 monthly":               `column 6: "monthly", did you mean "1000/30d" (months of the calendar are not known)`,
+		"1000/moth":                  `column 6: "moth", did you mean "1000/month"`,
+		"1000 monthly":               `column 6: "monthly", did you mean "1000/month"`,
+		"1000 per 3 months":          `column 6: "per", did you mean "1000/quarter"`,
+		"1000 per year":              `column 6: "per", did you mean "1000/year"`,
+		"1000 weekly":                `column 6: "weekly", did you mean "1000/7d"`,
 
 		// What is under way, and what is not bounded.
 		"10 concurrent":            `column 4: "concurrent", did you mean "10 in flight"`,
@@ -172,7 +183,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 
 		// Of what may be meant in several ways, or in none.
 		"5 calls":            `column 3: "calls", want a unit and a span`,
-		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
+		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
 		"5/s fast":           `column 5: "fast", want a comma, even, burst`,
 		"5/100ns":            `column 3: "100ns", want at least 1µs`,
 		"1.0/blink":          `column 1: "1.0", want a whole number from 1`,

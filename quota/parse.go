@@ -17,6 +17,8 @@ type parser struct {
 	offset int    // where that begins in the whole text, in bytes
 	word   string // the current word; empty at the end of the text
 	column int    // where the current word begins in the whole text, in bytes, from 1
+
+	week bool // the span of the quota is the word for a week, which begins on a Monday
 }
 
 const blanks = " \t\r\n"
@@ -130,6 +132,9 @@ func (p *parser) quota() (Quota, error) {
 			return q, err
 		}
 	}
+	if p.week && q.Kind == ClockWindow && q.From == 0 {
+		q.From = 1
+	}
 	if err := q.check(); err != nil {
 		var e *fieldError
 		if errors.As(err, &e) {
@@ -171,8 +176,12 @@ func (p *parser) start(q *Quota) error {
 	if !slash {
 		return p.concurrent(q)
 	}
+	p.week = inLetters(per) == "w"
+	if q.Months, ok = months(per); ok {
+		return nil
+	}
 	if q.Per, ok = period(per); !ok {
-		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, or a duration such as 1m30s"))
+		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, w, month, year, or a duration such as 1m30s"))
 	}
 	if isBare(q.Per) {
 		return unexpected(column+len(before)+1, per, "at least 1µs")
@@ -229,6 +238,13 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 		q.WarmUp, err = operand(p, duration, wantedSpan(p.word, "a duration such as 10s"))
 	case "cold":
 		q.ColdFactor, err = operand(p, factor, "a number from 1")
+	case "from":
+		q.From, err = p.from(q)
+	case "in":
+		if p.word == "flight" {
+			return unexpected(column, word, wantedClause)
+		}
+		q.Zone, err = p.zone()
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
@@ -275,10 +291,45 @@ func (p *parser) kind(q *Quota, word string) (err error) {
 	return err
 }
 
+// months reads a span of months: "month", "3months", "quarter", "year".
+func months(s string) (int, bool) {
+	digits, word := cutNumber(s)
+	n, ok := 1, true
+	if digits != "" {
+		n, ok = number(digits)
+	}
+	for _, span := range calendar {
+		if ok && slices.Contains(span.words, word) && n <= maxDays {
+			return n * span.months, true
+		}
+	}
+	return 0, false
+}
+
+// from reads the day on which the windows of a quota begin.
+func (p *parser) from(q *Quota) (int, error) {
+	if q.Months > 0 {
+		return operand(p, func(s string) (int, bool) {
+			n, ok := number(s)
+			return n, ok && n <= 31
+		}, "a day of the month from 1 to 31")
+	}
+	return operand(p, func(s string) (int, bool) {
+		i := slices.Index(weekdays, strings.ToLower(s))
+		return i + 1, i >= 0
+	}, "a day of the week such as monday, or of a month: 2000/month from 15")
+}
+
+// zone reads the name of a time zone.
+func (p *parser) zone() (string, error) {
+	want := wantedZone(p.word, time.LoadLocation)
+	return operand(p, func(s string) (string, bool) { return s, want == "" }, want)
+}
+
 // period reads PER. A unit alone means one: "h" and "hour" are one hour.
 func period(s string) (time.Duration, bool) {
 	switch s = inLetters(s); s {
-	case "ms", "s", "m", "h", "d":
+	case "ms", "s", "m", "h", "d", "w":
 		s = "1" + s
 	}
 	return duration(s)
@@ -295,12 +346,16 @@ func inLetters(s string) string {
 	return s
 }
 
-// duration reads a positive duration as time.ParseDuration does, or one in days, or in words: "7d", "30seconds".
+// duration reads a positive duration as time.ParseDuration does, or one in weeks, in days, or in words: "7d", "30seconds".
 func duration(s string) (time.Duration, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' {
 		return 0, false
 	}
 	s = inLetters(s)
+	if weeks, ok := strings.CutSuffix(s, "w"); ok {
+		n, ok := number(weeks)
+		return time.Duration(n) * week, ok && n <= maxDays/7
+	}
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, ok := number(days)
 		return time.Duration(n) * 24 * time.Hour, ok && n <= maxDays

@@ -41,6 +41,8 @@
 //	"100 requests in any (rolling) 60 seconds", enforced strictly   100/m log
 //	"5000 per hour", from the first request on                      5000/h window
 //	"1000 per day, reset at midnight UTC"                           1000/d window grid
+//	"10000 per day, reset at midnight Pacific Time"                 10000/d window grid in America/Los_Angeles
+//	"2000 per month"                                                2000/month
 //	"no more than 10 concurrent requests"                           10 in flight
 //	"500 requests and 30000 tokens per minute"                      500/m, 30000 tokens/m
 //	"1 MB per second", for files of any size                        1MB/s debt
@@ -85,8 +87,28 @@ type Quota struct {
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an
 	// error, as is one below 1 µs, which is a number without a unit, and one above 50 years for a
-	// quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span.
+	// quota that is no TokenBucket. Per must be zero for InFlight and Unanswered, which have no span, and
+	// beside Months.
 	Per time.Duration
+
+	// Months, if not zero, is the span in months of the calendar: N in each month (1), quarter (3) or year
+	// (12), of which each begins at midnight. Windows of several months follow one another from January on,
+	// so that 1, 2, 3, 4, 6 and 12 are valid, and any other number is an error. Kind must be Plain, of which
+	// what is left may be spread and the server's own count is believed, or ClockWindow.
+	Months int
+
+	// From is the day of the month on which windows of Months begin, from 1 to 31: that of the bill, say. In a
+	// month that has no such day, they begin on its last day. Zero means 1. Of a ClockWindow with a Per of
+	// a week, From is the day on which weeks begin, from 1 for Monday to 7 for Sunday; zero is Thursday, since
+	// 1970 began with one. Of any other quota, From must be zero.
+	From int
+
+	// Zone is where the days begin at midnight on which windows of Months, or a ClockWindow with a Per of whole
+	// days, begin: the name of a time zone in the IANA database, such as "America/Los_Angeles". Where clocks are
+	// changed, such a day has 23 or 25 hours. Empty means UTC; of any other quota, Zone must be empty. A name
+	// that the database of the machine does not have is an error. A program that is to run where there is none
+	// imports time/tzdata.
+	Zone string
 
 	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp and
 	// ColdFactor are for a TokenBucket. A quota that has one of the first three is one without a Kind
@@ -155,8 +177,18 @@ const (
 	defaultColdFactor = 3 // Guava's
 )
 
-// per returns Per, or its default.
-func (q Quota) per() time.Duration { return cmp.Or(q.Per, defaultPer) }
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// per returns Per, or its default: of Months, how long they last at most.
+func (q Quota) per() time.Duration {
+	if q.Months > 0 {
+		return q.longestMonths()
+	}
+	return cmp.Or(q.Per, defaultPer)
+}
 
 // isBucket reports whether the quota is a TokenBucket.
 func (q *Quota) isBucket() bool {
@@ -168,3 +200,17 @@ func (q *Quota) unit() string { return canonical(q.Unit) }
 
 // perSecond returns the rate in tokens per second.
 func (q Quota) perSecond() float64 { return float64(q.N) / q.per().Seconds() }
+
+// isWeek reports whether the quota is a ClockWindow of a week.
+func (q *Quota) isWeek() bool { return q.Kind == ClockWindow && q.Per == week }
+
+// isCivil reports whether windows begin on days of the calendar, and may differ in length.
+func (q *Quota) isCivil() bool { return q.Months > 0 || q.From > 0 || q.Zone != "" }
+
+// longestMonths returns how long a window of Months lasts at most, where no clock is changed.
+func (q *Quota) longestMonths() time.Duration {
+	if q.Months >= 12 {
+		return 366 * day
+	}
+	return time.Duration(31*q.Months-(q.Months-1)/2) * day // 31, 62, 92, 123 and 184 days
+}

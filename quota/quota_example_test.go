@@ -128,3 +128,18 @@ func ExampleQuotas_Misspelled() {
 	// token: want tokens as in 30000 tokens/m
 	// Tokens: want tokens as in 30000 tokens/m
 }
+
+// Months are those of the calendar. Other windows of the clock begin on days of the calendar, too.
+func ExampleQuota_calendar() {
+	fmt.Println(quota.Quotas{
+		{N: 2000, Months: 1},
+		{N: 2000, Months: 1, From: 15},
+		{N: 10_000, Per: 24 * time.Hour, Kind: quota.ClockWindow, Zone: "America/Los_Angeles"},
+		{N: 5000, Per: 7 * 24 * time.Hour, Kind: quota.ClockWindow, From: 1},
+	})
+	_, err := quota.Parse("10000/d window grid in America/Los_Angles")
+	fmt.Println(err)
+	// Output:
+	// 2000/month, 2000/month from 15, 10000/d window grid in America/Los_Angeles, 5000/w window grid
+	// quota: column 24: "America/Los_Angles", want a time zone of the IANA database such as America/Los_Angeles
+}

@@ -72,6 +72,8 @@ func covers(x, y Quota, above bool) string {
 		return "" // x grants a request of any cost, or y is too hard to foresee
 	case x.Kind.Concurrent() || y.Kind.Concurrent():
 		return coversConcurrent(x, y)
+	case x.isCivil() || y.isCivil():
+		return coversCivil(x, y)
 	case y.Kind == TokenBucket:
 		return coversBucket(x, y)
 	}
@@ -197,4 +199,21 @@ func (q *Quota) tokens(n float64) string {
 		s += " " + unit
 	}
 	return s
+}
+
+// coversCivil returns why y never binds, if x or y begins on days of the calendar: both count in the same windows.
+func coversCivil(x, y Quota) string {
+	n := float64(x.N)
+	switch {
+	case x.Months != y.Months || x.Per != y.Per || x.From != y.From || x.Zone != y.Zone:
+		return ""
+	case x.Kind == y.Kind && x.N <= y.N:
+	case x.Kind != Plain && x.Kind != ClockWindow || y.Kind != ClockWindow && y.Kind != Plain:
+		return ""
+	case y.Kind == Plain && n > 0.8*float64(y.N): // the last fifth may be spread
+		return ""
+	case x.N > y.N:
+		return ""
+	}
+	return "admits at most " + x.tokens(n) + " in each window of " + x.span()
 }

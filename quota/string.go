@@ -38,7 +38,7 @@ func (q Quota) String() string {
 		s += " " + unitWord(unit)
 	}
 	if !q.Kind.Concurrent() {
-		s += "/" + span(q.per())
+		s += "/" + q.span()
 	}
 	burst := q.Burst
 	if q.Kind == TokenBucket && !q.Debt && q.WarmUp == 0 {
@@ -56,6 +56,7 @@ func (q Quota) String() string {
 	if q.Kind != Plain && q.Kind != TokenBucket {
 		s += " " + q.Kind.String()
 	}
+	s += q.begins()
 	if q.Cells > 0 {
 		s += " " + strconv.Itoa(q.Cells)
 	}
@@ -77,6 +78,47 @@ func (q Quota) label() string {
 		return q.Name
 	}
 	return q.String()
+}
+
+// span returns the span of the quota as it stands in a text.
+func (q *Quota) span() string {
+	switch {
+	case q.Months == 12:
+		return "year"
+	case q.Months == 3:
+		return "quarter"
+	case q.Months == 1:
+		return "month"
+	case q.Months > 0:
+		return strconv.Itoa(q.Months) + "months"
+	case q.isWeek() && q.From > 0:
+		return "w"
+	}
+	return span(q.per())
+}
+
+// begins returns the clauses that say where and when windows begin.
+func (q *Quota) begins() (s string) {
+	if from := q.from(); from != "" {
+		s = " from " + from
+	}
+	if q.Zone != "" {
+		s += " in " + q.Zone
+	}
+	return s
+}
+
+// from returns the day on which windows begin as it stands in a text; nothing if the text says nothing of it.
+func (q *Quota) from() string {
+	switch {
+	case q.isWeek() && q.Months == 0 && q.From == 1:
+		return "" // as the word for a week says
+	case q.isWeek() && q.Months == 0 && q.From > 0 && q.From <= len(weekdays):
+		return weekdays[q.From-1]
+	case q.From != 0:
+		return strconv.Itoa(q.From)
+	}
+	return ""
 }
 
 // span writes a duration without the parts that are zero. One second, one minute and so on are

@@ -24,9 +24,10 @@ import (
 //	N unanswered     N requests at the same time, of the Kind Unanswered; or N UNIT unanswered
 //	no limit         the zero Quota; "no limit of PutRecords" says that this is a unit, and no misspelled "PutRecord"
 //
-// PER is ms, s, m, h, d, a number of days such as 7d, or a duration such as 1m30s; in place of a
+// PER is ms, s, m, h, d, w, a number of days or weeks such as 7d, or a duration such as 1m30s; in place of a
 // letter alone, the word may stand: sec, secs, second, seconds, min, mins, minute, minutes, hr, hrs,
-// hour, hours, day, days. UNIT is a word of your choice; in double quotes, if it is one of those that people
+// hour, hours, day, days, wk, week, weeks. Or it is Months: month, quarter, year, or some months such as 6months. A
+// week of the clock begins on a Monday: 1000/w window grid. UNIT is a word of your choice; in double quotes, if it is one of those that people
 // write for something else: "5 calls/s" is answered with "5/s", and 5 "calls"/s has a unit of that name. Bytes are
 // written in one word with the number: 500kB, 1.5MB, 1MiB. Their
 // suffix is B, after k, M, G, T for powers of 1000, or after Ki, Mi, Gi, Ti for powers of 1024.
@@ -44,6 +45,8 @@ import (
 //	estimate          the Kind EstimatedWindow
 //	warm-up D         the WarmUp of a TokenBucket, a duration
 //	cold F            the ColdFactor of a TokenBucket
+//	from DAY          the day of the month on which Months begin, or the day of the week of w window grid
+//	in ZONE           the Zone: America/Los_Angeles
 //	as NAME           the Name: one word, or several in double quotes as in a Go string
 //
 // The empty text means no quotas. Every quota that Parse returns passes Validate. An error says at

@@ -100,7 +100,7 @@ func TestParseErrors(t *testing.T) {
 		"5 tokens per minute":      `column 10: "per", did you mean "5 tokens/m"`,
 		"5 tokens/":                `column 10: nothing, want ms`,
 		"5 tokens/fortnight":       `column 10: "fortnight", want ms`,
-		"5/s fast":                 `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold or as`,
+		"5/s fast":                 `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in or as`,
 		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
 		"5 MB/s":                   `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
 		"5 KB/s":                   `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
@@ -129,7 +129,7 @@ func TestParseErrors(t *testing.T) {
 		"1.B/s":                    `column 1: "1.B", ` + number,
 		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
 		"5 , 6/s":                  `column 3: ",", ` + after,
-		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, or a duration such as 1m30s`,
+		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
 		"5/":                       `column 3: nothing, want ms`,
 		"5/0s":                     `column 3: "0s", want more than zero`,
 		"5/-1s":                    `column 3: "-1s", want more than zero`,
@@ -242,7 +242,8 @@ func FuzzParse(f *testing.F) {
 		"5/s burst 10, 100000/h", "50/2s window", "60/m sliding 7", "100/m log", "5/d window grid as x",
 		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
 		"30000 tokens/m burst 30000", "1.5MB/s burst 8MiB debt", "10 in flight, 2 points unanswered queue 3", "1 request/s",
-		"5 rps", `5 "calls"/s`, "10 concurrent", "100 per minute", "1.5k hits/s + 10 Mbps", "2.50 x / 3 weeks, with bursts of 7", "9 IN 1,000 month token bucket", "leaky bucket 0.1/d as N", "5/2minutes", "30 a per 10 secnds", "1,000/h", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
+		"5 rps", `5 "calls"/s`, "10 concurrent", "100 per minute", "1.5k hits/s + 10 Mbps", "2.50 x / 3 weeks, with bursts of 7", "9 IN 1,000 month token bucket", "leaky bucket 0.1/d as N", "5/2minutes", "30 a per 10 secnds", "1,000/h", "7/3months from 31 in UTC queue 2", "5/w window grid in Asia/Tokyo", "5/w window grid from friday", "1/2w",
+		"6 monthly from 3", "9/d window grid in Nowhere", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
 	} {
 		f.Add(s)
 	}
@@ -264,15 +265,17 @@ func FuzzParse(f *testing.F) {
 
 // FuzzQuotaString writes every valid quota and reads it again.
 func FuzzQuotaString(f *testing.F) {
-	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0)
-	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0)
-	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5)
-	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0)
-	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0)
-	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64) {
+	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0, 0, 0, "")
+	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0, 0, 0, "")
+	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5, 0, 0, "")
+	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0, 0, 0, "")
+	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0, 0, 0, "")
+	f.Add("", "", 2000, int64(0), 0, 0, false, 0, 0, int64(0), 0.0, 1, 31, "Europe/Berlin")
+	f.Add("", "", 2000, int64(7*24*time.Hour), int(ClockWindow), 0, false, 0, 0, int64(0), 0.0, 0, 7, "")
+	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64, months, from int, zone string) {
 		writtenAndRead(t, Quota{
 			Name: name, Unit: unit, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Debt: debt, Queue: queue,
-			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold,
+			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold, Months: months, From: from, Zone: zone,
 		})
 	})
 }
@@ -304,7 +307,7 @@ func TestQuotaStringRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 6))
 	some := func(n int) int { return (1 + r.IntN(n)) * r.IntN(2) * r.IntN(2) }
 	const tries = 20_000
-	valid := map[Kind]int{}
+	valid, civil := map[Kind]int{}, 0
 	for range tries {
 		q := Quota{
 			Name: []string{"", "daily", "a b", `"`, ",", "ü", "in", "\xff"}[r.IntN(8)],
@@ -315,12 +318,26 @@ func TestQuotaStringRandom(t *testing.T) {
 		if r.IntN(4) > 0 {
 			q.Per = time.Duration(1 + r.Int64N(1<<r.IntN(60)))
 		}
+		if r.IntN(4) == 0 {
+			q.Months, q.From, q.Per = []int{1, 2, 3, 4, 5, 6, 12}[r.IntN(7)], r.IntN(32), 0
+		} else if r.IntN(4) == 0 {
+			q.Per, q.From = time.Duration(1+r.IntN(9))*24*time.Hour, r.IntN(2)*r.IntN(8)
+		}
+		if r.IntN(10) == 0 {
+			q.Zone = []string{"UTC", "America/Los_Angeles"}[r.IntN(2)]
+		}
 		if q.WarmUp > 0 && r.IntN(2) == 0 {
 			q.ColdFactor = 1 + 100*r.Float64()
 		}
 		if writtenAndRead(t, q) {
 			valid[q.Kind]++
+			if q.isCivil() {
+				civil++
+			}
 		}
+	}
+	if civil < tries/200 {
+		t.Errorf("only %d began on days of the calendar", civil)
 	}
 	for k := Plain; k <= Unanswered; k++ {
 		if valid[k] < tries/500 {

@@ -3,6 +3,7 @@ package quota
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ func (e *fieldError) Error() string { return e.text }
 func (q Quota) check() error { //nolint:gocyclo // a flat table
 	bad := func(field string, value any, want string) error {
 		return &fieldError{field, fmt.Sprintf("%.100q: %s is %v, want %s", q.label(), field, value, want)}
+	}
+	if field, value, want := q.checkCalendar(); want != "" && q.N >= 0 {
+		return bad(field, value, want)
 	}
 	switch {
 	case q.Kind < 0 || q.Kind > Unanswered:
@@ -101,6 +105,36 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "a positive number beside a Kind")
 	}
 	return nil
+}
+
+// checkCalendar returns which of Months, From and Zone is wrong, or what is beside them, and what is wanted there; no want if
+// nothing is.
+func (q *Quota) checkCalendar() (field string, value any, want string) { //nolint:gocyclo // a flat table
+	switch {
+	case !slices.Contains([]int{0, 1, 2, 3, 4, 6, 12}, q.Months):
+		return "Months", q.Months, "1, 2, 3, 4, 6 or 12 (or 0 for a Per)"
+	case q.Months > 0 && q.Kind.Concurrent():
+		return "Months", q.Months, "0 for InFlight and Unanswered"
+	case q.Months > 0 && q.isBucket():
+		return "Months", q.Months, "0 for a TokenBucket, which is refilled evenly: over 30d, say"
+	case q.Months > 0 && q.Kind != Plain && q.Kind != ClockWindow:
+		return "Kind", q.Kind, "Plain or ClockWindow beside Months"
+	case q.Months > 0 && q.Per != 0 && q.Per != q.longestMonths():
+		return "Per", q.Per, "0 beside Months"
+	case q.Months > 0 && (q.From < 0 || q.From > 31):
+		return "From", q.From, "a day of the month from 1 to 31 (or 0 for 1)"
+	case q.Months == 0 && q.isWeek() && (q.From < 0 || q.From > 7):
+		return "From", q.From, "a day of the week from 1, Monday, to 7, Sunday (or 0 for Thursday)"
+	case q.Months == 0 && !q.isWeek() && q.From != 0:
+		return "From", q.From, `0 without Months or a ClockWindow of a week (1000/month, 1000/w window grid)`
+	case q.Zone != "" && q.Months == 0 && (q.Kind != ClockWindow || q.per()%day != 0):
+		return "Zone", strconv.Quote(q.Zone), `none without Months or a ClockWindow of whole days (1000/month, 1000/d window grid)`
+	case q.Zone != "" && wantedZone(q.Zone, time.LoadLocation) != "":
+		return "Zone", strconv.Quote(q.Zone), wantedZone(q.Zone, time.LoadLocation)
+	case q.N == 0 && (q.Months != 0 || q.From != 0 || q.Zone != ""):
+		return "N", q.N, "a positive number beside Months, From or a Zone"
+	}
+	return "", nil, ""
 }
 
 // burst returns a Burst for an error, with the word that a text has for it.

@@ -19,7 +19,6 @@ type phrase struct {
 // What to say with what was meant.
 const (
 	noteRequests = `a unit of that name stands in double quotes`
-	noteMonth    = "months of the calendar are not known"
 	noteBits     = "a byte has 8 bits"
 )
 
@@ -47,6 +46,8 @@ var phrases = [...]phrase{
 	{to: "/ d", from: []string{"daily"}},
 	{to: "/ week", from: []string{"weekly"}},
 	{to: "/ month", from: []string{"monthly"}},
+	{to: "/ quarter", from: []string{"quarterly"}},
+	{to: "/ year", from: []string{"yearly", "annually"}},
 
 	// What is under way, and what has no bound.
 	{to: "in flight", from: []string{
@@ -100,27 +101,30 @@ var spans = [...]struct {
 	{"m", []string{"min", "mins", "minute", "minutes"}},
 	{"h", []string{"hr", "hrs", "hour", "hours"}},
 	{"d", []string{"day", "days"}},
+	{"w", []string{"week", "weeks", "wk"}},
 }
 
-// longSpans are spans that Parse does not read, in days.
-var longSpans = [...]struct {
-	days  int
-	words []string
-	note  string
+// calendar are the words for spans of months.
+var calendar = [...]struct {
+	months int
+	words  []string
 }{
-	{7, []string{"w", "wk", "week", "weeks"}, ""},
-	{30, []string{"month", "months", "mo"}, noteMonth},
-	{365, []string{"year", "years", "yr"}, ""},
+	{1, []string{"month", "months", "mo"}},
+	{3, []string{"quarter", "quarters"}},
+	{12, []string{"year", "years", "yr"}},
 }
+
+// weekdays are the days of the week, from that of From 1.
+var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 
 // multiples are the words that multiply a number.
 var multiples = map[string]int64{"k": 1e3, "K": 1e3, "M": 1e6, "thousand": 1e3, "million": 1e6}
 
 // clauses are the words with which clauses begin.
-var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "as"}
+var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "from", "in", "as"}
 
 // fieldOf has the field that each clause sets.
 var fieldOf = map[string]string{
 	"even": "Burst", "burst": "Burst", "debt": "Debt", "queue": "Queue", "window": "Kind", "sliding": "Kind", "log": "Kind", "estimate": "Kind",
-	"warm-up": "WarmUp", "cold": "ColdFactor", "as": "Name",
+	"warm-up": "WarmUp", "cold": "ColdFactor", "from": "From", "in": "Zone", "as": "Name",
 }

@@ -32,7 +32,8 @@ func check(r *store.Request) error {
 	}
 	for i := range r.Quotas {
 		switch q := &r.Quotas[i]; {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() || q.Validate() != nil:
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
+			q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
 			return bad("a quota", q, "one that can live in a store")
 		case q.Kind.OnClock() && q.Per%time.Microsecond != 0:
 			return bad("Per", q.Per, "whole microseconds for a window of the clock")

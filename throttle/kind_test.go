@@ -2,11 +2,13 @@ package throttle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -468,6 +470,112 @@ func TestSpreadIsTheCause(t *testing.T) {
 		l.Observe(Claim{})
 		if f := l.Forecast(Claim{}); f.Cause != CausePace || f.Wait != time.Hour {
 			t.Errorf("used up: %+v", f)
+		}
+	})
+}
+
+// TestCalendarInALimiter: days of a zone have 23 and 25 hours where clocks are changed, and months are of the calendar.
+// Forecasts, State, errors and grants speak of the same nanosecond.
+func TestCalendarInALimiter(t *testing.T) {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, zone) }
+	for _, test := range []struct {
+		text        string
+		start, next time.Time
+		lasts       time.Duration // of the window after that
+	}{
+		{"3/d window grid in America/Los_Angeles", at(2000, 4, 1).Add(5 * time.Hour), at(2000, 4, 2), 23 * time.Hour},
+		{"3/d window grid in America/Los_Angeles", at(2000, 10, 28).Add(5 * time.Hour), at(2000, 10, 29), 25 * time.Hour},
+		{"3/w window grid in America/Los_Angeles", at(2000, 3, 30), at(2000, 4, 3), 7 * 24 * time.Hour},
+		{"3/month window grid", time.Date(2000, 1, 31, 23, 0, 0, 1, time.UTC), time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC), 29 * 24 * time.Hour},
+		{"3/month from 31 in America/Los_Angeles", at(2000, 2, 1), at(2000, 2, 29), 31 * 24 * time.Hour},
+		{"3/month", at(2000, 2, 29), time.Date(2000, 3, 1, 0, 0, 0, 0, time.UTC), 31 * 24 * time.Hour},
+		{"3/year", at(2000, 2, 29), time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), 365 * 24 * time.Hour},
+	} {
+		t.Run(test.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(test.start))
+				l := &Limiter{Quotas: quotas(t, test.text), Spend: SpendEager}
+				for range 3 {
+					if err := l.Wait(t.Context(), 1); err != nil || !time.Now().Equal(test.start) {
+						t.Fatalf("%v after %v", err, time.Since(test.start))
+					}
+				}
+				wait := time.Until(test.next)
+				f, s := l.Forecast(Claim{}), l.State()
+				if f.Wait != wait || s.Limits[0].Reset != wait || s.Limits[0].Limit != 3 || s.Limits[0].Available != 0 {
+					t.Errorf("%+v and %+v, want a wait of %v", f, s.Limits, wait)
+				}
+				_, err := l.Acquire(t.Context(), Claim{MaxWait: wait - 1})
+				var e *Error
+				if !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Wait != wait || !e.At.Equal(test.next) || e.Quota != test.text {
+					t.Errorf("got %#v, want an error until %v", err, test.next)
+				}
+				for range 4 {
+					if err := l.Wait(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if end := test.next.Add(test.lasts); !time.Now().Equal(end) {
+					t.Errorf("the 7th went at %v, want %v", time.Now().In(zone), end.In(zone))
+				}
+			})
+		})
+	}
+}
+
+// Of a plain quota of months, the last fifth is spread until the month ends, no two further apart than MaxStandstill; and
+// while the server's count of the same number is believed, nothing is delayed.
+func TestPlainMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/month"), MaxStandstill: 30 * 24 * time.Hour}
+		start := time.Now() // 1 January 2000
+		end := time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC)
+		want := []time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, end.Sub(start) / 2, end.Sub(start)}
+		for i, want := range want {
+			if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != want {
+				t.Errorf("number %d: %v after %v, want %v", i, err, time.Since(start), want)
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/month"), MaxStandstill: 2 * time.Minute}
+		for i := range 30 {
+			g, err := l.Acquire(t.Context(), Claim{})
+			if err != nil || !time.Now().Equal(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) {
+				t.Fatalf("number %d: %v at %v", i, err, time.Now())
+			}
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5, Reset: 20 * 24 * time.Hour, ResetKnown: true}}})
+		}
+	})
+}
+
+// Windows of the calendar are not shared: that is said where quotas are checked, and before anything goes.
+func TestCalendarInAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		want := `throttle: quota "5/month" begins on days of the calendar, which is not shared: want a Per by UTC such as d window grid, 7d or 30d for what lives in a Store`
+		for _, text := range []string{"5/month", "5/d window grid in Asia/Tokyo", "5/w window grid"} {
+			shared := nearStore()
+			l := member(t, shared, "5/d window grid")
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Replace(want, "5/month", text, 1)
+			if err := l.SetQuotas(quotas(t, text)); err == nil || err.Error() != want {
+				t.Errorf("SetQuotas: got %v, want %v", err, want)
+			}
+			l.Close()
+			l = member(t, shared, text)
+			if err := l.Validate(); err == nil || err.Error() != want {
+				t.Errorf("Validate: got %v, want %v", err, want)
+			}
+			if err := l.Wait(t.Context(), 1); err == nil || err.Error() != want {
+				t.Errorf("Wait: got %v, want %v", err, want)
+			}
+			l.Close()
 		}
 	})
 }

@@ -130,7 +130,8 @@ func check(r *Request) error {
 	}
 	for i := range r.Quotas {
 		switch q := &r.Quotas[i]; {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() || q.Validate() != nil:
+		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
+			q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
 			return bad("a quota", q, "one that can live in a store")
 		case q.Kind.OnClock() && r.Late >= q.Per:
 			return bad("Late", r.Late, "less than the Per of "+q.String())

@@ -47,6 +47,8 @@ func Quotas(b Bucket, above []Bucket) error {
 func (b *Bucket) inStore() error {
 	for i := range b.Quotas {
 		switch q := &b.Quotas[i]; {
+		case lease.Stored(q) && (q.Months > 0 || q.From > 0 || q.Zone != ""):
+			return fmt.Errorf("throttle: quota %q begins on days of the calendar, which is not shared: want a Per by UTC such as d window grid, 7d or 30d for what lives in a Store", q.Name)
 		case q.WarmUp > 0:
 			return fmt.Errorf("throttle: quota %q: WarmUp is %v, want 0 for what lives in a Store", q.Name, q.WarmUp)
 		case lease.Stored(q) && q.Kind != quota.TokenBucket && b.Late > q.Per/2:

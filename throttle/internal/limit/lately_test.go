@@ -26,24 +26,46 @@ func TestGridWhenTheClockIsSet(t *testing.T) {
 	for _, kind := range []quota.Kind{quota.ClockWindow, quota.EstimatedWindow} {
 		for seed := range uint64(400) {
 			t.Run(fmt.Sprint(kind, seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { whenTheClockIsSet(t, kind, rand.New(rand.NewPCG(seed, 14))) })
+				q := quota.Quota{Per: 10 * time.Second, Kind: kind}
+				synctest.Test(t, func(t *testing.T) { whenTheClockIsSet(t, q, q.Per, q.Per, rand.New(rand.NewPCG(seed, 14))) })
 			})
 		}
 	}
 }
 
-func whenTheClockIsSet(t *testing.T, kind quota.Kind, r *rand.Rand) {
+// Windows of the calendar differ in length. What holds of a Per holds of the shortest for what goes, and of the longest for waits.
+func TestCalendarWhenTheClockIsSet(t *testing.T) {
+	for _, test := range []struct {
+		q                 quota.Quota
+		shortest, longest time.Duration
+	}{
+		{quota.Quota{Per: day, Kind: quota.ClockWindow, Zone: "America/Los_Angeles"}, 23 * time.Hour, 26 * time.Hour},
+		{quota.Quota{Per: 7 * day, Kind: quota.ClockWindow, From: 1}, 7 * day, 7*day + 2*time.Hour},
+		{quota.Quota{Months: 1, Kind: quota.ClockWindow, From: 31, Zone: "Europe/Berlin"}, 28*day - time.Hour, 31*day + 2*time.Hour},
+		{quota.Quota{Months: 1}, 28 * day, 31*day + 2*time.Hour},
+	} {
+		for seed := range uint64(100) {
+			t.Run(fmt.Sprint(test.q.Months, test.q.Zone, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					test.q.N = 1
+					whenTheClockIsSet(t, explicit(test.q), test.shortest, test.longest, rand.New(rand.NewPCG(seed, 15)))
+				})
+			})
+		}
+	}
+}
+
+func whenTheClockIsSet(t *testing.T, q quota.Quota, per, longest time.Duration, r *rand.Rand) {
 	t.Helper()
-	const per = 10 * time.Second
 	source, clock := &settable{}, monotime.Clock{}
 	time.Sleep(time.Duration(r.Int64N(int64(per))))
 	clock.StartBy(source)
 	n := 1 + r.IntN(5)
-	longest := per
-	if kind == quota.EstimatedWindow {
+	if q.Kind == quota.EstimatedWindow {
 		longest += per / time.Duration(2*n) // as without a setting, after N at the beginning of a window
 	}
-	g := NewGrid(quota.Quota{N: n, Per: per, Kind: kind}, clock.Wall())
+	q.N = n
+	g := NewGrid(q, clock.Wall())
 	g.Follow(&clock)
 	var sent []monotime.Time // one each
 	var asked monotime.Time  // since when somebody waits; zero if nobody does
@@ -103,7 +125,7 @@ func whenTheClockIsSet(t *testing.T, kind quota.Kind, r *rand.Rand) {
 				t.Fatalf("%d in %v, N is %d", in, now.Sub(sent[i]), n)
 			}
 		}
-		if g.Idle(now.Add(2*per)) != true {
+		if g.Idle(now.Add(2*longest)) != true {
 			t.Fatal("not idle in 2 Per")
 		}
 		if r.IntN(3) > 0 {

@@ -68,6 +68,11 @@ func New(q quota.Quota, wall int64) Limit {
 	switch q.Kind {
 	case quota.TokenBucket:
 		return newBucket(q)
+	case quota.Plain:
+		if q.Months > 0 {
+			return NewGrid(q, wall)
+		}
+		return newSliding(q)
 	case quota.FixedWindow:
 		return &fixed{n: int64(q.N), per: q.Per}
 	case quota.ClockWindow, quota.EstimatedWindow:

@@ -43,7 +43,12 @@ func (s *sliding) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 	}
 }
 
-// isSpread reports whether what When returned is later because the rest is spread.
+// setSpread implements spreading.
+func (s *sliding) setSpread(spread func(int, time.Duration) Spread) {
+	s.spread = spread(int(s.n), s.log.Per)
+}
+
+// isSpread implements spreading.
 func (s *sliding) isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool {
 	unspread, _ := s.unspread(t, ahead, n)
 	return unspread < at
@@ -90,7 +95,7 @@ func (s *sliding) Idle(now monotime.Time) bool { return s.log.Empty(now) }
 
 // Set implements Limit.
 func (s *sliding) Set(_ monotime.Time, q quota.Quota) bool {
-	if q.N == 0 || q.Kind != quota.Plain && q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
+	if q.N == 0 || q.Months > 0 || q.Kind != quota.Plain && q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
 		return false
 	}
 	s.n, s.log.Per, s.log.Cell, s.spread = int64(q.N), q.Per, 0, Spread{}

@@ -84,11 +84,19 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 func (s Stack) setSpread(spread func(int, time.Duration) Spread) {
 	for i := range s {
 		for _, l := range [...]Limit{s[i].all, s[i].unreserved} {
-			if p, ok := l.(*sliding); ok && s[i].quota.Kind == quota.Plain {
-				p.spread = spread(int(p.n), p.log.Per)
+			if p, ok := l.(spreading); ok && s[i].quota.Kind == quota.Plain {
+				p.setSpread(spread)
 			}
 		}
 	}
+}
+
+// spreading is a limit whose rest may be spread.
+type spreading interface {
+	setSpread(spread func(int, time.Duration) Spread)
+
+	// isSpread reports whether what When returned is later because the rest is spread.
+	isSpread(t monotime.Time, ahead, n int, at monotime.Time) bool
 }
 
 // cost is what d costs of the quota, zero if that is no limit.
@@ -223,7 +231,7 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 			}
 		default:
 			due = due.later(at, e.quota)
-			if log, ok := l.(*sliding); ok && log.isSpread(from.At, ahead.In(e.quota), n, at) {
+			if s, ok := l.(spreading); ok && s.isSpread(from.At, ahead.In(e.quota), n, at) {
 				due.Cause = Spaced
 			}
 		}

@@ -28,14 +28,17 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 		}
 	}
 	says := fmt.Sprintf("; it grants at most %d at once%s: claim less", most, whom)
-	if q.Kind.Concurrent() {
+	switch {
+	case q.Kind.Concurrent():
 		return says
+	case q.Months > 0:
+		return says + ", and settle the rest"
 	}
 	burst.Burst, debt.Debt = int(min(math.Ceil(float64(cost)/(1-share)), quota.MaxN)), true
 	if q.Kind == quota.TokenBucket {
 		return says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
-	debt.Kind, debt.Cells = quota.Plain, 0
+	debt.Kind, debt.Cells, debt.From, debt.Zone = quota.Plain, 0, 0, ""
 	return says + fmt.Sprintf(" and settle the rest, or write %q (a token bucket: up to %d in any %s, and one such cost)", text(debt), 2*int64(q.N), span(q.Per))
 }
 

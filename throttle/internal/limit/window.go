@@ -45,15 +45,24 @@ func (f *fixed) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 // packed returns when n tokens may go after ahead others, where windows follow one another
 // from start on, in the first of which there is some room, and in the others room for all.
 func packed(t, start monotime.Time, per time.Duration, room, all, ahead, n int64) (monotime.Time, bool) {
+	if windows := windowsUntil(room, all, ahead, n); windows > 0 {
+		return start.Add(per).Add(monotime.Times(windows-1, per)), true
+	}
+	return t, true
+}
+
+// windowsUntil returns in the how manieth window after the one that runs n tokens may go after ahead others; zero if they may in
+// that one.
+func windowsUntil(room, all, ahead, n int64) int64 {
 	if ahead+n <= room {
-		return t, true
+		return 0
 	}
 	ahead = max(ahead-room, 0)
 	full := ahead / all
 	if ahead%all+n > all {
 		full++
 	}
-	return start.Add(per).Add(monotime.Times(full, per)), true
+	return full + 1
 }
 
 // Take implements Limit.
