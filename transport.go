@@ -108,8 +108,8 @@ type Transport struct {
 
 	// Spent returns what a request has cost according to its answer. The difference from Cost is given
 	// back, or charged to later requests: those of which nobody says what they cost wait until the quota is out
-	// of debt. Spent must not read the body; see Call.Settle for costs that
-	// stand in the body. If nil, answers say nothing of costs.
+	// of debt. A quota.Requests of zero gives the request itself back: the server does not count it. Spent must not
+	// read the body; see Call.Settle for costs that stand there. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is ModeWait.
