@@ -18,6 +18,8 @@ type fake struct {
 	limits  map[string]pacertest.Algorithm
 	refused map[string]int // by X-RateLimit-Resource; "secondary" for the limit that no header states
 	changes []time.Time
+
+	unchanged int // how many requests were answered with a 304
 }
 
 // newFake returns a GitHub at which others have used most of what the token may do in this hour: 60 requests are
@@ -41,7 +43,12 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 		resource = "search"
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	verdict := f.limits[resource].Take(now, 1)
+	cost, etag := 1, `W/"1"`
+	if r.Header.Get("If-None-Match") == etag {
+		cost = 0
+		f.unchanged++
+	}
+	verdict := f.limits[resource].Take(now, cost)
 	pacertest.XRateLimit.Set(w.Header(), verdict, now)
 	w.Header().Set("X-RateLimit-Used", fmt.Sprint(verdict.Limit-verdict.Remaining))
 	w.Header().Set("X-RateLimit-Resource", resource)
@@ -56,6 +63,13 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.changes = append(f.changes, now)
+	}
+	if r.Method == http.MethodGet {
+		w.Header().Set("ETag", etag)
+	}
+	if cost == 0 {
+		w.WriteHeader(http.StatusNotModified)
+		return
 	}
 	fmt.Fprint(w, `{}`)
 }

@@ -1,10 +1,11 @@
 // The program calls GitHub with go-github. Nothing need be configured for the limits that GitHub states: 5000 requests
 // an hour, 30 searches a minute. A token that others use too is no problem, since every answer says how much is left of it.
 //
-// GitHub's documentation asks for three more things, which no header says; they are the Quotas below. As it stands, the
-// program talks to a fake of GitHub; main says how to take that out. It prints
+// GitHub's documentation asks for three more things, which no header says; they are the Quotas below. What has not changed
+// since it was read is answered with a 304, which GitHub does not count: Spent gives such requests back, whether the cache is
+// above pacer or below. As it stands, the program talks to a fake of GitHub; main says how to take that out. It prints
 //
-//	100 issues read, 4 changes made, 3 searches made
+//	100 issues read, 4 changes made, 3 searches made, 100 issues read again for nothing
 package main
 
 import (
@@ -24,22 +25,37 @@ import (
 
 func main() {
 	api := newFake(2 * time.Second) // for the real GitHub, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
-	if err := run(context.Background(), os.Stdout, api.Transport()); err != nil {
+	if err := run(context.Background(), os.Stdout, api.Transport(), above); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// newClient returns a client of GitHub that keeps to what its documentation asks for.
-func newClient(base http.RoundTripper) (*github.Client, error) {
+// place is where a cache is.
+type place string
+
+// Above pacer, a cache waits in line before it asks whether its answer is still good. Below, in Base, the request has waited
+// already when it is found that the cache has the answer: that is right for a cache which others use, too.
+const (
+	above place = "above"
+	below place = "below"
+)
+
+// newTransport returns a Transport that keeps to what GitHub's documentation asks for, and what a client is to use: that, or
+// the cache above it.
+func newTransport(base http.RoundTripper, cache place) (*pacer.Transport, http.RoundTripper) {
+	if cache == below {
+		base = &etags{next: base}
+	}
 	write := quota.Costs{"writes": 1}
 	transport := &pacer.Transport{
 		Base: base,
 		// docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api, "About secondary rate limits".
 		Quotas: pacer.Table{
 			// "No more than 100 concurrent requests are allowed." And "wait at least one second between each" request that
-			// changes something, whatever its method and path: so that is one quota, in a unit of its own.
-			"api.github.com/": quota.MustParse("100 in flight, 1 writes/s"),
+			// changes something, whatever its method and path: so that is one quota, in a unit of its own. The 5000 are also
+			// stated by each answer.
+			"api.github.com/": quota.MustParse("100 in flight, 1 writes/s, 5000/h"),
 			// Searches have a limit of their own. Without this line they would wait for the 5000 an hour until the first
 			// of them was answered.
 			"GET api.github.com/search/": quota.MustParse("30/m"),
@@ -54,15 +70,32 @@ func newClient(base http.RoundTripper) (*github.Client, error) {
 			}
 			return nil
 		},
+		// "Making a conditional request does not count against your primary rate limit if a 304 response is returned." A cache
+		// above shows that as the 304, a cache below as an answer of its own.
+		Spent: func(resp *http.Response) quota.Costs {
+			if resp.StatusCode == http.StatusNotModified || resp.Header.Get("X-From-Cache") != "" {
+				return quota.Costs{quota.Requests: 0}
+			}
+			return nil
+		},
 		// When the 5000 are used up, wait for the end of the hour, and a little longer, as its clock may differ from ours.
 		// With the default of two minutes, all calls would fail until then.
 		MaxStandstill: 61 * time.Minute,
 	}
+	if cache == above {
+		return transport, &etags{next: transport}
+	}
+	return transport, transport
+}
+
+// newClient returns a client of GitHub.
+func newClient(base http.RoundTripper, cache place) (*github.Client, error) {
+	transport, top := newTransport(base, cache)
 	if err := transport.Validate(); err != nil { // finds typing errors in the patterns
 		return nil, err
 	}
 	return github.NewClient(
-		github.WithTransport(transport), // no WithTimeout: it would count the time in line, too. Contexts bound calls
+		github.WithTransport(top),       // no WithTimeout: it would count the time in line, too. Contexts bound calls
 		github.WithAuthToken("a token"), // go-github adds it above pacer, which is fine for a token that does not expire
 		// go-github remembers that a limit is used up, and then fails at once with a RateLimitError, without asking
 		// pacer, which would wait. So that is turned off.
@@ -70,19 +103,22 @@ func newClient(base http.RoundTripper) (*github.Client, error) {
 	)
 }
 
-func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
-	client, err := newClient(base)
+func run(ctx context.Context, out io.Writer, base http.RoundTripper, cache place) error {
+	client, err := newClient(base, cache)
 	if err != nil {
 		return err
 	}
 
 	var group errgroup.Group
-	for n := range 100 { // no worker pool is needed: pacer decides when each request goes
-		group.Go(func() error {
-			_, _, err := client.Issues.Get(ctx, "gopacer", "pacer", n+1)
-			return err
-		})
+	readAll := func() {
+		for n := range 100 { // no worker pool is needed: pacer decides when each request goes
+			group.Go(func() error {
+				_, _, err := client.Issues.Get(ctx, "gopacer", "pacer", n+1)
+				return err
+			})
+		}
 	}
+	readAll()
 	for _, change := range []func() error{
 		func() error {
 			_, _, err := client.Issues.CreateComment(ctx, "gopacer", "pacer", 1, &github.IssueComment{Body: github.Ptr("Thanks!")})
@@ -112,6 +148,10 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "100 issues read, 4 changes made, 3 searches made")
+	readAll()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "100 issues read, 4 changes made, 3 searches made, 100 issues read again for nothing")
 	return err
 }

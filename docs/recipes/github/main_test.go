@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,19 +9,29 @@ import (
 )
 
 func TestRecipe(t *testing.T) {
+	for _, cache := range []place{above, below} {
+		t.Run(string(cache), func(t *testing.T) { recipe(t, cache) })
+	}
+}
+
+func recipe(t *testing.T, cache place) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := newFake(time.Hour)
 		defer api.Close()
 		var out strings.Builder
-		if err := run(t.Context(), &out, api.Transport()); err != nil {
+		if err := run(t.Context(), &out, api.Transport(), cache); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := out.String(), "100 issues read, 4 changes made, 3 searches made\n"; got != want {
+		if got, want := out.String(), "100 issues read, 4 changes made, 3 searches made, 100 issues read again for nothing\n"; got != want {
 			t.Errorf("printed %q, want %q", got, want)
 		}
 		// The limit of an hour is looked at again every 15 minutes: see pacer.Learn.MaxHold.
 		if n := api.refused["secondary"] + api.refused["search"]; n > 0 {
 			t.Errorf("refused %v", api.refused)
+		}
+		if api.unchanged != 100 {
+			t.Errorf("%d were unchanged, want 100", api.unchanged)
 		}
 		if n := len(api.changes); n != 4 {
 			t.Errorf("%d changes, want 4", n)
@@ -31,4 +42,29 @@ func TestRecipe(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What was unchanged is given back: of the 5000 an hour, only what was read is charged.
+func TestUnchangedCostsNothing(t *testing.T) {
+	for _, cache := range []place{above, below} {
+		synctest.Test(t, func(t *testing.T) {
+			api := newFake(time.Hour)
+			defer api.Close()
+			transport, top := newTransport(api.Transport(), cache)
+			for range 10 {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.github.com/users/a", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := top.RoundTrip(req)
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Fatal(resp, err)
+				}
+				resp.Body.Close()
+			}
+			if left := transport.State()[0].Limits[2].Available; left != 4999 {
+				t.Errorf("cache %s: %d are left of 5000, want 4999", cache, left)
+			}
+		})
+	}
 }
