@@ -229,7 +229,7 @@ type Shared struct {
 	// Patterns and quotas must be the same in all processes. Buckets without Quotas are learned by each
 	// process for itself. See store.Store, and Transport.Close.
 	//
-	// A quota with a WarmUp cannot be shared. If a token bucket of a host has quotas of routes beside it, one
+	// A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of routes beside it, one
 	// token must come back within Late. Validate and SetQuotas report both. A store such as Redis cannot tell
 	// a bucket that was lost from one that is new, and takes both for used up: the first requests of all wait
 	// until the quota is back, of an hourly window some minutes.
@@ -381,9 +381,9 @@ func (t *Transport) State() []throttle.State {
 }
 
 // Save writes what was learned from the answers of servers, as JSON, for Load in the next run of the program. Without
-// it, a program that runs every minute would find out every minute that a limit is used up. Hosts, patterns and what
-// Key returns are written as digests. What was charged to Quotas is not written, nor is what is out of date. What was
-// loaded and not asked for is kept for 31 days: see throttle.Group.Save.
+// it, a program that runs every minute would find out every minute that a limit is used up. What was charged to Quotas of
+// more than a minute is written, too: a day's quota is not spent twice. Hosts, patterns and what Key returns are
+// written as digests, and what is out of date is not written: see throttle.Group.Save.
 func (t *Transport) Save(w io.Writer) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -392,7 +392,7 @@ func (t *Transport) Save(w io.Writer) error {
 }
 
 // Load reads what Save wrote, best before the first request. It changes only buckets that have learned
-// nothing yet, and leaves out what is out of date. State shows what was read when a bucket is asked for. If
+// nothing yet, and quotas that were charged nothing, and leaves out what is out of date. State shows what was read when a bucket is asked for. If
 // r cannot be read, Load changes nothing and returns an error.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {

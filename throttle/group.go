@@ -433,16 +433,20 @@ func (g *Group) restore(l *Limiter) {
 	}
 }
 
-// remember makes l know what m says, unless l has learned something itself. What is out of date is left out.
+// remember makes l know what m says, unless l has learned something itself, and charges to each quota what it says, unless
+// something was charged to that. What is out of date is left out.
 func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	l.luck = luck
-	if !l.server.Fresh() {
-		return
-	}
 	l.change(now, func() {
+		if l.stack.Charge(now, m.Used, &l.clock) {
+			l.later()
+		}
+		if !l.server.Fresh() {
+			return
+		}
 		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
@@ -452,17 +456,18 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 
 // saveTo adds what l has learned, if that is anything.
 func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
-	if m := l.memory(); len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() {
+	if m := l.memory(); m.Any() {
 		buckets[l.entry.node.Digest()] = m
 	}
 }
 
-// memory returns what l has learned. What is in flight counts as used.
+// memory returns what l has learned, and what was charged to its quotas. What is in flight counts as used.
 func (l *Limiter) memory() (m adaptive.Memory) {
 	root := l.lock()
 	defer l.unlock(root)
 	now := root.now()
 	m = l.server.Memory(now, &l.clock)
+	m.Used = l.stack.Used(now, &l.clock)
 	if l.hold > now {
 		m.Held = l.clock.Date(l.hold)
 	}

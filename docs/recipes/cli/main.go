@@ -1,5 +1,6 @@
 // The program is a command that is run again and again, by hand or by cron. It keeps what it learned from one run to the
-// next, in a file. Without that, each run would begin as if the limit of the API were unused, and be refused.
+// next, in a file, and what it has used of the 1000 a day that no header states. Without that, each run would begin as if the
+// limits of the API were unused, and be refused. Where several machines run it, a Store has the day's quota for all of them.
 //
 // As it stands, the program talks to a fake; main says how to take that out. It prints
 //
@@ -18,14 +19,16 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 func main() {
 	api := newFake(2 * time.Second) // for a real API, leave out the fake: run gets http.DefaultTransport in place of api.Transport()
 	cache, err := os.UserCacheDir() // ~/.cache; what is lost here is learned again
 	if err == nil {
-		err = run(context.Background(), os.Stdout, api.Transport(), filepath.Join(cache, "pacer-recipe", "limits.json"))
+		err = run(context.Background(), os.Stdout, api.Transport(), filepath.Join(cache, "pacer-recipe", "limits.json"), nil)
 	}
 	var early *throttle.Error
 	switch {
@@ -38,11 +41,18 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string) (err error) {
+// daily is what the API's documentation grants. Windows of the calendar, such as "1000/d window grid in America/Los_Angeles",
+// live in the file alone.
+const daily = "1000/d window grid"
+
+// run keeps what has been used in the file; if shared is not nil, in that: redisquota.New, say.
+func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string, shared store.Store) (err error) {
 	// Nobody waits at a prompt for an hour: if nothing can go within ten seconds, the command ends and says so.
 	transport := &pacer.Transport{
 		Base:          base,
 		MaxStandstill: 10 * time.Second,
+		Quotas:        pacer.Table{"api.example.com/": quota.MustParse(daily)},
+		Shared:        pacer.Shared{Store: shared},
 		// What the server grants is used at once. By default, the last fifth of a limit whose reset is further away than
 		// MaxStandstill is spread over the time until then.
 		Learn: pacer.Learn{Spend: throttle.SpendEager},
@@ -50,7 +60,7 @@ func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string
 	if err := load(transport, file); err != nil {
 		fmt.Fprintln(os.Stderr, err) // a file that cannot be read is no reason not to go on
 	}
-	defer func() { err = errors.Join(err, save(transport, file)) }() // after a failure, too: that is what was learned
+	defer func() { err = errors.Join(err, save(transport, file), transport.Close()) }() // after a failure, too: that is what was learned
 	client := &http.Client{Transport: transport}
 
 	for n := range 12 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 func TestRecipe(t *testing.T) {
@@ -17,7 +19,7 @@ func TestRecipe(t *testing.T) {
 		api := newFake(2 * time.Second)
 		defer api.Close()
 		var out strings.Builder
-		if err := run(t.Context(), &out, api.Transport(), file); err != nil {
+		if err := run(t.Context(), &out, api.Transport(), file, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := out.String(), "12 items read\n"; got != want {
@@ -34,7 +36,7 @@ func TestNextRun(t *testing.T) {
 		defer api.Close()
 		for _, want := range []time.Duration{time.Minute, 45 * time.Second, 30 * time.Second} {
 			var early *throttle.Error
-			err := run(t.Context(), &strings.Builder{}, api.Transport(), file)
+			err := run(t.Context(), &strings.Builder{}, api.Transport(), file, nil)
 			if !errors.As(err, &early) || !errors.Is(err, throttle.ErrStandstill) {
 				t.Fatalf("error %v, want an ErrStandstill", err)
 			}
@@ -47,4 +49,37 @@ func TestNextRun(t *testing.T) {
 			t.Errorf("%d admitted, %d refused, want 10 and none", stats.Admitted, stats.Refused)
 		}
 	})
+}
+
+// Runs of one day share its quota: by the file, or by a Store.
+func TestDailyQuota(t *testing.T) {
+	for _, by := range []string{"file", "store"} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			api := newFake(time.Millisecond) // which states what does not matter here
+			defer api.Close()
+			var shared store.Store
+			if by == "store" {
+				shared = &store.Memory{}
+			}
+			file, runs := filepath.Join(dir, "limits.json"), 0
+			for {
+				if by == "store" { // of which no file is needed
+					os.Remove(file)
+				}
+				err := run(t.Context(), &strings.Builder{}, api.Transport(), file, shared)
+				var early *throttle.Error
+				if errors.As(err, &early) && early.Quota == daily {
+					break
+				}
+				if err != nil || runs > 1000/12 {
+					t.Fatalf("by %s: run %d: %v", by, runs, err)
+				}
+				runs++
+			}
+			if stats := api.Stats(); runs != 1000/12 || stats.Admitted != 1000 {
+				t.Errorf("by %s: %d runs, %d requests, want 83 and 1000", by, runs, stats.Admitted)
+			}
+		})
+	}
 }

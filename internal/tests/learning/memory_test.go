@@ -2,6 +2,8 @@ package learning
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -141,5 +143,88 @@ func TestMemoryLoadErrors(t *testing.T) {
 	bad := &pacer.Transport{Quotas: pacer.Table{"/": quota.Quotas{{N: -1, Burst: 1}}}}
 	if bad.Save(&bytes.Buffer{}) == nil || bad.Load(strings.NewReader("{}")) == nil {
 		t.Error("an invalid Transport was saved or loaded")
+	}
+}
+
+// TestQuotasOutliveTheProcess: what went of a quota of hours, a day or a month is charged to the next run, of the same key
+// alone; windows of the clock end at the same nanosecond. Quotas of a minute are not written, nor are names.
+func TestQuotasOutliveTheProcess(t *testing.T) {
+	for text, test := range map[string]struct {
+		next time.Duration // until another one may go
+		then string        // the quotas of the next run; empty if they are the same
+	}{
+		"3/h":                             {time.Hour - time.Minute, ""},
+		"3/h window":                      {time.Hour - time.Minute, ""},
+		"3/h burst 3":                     {19 * time.Minute, ""},
+		"3/d window grid":                 {24*time.Hour - time.Minute, ""},
+		"3/d window grid in Asia/Tokyo":   {15*time.Hour - time.Minute, ""},
+		"3/month":                         {31*24*time.Hour - time.Minute, ""},
+		"3/year window grid":              {366*24*time.Hour - time.Minute, ""},
+		"3/d window grid, 9/h":            {24*time.Hour - time.Minute, "9/h, 2/d window grid"},
+		"4/d window grid":                 {0, ""},
+		"3/d window grid in Europe/Paris": {0, "5/month"},
+		"3/m":                             {0, ""},
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				of := func(text string) *pacer.Transport {
+					return &pacer.Transport{
+						Base: lab.OK(), Quotas: lab.All(quota.MustParse(text)...), Learn: pacer.Learn{Spend: throttle.SpendEager}, MaxWait: -1,
+						Key: func(r *http.Request) string { return r.Header.Get("Authorization") },
+					}
+				}
+				send := func(tr *pacer.Transport, key string) (*throttle.Error, error) {
+					req := lab.Request(t, "GET", "http://a.example/", "")
+					req.Header.Set("Authorization", key)
+					resp, err := tr.RoundTrip(req)
+					if err == nil {
+						resp.Body.Close()
+					}
+					var e *throttle.Error
+					errors.As(err, &e)
+					return e, err
+				}
+				first := of(text)
+				for range 3 {
+					if _, err := send(first, "secret"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var file bytes.Buffer
+				if err := first.Save(&file); err != nil {
+					t.Fatal(err)
+				}
+				for _, word := range []string{"a.example", "secret"} {
+					if strings.Contains(file.String(), word) {
+						t.Errorf("%q stands in %s", word, &file)
+					}
+				}
+				if has := strings.Contains(file.String(), "used"); has != (text != "3/m") {
+					t.Errorf("saved %s", &file)
+				}
+				time.Sleep(time.Minute)
+				second := of(cmp.Or(test.then, text))
+				if err := second.Load(bytes.NewReader(file.Bytes())); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := send(second, "another"); err != nil {
+					t.Errorf("another key: %v", err)
+				}
+				var untouched bytes.Buffer // by a run that asked for nothing of that key
+				if err := second.Save(&untouched); err != nil {
+					t.Fatal(err)
+				}
+				third := of(cmp.Or(test.then, text))
+				if err := third.Load(&untouched); err != nil {
+					t.Fatal(err)
+				}
+				for _, tr := range []*pacer.Transport{second, third} {
+					switch e, err := send(tr, "secret"); {
+					case test.next == 0 && err != nil, test.next > 0 && (e == nil || e.Wait != test.next):
+						t.Errorf("got %v, want a wait of %v", err, test.next)
+					}
+				}
+			})
+		})
 	}
 }

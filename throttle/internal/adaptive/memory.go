@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // Memory is what a Server has learned, as data: it may be written as JSON and given to the Server of
-// a later run of the program (Server.Memory, Server.Remember). What was charged to quotas and who
-// waits is not part of it.
+// a later run of the program (Server.Memory, Server.Remember). Who waits is not part of it.
 type Memory struct {
 	// Held is until when nothing goes. Zero if it was not held.
 	Held time.Time `json:"held,omitzero"`
@@ -23,6 +23,9 @@ type Memory struct {
 	// limits; Growth is the share of Rate by which it grows per second. Zero if the rate is not known.
 	Rate   float64 `json:"rate,omitzero"`
 	Growth float64 `json:"growth,omitzero"`
+
+	// Used is what was charged to the quotas of the bucket. It is not the Server's, which leaves it alone.
+	Used []limit.Used `json:"used,omitempty"`
 
 	// At is when all this was known, and the instant of Rate.
 	At time.Time `json:"at,omitzero"`
@@ -57,16 +60,17 @@ const (
 )
 
 // Prune takes out of m what is out of date: limits whose reset is not known or has passed, a hold that is over, a rate
-// that is a day old, and all that is a month old. It reports whether anything is left. What says no instant, or one to
+// that is a day old, and all that is a month old, but what was charged to quotas, which has spans of its own. It reports whether anything is left. What says no instant, or one to
 // come, is taken to be of now.
 func (m *Memory) Prune(now time.Time) (left bool) {
 	if m.At.IsZero() || m.At.After(now) {
 		m.At = now
 	}
+	m.Used = limit.Pruned(m.Used, now)
 	age := now.Sub(m.At)
 	if age >= kept {
-		*m = Memory{At: m.At}
-		return false
+		*m = Memory{At: m.At, Used: m.Used}
+		return len(m.Used) > 0
 	}
 	if age >= rateKept || !saneRate(m.Rate) {
 		m.Rate, m.Growth = 0, 0
@@ -78,7 +82,12 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 		return !w.Late.After(now) || len(w.Name)+len(w.Bucket)+len(w.Unit) > 3*maxKeptName
 	})
 	m.Windows = m.Windows[:min(len(m.Windows), maxWindows)]
-	return len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero()
+	return m.Any()
+}
+
+// Any reports whether m has anything.
+func (m *Memory) Any() bool {
+	return len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() || len(m.Used) > 0
 }
 
 // maxKeptName is more than the 64 bytes that package headers reads of a name.
