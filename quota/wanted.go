@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // This file is of the errors of Parse: what was expected in place of a word that cannot be read.
@@ -125,23 +124,4 @@ func inBytes(digits, suffix string) string {
 		}
 	}
 	return ""
-}
-
-// wantedZone returns what was expected in place of the name of a time zone; nothing if that is one. Load is
-// time.LoadLocation.
-func wantedZone(name string, load func(string) (*time.Location, error)) string {
-	const want = "a time zone of the IANA database such as America/Los_Angeles"
-	known := func(name string) bool {
-		_, err := load(name)
-		return err == nil
-	}
-	switch {
-	case name == "", name == "Local": // which differs from machine to machine
-		return want
-	case known(name):
-		return ""
-	case !known("America/Los_Angeles") && !known("Europe/London"):
-		return `data of time zones, of which this machine has none: import _ "time/tzdata" in the program`
-	}
-	return want
 }

@@ -11,7 +11,7 @@ import (
 // pure are the rooms that decide: they are given the instant, and return what is to be done. Of some, a
 // few files act.
 var pure = map[string][]string{
-	"quota":                       nil,
+	"quota":                       {"zone.go"}, // looks for a time zone once
 	"throttle/internal/adaptive":  nil,
 	"throttle/internal/agenda":    nil,
 	"throttle/internal/alike":     nil,

@@ -1,6 +1,7 @@
 package civil
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -66,12 +67,12 @@ func TestWindowsAgainstTheCalendar(t *testing.T) {
 			t.Fatal(err)
 		}
 		for of, w := range windows(zone) {
-			began, number := int64(0), -1<<62
+			began, number := int64(0), math.MinInt
 			for at := time.Date(years[0], 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < years[1]; at = at.Add(step(at)) {
 				u := at.UnixNano()
 				n := w.of(at.In(zone).Date())
 				if n > number {
-					if number > -1<<62 {
+					if number > math.MinInt {
 						if s, e := w.Of(u - 1); s > began && began > 0 || e != u {
 							t.Fatalf("%s in %s: that before %v lies from %v to %v", of, name, at.In(zone), time.Unix(0, s).In(zone), time.Unix(0, e).In(zone))
 						}
