@@ -1,0 +1,209 @@
+// Package filequota keeps the quotas of pacer in a directory, so that the processes of one machine share them without a
+// server: a [store.Store].
+//
+//	shared, err := filequota.Open(dir, nil)
+//	if err != nil {
+//		return err // which path, and why
+//	}
+//	transport := &pacer.Transport{Shared: pacer.Shared{Store: shared}, Quotas: quotas}
+//	defer transport.Close()
+//
+// All processes that open the same directory draw on the same quotas: workers, cron jobs, a tool that is called a hundred times
+// a minute. There is nothing to start and nothing to clean up.
+//
+// # Which directory
+//
+// One on a local disk or in a volume of containers, for one user: $XDG_RUNTIME_DIR, or one in os.UserCacheDir. Open makes it
+// with mode 0700, and files with 0600. For a group of users, make it yourself with mode 0770; files then have 0660. Not /tmp
+// itself, in which systems keep users from the files of others, and remove what was idle for days. Not a file system of a
+// network: see [Options].
+//
+// On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host, nor between them
+// and the host, and no system call tells: use a named volume there.
+//
+// # How
+//
+// A bucket is a file. A step takes the lock of the file (flock, LockFileEx), reads it, has a [store.Ledger] do the arithmetic,
+// and writes the file in place, in one of two slots by turns, each with a sequence and a checksum. So a process that is killed at
+// any instant leaves the newest step whole, and its lock is free. There is no fsync in a step, hence a step takes some ten
+// microseconds. Time is that of the machine since it was started, which all processes read alike.
+//
+// Where a server pushed back, other processes hear of it by inotify on Linux; elsewhere they look each 50 ms while they are in
+// use. A process remembers 128 open files at most. It keeps a goroutine while it listens for news, and no other.
+//
+// A bucket takes 16 kB on disk, and a file 264 kB where there are no sparse files. A log or window of more than 1000 tokens
+// is counted by 1000 cells, each of a thousandth of its Per.
+//
+// # Failures
+//
+// What fails is an error of [Store.Exchange] that names the path; what a Limiter does then is its Outage. A full disk, or a
+// directory that became read-only, is such an error, and nothing is handed out that was not written. A process that is stopped
+// while it holds a lock (some microseconds of each step) is an outage for the others until it goes on or ends: its lock is
+// never broken.
+//
+// A file that is truncated, or which somebody else has written, is a lost bucket: a drained one, not a new one. So is a bucket
+// after a clock went back. A file of a later version of this package is an error while that is in use, and lost ten seconds later. If the
+// directory is removed, processes that run take along what they know; it is a new one for others.
+//
+// When the machine was started anew, buckets go on as of before: what was not on disk yet is taken to have gone at the full rate, for 40
+// seconds. A bucket whose longest Per is a minute or less is a lost one.
+package filequota
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// Options are what Open may be told.
+type Options struct {
+	// AnyFileSystem has Open take a directory on a file system of which it knows that locks or the order of writes do not hold
+	// for all who may share it: of a network, or FUSE. That is right where one machine alone uses the directory, and its
+	// locks hold among the processes of that machine.
+	AnyFileSystem bool
+}
+
+// Store is a [store.Store] in a directory. It is safe for concurrent use, by any number of Limiters. Open makes one. There is nothing
+// to close: the files that it has open are closed when it is collected.
+type Store struct {
+	dir  string
+	perm fs.FileMode // of files
+
+	clock func() reading
+	watch func(path string) watcher
+
+	mu      sync.Mutex // protects the fields below
+	buckets map[string]*bucket
+	uses    uint64 // of buckets
+	ears    map[string]*ear
+	watcher watcher // nil if nobody listens
+
+	lastUse atomic.Int64 // when a request came, by the machine's clock
+}
+
+var _ store.Store = (*Store)(nil)
+
+// mostOpen is how many files a Store has open.
+const mostOpen = 128
+
+// Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it: that it cannot be
+// made or written, or that locks are known not to hold there. With nil Options, the zero Options are used.
+func Open(dir string, o *Options) (*Store, error) {
+	path, err := open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("filequota: %w", err)
+	}
+	s := &Store{dir: path, clock: clock, watch: watch, buckets: map[string]*bucket{}, ears: map[string]*ear{}}
+	if err := s.prepare(); err != nil {
+		return nil, fmt.Errorf("filequota: %w", err)
+	}
+	return s, nil
+}
+
+func open(dir string, o *Options) (path string, err error) {
+	if dir == "" {
+		return "", errors.New("no directory is given")
+	}
+	if path, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", err
+	}
+	if o != nil && o.AnyFileSystem {
+		return path, nil
+	}
+	kind, err := fileSystem(path)
+	if err == nil && kind != "" {
+		err = fmt.Errorf("%s is on a file system (%s) on which locks may not hold for all who share it; want a directory of this machine, or Options.AnyFileSystem", path, kind)
+	}
+	return path, err
+}
+
+// prepare makes what a directory needs, and finds out whether files can be written there.
+func (s *Store) prepare() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	st, err := os.Stat(s.dir)
+	if err != nil {
+		return err
+	}
+	s.perm = 0o600
+	if runtime.GOOS != "windows" && st.Mode()&0o020 != 0 {
+		s.perm = 0o660
+	}
+	f, err := s.openNews()
+	if err != nil {
+		return err
+	}
+	if ok, lockErr := tryLock(f); ok { // else another process makes a file now, or there are no locks
+		unlock(f)
+	} else if lockErr != nil {
+		err = fmt.Errorf("%s: %w", f.Name(), lockErr)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Exchange implements [store.Store], of version 1 (see [store.Request.Version]). If another process holds the lock, Exchange
+// waits for it until ctx ends.
+func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	reply, news, err := s.bucket(r.Bucket).exchange(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("filequota: %s: %w", r.Bucket, err)
+	}
+	if news {
+		s.tell()
+	}
+	return reply, nil
+}
+
+// bucket returns the bucket of a name.
+func (s *Store) bucket(name string) *bucket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buckets[name]
+	if b == nil {
+		if len(s.buckets) >= mostOpen {
+			s.closeOldest()
+		}
+		b = &bucket{store: s, path: filepath.Join(s.dir, fileName(name)), use: make(chan struct{}, 1)}
+		s.buckets[name] = b
+	}
+	s.uses++
+	b.used = s.uses
+	return b
+}
+
+// closeOldest closes the file of the bucket that was used longest ago, of those that are not in use. It requires that mu is held.
+func (s *Store) closeOldest() {
+	var oldest string
+	for name, b := range s.buckets {
+		if o := s.buckets[oldest]; (o == nil || cmp.Less(b.used, o.used)) && len(b.use) == 0 {
+			oldest = name
+		}
+	}
+	b := s.buckets[oldest]
+	if b == nil {
+		return
+	}
+	select {
+	case b.use <- struct{}{}:
+		b.close()
+		<-b.use
+		delete(s.buckets, oldest)
+	default:
+	}
+}

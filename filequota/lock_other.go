@@ -1,0 +1,21 @@
+//go:build !(darwin || freebsd || linux || windows)
+
+package filequota
+
+import (
+	"errors"
+	"os"
+)
+
+var errNoLocks = errors.New("there are no locks of files on this system")
+
+func tryLock(*os.File) (bool, error) { return false, errNoLocks }
+func lock(*os.File) error            { return errNoLocks }
+func unlock(*os.File)                {}
+
+type identity struct{}
+
+func identify(string) (identity, int64, error) { return identity{}, 0, errNoLocks }
+func identityOf(*os.File) (identity, error)    { return identity{}, errNoLocks }
+
+const noFollow = 0

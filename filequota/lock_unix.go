@@ -1,0 +1,71 @@
+//go:build darwin || freebsd || linux
+
+package filequota
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A lock of flock(2) belongs to the open file: two Stores of one process exclude each other, and it is gone when the process is.
+
+// tryLock takes the lock of a file, unless somebody has it.
+func tryLock(f *os.File) (ok bool, err error) {
+	err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// lock takes the lock of a file, and waits for it.
+func lock(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// unlock frees it at once, also where a process that is being started has a copy of the descriptor.
+func unlock(f *os.File) { _ = flock(f, unix.LOCK_UN) }
+
+func flock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		runtime.KeepAlive(f)
+		if !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("flock", err)
+		}
+	}
+}
+
+// identity tells files apart.
+type identity struct{ dev, ino uint64 }
+
+// identify returns which file a path names, and how long it is.
+func identify(path string) (id identity, size int64, err error) {
+	var st syscall.Stat_t
+	for {
+		err = syscall.Stat(path, &st)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return id, 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return identity{uint64(st.Dev), uint64(st.Ino)}, st.Size, nil
+}
+
+// identityOf returns which file is open.
+func identityOf(f *os.File) (id identity, err error) {
+	var st syscall.Stat_t
+	err = syscall.Fstat(int(f.Fd()), &st)
+	runtime.KeepAlive(f)
+	if err != nil {
+		return id, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
+	}
+	return identity{uint64(st.Dev), uint64(st.Ino)}, nil
+}
+
+// noFollow has links in the place of a file be errors.
+const noFollow = unix.O_NOFOLLOW

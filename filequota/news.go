@@ -1,0 +1,164 @@
+package filequota
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// What there is to tell those who listen is in the header of a bucket: until when it is held, and which step was the latest to find
+// room, or a loss. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
+// without a lock. They also look now and then by themselves, so that nothing depends on being woken.
+
+// watcher waits for a change of a file.
+type watcher interface {
+	wait(d time.Duration) (open bool) // until there may be a change, or for so long; not open after close
+	close()
+	wakes() bool // a change ends a wait
+}
+
+const (
+	lookSeldom = 2 * time.Second       // where a watcher wakes, or the store is not in use
+	lookOften  = 50 * time.Millisecond // else
+	inUseFor   = 5 * time.Second       // a store is, after a request
+)
+
+// ear is who listens to a bucket, and what they have heard.
+type ear struct {
+	path  string
+	heard header
+	hears map[*func(store.News)]struct{}
+}
+
+func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
+
+func (s *Store) openNews() (*os.File, error) {
+	return os.OpenFile(s.newsPath(), os.O_RDWR|os.O_CREATE|noFollow, s.perm)
+}
+
+// tell wakes those who listen. That it fails is no error: they look by themselves.
+func (s *Store) tell() {
+	if f, err := s.openNews(); err == nil {
+		_, _ = f.WriteAt([]byte{'\n'}, 0)
+		_ = f.Close()
+	}
+}
+
+// Listen implements [store.Store]. All who listen to a Store share one goroutine, which ends with the last of them. The error is
+// always nil.
+func (s *Store) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
+	path := filepath.Join(s.dir, fileName(bucket))
+	heard := peek(path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.ears[bucket]
+	if e == nil {
+		e = &ear{path: path, heard: heard, hears: map[*func(store.News)]struct{}{}}
+		s.ears[bucket] = e
+	}
+	e.hears[&hear] = struct{}{}
+	if s.watcher == nil {
+		s.watcher = s.watch(s.newsPath())
+		go s.listen(s.watcher)
+	}
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(e.hears, &hear)
+		if len(e.hears) == 0 && s.ears[bucket] == e {
+			delete(s.ears, bucket)
+		}
+		if len(s.ears) == 0 && s.watcher != nil {
+			s.watcher.close()
+			s.watcher = nil
+		}
+	}), nil
+}
+
+// listen tells the news until the watcher is closed.
+func (s *Store) listen(w watcher) {
+	for w.wait(s.pause(w)) {
+		s.look(w)
+	}
+}
+
+// pause is for how long to wait for a change.
+func (s *Store) pause(w watcher) time.Duration {
+	if w.wakes() || s.clock().now-time.Duration(s.lastUse.Load()) > inUseFor {
+		return lookSeldom
+	}
+	return lookOften
+}
+
+// look reads the headers of all buckets that somebody listens to, and tells what is new.
+func (s *Store) look(w watcher) {
+	s.mu.Lock()
+	ears := make([]*ear, 0, len(s.ears))
+	for _, e := range s.ears {
+		ears = append(ears, e)
+	}
+	s.mu.Unlock()
+	for _, e := range ears {
+		h := peek(e.path)
+		now := s.clock().now + h.shift
+		s.mu.Lock()
+		news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost}
+		if h.hold != e.heard.hold && h.hold > now {
+			news.Hold = h.hold - now
+		}
+		if s.watcher != w || h.lineage == 0 || news == (store.News{}) {
+			s.mu.Unlock()
+			continue
+		}
+		e.heard = h
+		hears := make([]func(store.News), 0, len(e.hears))
+		for hear := range e.hears {
+			hears = append(hears, *hear)
+		}
+		s.mu.Unlock()
+		for _, hear := range hears {
+			hear(news)
+		}
+	}
+}
+
+// peek returns the newest header of a file, without a lock: the zero header if there is none that is whole.
+func peek(path string) (newest header) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return newest
+	}
+	defer f.Close()
+	for i := range uint64(2) {
+		var raw [headerSize]byte
+		if readAt(f, raw[:], place(i)) != nil {
+			continue
+		}
+		if h, ok, _ := readHeader(raw[:]); ok && h.seq&1 == i && (newest.lineage == 0 || h.seq > newest.seq) {
+			newest = h
+		}
+	}
+	return newest
+}
+
+// poller is a watcher that is not woken by changes.
+type poller struct{ done chan struct{} }
+
+func newPoller() watcher { return &poller{make(chan struct{})} }
+
+func (p *poller) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
+func (p *poller) close()    { close(p.done) }
+func (*poller) wakes() bool { return false }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package filequota
+
+func watch(string) watcher { return newPoller() }
