@@ -87,7 +87,7 @@ func (s *Store) listen(w watcher) {
 
 // pause is for how long to wait for a change.
 func (s *Store) pause(w watcher) time.Duration {
-	if w.wakes() || s.clock().now-time.Duration(s.lastUse.Load()) > inUseFor {
+	if last := time.Duration(s.lastUse.Load()); w.wakes() || last == 0 || s.clock().now-last > inUseFor {
 		return lookSeldom
 	}
 	return lookOften

@@ -1,0 +1,620 @@
+package filequota
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// machine is a machine with clocks that a test sets.
+type machine struct {
+	t     *testing.T
+	dir   string
+	clock reading
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	return &machine{t, t.TempDir(), reading{now: time.Hour, wall: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), boot: bootID{1}}}
+}
+
+// pass has time pass.
+func (m *machine) pass(d time.Duration) {
+	m.clock.now += d
+	m.clock.wall += int64(d)
+}
+
+func (m *machine) path() string { return filepath.Join(m.dir, fileName("api")) }
+
+// process is one that shares the directory.
+type process struct {
+	*Store
+	m      *machine
+	quotas quota.Quotas
+	serial int64
+	name   string
+}
+
+func (m *machine) process(name, quotas string) *process {
+	m.t.Helper()
+	s, err := Open(m.dir, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	s.clock = func() reading { return m.clock }
+	return &process{Store: s, m: m, quotas: quota.MustParse(quotas).Explicit(), name: name}
+}
+
+func (p *process) request(n int) *store.Request {
+	p.serial++
+	return &store.Request{
+		Version: 1, Bucket: "api", Quotas: p.quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+		Member: p.name, Serial: p.serial, Asks: []store.Ask{{Cost: []int{1}, Count: n, Within: 0}},
+	}
+}
+
+func (p *process) exchange(r *store.Request) *store.Reply {
+	p.m.t.Helper()
+	reply, err := p.Exchange(p.m.t.Context(), r)
+	if err != nil {
+		p.m.t.Fatal(err)
+	}
+	return reply
+}
+
+// ask returns how many of n are to be had at once.
+func (p *process) ask(n int) (got int) {
+	p.m.t.Helper()
+	return count(p.exchange(p.request(n)))
+}
+
+func count(r *store.Reply) (n int) {
+	for _, s := range r.Slots {
+		n += s.Count
+	}
+	return n
+}
+
+// write changes the file of the bucket in place.
+func (m *machine) write(change func(b []byte) []byte) {
+	m.t.Helper()
+	b, err := os.ReadFile(m.path())
+	if err == nil {
+		err = os.WriteFile(m.path(), change(b), 0o600)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// TestFileDamaged: a file in which there is no whole slot is a lost bucket, and not a new one; also to who has had it open.
+func TestFileDamaged(t *testing.T) {
+	for name, change := range map[string]func(b []byte) []byte{
+		"truncated to nothing": func([]byte) []byte { return nil },
+		"truncated":            func(b []byte) []byte { return b[:100] },
+		"foreign":              func([]byte) []byte { return []byte(strings.Repeat("{\"quota\": 1}\n", 100_000)) },
+		"zeroed":               func(b []byte) []byte { return make([]byte, len(b)) },
+		"bits flipped in both": func(b []byte) []byte { b[headerSize+9] ^= 4; b[stride+headerSize+9] ^= 4; return b },
+		"no states":            func(b []byte) []byte { clear(b[headerSize:stride]); clear(b[stride+headerSize:]); return b },
+		"slots exchanged":      func(b []byte) []byte { return append(append([]byte{}, b[stride:]...), b[:stride]...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			a := m.process("a", "10/m log")
+			for range 2 { // so that both slots have a state
+				if n := a.ask(1); n != 1 {
+					t.Fatalf("got %d, want 1", n)
+				}
+			}
+			m.write(change)
+			b := m.process("b", "10/m log")
+			r := b.exchange(b.request(10))
+			if !r.Lost || count(r) != 0 {
+				t.Errorf("lost is %v, with %d slots, want true, without any", r.Lost, count(r))
+			}
+			if r := a.exchange(a.request(10)); count(r) != 0 {
+				t.Errorf("who had it open got %d", count(r))
+			}
+			m.pass(6500 * time.Millisecond) // a tenth of the window after the horizon
+			if n := b.ask(10); n != 1 {
+				t.Errorf("after a tenth of the window: %d, want 1", n)
+			}
+		})
+	}
+}
+
+// TestFileTorn: whatever part of a slot is written when a process is killed, the file has the step before, or this one.
+func TestFileTorn(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "1000/s burst 20")
+	a.ask(1)
+	a.ask(1)
+	before, err := os.ReadFile(m.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.ask(2)
+	after, err := os.ReadFile(m.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(b []byte) slots {
+		s, err := readSlots(bytes.NewReader(b))
+		if err != nil || !s.ok {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		return s
+	}
+	old, new := read(before), read(after)
+	if new.h.seq != old.h.seq+1 {
+		t.Fatalf("sequence %d after %d", new.h.seq, old.h.seq)
+	}
+	at := int(place(new.h.seq))
+	end := at + headerSize + len(new.state)
+	for n := at; n <= end; n++ {
+		torn := append(append([]byte{}, after[:n]...), before[n:]...)
+		s := read(torn)
+		if want := old; !bytes.Equal(s.state, want.state) && !bytes.Equal(s.state, new.state) {
+			t.Fatalf("torn after %d bytes: neither the one nor the other", n-at)
+		}
+		// What is written in another order is the one before, too.
+		back := append(append([]byte{}, before[:n]...), after[n:]...)
+		if s := read(back); s.h.seq != old.h.seq && s.h.seq != new.h.seq {
+			t.Fatalf("torn before %d bytes: sequence %d", n-at, s.h.seq)
+		}
+	}
+}
+
+// TestFileCopy: an old copy that somebody puts in place of what is newer is a lost bucket to who knows the newer.
+func TestFileCopy(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "10/m log")
+	a.ask(1)
+	a.ask(1)
+	old, err := os.ReadFile(m.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		a.ask(1)
+	}
+	m.write(func([]byte) []byte { return old })
+	if r := a.exchange(a.request(10)); !r.Lost || count(r) != 0 {
+		t.Errorf("lost is %v, %d slots", r.Lost, count(r))
+	}
+}
+
+// TestFileRemoved: who runs takes along what the bucket was when its directory is removed, or another one is there.
+func TestFileRemoved(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	if a.ask(3) != 3 || b.ask(4) != 4 {
+		t.Fatal("want 3 and 4")
+	}
+	for i := range 3 {
+		if err := os.RemoveAll(m.dir); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 { // a process that knows nothing makes it anew
+			m.process("c", "10/m log").ask(0)
+		}
+		if n := a.ask(1); n != 1 {
+			t.Fatalf("a got %d, want 1", n)
+		}
+	}
+	if n := b.ask(10); n != 0 {
+		t.Errorf("b got %d, want none", n)
+	}
+	if n := m.process("d", "10/m log").ask(10); n != 0 {
+		t.Errorf("a newcomer got %d, want none", n)
+	}
+}
+
+// TestFileRemovedDamaged: what was damaged and removed is lost, and not new.
+func TestFileRemovedDamaged(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "10/m log")
+	a.ask(3)
+	m.write(func([]byte) []byte { return nil })
+	if err := os.Remove(m.path()); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.exchange(a.request(10)); !r.Lost || count(r) != 0 {
+		t.Errorf("lost is %v, %d slots", r.Lost, count(r))
+	}
+}
+
+// TestFileVersions: a later version is an error while it is in use, and lost then; an earlier one is lost. Who was there before does not
+// disturb who came later.
+func TestFileVersions(t *testing.T) {
+	later := map[string]func(b []byte){
+		"header": func(b []byte) { b[9]++ },
+		"state":  func(b []byte) { reseal(b, func(h *header, _ []byte) { h.version++ }) },
+	}
+	for name, change := range later {
+		t.Run("later "+name, func(t *testing.T) {
+			m := newMachine(t)
+			m.clock.wall = time.Now().UnixNano() // of the file, too
+			a := m.process("a", "10/m log")
+			a.ask(1)
+			m.write(func(b []byte) []byte { change(b[:stride]); change(b[stride:]); return b })
+			before, _ := os.ReadFile(m.path())
+			for _, p := range []*process{a, m.process("b", "10/m log")} {
+				_, err := p.Exchange(t.Context(), p.request(1))
+				if err == nil || !strings.Contains(err.Error(), m.path()+" was written by a later version") {
+					t.Errorf("got %v", err)
+				}
+			}
+			if after, _ := os.ReadFile(m.path()); !bytes.Equal(before, after) {
+				t.Error("it was changed")
+			}
+			m.pass(time.Hour)
+			b := m.process("c", "10/m log")
+			if r := b.exchange(b.request(10)); !r.Lost || count(r) != 0 {
+				t.Errorf("later: lost is %v, %d slots", r.Lost, count(r))
+			}
+			if r := b.exchange(b.request(10)); r.Lost {
+				t.Error("lost once more")
+			}
+		})
+	}
+	t.Run("earlier", func(t *testing.T) {
+		m := newMachine(t)
+		m.process("a", "10/m log").ask(1)
+		m.write(func(b []byte) []byte {
+			for _, b := range [][]byte{b[:stride], b[stride:]} {
+				reseal(b, func(h *header, state []byte) {
+					if len(state) > 0 {
+						h.version--
+						state[0]--
+					}
+				})
+			}
+			return b
+		})
+		b := m.process("b", "10/m log")
+		if r := b.exchange(b.request(10)); !r.Lost || count(r) != 0 {
+			t.Errorf("lost is %v, %d slots", r.Lost, count(r))
+		}
+	})
+}
+
+// reseal changes a slot, and has it be whole again.
+func reseal(slot []byte, change func(h *header, state []byte)) {
+	h, ok, _ := readHeader(slot)
+	if !ok {
+		return
+	}
+	slot = slot[:headerSize+h.length]
+	change(&h, slot[headerSize:])
+	h.put(slot)
+}
+
+// TestFileFull: when nothing can be written, no slot is handed out; and all is right again as soon as there is room.
+func TestFileFull(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	m := newMachine(t)
+	a := m.process("a", "10/m log")
+	a.ask(2)
+	var all syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &all); err != nil {
+		t.Skip(err)
+	}
+	limit := func(n uint64) {
+		t.Helper()
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: all.Max}); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, n := range []uint64{0, 10, headerSize + 10, 1000} {
+		limit(n)
+		var failed int
+		for range 3 {
+			_, err := a.Exchange(t.Context(), a.request(1))
+			if err != nil {
+				failed++
+				if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), m.path()) {
+					t.Errorf("got %v", err)
+				}
+				a.serial-- // what failed is said again
+			}
+		}
+		b := m.process("b", "10/m log")
+		r := b.request(1)
+		r.Bucket = fmt.Sprint("another", n)
+		_, err := b.Exchange(t.Context(), r)
+		limit(all.Cur)
+		if failed == 0 || err == nil {
+			t.Errorf("with room for %d bytes, %d of 3 failed; a new bucket: %v", n, failed, err)
+		}
+		if n := b.ask(0); n != 0 {
+			t.Errorf("got %d", n)
+		}
+		m.pass(time.Minute + 40*time.Millisecond)
+		r.Serial, r.Asks[0].Count = 1, 10
+		if got := count(b.exchange(r)); got != 10 {
+			t.Errorf("with room again, the new bucket has %d, want 10", got)
+		}
+		if got := a.ask(10); got != 10 {
+			t.Errorf("with room again, the bucket has %d, want 10", got)
+		}
+		m.pass(time.Minute + 40*time.Millisecond)
+	}
+}
+
+// TestFileInPlace: nothing but a file is taken for the file of a bucket, and no link is followed.
+func TestFileInPlace(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a link":      func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "elsewhere"), path) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			a := m.process("a", "10/m log")
+			if err := make(m.path()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := a.Exchange(t.Context(), a.request(1))
+			if err == nil || !strings.HasPrefix(err.Error(), "filequota: api: ") || !strings.Contains(err.Error(), m.path()) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(m.dir, "elsewhere")); !errors.Is(err, fs.ErrNotExist) {
+				t.Error("the link was followed")
+			}
+			if err := os.Remove(m.path()); err != nil {
+				t.Fatal(err)
+			}
+			if n := a.ask(1); n != 1 {
+				t.Errorf("without it: %d, want 1", n)
+			}
+		})
+	}
+}
+
+// TestLockHeld: who cannot have the lock gives up when its context ends, and leaves nothing behind.
+func TestLockHeld(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	a.ask(1)
+	b.ask(1)
+	held := b.bucket("api")
+	if err := held.acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	goroutines := runtime.NumGoroutine()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("no more time"))
+	defer cancel()
+	for range 3 {
+		_, err := a.Exchange(ctx, a.request(1))
+		if err == nil || !strings.Contains(err.Error(), "no more time") {
+			t.Errorf("got %v", err)
+		}
+		a.serial--
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+1 {
+		t.Errorf("%d goroutines wait for the lock, want 1", n-goroutines)
+	}
+	held.release()
+	if n := a.ask(10); n != 8 {
+		t.Errorf("then: %d, want 8", n)
+	}
+	for runtime.NumGoroutine() > goroutines { // or the test does not end
+		runtime.Gosched()
+	}
+}
+
+// TestOpen: errors name the path, and what is wrong with it.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"":                               "filequota: no directory is given",
+		file:                             "filequota: mkdir " + file + ": not a directory",
+		filepath.Join(file, "below"):     "filequota: mkdir " + file + ": not a directory",
+		"/proc/self/fd/filequota":        "filequota: mkdir /proc/self/fd/filequota: ",
+		filepath.Join(dir, "a\x00b", ""): "filequota: mkdir ",
+	} {
+		if _, err := Open(path, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", path, err, want)
+		}
+	}
+	old := syscall.Umask(0o077)
+	defer syscall.Umask(old)
+	made := filepath.Join(dir, "a", "b")
+	group := filepath.Join(dir, "group")
+	if err := errors.Join(os.Mkdir(group, 0o770), os.Chmod(group, 0o770)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][2]fs.FileMode{made: {0o700, 0o600}, group: {0o770, 0o660}} {
+		m := newMachine(t)
+		m.dir = path
+		m.process("a", "1/s even").ask(1)
+		for name, want := range map[string]fs.FileMode{path: want[0] | fs.ModeDir, m.path(): want[1]} {
+			if st, err := os.Stat(name); err != nil || st.Mode() != want {
+				t.Errorf("%s: %v, %v, want %v", name, st, err, want)
+			}
+		}
+	}
+}
+
+// TestManyBuckets: files are closed when there are many, and buckets remain what they were. No file is one of two buckets.
+func TestManyBuckets(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "2/h log")
+	names := []string{"", ".", "..", "a/b", "a\\b", "A", "a", "CON", "con.txt", "ä", "\xff", "a:b", strings.Repeat("x", 1000), strings.Repeat("x", 1001)}
+	for i := range 300 {
+		names = append(names, fmt.Sprint("bucket ", i))
+	}
+	ask := func(name string) int {
+		r := a.request(1)
+		r.Bucket = name
+		return count(a.exchange(r))
+	}
+	for want := range 3 {
+		for _, name := range names {
+			if got := ask(name); got != max(1-want/2, 0) {
+				t.Fatalf("%q: got %d in round %d", name, got, want)
+			}
+		}
+	}
+	if n := len(a.buckets); n != mostOpen {
+		t.Errorf("%d are open, want %d", n, mostOpen)
+	}
+	files, err := os.ReadDir(m.dir)
+	if err != nil || len(files) != len(names)+1 {
+		t.Errorf("%d files for %d buckets, %v", len(files), len(names), err)
+	}
+	for _, f := range files {
+		if name := f.Name(); len(name) > 80 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" {
+			t.Errorf("a file is named %q", name)
+		}
+	}
+}
+
+// TestLargeLogs: what would need a cell for each token takes 1000, and grants no more.
+func TestLargeLogs(t *testing.T) {
+	m := newMachine(t)
+	a := m.process("a", "100000/h log")
+	for i := range 3000 {
+		if n := a.ask(20); n != 20 {
+			t.Fatalf("after %d steps: %d", i, n)
+		}
+		m.pass(time.Second)
+	}
+	b := a.bucket("api")
+	if b.h.length > 16<<10 {
+		t.Errorf("%d bytes, want 16 kB at most", b.h.length)
+	}
+	r := a.request(1)
+	r.Asks[0].Cost[0] = 40_001
+	if n := count(a.exchange(r)); n != 0 {
+		t.Error("got more than there is")
+	}
+	r = a.request(1)
+	r.Asks[0].Cost[0] = 40_000
+	if n := count(a.exchange(r)); n != 1 {
+		t.Error("got less than there is")
+	}
+}
+
+// TestParallel has many goroutines of two Stores use one bucket; the sum is what the quota grants.
+func TestParallel(t *testing.T) {
+	m := newMachine(t)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	sum := 0
+	stores := []*process{m.process("a", "50/m log"), m.process("b", "50/m log")}
+	for i := range 8 {
+		wait.Go(func() {
+			p := *stores[i%2]
+			p.name = string(rune('a' + i))
+			for range 20 {
+				r, err := p.Exchange(t.Context(), p.request(1))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				sum += count(r)
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	if sum != 50 {
+		t.Errorf("%d were handed out, want 50", sum)
+	}
+}
+
+// TestNews: what one process is told reaches the others, once.
+func TestNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, start := t.TempDir(), time.Now()
+		a, b := opened(t, dir, start), opened(t, dir, start)
+		p := &process{m: &machine{t: t}, quotas: quota.MustParse("10/m log").Explicit(), name: "a"}
+		if _, err := a.Exchange(t.Context(), p.request(1)); err != nil {
+			t.Fatal(err)
+		}
+		var heard []store.News
+		stop, err := b.Listen("api", func(n store.News) { heard = append(heard, n) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(s *Store, want ...store.News) {
+			t.Helper()
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if !reflect.DeepEqual(heard, want) {
+				t.Errorf("heard %+v, want %+v", heard, want)
+			}
+			heard = nil
+		}
+		r := p.request(0)
+		tell(a)
+		r.Hold = 10 * time.Second
+		if _, err := a.Exchange(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		tell(a, store.News{Hold: 9 * time.Second}) // b is not in use, and looks each 2 s
+		if err := os.Truncate(filepath.Join(dir, fileName("api")), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Exchange(t.Context(), p.request(0)); err != nil {
+			t.Fatal(err)
+		}
+		tell(a, store.News{Lost: true})
+		stop()
+		stop()
+		r = p.request(0)
+		r.Hold = 20 * time.Second
+		if _, err := a.Exchange(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		tell(a)
+	}) // which ends when no goroutine is left
+}
+
+// TestNewsAtOnce: where there is inotify, they need not look; also after the directory was removed.
+func TestNewsAtOnce(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("inotify is of Linux")
+	}
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	heard := make(chan store.News, 10)
+	stop, _ := b.Listen("api", func(n store.News) { heard <- n })
+	defer stop()
+	for i := range 3 {
+		r := a.request(0)
+		r.Hold = time.Duration(i+1) * time.Minute
+		a.exchange(r)
+		if n := <-heard; n.Hold != r.Hold {
+			t.Errorf("heard %+v, want %v", n, r.Hold)
+		}
+		if i == 1 {
+			if err := os.RemoveAll(m.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
