@@ -31,6 +31,7 @@ type bucket struct {
 	h      header
 	raw    [2][headerSize]byte // the headers of both slots, as they are in the file
 	ledger store.Ledger
+	short  bool // the file is truncated
 	gone   bool // there was a file, and what was in it could not be taken along
 	wipe   bool // the other slot is of a later version, and is to be gone after the next step
 	buf    []byte
@@ -76,10 +77,10 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 		h.hold = h.now + told.Hold
 	}
 	if told.Room {
-		h.room = h.seq
+		h.room = h.lineage ^ h.seq
 	}
 	if told.Lost {
-		h.lost = h.seq
+		h.lost = h.lineage
 	}
 	if err := b.write(&h); err != nil {
 		return nil, false, err
@@ -128,8 +129,9 @@ func (b *bucket) acquire(ctx context.Context) (err error) {
 		return b.held(ctx)
 	}
 	for range 10 {
-		id, _, err := identify(b.path)
+		id, size, err := identify(b.path)
 		if err == nil && id == b.id {
+			b.short = size < stride+headerSize
 			return nil
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -380,7 +382,7 @@ func packed(b []byte, h *header, state []byte) []byte {
 func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	cached := b.cached
 	b.cached = false // until the step is written
-	if next := b.h.seq + 1; cached {
+	if next := b.h.seq + 1; cached && !b.short {
 		var other [headerSize]byte
 		if err := readAt(b.f, other[:], place(next)); err != nil {
 			return false, err
@@ -396,14 +398,11 @@ func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	was, gone, same := b.h, b.gone, cached && s.raw[b.h.seq&1] == b.raw[b.h.seq&1] && s.h.seq == b.h.seq
 	b.raw, b.gone, b.wipe = s.raw, false, s.later
 	switch {
-	case !s.ok || s.later:
-		b.h = header{seq: s.h.seq}
-		return true, nil
-	case s.h.lineage == was.lineage && s.h.seq < was.seq: // somebody put an old copy there
-		b.h.seq = was.seq + (was.seq-s.h.seq)&1 // so that the next step does not overwrite it
-		return true, nil
 	case same:
 		return false, nil
+	case !s.ok || s.later || s.h.before(&was): // before: somebody put an old copy there
+		b.h = header{seq: s.h.seq}
+		return true, nil
 	}
 	b.h, b.ledger = s.h, store.Ledger{}
 	if s.h.length == 0 {
@@ -420,6 +419,8 @@ func (b *bucket) read(ctx context.Context, c reading) (s slots, err error) {
 		if err = b.store.alone(ctx, func() error { return nil }); err == nil {
 			s, err = readSlots(b.f)
 		}
+	} else if b.short {
+		s.ok = false // the newest may be what is missing
 	}
 	if err == nil && s.later {
 		err = b.mayReplace(c)

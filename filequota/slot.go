@@ -40,8 +40,14 @@ type header struct {
 	until  time.Duration // the ledger's instant after which no slot is about that was handed out
 
 	hold time.Duration // the latest news of a hold: until when, by the ledger's clock
-	room uint64        // sequence of the step with the latest news of room
-	lost uint64        // of the one with the latest news of a loss
+	room uint64        // names the step with the latest news of room
+	lost uint64        // and the one with those of a loss
+}
+
+// before reports whether a header was written before another one that this process knows. A new lineage begins later than those
+// before it, too.
+func (h *header) before(known *header) bool {
+	return h.now-h.shift < known.now-known.shift || h.lineage == known.lineage && h.seq < known.seq
 }
 
 // bootID names a run of a machine: it is another one after each start. Zero if it is not known.

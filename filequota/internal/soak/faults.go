@@ -1,0 +1,198 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// fault is something that happens to a fleet.
+type fault struct {
+	name, what string
+	disk       bool // on a file system of its own
+	do         func(ctx context.Context, c *cell) error
+}
+
+// cell is a fleet in a directory of its own, one fault, and what came of it.
+type cell struct {
+	fault fault
+	mode  string
+	disk  string // where the directory is
+	dir   string
+
+	began, ended, end time.Time // of the fault; of the cell
+	workers           []*worker
+	wait              sync.WaitGroup
+	did               string
+	removals          int
+	mu                sync.Mutex // protects sends
+	sends             [][]sending
+}
+
+// How long a fleet runs before and after a fault, and a fault that lasts.
+var before, during, after = 2 * time.Second, 4 * time.Second, 6 * time.Second
+
+func (c *cell) run(ctx context.Context) (err error) {
+	c.sends = make([][]sending, len(chosen()))
+	if c.disk, err = os.MkdirTemp("", "filequota-soak"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(c.disk)
+	if c.fault.disk {
+		unmount, err := mount(c.disk)
+		if err != nil {
+			return fmt.Errorf("cannot have a file system for it: %w", err)
+		}
+		defer unmount()
+	}
+	c.dir = filepath.Join(c.disk, "quotas")
+	defer func() {
+		for _, w := range c.workers {
+			_ = w.cmd.Process.Signal(syscall.SIGCONT)
+			w.stop()
+		}
+		c.wait.Wait()
+	}()
+	for range *members {
+		if err := c.start(ctx); err != nil {
+			return err
+		}
+	}
+	pause(ctx, before)
+	c.began = time.Now()
+	err = c.fault.do(ctx, c)
+	c.ended = time.Now()
+	pause(ctx, after)
+	c.end = time.Now()
+	return errors.Join(err, ctx.Err())
+}
+
+// pause waits, for as long as ctx lasts.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// again does something again and again, until the fault has lasted long enough.
+func again(ctx context.Context, every time.Duration, do func() error) (err error) {
+	for end := time.Now().Add(during); err == nil && ctx.Err() == nil && time.Now().Before(end); {
+		pause(ctx, every)
+		err = do()
+	}
+	return err
+}
+
+// change has the files of all buckets changed in place, twice a second.
+func change(name, what string, do func(b []byte) []byte) fault {
+	return fault{name: name, what: what + ", twice", do: func(ctx context.Context, c *cell) error {
+		return again(ctx, during/2, func() error {
+			return c.each(func(path string) error {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				return os.WriteFile(path, do(b), 0o600)
+			})
+		})
+	}}
+}
+
+// each does something to the files of all buckets.
+func (c *cell) each(do func(path string) error) (err error) {
+	files, _ := filepath.Glob(filepath.Join(c.dir, "q-*"))
+	for _, path := range files {
+		err = errors.Join(err, do(path))
+	}
+	return err
+}
+
+// flip flips a bit where there is something.
+func flip(b []byte) {
+	for i := len(b) - 1; i > 0; i-- {
+		if b[i] != 0 {
+			b[mathrand.IntN(i)] ^= 1 << mathrand.IntN(8)
+			return
+		}
+	}
+}
+
+var faults = []fault{
+	{name: "none", what: "nothing happens", do: func(context.Context, *cell) error { return nil }},
+	{name: "kill", what: "one process is killed each 5 to 35 ms, and another begins", do: func(ctx context.Context, c *cell) error {
+		n := 0
+		kill := func() error {
+			pause(ctx, mathrand.N(30*time.Millisecond))
+			n++
+			return c.kill(ctx, mathrand.IntN(len(c.workers)))
+		}
+		err := error(nil)
+		for *kills > 0 && n < *kills && err == nil && ctx.Err() == nil {
+			pause(ctx, 5*time.Millisecond)
+			err = kill()
+		}
+		if *kills == 0 {
+			err = again(ctx, 5*time.Millisecond, kill)
+		}
+		c.did = fmt.Sprintf("%d killed; ", n)
+		return err
+	}},
+	{name: "stop", what: "one process is stopped for 300 ms, again and again", do: func(ctx context.Context, c *cell) error {
+		return again(ctx, 50*time.Millisecond, func() error {
+			p := c.workers[mathrand.IntN(len(c.workers))].cmd.Process
+			err := p.Signal(syscall.SIGSTOP)
+			pause(ctx, 300*time.Millisecond)
+			return errors.Join(err, p.Signal(syscall.SIGCONT))
+		})
+	}},
+	change("truncate", "the files are truncated", func([]byte) []byte { return nil }),
+	change("cut", "the files are truncated to 5000 bytes", func(b []byte) []byte { return b[:5000] }),
+	change("foreign", "somebody writes other things into the files", func([]byte) []byte { return []byte(strings.Repeat("something else\n", 10_000)) }),
+	change("noise", "somebody writes noise into the files", func(b []byte) []byte { _, _ = rand.Read(b); return b }),
+	change("zero", "the files are zeroed", func(b []byte) []byte { clear(b); return b }),
+	change("flip", "a bit is flipped in each slot", func(b []byte) []byte { flip(b[:len(b)/2]); flip(b[len(b)/2:]); return b }),
+	{name: "remove", what: "the directory is removed, twice a second", do: func(ctx context.Context, c *cell) error {
+		return again(ctx, 500*time.Millisecond, func() error {
+			c.removals++
+			for range 100 {
+				if os.RemoveAll(c.dir) == nil { // else somebody makes it anew meanwhile
+					break
+				}
+			}
+			return nil
+		})
+	}},
+	{name: "copy", what: "a copy of what was comes back, twice", do: func(ctx context.Context, c *cell) error {
+		old := map[string][]byte{}
+		err := c.each(func(path string) (err error) {
+			old[path], err = os.ReadFile(path)
+			return err
+		})
+		pause(ctx, time.Second)
+		return errors.Join(err, again(ctx, during/2, func() error {
+			return c.each(func(path string) error { return os.WriteFile(path, old[path], 0o600) })
+		}))
+	}},
+	{name: "full", what: "the disk is full for 4 s", disk: true, do: func(ctx context.Context, c *cell) error {
+		fill := filepath.Join(c.disk, "fill")
+		err := os.WriteFile(fill, make([]byte, 16<<20), 0o600)
+		if !errors.Is(err, syscall.ENOSPC) {
+			return fmt.Errorf("the disk is not full: %w", err)
+		}
+		err = again(ctx, 500*time.Millisecond, func() error { return c.kill(ctx, 0) })
+		return errors.Join(err, os.Remove(fill))
+	}},
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+// Command soak shows what a fleet of processes that share quotas through a directory sends while things go wrong: it starts several
+// processes of itself, has one fault after the other happen to them, merges what all say that they sent, and checks that with
+// arithmetic of its own.
+//
+//	go run ./internal/soak                               # all faults, some two minutes
+//	go run ./internal/soak -faults list
+//	go run ./internal/soak -faults kill -kills 10000     # until so many were killed
+//	go run ./internal/soak -faults remove -modes share -kinds "100/s burst 20"
+//
+// For each fault and each Outage it prints, of all quotas the worst:
+//
+//   - over: how many tokens went beyond what the quota grants, in any span;
+//   - rate: what went from two seconds after the fault on, as a part of what the quota grants;
+//   - standstill: the longest time without a sending after the fault began, less a window.
+//
+// With -want it fails if anything is over but what a removal may cost: 3 each. To fill a disk, or to make it read-only, it has to be root.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+var (
+	only    = flag.String("faults", "", "which faults, by name, with commas between; -faults list prints all; all if empty")
+	modes   = flag.String("modes", "closed", "which Outages: closed, share, open")
+	kinds   = flag.String("kinds", "", "which quotas, with commas between; all if empty")
+	members = flag.Int("members", 5, "how many processes")
+	kills   = flag.Int("kills", 0, "how many processes are killed by the fault that does that; those of four seconds if zero")
+	slack   = flag.Duration("slack", 40*time.Millisecond, "how late a busy machine may note a sending")
+	want    = flag.Bool("want", false, "fail if too much is over")
+)
+
+func main() {
+	flag.Parse()
+	if dir := os.Getenv(workerEnv); dir != "" {
+		work(dir)
+		return
+	}
+	if *only == "list" {
+		for _, f := range faults {
+			fmt.Fprintf(os.Stdout, "%-10s %s\n", f.name, f.what)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "fault\toutage\tover\trate\tstandstill\tall that is over")
+	var wrong error
+	for _, f := range faults {
+		if names := split(*only); len(names) > 0 && !slices.Contains(names, f.name) {
+			continue
+		}
+		for _, mode := range split(*modes) {
+			c := &cell{fault: f, mode: mode}
+			if err := c.run(ctx); err != nil {
+				wrong = errors.Join(wrong, fmt.Errorf("%s, %s: %w", f.name, mode, err))
+				continue
+			}
+			v := c.worst()
+			fmt.Fprintf(w, "%s\t%s\t%d\t%.2f (%s)\t%.2fs (%s)\t%s%s\n", f.name, mode, v.over, v.rate, v.rateOf, v.still.Seconds(), v.stillOf, c.did, strings.Join(v.notes, ", "))
+			if *want && v.over > 3*c.removals {
+				wrong = errors.Join(wrong, fmt.Errorf("%s, %s: %d over", f.name, mode, v.over))
+			}
+		}
+	}
+	return errors.Join(w.Flush(), wrong)
+}
+
+func split(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+}
