@@ -67,6 +67,10 @@ const (
 	// maxStatements bounds how many limits of a server are remembered.
 	maxStatements = 16
 
+	// mostMembers bounds how many members are remembered, some 40 bytes each: of programs that are killed a hundred times a
+	// minute, and share a quota of a day, there would be 144000.
+	mostMembers = 512
+
 	// activeFor is for how long a member counts after a request, at least.
 	activeFor = 2 * time.Second
 
@@ -214,7 +218,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	known := m != nil
 	if !known {
 		m = &member{}
-		maps.DeleteFunc(l.members, func(_ string, m *member) bool { return m.knownTill <= now })
+		l.forgetMembers(now)
 	}
 	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
 	if known && r.Serial < m.serial {
@@ -255,6 +259,21 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	}
 	m.knownTill = max(m.activeTill, now.Add(max(longestPer(l.quotas), time.Minute)))
 	return reply, room
+}
+
+// forgetMembers forgets members that need not be known any more, and makes room for one.
+func (l *Ledger) forgetMembers(now monotime.Time) {
+	maps.DeleteFunc(l.members, func(_ string, m *member) bool { return m.knownTill <= now })
+	if len(l.members) < mostMembers {
+		return
+	}
+	var silent string // for longest
+	for name, m := range l.members {
+		if o := l.members[silent]; o == nil || m.at < o.at || m.at == o.at && name < silent {
+			silent = name
+		}
+	}
+	delete(l.members, silent)
 }
 
 // own charges what a member sent, or will send, of slots that the bucket does not know.

@@ -149,7 +149,8 @@ import (
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
-// Serial of a member that has not left for the longest Per, and for a minute at least.
+// Serial of a member that has not left for the longest Per, and for a minute at least. A Ledger remembers 512 members: the
+// one that was silent for longest goes, and is told that it was lost, should it come back.
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes
 	// between, and in the order of its fields: quotas, what comes back, what costs

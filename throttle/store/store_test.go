@@ -298,6 +298,30 @@ func TestStoreMembers(t *testing.T) {
 	})
 }
 
+// TestLedgerMembersBounded: of members that never leave, those that were silent for longest are forgotten.
+func TestLedgerMembersBounded(t *testing.T) {
+	qs := quotas(t, "1000000/d sliding").Explicit()
+	var ledger Ledger
+	ask := func(i int, serial int64) *Reply {
+		return exchange(t, &ledger, time.Duration(i)*time.Second, &Request{
+			Version: 1, Quotas: qs, Late: 10 * time.Millisecond, Horizon: horizon, Member: fmt.Sprint("tool ", i%10_000), Serial: serial, Asks: one(1),
+		})
+	}
+	for i := range 10_000 {
+		ask(i, 1)
+	}
+	data, err := ledger.MarshalBinary()
+	if err != nil || len(data) > 32<<10 || len(ledger.members) != mostMembers {
+		t.Errorf("%d members, %d bytes, %v", len(ledger.members), len(data), err)
+	}
+	if r := ask(20_000-mostMembers, 2); r.Lost { // the last one that is known
+		t.Error("one of the latest was forgotten")
+	}
+	if r := ask(10_000, 2); !r.Lost {
+		t.Error("the first was not forgotten")
+	}
+}
+
 // TestLedgerLose: a ledger that has lost what it knew says so once, hands out nothing within the horizon, and still
 // counts the windows of the clock by its epoch.
 func TestLedgerLose(t *testing.T) {
