@@ -1,3 +1,5 @@
+//go:build unix
+
 package filequota
 
 import (
@@ -7,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -306,58 +307,6 @@ func reseal(slot []byte, change func(h *header, state []byte)) {
 	h.put(slot)
 }
 
-// TestFileFull: when nothing can be written, no slot is handed out; and all is right again as soon as there is room.
-func TestFileFull(t *testing.T) {
-	signal.Ignore(syscall.SIGXFSZ)
-	m := newMachine(t)
-	a := m.process("a", "10/m log")
-	a.ask(2)
-	var all syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &all); err != nil {
-		t.Skip(err)
-	}
-	limit := func(n uint64) {
-		t.Helper()
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: all.Max}); err != nil {
-			t.Skip(err)
-		}
-	}
-	for _, n := range []uint64{0, 10, headerSize + 10, 1000} {
-		limit(n)
-		var failed int
-		for range 3 {
-			_, err := a.Exchange(t.Context(), a.request(1))
-			if err != nil {
-				failed++
-				if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), m.path()) {
-					t.Errorf("got %v", err)
-				}
-				a.serial-- // what failed is said again
-			}
-		}
-		b := m.process("b", "10/m log")
-		r := b.request(1)
-		r.Bucket = fmt.Sprint("another", n)
-		_, err := b.Exchange(t.Context(), r)
-		limit(all.Cur)
-		if failed == 0 || err == nil {
-			t.Errorf("with room for %d bytes, %d of 3 failed; a new bucket: %v", n, failed, err)
-		}
-		if n := b.ask(0); n != 0 {
-			t.Errorf("got %d", n)
-		}
-		m.pass(time.Minute + 40*time.Millisecond)
-		r.Serial, r.Asks[0].Count = 1, 10
-		if got := count(b.exchange(r)); got != 10 {
-			t.Errorf("with room again, the new bucket has %d, want 10", got)
-		}
-		if got := a.ask(10); got != 10 {
-			t.Errorf("with room again, the bucket has %d, want 10", got)
-		}
-		m.pass(time.Minute + 40*time.Millisecond)
-	}
-}
-
 // TestFileInPlace: nothing but a file is taken for the file of a bucket, and no link is followed.
 func TestFileInPlace(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
@@ -592,29 +541,4 @@ func TestNews(t *testing.T) {
 		}
 		tell(a)
 	}) // which ends when no goroutine is left
-}
-
-// TestNewsAtOnce: where there is inotify, they need not look; also after the directory was removed.
-func TestNewsAtOnce(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("inotify is of Linux")
-	}
-	m := newMachine(t)
-	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
-	heard := make(chan store.News, 10)
-	stop, _ := b.Listen("api", func(n store.News) { heard <- n })
-	defer stop()
-	for i := range 3 {
-		r := a.request(0)
-		r.Hold = time.Duration(i+1) * time.Minute
-		a.exchange(r)
-		if n := <-heard; n.Hold != r.Hold {
-			t.Errorf("heard %+v, want %v", n, r.Hold)
-		}
-		if i == 1 {
-			if err := os.RemoveAll(m.dir); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 }

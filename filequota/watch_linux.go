@@ -3,57 +3,108 @@ package filequota
 import (
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// notified is a watcher by inotify.
+// settled is after how long a watcher has inotify: to close what has watched takes the kernel 10 to 50 ms, also when a process
+// ends, which a tool that runs for a moment is not to wait for.
+const settled = 2 * time.Second
+
+// notified is a watcher by inotify, once it has settled. Until then, and where there is no inotify, or no more of it (a user has
+// 128), it looks now and then.
 type notified struct {
-	f    *os.File
-	path string
+	poller
+	path  string
+	begin time.Time
+
+	mu   sync.Mutex // protects the fields below; wait alone changes them
+	f    *os.File   // nil if there is none
+	none bool       // there is none to be had
 }
 
-// watch watches a file; by looking now and then, where there is no inotify, or no more of it: a user has 128.
 func watch(path string) watcher {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return newPoller()
-	}
-	w := &notified{os.NewFile(uintptr(fd), "inotify"), path} // which waits without a thread, since it does not block
-	if w.f.SetReadDeadline(time.Time{}) != nil || !w.renew() {
-		_ = w.f.Close()
-		return newPoller()
-	}
-	return w
+	return &notified{poller: poller{make(chan struct{})}, path: path, begin: time.Now()}
 }
 
-// renew watches whatever the path names now. For a file that is watched already that does nothing.
-func (w *notified) renew() bool {
-	conn, err := w.f.SyscallConn()
-	if err != nil {
-		return false
-	}
-	ok := false
-	err = conn.Control(func(fd uintptr) {
-		_, err := unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY)
-		ok = err == nil
-	})
-	return ok && err == nil
-}
-
+// wait implements watcher. It is called by one goroutine.
 func (w *notified) wait(d time.Duration) bool {
-	var events [4096]byte
-	if w.f.SetReadDeadline(time.Now().Add(d)) != nil {
-		return false
+	if w.f == nil && !w.none && time.Since(w.begin) > settled {
+		f := inotify()
+		w.mu.Lock()
+		w.f, w.none = f, f == nil
+		w.mu.Unlock()
+		w.renew()
+		return true // something may have changed before
 	}
-	_, err := w.f.Read(events[:])
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return false
+	if w.f == nil {
+		return w.poller.wait(d)
 	}
-	w.renew() // the directory may have been removed, and made again
+	open := w.f.SetReadDeadline(time.Now().Add(d)) == nil
+	select {
+	case <-w.done: // close may have set the deadline before
+		open = false
+	default:
+	}
+	if open {
+		var events [4096]byte
+		_, err := w.f.Read(events[:])
+		open = err == nil || errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	select {
+	case <-w.done:
+		_ = w.f.Close()
+		return false
+	default:
+	}
+	if !open { // which does not happen
+		w.mu.Lock()
+		_ = w.f.Close()
+		w.f, w.none = nil, true
+		w.mu.Unlock()
+		return true
+	}
+	w.renew()
 	return true
 }
 
-func (w *notified) close()    { _ = w.f.Close() }
-func (*notified) wakes() bool { return true }
+// close implements watcher. It does not wait for the kernel.
+func (w *notified) close() {
+	close(w.done)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.f != nil {
+		_ = w.f.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+func (w *notified) wakes() bool { return w.f != nil }
+
+// inotify returns a file of which to read waits without a thread; nil if there is none to be had.
+func inotify() *os.File {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), "inotify")
+	if f.SetReadDeadline(time.Time{}) != nil {
+		_ = f.Close()
+		return nil
+	}
+	return f
+}
+
+// renew watches whatever the path names now, since the directory may have been removed and made again. For a file that is
+// watched already that does nothing.
+func (w *notified) renew() {
+	if w.f == nil {
+		return
+	}
+	conn, err := w.f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _, _ = unix.InotifyAddWatch(int(fd), w.path, unix.IN_MODIFY) })
+}
