@@ -219,7 +219,7 @@ func (b *bucket) follow(ctx context.Context) error {
 		if to.ok && place(h.seq) == place(to.h.seq) {
 			h.seq++
 		}
-		_, err = f.WriteAt(packed(nil, &h, from.state), place(h.seq))
+		_, err = f.WriteAt(packed(&h, from.state), place(h.seq))
 	}
 	if err != nil {
 		unlock(f)
@@ -371,9 +371,10 @@ func readAt(f io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
-// packed appends a header and its state to b, which is a slot then.
-func packed(b []byte, h *header, state []byte) []byte {
-	b = append(slices.Grow(b, headerSize+len(state))[:headerSize], state...)
+// packed returns a slot of a header and its state.
+func packed(h *header, state []byte) []byte {
+	b := make([]byte, headerSize+len(state))
+	copy(b[headerSize:], state)
 	h.put(b)
 	return b
 }

@@ -53,7 +53,7 @@ func identify(path string) (id identity, size int64, err error) {
 	if err != nil {
 		return id, 0, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return identity{uint64(st.Dev), uint64(st.Ino)}, st.Size, nil
+	return identity{uint64(st.Dev), st.Ino}, st.Size, nil //nolint:unconvert // it is another type elsewhere
 }
 
 // identityOf returns which file is open.
@@ -64,7 +64,7 @@ func identityOf(f *os.File) (id identity, err error) {
 	if err != nil {
 		return id, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
 	}
-	return identity{uint64(st.Dev), uint64(st.Ino)}, nil
+	return identity{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // it is another type elsewhere
 }
 
 // noFollow has links in the place of a file be errors.

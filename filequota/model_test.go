@@ -16,7 +16,7 @@ import (
 )
 
 // opened opens a Store whose clock is that of the bubble, which began at start.
-func opened(t testing.TB, dir string, start time.Time) *Store {
+func opened(t *testing.T, dir string, start time.Time) *Store {
 	t.Helper()
 	s, err := Open(dir, nil)
 	if err != nil {

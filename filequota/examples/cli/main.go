@@ -4,7 +4,9 @@
 //	go run ./examples/cli -dir ~/.cache/tool -n 20 https://api.example.com/items
 //
 // Without a URL it shows what that is good for: it starts an API that grants 100 requests a second and 20 at once, and calls itself
-// many times, first each run for itself, then sharing. That is offline, and takes some ten seconds; with -runs 100, three times as long.
+// many times, first each run for itself, then sharing. That is offline, and takes half a minute. How well many runs use the quota:
+//
+//	go run ./examples/cli -sharing -runs 100
 package main
 
 import (
@@ -31,13 +33,14 @@ func main() {
 	n := flag.Int("n", 20, "how many requests a run sends")
 	runs := flag.Int("runs", 30, "without a URL: how many runs")
 	parallel := flag.Int("parallel", 1, "and how many of them at a time")
+	only := flag.Bool("sharing", false, "and nothing but the runs that share")
 	flag.Parse()
 	log.SetFlags(0)
 	var err error
 	if url := flag.Arg(0); url != "" {
 		err = tool(context.Background(), os.Stdout, url, *dir, *n)
 	} else {
-		err = show(context.Background(), os.Stdout, *runs, *parallel, *n)
+		err = show(context.Background(), os.Stdout, *runs, *parallel, *n, *only)
 	}
 	if err != nil {
 		log.Fatal("cli: ", err)
@@ -74,7 +77,11 @@ func tool(ctx context.Context, out io.Writer, url, dir string, n int) error {
 	}
 	client := &http.Client{Transport: transport}
 	for range n {
-		resp, err := client.Get(url)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type outcome struct {
 }
 
 // show has an API, calls the tool many times, and tells how that went.
-func show(ctx context.Context, out io.Writer, runs, parallel, n int) error {
+func show(ctx context.Context, out io.Writer, runs, parallel, n int, only bool) error {
 	dir, err := os.MkdirTemp("", "cli")
 	if err != nil {
 		return err
@@ -34,6 +34,9 @@ func show(ctx context.Context, out io.Writer, runs, parallel, n int) error {
 	fmt.Fprintf(out, "An API grants %v. A tool is called %d times, %d at a time, and sends %d requests each time.\n\n", granted, runs, parallel, n)
 	fmt.Fprintf(out, "%-16s %9s %9s %9s %7s %12s %12s\n", "", "answered", "refused", "took", "of all", "first after", "end")
 	for _, name := range []string{"each for itself", "sharing"} {
+		if only && name != "sharing" {
+			continue
+		}
 		shared := ""
 		if name == "sharing" {
 			shared = dir

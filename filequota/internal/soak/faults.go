@@ -35,7 +35,9 @@ type cell struct {
 	wait              sync.WaitGroup
 	did               string
 	removals          int
-	mu                sync.Mutex // protects sends
+	lived             time.Duration
+	mu                sync.Mutex // protects the fields below
+	cpu               time.Duration
 	sends             [][]sending
 }
 
@@ -56,12 +58,14 @@ func (c *cell) run(ctx context.Context) (err error) {
 		defer unmount()
 	}
 	c.dir = filepath.Join(c.disk, "quotas")
+	born := time.Now()
 	defer func() {
 		for _, w := range c.workers {
 			_ = w.cmd.Process.Signal(syscall.SIGCONT)
 			w.stop()
 		}
 		c.wait.Wait()
+		c.lived = time.Since(born)
 	}()
 	for range *members {
 		if err := c.start(ctx); err != nil {

@@ -13,7 +13,13 @@
 //
 //   - over: how many tokens went beyond what the quota grants, in any span;
 //   - rate: what went from two seconds after the fault on, as a part of what the quota grants;
-//   - standstill: the longest time without a sending after the fault began, less a window.
+//   - standstill: the longest time without a sending after the fault began, less a window;
+//   - cpu: which part of a core all processes took.
+//
+// What processes cost that send as fast as a quota lets them, and what they cost when they send nothing:
+//
+//	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -claims 5
+//	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -idle
 //
 // With -want it fails if anything is over but what a removal may cost: 3 each. To fill a disk, or to make it read-only, it has to be root.
 package main
@@ -35,8 +41,12 @@ var (
 	only    = flag.String("faults", "", "which faults, by name, with commas between; -faults list prints all; all if empty")
 	modes   = flag.String("modes", "closed", "which Outages: closed, share, open")
 	kinds   = flag.String("kinds", "", "which quotas, with commas between; all if empty")
+	claims  = flag.Int("claims", 3, "how many claims of a process wait for each quota")
 	members = flag.Int("members", 5, "how many processes")
 	kills   = flag.Int("kills", 0, "how many processes are killed by the fault that does that; those of four seconds if zero")
+	quotaOf = flag.String("quota", "", "a quota to use instead")
+	idle    = flag.Bool("idle", false, "send one request each, and then nothing")
+	length  = flag.Duration("for", 6*time.Second, "how long a fleet runs after a fault")
 	slack   = flag.Duration("slack", 40*time.Millisecond, "how late a busy machine may note a sending")
 	want    = flag.Bool("want", false, "fail if too much is over")
 )
@@ -53,17 +63,18 @@ func main() {
 		}
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
+func run() error {
+	after = *length
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "fault\toutage\tover\trate\tstandstill\tall that is over")
+	fmt.Fprintln(w, "fault\toutage\tover\trate\tstandstill\tcpu\tall that is over")
 	var wrong error
 	for _, f := range faults {
 		if names := split(*only); len(names) > 0 && !slices.Contains(names, f.name) {
@@ -76,7 +87,7 @@ func run(ctx context.Context) error {
 				continue
 			}
 			v := c.worst()
-			fmt.Fprintf(w, "%s\t%s\t%d\t%.2f (%s)\t%.2fs (%s)\t%s%s\n", f.name, mode, v.over, v.rate, v.rateOf, v.still.Seconds(), v.stillOf, c.did, strings.Join(v.notes, ", "))
+			fmt.Fprintf(w, "%s\t%s\t%d\t%.2f (%s)\t%.2fs (%s)\t%.4f\t%s%s\n", f.name, mode, v.over, v.rate, v.rateOf, v.still.Seconds(), v.stillOf, c.cpu.Seconds()/c.lived.Seconds(), c.did, strings.Join(v.notes, ", "))
 			if *want && v.over > 3*c.removals {
 				wrong = errors.Join(wrong, fmt.Errorf("%s, %s: %d over", f.name, mode, v.over))
 			}

@@ -19,11 +19,11 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// In the processes that soak starts, workerEnv has the directory, outageEnv their Outage, and kindsEnv which quotas they use.
+// In the processes that soak starts, workerEnv has the directory, outageEnv their Outage, and argsEnv the flags that they have to know.
 const (
 	workerEnv = "PACER_SOAK_DIR"
 	outageEnv = "PACER_SOAK_OUTAGE"
-	kindsEnv  = "PACER_SOAK_KINDS"
+	argsEnv   = "PACER_SOAK_ARGS"
 )
 
 var outages = map[string]throttle.Outage{"closed": throttle.OutageClosed, "share": throttle.OutageShare, "open": throttle.OutageOpen}
@@ -50,15 +50,21 @@ var sharedQuotas = []load{
 
 // chosen are the quotas that are asked for.
 func chosen() []load {
-	names := split(*kinds + os.Getenv(kindsEnv))
+	if *quotaOf != "" {
+		return []load{{text: *quotaOf}}
+	}
+	names := split(*kinds)
 	return slices.DeleteFunc(slices.Clone(sharedQuotas), func(l load) bool { return len(names) > 0 && !slices.Contains(names, l.text) })
 }
-
-const perQuota = 3 // claims of a process wait for each quota
 
 // work sends as fast as all quotas let it, until it is killed or its standard input ends. It prints a line for each
 // sending: which quota, when, and how much.
 func work(dir string) {
+	if args := strings.Split(os.Getenv(argsEnv), "\n"); len(args) == 4 {
+		*kinds, *quotaOf = args[0], args[1]
+		*claims, _ = strconv.Atoi(args[2])
+		*idle = args[3] == "true"
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
@@ -66,7 +72,7 @@ func work(dir string) {
 	}()
 	shared, err := filequota.Open(dir, nil)
 	for err != nil && ctx.Err() == nil { // the directory cannot be used now
-		time.Sleep(50 * time.Millisecond)
+		pause(ctx, 50*time.Millisecond)
 		shared, err = filequota.Open(dir, nil)
 	}
 	if err != nil {
@@ -78,7 +84,7 @@ func work(dir string) {
 		if os.Getenv("PACER_SOAK_EVENTS") != "" {
 			l.StoreEvent = func(e throttle.StoreEvent) { fmt.Fprintf(os.Stderr, "%+v\n", e) }
 		}
-		for k := range perQuota {
+		for k := range *claims {
 			cost := 1
 			if len(load.costs) > 0 {
 				cost = load.costs[k%len(load.costs)]
@@ -87,6 +93,9 @@ func work(dir string) {
 				var err error
 				for err = l.Wait(ctx, cost); err == nil; err = l.Wait(ctx, cost) {
 					fmt.Fprintln(os.Stdout, i, time.Now().UnixMicro(), cost)
+					if *idle {
+						<-ctx.Done()
+					}
 				}
 				if ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, err) // it is a fault of the soak, or of the package
@@ -117,7 +126,7 @@ func (c *cell) start(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), workerEnv+"="+c.dir, outageEnv+"="+c.mode, kindsEnv+"="+*kinds)
+	cmd.Env = append(os.Environ(), workerEnv+"="+c.dir, outageEnv+"="+c.mode, argsEnv+"="+strings.Join([]string{*kinds, *quotaOf, strconv.Itoa(*claims), strconv.FormatBool(*idle)}, "\n"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -145,6 +154,9 @@ func (c *cell) start(ctx context.Context) error {
 			c.mu.Unlock()
 		}
 		_ = cmd.Wait()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
 	return nil
 }
