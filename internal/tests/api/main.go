@@ -18,6 +18,7 @@ var texts = map[string]string{
 	".":          "api/pacer.txt",
 	"redisquota": "api/redisquota.txt",
 	"pacerotel":  "api/pacerotel.txt",
+	"filequota":  "api/filequota.txt",
 }
 
 func main() {

@@ -52,6 +52,7 @@ var packages = map[string][]struct{ module, path string }{
 	"cenkalti":      {{"", "github.com/cenkalti/backoff/v4"}},
 	"rate":          {{"", "golang.org/x/time/rate"}},
 	"retryablehttp": {{"", "github.com/hashicorp/go-retryablehttp"}},
+	"filequota":     {{"filequota", "github.com/gopacer/pacer/filequota"}},
 	"goredis":       {{"redisquota", "github.com/gopacer/pacer/redisquota/goredis"}},
 	"redis":         {{"redisquota", "github.com/redis/go-redis/v9"}},
 	"pacerotel":     {{"pacerotel/examples", "github.com/gopacer/pacer/pacerotel"}},
