@@ -72,9 +72,9 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 		return nil, false, err // and nothing has changed
 	}
 	h.seq++
-	h.until = max(h.until, h.now+reply.Ahead+reply.Late)
+	h.until = min(max(h.until, h.now+reply.Ahead+reply.Late), 2*longest)
 	if told.Hold > 0 {
-		h.hold = h.now + told.Hold
+		h.hold = min(h.now+told.Hold, 2*longest)
 	}
 	if told.Room {
 		h.room = h.lineage ^ h.seq

@@ -107,7 +107,20 @@ func readHeader(b []byte) (h header, ok, later bool) {
 	h.now, h.shift, h.asleep = time.Duration(next()), time.Duration(next()), time.Duration(next())
 	h.wall, h.until, h.hold = int64(next()), time.Duration(next()), time.Duration(next())
 	h.room, h.lost = next(), next()
-	return h, h.length <= mostState, false
+	return h, h.length <= mostState && h.sane(), false
+}
+
+// longest is the longest span that this process writes: no sum of a few of them overflows.
+const longest = 50 * 365 * 24 * time.Hour
+
+// sane reports whether all instants are such as are written: whoever else writes a file may write any.
+func (h *header) sane() bool {
+	for _, d := range [...]time.Duration{h.now, h.asleep, h.until, h.hold} {
+		if d < 0 || d > 2*longest {
+			return false
+		}
+	}
+	return h.shift.Abs() <= longest && h.now-h.shift >= 0 && time.Duration(h.wall).Abs() < 5*longest && time.Duration(h.turned).Abs() < 5*longest
 }
 
 // whole reports whether a state is the one of the header.

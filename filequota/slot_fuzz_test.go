@@ -1,8 +1,12 @@
+//go:build unix
+
 package filequota
 
 import (
 	"bytes"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -35,6 +39,36 @@ func FuzzSlots(f *testing.F) {
 		changed[at] ^= bits
 		if s, _ := readSlots(bytes.NewReader(changed)); s.ok {
 			t.Errorf("a slot is whole with another byte at %d", at)
+		}
+	})
+}
+
+// FuzzStep: whatever somebody writes into a file, in slots that are whole, a step neither panics nor hands out more than is asked for; and
+// the next one goes on.
+func FuzzStep(f *testing.F) {
+	state, _ := new(store.Ledger).MarshalBinary()
+	f.Add(state, int64(time.Hour), int64(0), int64(0), int64(0), byte(1))
+	f.Add(state[:5], int64(0), int64(-5), int64(1e18), int64(-1e18), byte(2))
+	m := newMachine(nil)
+	m.dir = f.TempDir()
+	f.Fuzz(func(t *testing.T, state []byte, now, shift, wall, until int64, boot byte) {
+		m.t = t
+		h := header{
+			version: version(), seq: 2, lineage: 1, boot: bootID{boot}, now: time.Duration(now), shift: time.Duration(shift), wall: wall,
+			until: time.Duration(until), hold: time.Duration(until), asleep: time.Duration(shift), turned: wall,
+		}
+		b := append(packed(&h, state[:min(len(state), mostState)]), make([]byte, stride)...)
+		b = append(b[:stride], make([]byte, headerSize)...)
+		if err := os.WriteFile(m.path(), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := m.process("a", "10/m log, 60/2s window grid")
+		for range 2 {
+			r := p.request(20)
+			r.Asks[0].Cost = []int{1, 1}
+			if n := count(p.exchange(r)); n > 10 {
+				t.Errorf("got %d", n)
+			}
 		}
 	})
 }

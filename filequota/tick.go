@@ -29,7 +29,7 @@ func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 		if lost = !was.boot.known() || !c.boot.known() || longestPer(r.Quotas) <= shortest; lost {
 			break
 		}
-		h.now = was.now + max(time.Duration(c.wall-was.wall), 0)
+		h.now = was.now + min(max(time.Duration(c.wall-was.wall), 0), longest/2)
 		h.shift = h.now - c.now
 		if err := b.chargeUnsynced(h.now, r); err != nil {
 			return err
