@@ -3,6 +3,7 @@ package filequota
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -10,8 +11,15 @@ import (
 	"time"
 )
 
+const fullEnv = "FILEQUOTA_FULL"
+
 // TestFileFull: when nothing can be written, no slot is handed out; and all is right again as soon as there is room.
+// The test runs in a process of its own, since what bounds files bounds all that a process writes.
 func TestFileFull(t *testing.T) {
+	if os.Getenv(fullEnv) == "" {
+		again(t, fullEnv+"=1")
+		return
+	}
 	signal.Ignore(syscall.SIGXFSZ)
 	m := newMachine(t)
 	a := m.process("a", "10/m log")

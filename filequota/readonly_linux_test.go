@@ -45,12 +45,18 @@ func TestReadOnly(t *testing.T) {
 		}
 		return
 	}
+	again(t, readOnlyEnv+"="+m.dir)
+}
+
+// again runs the test in a process of its own, with a variable.
+func again(t *testing.T, env string) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.run=^TestReadOnly$", "-test.v")
-	cmd.Env = append(os.Environ(), readOnlyEnv+"="+m.dir)
+	cmd := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 		t.Errorf("%v\n%s", err, out)
 	}
