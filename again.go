@@ -137,7 +137,7 @@ func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
 		return &stop{reason: ReasonRefusals}
-	case !x.t.mayWait(0, alone), alone > 0 && !x.t.mayWait(x.terms.maxWait, time.Since(x.firstSent)+alone):
+	case !x.t.mayWait(0, alone), alone > 0 && x.terms.maxWait != 0 && time.Since(x.firstSent)+alone > max(x.terms.maxWait, 0):
 		return &stop{reason: ReasonHint}
 	}
 	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
