@@ -60,8 +60,11 @@ type Outcome struct {
 	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
 	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since; or of those
 	// whose Paths differ from it in what looks like an ID, in the last part, in all before the last part, or in all behind the
-	// first one. Or the numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is not
-	// held, and the request is not to be made again before Alone has passed; see Claim.After.
+	// first one. Or claims that were refused, of whatever kind, are refused again although others are served in between, and none
+	// of them is served: from 20 to 1 on, the next claim goes at once, to show whether the bucket refuses it as well. Or the
+	// numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is not
+	// held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals of the
+	// request. The request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 
@@ -106,7 +109,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	if refused {
 		var own bool
 		var rest time.Duration
-		if alone, rest, own = g.refusedAlone(a); own { // made here, where it stays on the stack
+		if alone, rest, own = g.refusedAlone(a, luck); own { // made here, where it stays on the stack
 			a = &Answer{
 				Lost: true, Hold: rest, HoldKnown: rest > 0,
 				Reading: a.Reading, Unsettled: a.Unsettled, Spent: a.Spent, Bucket: a.Bucket, Statements: a.Statements,
@@ -132,11 +135,11 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		if l.learn(now, &g.ticket, a, g.costOrNil(), g.class) {
 			o.Refused = true
 		}
-		if p := g.place.past; p != nil && a.Refused && l.server.RefusedAgain(&g.ticket) {
-			p.Behind = max(l.hold, now)
+		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
+			p.Behind = max(p.Behind, l.behind(now, &g.ticket, alone))
 		}
 		if !o.Refused && !a.Lost {
-			l.server.Served(now, adaptive.Kind(g.class))
+			l.server.Served(now, adaptive.Kind(g.class), &g.ticket, g.place.past)
 			for p := l.Parent; p != nil; p = p.Parent {
 				p.server.ServedBelow()
 			}
@@ -153,10 +156,10 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 }
 
 // refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if
-// that is a matter of this request alone, and no limit that the answer states explains it; else zero. Own says that the bucket
+// that is a matter of this request, and no limit that the answer states explains it; else zero. Own says that the bucket
 // is not to take it for a refusal. That is so too of a request that was observed while the bucket was held: then it is
 // held for the rest of a hold that began when the bucket's began, or requests that nothing delays would extend that for ever.
-func (g *right) refusedAlone(a *Answer) (alone, rest time.Duration, own bool) {
+func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration, own bool) {
 	l := g.l
 	root := l.lock()
 	defer l.unlock(root)
@@ -165,11 +168,12 @@ func (g *right) refusedAlone(a *Answer) (alone, rest time.Duration, own bool) {
 		return 0, 0, false
 	}
 	now := root.now()
-	alone = l.server.Refuse(now, &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
-	if g.early && alone == 0 && a.HoldKnown {
+	l.luck = luck
+	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
+	if g.early && !own && a.HoldKnown {
 		rest = max(l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now), 0)
 	}
-	return alone, rest, g.early || alone > 0
+	return alone, rest, g.early || own
 }
 
 // finish ends what is left of the grant after the first Done.

@@ -230,6 +230,27 @@ func (l *Limiter) letOthersAhead() {
 	}
 }
 
+// behind is the rank of the claim that the server refused now, if it has lost its place; alone is for how long it waits out of
+// line. Others go first after two refusals in a row: all of them, or if that is what became of the latest claims, some.
+func (l *Limiter) behind(now monotime.Time, t *adaptive.Ticket, alone time.Duration) monotime.Time {
+	const some = 8 // as many show whether a server serves others, and go within four round trips of a slow start
+	switch {
+	case alone == 0 && l.server.RefusedAgain(t):
+		return max(l.hold, now)
+	case !l.server.OthersFirst():
+		return 0
+	case alone > 0:
+		return now.Add(alone)
+	}
+	n := 0
+	for w := range l.line.InOrder() {
+		if n++; n == some {
+			return w.rank
+		}
+	}
+	return 0
+}
+
 // need is what a claim needs of each bucket, and its priority, which says whether it may use what is reserved.
 type need struct {
 	limit.Demand

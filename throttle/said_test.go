@@ -91,7 +91,7 @@ func TestWaitAfterWhatTheServerSaid(t *testing.T) {
 }
 
 // TestARefusalOfOneClaimAlone: who is refused when it goes ahead of the others lets another one go ahead; and if the others
-// are served, its refusals hold nobody.
+// are served, its refusals hold nobody: first if the next one is served, and then in any case.
 func TestARefusalOfOneClaimAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{SlowStart: true, Rand: noJitter}
@@ -118,12 +118,8 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 		const ms = time.Millisecond
 		bad := grant(t, l, Claim{})
 		refuse(bad, 100*ms, 0)
-		for round := range 3 {
-			w, other := again(bad), again(nil)
-			bad = granted(w) // it goes ahead
-			refuse(bad, 200*ms, 0)
-			w = again(bad)
-			granted(other).Done(Answer{}) // the other one goes ahead now, and many follow
+		serveTen := func() {
+			t.Helper()
 			for range 10 {
 				g, err := l.Acquire(t.Context(), Claim{})
 				if err != nil {
@@ -131,12 +127,31 @@ func TestARefusalOfOneClaimAlone(t *testing.T) {
 				}
 				g.Done(Answer{})
 			}
+		}
+		for round := range 2 {
+			w, other := again(bad), again(nil)
+			bad = granted(w) // it goes ahead
+			refuse(bad, 200*ms, 0)
+			w = again(bad)
+			granted(other).Done(Answer{}) // the other one goes ahead now, and many follow
+			serveTen()
 			bad = granted(w)
-			if round == 2 {
-				refuse(bad, 0, 6400*ms)
-				break
+			if round == 0 {
+				refuse(bad, 100*ms, 0)
 			}
-			refuse(bad, 100*ms, 0)
+		}
+		refuse(bad, 0, 1600*ms)
+		if st := l.State(); st.Held != 0 || st.Next.Cause == CauseHold {
+			t.Errorf("held before the next one was refused: %+v", st)
+		}
+		for i := range 2 {
+			serveTen()
+			g, err := l.Acquire(t.Context(), Claim{After: bad})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad = g
+			refuse(bad, 0, time.Duration(3200<<i)*ms)
 		}
 		if st := l.State(); st.Held != 0 || st.Next.Cause == CauseHold {
 			t.Errorf("held: %+v", st)

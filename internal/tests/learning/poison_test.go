@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,29 +15,30 @@ import (
 	"github.com/gopacer/pacer/quota"
 )
 
-// poisoned is two minutes at a host that always refuses some requests, as gRPC refuses a message that is too large, and
-// serves all others: ten a second are made of these.
+// poisoned is 1200 requests, ten a second, to a host that serves them, and always refuses some others, as gRPC refuses a message
+// that is too large.
 type poisoned struct {
 	configure func(t *pacer.Transport) // may be nil
 	good      func(i int) string       // path of the i-th request that is served; nil means /good
-	poison    func(i int) string       // path and query of the i-th request that is refused, which begins with /poison; nil means that
+	poison    func(i int) string       // path and query of the i-th request that is refused; nil means /poison
 	every     time.Duration            // one of these is made; zero means one at the beginning
+	gap       time.Duration            // between two good requests, which come more slowly then; zero means 100 ms
 	header    []string                 // of the refusals
 }
 
 // poisoning is what came of it.
 type poisoning struct {
-	served  int                        // good requests in the two minutes
-	longest time.Duration              // for which no good request was served in the two minutes
+	served  int                        // good requests, until the last was made
+	longest time.Duration              // for which no good request was served until then
 	poisons int                        // poison requests that were made
-	sent    map[string][]time.Duration // when they were sent in the two minutes, by path and query
+	sent    map[string][]time.Duration // when they were sent until then, by path and query
 	all     int                        // how often they were sent, until all had ended
 }
 
 func (p *poisoned) run(t *testing.T) (got poisoning) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		good, poison := p.good, p.poison
+		good, poison, gap := p.good, p.poison, cmp.Or(p.gap, 100*time.Millisecond)
 		if good == nil {
 			good = func(int) string { return "/good" }
 		}
@@ -46,7 +48,7 @@ func (p *poisoned) run(t *testing.T) (got poisoning) {
 		var mu sync.Mutex
 		start := time.Now()
 		last := start
-		over := false // the two minutes are
+		over := false // the last good request was made
 		got.sent = map[string][]time.Duration{}
 		tr := &pacer.Transport{}
 		if p.configure != nil {
@@ -56,7 +58,7 @@ func (p *poisoned) run(t *testing.T) (got poisoning) {
 			time.Sleep(20 * time.Millisecond)
 			mu.Lock()
 			defer mu.Unlock()
-			if uri := req.URL.RequestURI(); strings.HasPrefix(uri, "/poison") {
+			if uri := req.URL.RequestURI(); req.Header.Get("Poison") != "" {
 				if got.all++; !over {
 					got.sent[uri] = append(got.sent[uri], time.Since(start))
 				}
@@ -71,17 +73,25 @@ func (p *poisoned) run(t *testing.T) (got poisoning) {
 		client := &http.Client{Transport: tr}
 		var wait sync.WaitGroup
 		for i := range 1200 {
-			if i == 10 || p.every > 0 && i%int(p.every/(100*time.Millisecond)) == 10%int(p.every/(100*time.Millisecond)) {
+			if i == 10 || p.every > 0 && i%int(p.every/gap) == 10%int(p.every/gap) {
 				uri := poison(got.poisons)
 				got.poisons++
 				wait.Go(func() {
-					if got := lab.Get(t, client, "http://a.example"+uri); got != 429 {
-						t.Errorf("the poison request got %d", got)
+					req := lab.Request(t, "GET", "http://a.example"+uri, "")
+					req.Header.Set("Poison", "1")
+					resp, err := client.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp.Body.Close()
+					if resp.StatusCode != http.StatusTooManyRequests {
+						t.Errorf("the poison request got %d", resp.StatusCode)
 					}
 				})
 			}
 			wait.Go(func() { lab.Get(t, client, "http://a.example"+good(i)) })
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(gap)
 		}
 		synctest.Wait()
 		mu.Lock()
@@ -96,7 +106,7 @@ func (p *poisoned) run(t *testing.T) (got poisoning) {
 func (g *poisoning) enough(t *testing.T) {
 	t.Helper()
 	if g.served < 1140 {
-		t.Errorf("%d of 1200 good requests were served in two minutes, want 1140", g.served)
+		t.Errorf("%d of 1200 good requests were served in their time, want 1140", g.served)
 	}
 }
 
@@ -226,6 +236,43 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 	}
 }
 
+// Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing tells them from
+// these before they are sent: none of them is ever served, however often it is sent, and good ones are in between.
+func TestPoisonRequestsLikeGoodOnesDoNotShutTheirHost(t *testing.T) {
+	good := func(int) string { return "/service/Method" }
+	for name, paths := range map[string][2]func(i int) string{
+		"one path":  {good, good},
+		"one shape": {func(i int) string { return "/items/" + word(i) }, func(i int) string { return "/items/" + word(i+5) }},
+		"no shape": {
+			func(i int) string { return "/" + word(i) + "/" + word(i+7) },
+			func(i int) string { return "/" + word(i+9) + "/" + word(i+2) },
+		},
+	} {
+		for _, p := range []poisoned{
+			{every: time.Second},
+			{every: 5 * time.Second},
+			{every: time.Second, header: []string{"Retry-After", "1"}},
+			{every: 5 * time.Second, header: []string{"Retry-After", "1"}},
+			{every: time.Second, header: []string{"Retry-After", "5"}},
+			{every: 5 * time.Second, header: []string{"Retry-After", "5"}},
+			{every: 30 * time.Second, header: []string{"Retry-After", "5"}},
+			{header: []string{"Retry-After", "30"}},
+			{every: 30 * time.Second, gap: 500 * time.Millisecond, header: []string{"Retry-After", "30"}},
+			{every: time.Minute, gap: time.Second, header: []string{"Retry-After", "30"}},
+			{every: time.Minute, gap: time.Second, header: []string{"Retry-After", "60"}},
+		} {
+			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+				p.good, p.poison = paths[0], paths[1]
+				got := p.run(t)
+				got.enough(t)
+				if got.all != 11*got.poisons {
+					t.Errorf("%d poison requests were sent %d times, want 11 times each", got.poisons, got.all)
+				}
+			})
+		}
+	}
+}
+
 // A request that was refused is put behind those who came before the end of the hold whenever some request is refused twice
 // in a row; but where that happens again and again, it is sent all the same.
 func TestAPoisonRequestIsNotOvertakenForEver(t *testing.T) {
@@ -287,4 +334,113 @@ func TestANarrowSilentRouteIsServedInTheEnd(t *testing.T) {
 			t.Errorf("%d narrow requests were served, and %d wide ones, want 40 and 600; %d were refused, in %v", narrow, wide, refused, time.Since(start))
 		}
 	})
+}
+
+// A narrow limit beside a wide one, of which the server says nothing and which nothing tells apart, looks the same too: its
+// requests are refused although others are served. They are served in the end, but for a few, and their refusals do not multiply.
+func TestANarrowSilentLimitThatNothingTellsApart(t *testing.T) {
+	for _, test := range []struct{ per, every time.Duration }{ // one goes in per, two are made in every
+		{time.Second, 2500 * time.Millisecond}, {3 * time.Second, 7 * time.Second},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var last time.Time // when the narrow limit was used
+				narrow, wide, refused := 0, 0, 0
+				client := &http.Client{Transport: &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case req.Header.Get("Narrow") == "":
+						wide++
+					case time.Since(last) < test.per:
+						refused++
+						return lab.Answer(req, 429, ""), nil
+					default:
+						last = time.Now()
+						narrow++
+					}
+					return lab.Answer(req, 200, ""), nil
+				})}}
+				var wait sync.WaitGroup
+				wanted := 0
+				for i := range 1200 {
+					if i%int(test.every/(100*time.Millisecond)) == 0 {
+						for range 2 {
+							wanted++
+							wait.Go(func() {
+								req := lab.Request(t, "GET", "http://a.example/", "")
+								req.Header.Set("Narrow", "1")
+								if _, err := client.Do(req); err != nil {
+									t.Error(err)
+								}
+							})
+						}
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				wait.Wait()
+				// One in some thousand is refused as often as it may be, as it is where each refusal holds all.
+				if 10*narrow < 9*wanted || wide != 1200 || refused > 8*narrow {
+					t.Errorf("%d narrow requests were served, and %d wide ones, want 0.9 of %d and 1200; %d were refused, want 8 for each that was served at most", narrow, wide, wanted, refused)
+				}
+			})
+		})
+	}
+}
+
+// Where refusals were found to be the matter of poison requests, a limit of the server is noticed all the same.
+func TestALimitIsNoticedBesidePoisonRequests(t *testing.T) {
+	for _, hint := range []string{"", "30"} {
+		t.Run(hint, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				start := time.Now()
+				var sent, served int // from the first minute to one and a half, when nothing is served, and after that
+				client := &http.Client{Transport: &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(20 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					over := time.Since(start) > time.Minute && time.Since(start) < 90*time.Second
+					if over && req.Header.Get("Poison") == "" {
+						sent++
+					}
+					switch {
+					case over && hint != "":
+						return lab.Answer(req, 429, "", "Retry-After", hint), nil
+					case over || req.Header.Get("Poison") != "":
+						return lab.Answer(req, 429, ""), nil
+					}
+					if time.Since(start) > time.Minute {
+						served++
+					}
+					return lab.Answer(req, 200, ""), nil
+				})}}
+				var wait sync.WaitGroup
+				for i := range 1200 {
+					if i%50 == 10 {
+						wait.Go(func() {
+							req := lab.Request(t, "GET", "http://a.example/", "")
+							req.Header.Set("Poison", "1")
+							if resp, err := client.Do(req); err != nil || resp.StatusCode != http.StatusTooManyRequests {
+								t.Error(resp, err)
+							}
+						})
+					}
+					wait.Go(func() { lab.Get(t, client, "http://a.example/") })
+					time.Sleep(100 * time.Millisecond)
+				}
+				wait.Wait()
+				most := 6 // three flights, and then one request after each hold
+				if hint == "" {
+					most = 20 // 100 ms, doubled
+				}
+				if sent > most || served != 600 {
+					t.Errorf("%d good requests were sent while none was served, want %d at most; %d were served after the first minute, want 600", sent, most, served)
+				}
+			})
+		})
+	}
 }

@@ -26,6 +26,8 @@
 //     stated reset?). outcome.go is what these parts are given; doubt.go counts failed attempts.
 //   - overlap.go: do two Servers of the Site draw on the same limit?
 //   - apart.go: is it of several counters? That is for package counter to find out; here are the first signs.
+//   - alone.go: does the server refuse a request, or a kind of requests, whatever happens? And persistence.go: do refused requests
+//     stay refused while others are served, whatever their kinds?
 //   - stray.go: does a refusal come from something in front of the server?
 //   - served.go: the rate at which the server serves while it refuses and no window says why; and
 //     former.go: a rate that once held is tried again, and twice the pace where there is none.

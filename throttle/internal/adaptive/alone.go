@@ -3,7 +3,6 @@ package adaptive
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/alike"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -11,8 +10,9 @@ import (
 
 // Past is what became of a claim so far, where the server has refused it.
 type Past struct {
-	Behind monotime.Time // others that came before that go first; zero if the claim has its place
-	strays int           // how often it was refused by something in front of the server
+	Behind  monotime.Time // others that came before that go first; zero if the claim has its place
+	strays  int           // how often it was refused by something in front of the server
+	granted uint64        // the latest attempt, if the server refused it; see Ticket.Granted
 	evidence
 }
 
@@ -103,13 +103,8 @@ type refusedKind struct {
 	evidence
 }
 
-const (
-	// maxUnserved bounds how many kinds are remembered.
-	maxUnserved = 16
-
-	// unservedFor is for how long a kind is remembered after a refusal.
-	unservedFor = 10 * time.Minute
-)
+// maxUnserved bounds how many kinds are remembered.
+const maxUnserved = 16
 
 // refuse takes in a refusal of a claim for a request of a kind, with ticket t; so many requests have been served, and the
 // latest answer is so far in the sequence. It reports whether that turned out to be the matter of the claim or of a kind.

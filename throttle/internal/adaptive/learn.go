@@ -175,22 +175,46 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	return hold + min(jitter, time.Second)
 }
 
+// alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is longestStretch
+// at most, and up to half as long again: claims of a narrow limit that were refused together would else be refused together again.
+func (s *Server) alone(asked time.Duration, n int) time.Duration {
+	hold := min(Hold(asked, n), s.config.MaxHold)
+	if asked > 0 {
+		return hold
+	}
+	hold = min(hold, longestStretch)
+	return hold + time.Duration(s.config.Random()*float64(hold/2))
+}
+
 // Refuse takes in a refusal of a claim, of a kind of request, with ticket t, before Learn. If it is the claim's own matter,
-// Learn is not to be told of it, and hold is for how long the claim is not to be made again; else hold is zero. The server
-// has asked for so long a hold; zero if it did not say. Stated says that the refusal states a limit.
-func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration) {
+// Learn is not to be told of it. Hold is for how long the claim is not to be made again; zero if that is for the bucket to say.
+// The server has asked for so long a hold; zero if it did not say. Stated says that the refusal states a limit.
+func (s *Server) Refuse(now monotime.Time, t *Ticket, p *Past, kind Kind, asked time.Duration, stated bool) (hold time.Duration, own bool) {
 	if s.stray(now, stated) {
 		p.strays++
-		return min(Hold(asked, p.strays), s.config.MaxHold)
+		return s.alone(asked, p.strays), true
 	}
-	if s.unserved.refuse(now, p, kind, t, s.successes, s.sequence) {
+	if s.persistence == nil {
+		s.persistence = &persistence{}
+	}
+	ofKind := s.unserved.refuse(now, p, kind, t, s.successes, s.sequence)
+	before := p.granted
+	p.granted = max(t.Granted(), 1) // one that was granted without Take is older than all others
+	v, found := s.persistence.refuse(now, before, p.granted, uint64(s.sequence), t.First, p.alone)
+	if ofKind || found {
 		s.served = servedRate{former: formerRate{rate: s.served.former.rate}} // the refusals said nothing about a pace
 	}
-	if !p.alone {
-		return 0
+	if v == ofBucket && (asked > 0 || p.rounds < patientRounds) {
+		return 0, false
+	} else if v == looks {
+		s.Restart(false)
 	}
-	return min(Hold(asked, p.refusals), s.config.MaxHold)
+	return s.alone(asked, p.refusals), v != ofBucket
 }
+
+// patientRounds is how often others must be served between the refusals of a claim that waits by itself, for longer each time, if
+// the server does not say for how long: else one of a narrow limit would be refused as often as it may be within seconds, each time after the short hold of the bucket.
+const patientRounds = 2
 
 // stray takes in a refusal, and reports whether it is not the server's. Stated says that it states a limit.
 func (s *Server) stray(now monotime.Time, stated bool) bool {
@@ -217,10 +241,18 @@ func (s *Server) stray(now monotime.Time, stated bool) bool {
 	return true
 }
 
-// Served takes in that a request of a kind was served: its kind is not refused whatever happens.
-func (s *Server) Served(now monotime.Time, kind Kind) {
+// Served takes in that a request of a kind was served, with ticket t: its kind is not refused whatever happens. Past is what
+// became of its claim before; nil if that was not refused.
+func (s *Server) Served(now monotime.Time, kind Kind, t *Ticket, p *Past) {
 	if s.unserved.any() {
 		s.unserved.serve(now, kind)
+	}
+	if s.persistence == nil {
+		return
+	}
+	again := p != nil && p.granted != 0
+	if s.persistence.serve(t.Granted(), again); !s.persistence.any(now) {
+		s.persistence = nil
 	}
 }
 

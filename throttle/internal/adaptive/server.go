@@ -27,15 +27,16 @@ type Server struct {
 	refusals     int      // in a row
 	refusalHeard sequence // when the latest refusal came back
 
-	windows   []*window
-	unserved  unserved   // kinds of requests that were refused, and not served since
-	strays    strays     // refusals that are not the server's
-	successes int        // requests that were served
-	silent    int        // answers in a row, to requests that were served, without a statement
-	stated    sequence   // the latest answer that stated anything
-	doubted   sequence   // the latest refusal that no used-up window explains; zero if a later request was served with a statement
-	served    servedRate // while refusals are not explained by windows
-	overload  overload
+	windows     []*window
+	unserved    unserved     // kinds of requests that were refused, and not served since
+	strays      strays       // refusals that are not the server's
+	persistence *persistence // are those of the server the bucket's; nil if there was none lately
+	successes   int          // requests that were served
+	silent      int          // answers in a row, to requests that were served, without a statement
+	stated      sequence     // the latest answer that stated anything
+	doubted     sequence     // the latest refusal that no used-up window explains; zero if a later request was served with a statement
+	served      servedRate   // while refusals are not explained by windows
+	overload    overload
 
 	contradicted bool  // two answers about one window cannot be about one counter
 	apart        apart // if the Server is of one of several counters of a name
@@ -240,6 +241,10 @@ func (s *Server) End(t *Ticket, cost *limit.Demand) {
 // served in between, or nothing but requests that were under way when that one came.
 func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
 
+// OthersFirst reports whether some others are to go before a claim that was refused now, because the latest ones that went
+// first again after a refusal were refused, and not served since.
+func (s *Server) OthersFirst() bool { return s.persistence != nil && s.persistence.vain }
+
 // Cancel counts a request that was not sent, and ends it.
 func (s *Server) Cancel(t *Ticket, cost *limit.Demand) {
 	for _, w := range s.windows {
@@ -264,7 +269,7 @@ func (s *Server) ProbeOver(t *Ticket) {
 // overwrite), because a slow start and counted failures make a difference as well; Idle is about
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && len(s.windows) == 0 &&
+	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
 		s.served.measuredFrom == 0 && s.overload.failed == 0 && !s.overload.recurrence.known()
 }
 

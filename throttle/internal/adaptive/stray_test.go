@@ -35,7 +35,7 @@ func TestStrays(t *testing.T) {
 			case '-':
 				b.exchange(Answer{})
 			case 'r', 'R':
-				hold := b.Refuse(b.now, b.send(), &Past{}, Kind{"GET", "/"}, 0, c == 'R')
+				hold, _ := b.Refuse(b.now, b.send(), &Past{}, Kind{"GET", "/"}, 0, c == 'R')
 				got += map[bool]string{true: "s", false: "n"}[hold == firstHold]
 			}
 		}
@@ -52,7 +52,7 @@ func TestStrayHold(t *testing.T) {
 	p := &Past{}
 	for i, asked := range []time.Duration{0, 0, 7 * time.Second, time.Hour} {
 		want := []time.Duration{firstHold, 2 * firstHold, 7 * time.Second, time.Minute}[i]
-		if got := b.Refuse(b.now, b.send(), p, Kind{}, asked, false); got != want {
+		if got, _ := b.Refuse(b.now, b.send(), p, Kind{}, asked, false); got != want {
 			t.Errorf("refusal %d: %v, want %v", i, got, want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestStrayAndPace(t *testing.T) {
 	want := func(after time.Duration, stray, paced bool) {
 		t.Helper()
 		b.at(after)
-		got := b.Refuse(b.now, b.send(), &Past{}, Kind{}, 0, false) > 0
+		_, got := b.Refuse(b.now, b.send(), &Past{}, Kind{}, 0, false)
 		if got != stray || b.served.rate > 0 != paced {
 			t.Errorf("after %v: stray %v, paced %v, want %v, %v", after, got, b.served.rate > 0, stray, paced)
 		}

@@ -1,0 +1,138 @@
+package adaptive
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// A row of letters is what became of requests, one after the other. A lower one was served, an upper one refused; a letter is
+// a claim, but for a, which is another one each time. Then X, a new one, is refused.
+func TestPersistence(t *testing.T) {
+	ten := strings.Repeat("a", 10)
+	thirty := strings.Repeat(ten, 3)
+	for row, want := range map[string]verdict{
+		"":                                         ofBucket,
+		"B" + ten:                                  ofBucket,  // refused once
+		"B" + ten + "B":                            ofBucket,  // X is refused right after it
+		"B" + ten + "Ba":                           ofBucket,  // one of 12
+		"B" + thirty + "Ba":                        looks,     // one of 25 at most
+		"B" + ten + "B" + "BBBa":                   ofBucket,  // nothing was served in between
+		"B" + ten + "B" + ten + "Ba":               looks,     // one of 144
+		"B" + ten + "B" + ten + "B":                ofBucket,  // but the latest was in vain
+		"B" + ten + "B" + ten + "B" + ten + "B":    looks,     // one of 1728: two may be
+		"B" + ten + "B" + ten + "B" + ten + "Ba":   looks,     //
+		"B" + strings.Repeat(ten+"B", 4) + "a":     ofRequest, // one of 20,736
+		"B" + strings.Repeat(ten+"B", 4):           ofRequest, // those that are known do not count
+		"B" + strings.Repeat(ten+"B", 4) + "CDEFG": ofBucket,
+		"BC" + strings.Repeat(ten+"BC", 3) + "a":   ofRequest, // of two claims, the other of which is refused beside each
+		"B" + strings.Repeat("Aa", 10) + "B" + strings.Repeat("Aa", 10) + "Ba":  ofBucket,  // half of the others are refused as well
+		"B" + strings.Repeat(ten+"B", 20) + "b":                                 ofBucket,  // it is served in the end
+		"Bb" + "C" + strings.Repeat(ten+"C", 5) + "a":                           looks,     // and then it takes more
+		"Bb" + "C" + strings.Repeat(ten+"C", 8) + "a":                           ofRequest, //
+		"B" + strings.Repeat(ten+"B", 4) + "Cc":                                 ofBucket,  // of another one
+		"B" + strings.Repeat(ten+"B", 99) + "Cc" + "D" + strings.Repeat(ten, 5): ofBucket,
+	} {
+		t.Run(row, func(t *testing.T) {
+			var p persistence
+			sequence, latest := uint64(0), map[rune]uint64{}
+			tell := func(c rune) (v verdict) {
+				sequence += 2
+				name := c | 0x20
+				before := latest[name]
+				if c >= 'a' {
+					p.serve(sequence, before != 0)
+					delete(latest, name)
+					return 0
+				}
+				v, _ = p.refuse(1, before, sequence, sequence+1, false, false)
+				if name != 'a' {
+					latest[name] = sequence
+				}
+				return v
+			}
+			for _, c := range row {
+				tell(c)
+			}
+			if got := tell('X'); got != want {
+				t.Errorf("got %v, want %v, with a ratio of %v", got, want, math.Exp(p.ratio))
+			}
+		})
+	}
+}
+
+// Refusals of requests that were under way together count as one: none of them says that the look of another was in vain.
+func TestPersistenceCountsAFlightOnce(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		p := persistence{ratio: math.Log(ownFrom)}
+		for i := range uint64(10) {
+			granted := 1 + i
+			if !together {
+				granted = 100 + 2*i
+			}
+			want := ofRequest
+			switch {
+			case together || i == 0:
+			case i < 3:
+				want = looks
+			default:
+				want = ofBucket
+			}
+			if got, _ := p.refuse(1, 0, granted, 101+2*i, false, false); got != want {
+				t.Errorf("together %v, refusal %d: %v, want %v", together, i, got, want)
+			}
+		}
+	}
+}
+
+// Found is said once, of the refusal that shows it.
+func TestPersistenceIsFoundOnce(t *testing.T) {
+	var p persistence
+	p.note(result{granted: 2})
+	n := 0
+	for range 10 {
+		if _, found := p.refuse(1, 1, 1, 1, false, false); found {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("found %d times", n)
+	}
+}
+
+// Others go before claims that are refused when they go first again, until one that was refused is served.
+func TestOthersFirst(t *testing.T) {
+	var p persistence
+	for _, step := range []struct {
+		before        uint64
+		first, served bool
+		want          bool
+	}{
+		{0, true, false, false}, {1, false, false, false}, {1, true, false, true}, {0, false, false, true}, {0, false, true, true}, {1, false, true, false},
+	} {
+		if step.served {
+			p.serve(2, step.before != 0)
+		} else {
+			p.refuse(1, step.before, 2, 2, step.first, false)
+		}
+		if p.vain != step.want {
+			t.Errorf("%+v: %v", step, p.vain)
+		}
+	}
+}
+
+// What became of requests is forgotten ten minutes after the latest refusal.
+func TestPersistenceIsForgotten(t *testing.T) {
+	var s Server
+	s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
+	s.Refuse(1, &Ticket{}, &Past{}, Kind{}, 0, false)
+	if s.Served(monotime.Time(unservedFor), Kind{}, &Ticket{}, nil); s.persistence == nil {
+		t.Error("forgotten a nanosecond too early")
+	}
+	if s.Served(monotime.Time(unservedFor).Add(1), Kind{}, &Ticket{}, nil); s.persistence != nil {
+		t.Error("remembered for too long")
+	}
+}
