@@ -54,8 +54,11 @@ func TestTableValidate(t *testing.T) {
 			},
 		},
 		{
-			table: Table{"a.example/": {{N: 9, Per: 3600}, {N: 9, WarmUp: 10 * time.Microsecond}, {N: 9, Per: time.Millisecond}}},
+			table: Table{"a.example/": {{N: 9, Per: 60}, {N: 9, WarmUp: 60}, {N: -1, Per: 60}, {N: 9, Per: 3600}, {N: 9, WarmUp: 10 * time.Microsecond}, {N: 9, Per: time.Millisecond}}},
 			want: []string{
+				p + `["a.example/"]: quota: "9/60ns": Per is 60ns, want 1ms or more: a number alone is in nanoseconds, 60 * time.Second in seconds`,
+				p + `["a.example/"]: quota: "9/s warm-up 60ns": WarmUp is 60ns, want 1ms or more: a number alone is in nanoseconds, 60 * time.Second in seconds`,
+				p + `["a.example/"]: quota: "-1/60ns": Per is 60ns, want 1ms or more: a number alone is in nanoseconds, 60 * time.Second in seconds`,
 				p + `["a.example/"]: quota: "9/3.6µs": Per is 3.6µs, want 1ms or more: a number alone is in nanoseconds, 3600 * time.Second in seconds`,
 				p + `["a.example/"]: quota: "9/s warm-up 10µs": WarmUp is 10µs, want 1ms or more`,
 			},

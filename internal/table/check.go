@@ -22,12 +22,15 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 		_, above := OfHost(t, p)
 		for i, q := range t[p] {
 			meant, nearly := slices.Concat(above, t[p][:i]).Misspelled(q.Unit)
-			if err := q.Validate(); err != nil {
-				bad(err)
-				continue
-			}
-			for _, why := range fields.BareNumbers(&q, time.Millisecond) {
+			bare := fields.BareNumbers(&q, time.Millisecond) // first: Validate asks for less, and who does what it says would be told another thing next
+			for _, why := range bare {
 				bad(fmt.Errorf("quota: %q: %s", q.String(), why))
+			}
+			if err := q.Validate(); err != nil {
+				if len(bare) == 0 {
+					bad(err)
+				}
+				continue
 			}
 			if nearly && q.N > 0 {
 				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
