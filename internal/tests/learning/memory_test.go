@@ -127,8 +127,9 @@ func TestMemoryIsOfItsBucketAndNamesNobody(t *testing.T) {
 
 func TestMemoryLoadErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                           "unexpected end",
-		"{":                          "unexpected end",
+		"":                           "load: empty, want what Save wrote",
+		"\n":                         "load: empty, want what Save wrote",
+		"{":                          "load: want what Save wrote: unexpected end",
 		"[]":                         "cannot unmarshal array",
 		"{}":                         "version is 0, want 1",
 		`{"version":2}`:              "version is 2, want 1",

@@ -1,8 +1,10 @@
 package adaptive
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -51,10 +53,12 @@ func Read(r io.Reader) (map[string]Memory, error) {
 		return nil, err
 	case len(text) > fileLimit:
 		return nil, fmt.Errorf("more than %d bytes", fileLimit)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("empty, want what Save wrote")
 	}
 	var read file[Memory]
 	if err := json.Unmarshal(text, &read); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("want what Save wrote: %w", err)
 	}
 	if read.Version != fileVersion {
 		return nil, fmt.Errorf("version is %d, want %d", read.Version, fileVersion)
