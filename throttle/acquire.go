@@ -386,8 +386,10 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	}
 	d := w.project(now, ahead)
 	f := d.forecast(now)
-	if d.Never {
-		f.Err = w.refusal(now, d, ErrTooLarge)
+	if d.Never || ahead == nil {
+		if d, why := w.missedBound(now, d); why != nil {
+			f.Err = w.refusal(now, d, why)
+		}
 	}
 	return f
 }

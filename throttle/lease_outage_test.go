@@ -342,6 +342,9 @@ func TestLeaseStoreThatHangs(t *testing.T) {
 						t.Error(err)
 					}
 					took(c.waits)
+					if f := l.Forecast(Claim{}); f.Never || !errors.Is(f.Err, c.want) {
+						t.Errorf("forecast %+v, want %v", f, c.want)
+					}
 					if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); (err == nil) != (c.want == nil) {
 						t.Error(err)
 					}

@@ -672,3 +672,24 @@ func TestWallClockIsSetAtATick(t *testing.T) {
 		}
 	}
 }
+
+// TestForecastOfAStandstill: a forecast says that a claim would be refused for MaxStandstill, as one that is made is, and for how
+// long nothing can go.
+func TestForecastOfAStandstill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxStandstill: time.Minute, Rand: noJitter}
+		l.Pause(time.Minute)
+		if f, want := l.Forecast(Claim{}), (Forecast{Wait: time.Minute, Cause: CauseHold}); f != want {
+			t.Errorf("%+v, want %+v", f, want)
+		}
+		l.Pause(time.Minute + 1)
+		f := l.Forecast(Claim{})
+		_, err := l.Acquire(t.Context(), Claim{})
+		if !errors.Is(f.Err, ErrStandstill) || f.Err.Error() != err.Error() || f.Never || f.Wait != time.Minute+1 || f.Cause != CauseHold {
+			t.Errorf("%+v, want %v", f, err)
+		}
+		if _, f := l.Observe(Claim{}); !errors.Is(f.Err, ErrStandstill) {
+			t.Errorf("observed %+v", f)
+		}
+	})
+}
