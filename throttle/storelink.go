@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"iter"
 	"runtime"
 	"sync"
@@ -452,7 +453,10 @@ func (l *Limiter) close(tell bool) error {
 	if calling != nil {
 		<-calling.ended
 	}
-	return l.link.sayFarewell()
+	if err := l.link.sayFarewell(); err != nil {
+		return fmt.Errorf("throttle: %s: close: %w", l.Name, err)
+	}
+	return nil
 }
 
 // storeName is what the Store calls the bucket.
