@@ -1,0 +1,131 @@
+package stated
+
+import (
+	"math"
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// some is a limit of requests of which so much remains.
+func some(name string, limit, remaining int64) headers.Limit {
+	return headers.Limit{Name: name, Unit: quota.Requests, Limit: headers.Count{N: limit, Known: true}, Remaining: headers.Count{N: remaining, Known: true}}
+}
+
+func TestStatements(t *testing.T) {
+	const s = time.Second
+	resets := func(l headers.Limit, in time.Duration) headers.Limit {
+		l.Reset = headers.Reset{Known: true, In: in, Resolution: s, Absolute: true, Skew: 2 * s}
+		return l
+	}
+	is := func(name string, limit, remaining int) quota.Statement {
+		return quota.Statement{Name: name, Unit: quota.Requests, Limit: limit, Remaining: remaining}
+	}
+	unknown, advisory, whole, ofBytes := some("a", 10, 0), some("a", 10, 5), resets(some("a", 10, 5), 9*s), some("a", 10, 5)
+	unknown.Remaining.Known = false
+	advisory.Advisory = true
+	whole.Bucket, whole.Window = "b", time.Minute
+	ofBytes.Unit = "content-bytes"
+	noLimit := some("a", 0, 5)
+	noLimit.Limit.Known = false
+	withBytes, later := is("a", 10, 5), is("a", 10, 5)
+	withBytes.Unit = quota.Bytes
+	later.Reset, later.ResetKnown, later.Resolution, later.Absolute, later.Skew = 9*s, true, s, true, 2*s
+	all := later
+	all.Bucket, all.Window = "b", time.Minute
+	for name, test := range map[string]struct {
+		limits []headers.Limit
+		want   []quota.Statement
+	}{
+		"nothing":                          {nil, nil},
+		"a limit":                          {[]headers.Limit{some("a", 10, 5)}, []quota.Statement{is("a", 10, 5)}},
+		"all that is known of it":          {[]headers.Limit{whole}, []quota.Statement{all}},
+		"without a Remaining":              {[]headers.Limit{unknown}, nil},
+		"without a Limit":                  {[]headers.Limit{noLimit}, []quota.Statement{is("a", 0, 5)}},
+		"an advisory one":                  {[]headers.Limit{advisory}, nil},
+		"0 of 0":                           {[]headers.Limit{some("a", 0, 0)}, nil},
+		"0 of an unknown one":              {[]headers.Limit{{Remaining: headers.Count{Known: true}, Unit: quota.Requests}}, []quota.Statement{is("", 0, 0)}},
+		"of bytes":                         {[]headers.Limit{ofBytes}, []quota.Statement{withBytes}},
+		"more than an int has":             {[]headers.Limit{some("a", 1<<40, 1<<39)}, []quota.Statement{is("a", math.MaxInt32, math.MaxInt32)}},
+		"two":                              {[]headers.Limit{some("a", 10, 5), some("b", 20, 7)}, []quota.Statement{is("a", 10, 5), is("b", 20, 7)}},
+		"two of one name":                  {[]headers.Limit{some("a", 10, 5), some("a", 10, 4)}, []quota.Statement{is("a", 10, 4)}},
+		"the other way":                    {[]headers.Limit{some("a", 10, 4), some("a", 10, 5)}, []quota.Statement{is("a", 10, 4)}},
+		"of which one says when it resets": {[]headers.Limit{some("a", 10, 5), resets(some("a", 10, 5), 9*s)}, []quota.Statement{later}},
+		"and one that it does sooner":      {[]headers.Limit{resets(some("a", 10, 5), 9*s), resets(some("a", 10, 5), 8*s)}, []quota.Statement{later}},
+		"two of one name and two units":    {[]headers.Limit{some("a", 10, 5), ofBytes}, []quota.Statement{is("a", 10, 5), withBytes}},
+		"two without a name":               {[]headers.Limit{some("", 10, 5), some("", 20, 7)}, []quota.Statement{is("", 10, 5), is("20", 20, 7)}},
+		"two without a name, of one limit": {[]headers.Limit{some("", 10, 5), some("", 10, 4)}, []quota.Statement{is("", 10, 4)}},
+		"three without a name":             {[]headers.Limit{some("", 10, 5), some("", 20, 7), some("", 20, 6)}, []quota.Statement{is("", 10, 5), is("20", 20, 6)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Statements(nil, test.limits); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestBucket(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, ""}, {[]string{""}, ""}, {[]string{"a"}, "a"}, {[]string{"", "a", ""}, "a"}, {[]string{"a", "a"}, "a"}, {[]string{"a", "b"}, ""}, {[]string{"a", "", "b"}, ""},
+	} {
+		var limits []headers.Limit
+		for _, b := range test.names {
+			limits = append(limits, headers.Limit{Bucket: b})
+		}
+		if got := Bucket(limits); got != test.want {
+			t.Errorf("%q: %q, want %q", test.names, got, test.want)
+		}
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	const s = time.Second
+	after := headers.Retry{Known: true, After: 3 * s}
+	spent, busy := []quota.Statement{{Remaining: 5}, {Remaining: 0}}, []quota.Statement{{Remaining: 1}}
+	for name, test := range map[string]struct {
+		status int
+		hint   headers.Retry
+		stated []quota.Statement
+		want   throttle.Answer
+	}{
+		"served":                           {200, headers.Retry{}, nil, throttle.Answer{}},
+		"served, and nothing remains":      {200, headers.Retry{}, spent, throttle.Answer{}},
+		"too many requests":                {429, headers.Retry{}, nil, throttle.Answer{Refused: true}},
+		"with a hint":                      {429, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true}},
+		"a quota of days is spent":         {429, headers.Retry{Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: time.Hour, HoldKnown: true}},
+		"for longer than an hour":          {429, headers.Retry{Known: true, After: 9 * time.Hour, Refusal: headers.RefusalSpent}, nil, throttle.Answer{Refused: true, Hold: 9 * time.Hour, HoldKnown: true}},
+		"forbidden, and nothing remains":   {403, headers.Retry{}, spent, throttle.Answer{Refused: true}},
+		"forbidden, and something remains": {403, headers.Retry{}, busy, throttle.Answer{}},
+		"unavailable":                      {503, headers.Retry{}, nil, throttle.Answer{MayRefuse: true}},
+		"unavailable for a time":           {503, after, nil, throttle.Answer{Refused: true, Hold: 3 * s, HoldKnown: true}},
+		"not found":                        {404, headers.Retry{}, nil, throttle.Answer{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := throttle.Answer{Statements: test.stated}
+			Refusal(&got, &http.Response{StatusCode: test.status}, test.hint)
+			if test.want.Statements = test.stated; !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAnySpent(t *testing.T) {
+	for want, limits := range map[bool][]quota.Statement{false: {{Remaining: 1}, {Remaining: 2}}, true: {{Remaining: 1}, {Remaining: 0}}} {
+		if got := AnySpent(limits); got != want {
+			t.Errorf("%+v: %v", limits, got)
+		}
+	}
+	if AnySpent(nil) {
+		t.Error("nothing remains of no limit")
+	}
+}
