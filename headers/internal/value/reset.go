@@ -50,10 +50,17 @@ func (r *Reset) SetNumber(n Number, step time.Duration, neverInstant bool, c *Cl
 			r.setInstant(t, resolution, c)
 		}
 		return
-	case n.Whole > math.MaxInt64/10:
+	case n.Whole > math.MaxInt64/10 || unit == time.Second && isDate(n.Whole):
 		return
 	}
 	r.SetDelay(n.Duration(unit, Longest))
+}
+
+// isDate reports whether a number reads as a date of this century, 20260302: as a delay that is over seven months, and nobody
+// documents more than one. Of which zone the date is, and when in the day, it does not say.
+func isDate(n int64) bool {
+	year, month, day := n/10_000, n/100%100, n%100
+	return year >= 2000 && year < 2100 && month >= 1 && month <= 12 && day >= 1 && day <= 31
 }
 
 // SetDelay sets a Reset that is stated as a delay.
