@@ -184,6 +184,11 @@ function bucket.merge(q)
   table.remove(q.missing, least)
 end
 
+-- passed reports whether what comes back of a slot to come is of no use there: see slot.Ledger.
+function bucket.passed(q, _, slot)
+  return slot <= q.order
+end
+
 function bucket.give(q, now, slot, n)
   for i = #q.far, 1, -1 do
     local f = q.far[i]

@@ -316,6 +316,10 @@ function log.owe(q, now, n)
   log.take(q, now, math.max(now, q.order), n)
 end
 
+function log.passed(q, _, slot)
+  return slot <= q.order
+end
+
 -- give comes before each take of the same call: all that counts is in the sorted set, or
 -- was drained.
 function log.give(q, _, slot, n)

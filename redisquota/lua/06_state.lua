@@ -112,6 +112,16 @@ local function forget(slot, cost)
   end
 end
 
+-- passed reports whether a cost at a slot to come would be of no use if it were as if it had never been.
+local function passed(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and q:passed(now, slot) then
+      return true
+    end
+  end
+  return false
+end
+
 -- work is the time in which a cost comes back, of all quotas the longest.
 local function work(cost)
   local longest = 0

@@ -5,8 +5,8 @@ local function back(part)
   if part.slot < now then
     forget(part.slot, part.cost)
     reply.room = math.min((reply.room or 0) + work(part.cost), ages)
-  elseif part.slot > now + near then
-    forget(part.slot, part.cost) -- nothing is in order with it
+  elseif part.slot > now + near and not passed(part.slot, part.cost) then
+    forget(part.slot, part.cost)
   else
     dig(part.slot, part.cost)
   end

@@ -1,9 +1,13 @@
 package store
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestStoreBeforeSlotsAhead: a slot far ahead does not keep what comes back from being used until then.
@@ -48,5 +52,81 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestStoreSlotsAskedAgain: a member that returns slots ahead and asks for the same with the same request gets the first no later than
+// it had it, however many slots there are, and whatever others have.
+func TestStoreSlotsAskedAgain(t *testing.T) {
+	for _, text := range []string{
+		"100/s burst 1", "100/s burst 20", "50/s burst 5", "10/s burst 1", "20/s burst 40 debt", "50/s log",
+		"20/100ms window grid", "100/s burst 1, 20/200ms window grid",
+	} {
+		t.Run(text, func(t *testing.T) {
+			for seed := range uint64(20) {
+				synctest.Test(t, func(t *testing.T) { askAgain(t, rand.New(rand.NewPCG(seed, 1)), quotas(t, text)) })
+			}
+		})
+	}
+}
+
+// holder is a member with slots that it has not used, in their order.
+type holder struct {
+	name   string
+	serial int64
+	slots  []Slot
+	costs  []int
+}
+
+func askAgain(t *testing.T, r *rand.Rand, qs quota.Quotas) {
+	t.Helper()
+	s, start := script{t: t}, time.Now()
+	most := 1
+	for _, q := range qs {
+		s.qs = append(s.qs, plain(q))
+		most = max(most, min(q.Burst, 8))
+	}
+	all := func(n int) []int { return slices.Repeat([]int{n}, len(qs)) }
+	members := make([]holder, 2+r.IntN(9))
+	ask := func(m *holder, back []Part, costs []int) {
+		req := Request{Member: m.name, Serial: m.serial + 1, Back: back, Hand: all(0)}
+		m.serial++
+		for _, n := range costs {
+			req.Asks = append(req.Asks, Ask{Cost: all(n), Count: 1, Within: -1})
+		}
+		for _, o := range s.exchange(req).Slots {
+			o.In += time.Since(start)
+			m.slots, m.costs = append(m.slots, o), append(m.costs, costs[o.Ask])
+		}
+	}
+	for i := range members {
+		members[i].name = string(rune('a' + i))
+		ask(&members[i], nil, nil)
+	}
+	for range 60 {
+		m := &members[r.IntN(len(members))]
+		if r.IntN(2) == 0 {
+			costs := make([]int, 1+r.IntN(8))
+			for i := range costs {
+				costs[i] = 1 + r.IntN(most)
+			}
+			ask(m, nil, costs)
+			continue
+		}
+		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+		far := slices.IndexFunc(m.slots, func(o Slot) bool { return o.In > time.Since(start)+horizon/10 })
+		if far < 0 {
+			m.slots, m.costs = nil, nil
+			continue
+		}
+		had, costs := m.slots[far:], m.costs[far:]
+		m.slots, m.costs = nil, nil
+		var back []Part
+		for i, o := range had {
+			back = append(back, Part{o.ID, all(costs[i])})
+		}
+		if ask(m, back, costs); len(m.slots) == 0 || m.slots[0].In > had[0].In {
+			t.Fatalf("had %v of %v, and got %v", had, costs, m.slots)
+		}
 	}
 }

@@ -358,8 +358,8 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 			back = min(back+l.work(p.Cost), monotime.Longest)
 			continue
 		}
-		if at > now.Add(slot.Near(horizon)) {
-			l.give(now, at, p.Cost) // far slots need not be in order
+		if at > now.Add(slot.Near(horizon)) && !l.passed(now, at, p.Cost) {
+			l.give(now, at, p.Cost)
 			continue
 		}
 		i, found := slices.BinarySearchFunc(l.returned, at, func(r returnedSlot, at monotime.Time) int { return cmp.Compare(r.at, at) })
@@ -381,6 +381,16 @@ func (l *Ledger) give(now, at monotime.Time, cost []int) {
 			l.ledgers[i].Give(now, at, n)
 		}
 	}
+}
+
+// passed reports whether a cost at a slot to come would be of no use if it were as if it had never been.
+func (l *Ledger) passed(now, at monotime.Time, cost []int) bool {
+	for i, n := range cost {
+		if n > 0 && l.ledgers[i].Passed(now, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // overdraw charges what is sent now, whether there is room for it or not.

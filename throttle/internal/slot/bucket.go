@@ -142,6 +142,9 @@ func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	}
 }
 
+// Passed implements Ledger. What was handed out in order is up to lastNear, where far slots were too many, too.
+func (b *Bucket) Passed(_, slot monotime.Time) bool { return slot <= b.lastNear }
+
 // AssumeUsed implements Ledger. All slots are before t, if there are any.
 func (b *Bucket) AssumeUsed(t monotime.Time) {
 	if n := len(b.far); n > 0 {

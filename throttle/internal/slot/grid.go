@@ -22,6 +22,7 @@ type grid struct {
 
 	wall      int64
 	per, late time.Duration
+	veryFar   time.Duration // so far ahead there are few windows with slots
 }
 
 func newGrid(q quota.Quota, wall int64) *grid {
@@ -29,8 +30,8 @@ func newGrid(q quota.Quota, wall int64) *grid {
 }
 
 // Set implements Ledger.
-func (g *grid) Set(q quota.Quota, late, _ time.Duration) {
-	g.per, g.late = q.Per, late
+func (g *grid) Set(q quota.Quota, late, horizon time.Duration) {
+	g.per, g.late, g.veryFar = q.Per, late, 2*horizon
 	g.latest.SetN(q.N)
 	if g.early != nil {
 		g.early.SetN(q.N)
@@ -104,6 +105,9 @@ func (g *grid) Give(now, slot monotime.Time, n int) {
 	}
 	g.latest.Give(now, slot, n)
 }
+
+// Passed implements Ledger. None is handed out in a window between the one that runs and the last that has slots.
+func (g *grid) Passed(now, slot monotime.Time) bool { return slot.Sub(now) <= g.veryFar }
 
 // AssumeUsed implements Ledger. The part of N is used up that is over of the window, and all of
 // N in the window before it.

@@ -42,6 +42,10 @@ type Ledger interface {
 	// Give takes back n of a slot that were not used.
 	Give(now, slot monotime.Time, n int)
 
+	// Passed reports whether what Give takes back of a slot to come would be of no use at the slot's instant: later slots
+	// were handed out, and none is handed out before these any more.
+	Passed(now, slot monotime.Time) bool
+
 	// Set changes the numbers of the quota. A slot may be used until late after its instant.
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
 	Set(q quota.Quota, late, horizon time.Duration)

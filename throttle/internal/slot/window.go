@@ -96,6 +96,9 @@ func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.las
 // Give implements Ledger.
 func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
 
+// Passed implements Ledger.
+func (w *window) Passed(_, slot monotime.Time) bool { return slot <= w.lastNear }
+
 // AssumeUsed implements Ledger. What was used comes back in ten parts.
 func (w *window) AssumeUsed(t monotime.Time) {
 	const parts = 10
