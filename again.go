@@ -99,7 +99,7 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	var delay time.Duration
 	x.terms.waits = nil
 	if v.Kind == verdict.Refused {
-		why = x.onRefusal(ctx, v.After)
+		delay, why = x.onRefusal(ctx, v.After)
 	} else {
 		delay, why = x.onFailure(ctx, v.After)
 	}
@@ -130,20 +130,20 @@ func (x *exchange) giveBack() {
 }
 
 // onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of this request
-// alone, which is not to be sent again for so long, onRefusal waits for that out of line.
-func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
+// alone, which is not to be sent again for so long, onRefusal waits for that out of line, and returns it.
+func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) (d time.Duration, why *stop) {
 	x.refusals++
 	x.terms.claim.After = x.last
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
-		return &stop{reason: ReasonRefusals}
+		return 0, &stop{reason: ReasonRefusals}
 	case !x.t.mayWait(0, alone), alone > 0 && x.terms.maxWait != 0 && time.Since(x.firstSent)+alone > max(x.terms.maxWait, 0):
-		return &stop{reason: ReasonHint}
+		return 0, &stop{reason: ReasonHint}
 	}
-	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
-		return why
+	if why = x.mayBegin(ctx, alone); why != nil || alone == 0 {
+		return 0, why
 	}
-	return x.sleep(ctx, alone)
+	return alone, x.sleep(ctx, alone)
 }
 
 // mayBegin returns why no attempt may begin after a delay; nil if one may.

@@ -120,7 +120,7 @@ type Retrying struct {
 	Refusal bool          // true if the server refused the request as too early; false if it failed
 	Status  int           // of the last answer; zero if there was no answer
 	Err     error         // of the last attempt; nil if there was an answer
-	Delay   time.Duration // the backoff of a failure, which is over; a refusal waits in line instead
+	Delay   time.Duration // how long it was kept back out of line, which is over: the backoff of a failure, or after a refusal of this request alone
 }
 
 // GaveUp describes a request that is not sent again.
@@ -182,7 +182,7 @@ func Log(logger *slog.Logger) *Trace {
 				l.Refused(e.logged(), e.Status, e.Held)
 			}
 		},
-		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Status, e.Err) },
+		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refusal, e.Status, e.Err) },
 		GaveUp:   func(e GaveUp) { l.GaveUp(e.logged(), e.Reason.String(), e.Attempts, e.Status, e.Err, e.Because) },
 		RanDry:   func(e RanDry) { l.RanDry(e.logged()) },
 		Store:    l.Store,

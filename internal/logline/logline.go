@@ -64,12 +64,17 @@ func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
 	}
 }
 
-// BackedOff notes that a request was kept back before it is sent again, after an answer or an error.
-func (l *Log) BackedOff(r Request, delay time.Duration, status int, err error) {
+// BackedOff notes that a request was kept back before it is sent again, after an answer or an error, or after a refusal of this
+// request alone.
+func (l *Log) BackedOff(r Request, delay time.Duration, refusal bool, status int, err error) {
 	if delay > long {
+		advice := "the attempt before failed: see Retry"
+		if refusal {
+			advice = "this request alone was refused, and not others: see docs/learning.md"
+		}
 		l.write(r, slog.LevelInfo, "request waited", []slog.Attr{
 			slog.Duration("wait", delay), slog.String("cause", "backoff"), number("status", status), text("error", kind(err)),
-			slog.String("advice", "the attempt before failed: see Retry"),
+			slog.String("advice", advice),
 		})
 	}
 }

@@ -49,8 +49,9 @@ func TestOneLineASecond(t *testing.T) {
 		l.Waited(request(t, "a"), 3*time.Second, waits)
 		time.Sleep(time.Nanosecond)
 		l.Waited(request(t, "a"), 3*time.Second, waits)
-		l.BackedOff(request(t, "c"), time.Second, 503, nil)
-		l.BackedOff(request(t, "c"), 2*time.Second, 503, nil)
+		l.BackedOff(request(t, "c"), time.Second, false, 503, nil)
+		l.BackedOff(request(t, "c"), 2*time.Second, false, 503, nil)
+		l.BackedOff(request(t, "e"), 2*time.Second, true, 429, nil)
 		l.RanDry(request(t, "c"))
 		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Down: time.Minute})
@@ -62,6 +63,7 @@ level=INFO msg="pacer: request waited" method=GET bucket=b wait=3s cause="slow s
 level=WARN msg="pacer: request refused by the server" method=GET bucket=a status=429
 ` + window + ` left_out=3
 level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
+level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
 level=WARN msg="pacer: retry budget used up" method=GET bucket=c
 level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s

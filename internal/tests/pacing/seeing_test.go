@@ -212,6 +212,46 @@ func TestTraceOfAttempts(t *testing.T) {
 	})
 }
 
+// A request that is refused as its own matter, which holds nobody, waits out of line for its Retry-After: hooks, log and page say so.
+func TestTraceOfARefusalOfOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		var log bytes.Buffer
+		refusals := 0
+		tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/why" && refusals == 0 {
+				refusals++
+				return lab.Answer(r, 429, "", "Retry-After", "3"), nil // a CDN: the server itself states its numbers
+			}
+			return lab.Answer(r, 200, "", "X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "90", "X-RateLimit-Reset-After", "60"), nil
+		})}
+		for range 40 {
+			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
+		}
+		page := &pacerdebug.Page{Transport: tr}
+		tr.Trace = pacer.Traces(pacer.Log(lines(&log)), told(&got), page.Trace())
+		lab.Get(t, &http.Client{Transport: tr}, "http://a.example/why")
+		want := []string{
+			"wait went 1 after 0s", "answered 1: 429, <nil> after 0s, costs map[requests:1], refused true, held 0s",
+			"retrying after 3s", "wait went 2 after 0s", "answered 2: 200, <nil> after 0s, costs map[requests:1], refused false, held 0s",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		const line = `level=WARN msg="pacer: request refused by the server" method=GET bucket=a.example status=429
+level=INFO msg="pacer: request waited" method=GET bucket=a.example wait=3s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
+`
+		if log.String() != line {
+			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
+		}
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/?as=json&open="+pacer.KeyDigest("a.example"), http.NoBody))
+		if want := `"past":[{"ago":0,"method":"GET","how":"sent again","wait":3000,"for":[{"for":3000,"cause":"backoff"}]}]`; !strings.Contains(w.Body.String(), want) {
+			t.Errorf("page:\n%s\nwant\n%s", w.Body, want)
+		}
+	})
+}
+
 // A retry that waits in vain says for what, and a budget runs dry once, until it has paid for a retry again.
 func TestTraceOfGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
