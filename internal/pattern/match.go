@@ -19,67 +19,26 @@ type Match[T any] struct {
 //
 // The host of a request is that of its URL. A path is looked up as if it were clean.
 func (s *Set[T]) Match(req *http.Request) (m Match[T]) {
-	if s.mux == nil {
+	if s.paths == nil {
 		return m
 	}
 	method := req.Method
 	if method == "" {
 		method = http.MethodGet
 	}
-	// The ServeMux is given a request of its own, since it writes to it, and a clean path, since it
-	// redirects others.
 	u, host := req.URL, Hostname(req.URL)
-	if method == http.MethodConnect || !isClean(u) {
+	if !isClean(u) {
 		u = cleanURL(u)
-		u.Host = host // a ServeMux looks for it here if the method is CONNECT, and else in Request.Host
 	}
-	l := &lookup[T]{request: http.Request{Method: method, Host: host, URL: u}}
-	if s.mux.ServeHTTP(l, &l.request); l.redirected {
-		s.matchRedirected(l, u)
+	escaped := u.EscapedPath()
+	e := s.paths[host].find(method, escaped)
+	if e == nil {
+		e = s.paths[""].find(method, escaped)
 	}
-	if l.entry != nil {
-		m = Match[T]{l.entry.pattern, l.values, l.entry.value}
+	if e != nil && !e.hostOnly {
+		m = Match[T]{e.pattern, e.values(escaped), e.value}
 	}
 	return m
-}
-
-// lookup is the request that a ServeMux is given, and the result that the handlers leave in it. A ServeMux
-// passes its http.ResponseWriter to the handler, so lookup implements that interface; nothing is ever
-// written.
-type lookup[T any] struct {
-	request    http.Request
-	entry      *entry[T] // nil if no pattern matched, or only a host alone
-	values     string    // of its wildcards
-	redirected bool
-}
-
-// Header implements http.ResponseWriter.
-func (l *lookup[T]) Header() http.Header { return http.Header{} }
-
-// Write implements http.ResponseWriter.
-func (l *lookup[T]) Write(p []byte) (int, error) { return len(p), nil }
-
-// WriteHeader implements http.ResponseWriter. Only the ServeMux calls it, to redirect a request.
-func (l *lookup[T]) WriteHeader(status int) { l.redirected = status/100 == 3 }
-
-// ServeHTTP implements http.Handler. It notes in the lookup that the pattern of e matched.
-func (e *entry[T]) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if e.hostOnly {
-		return
-	}
-	l := w.(*lookup[T])
-	l.entry = e
-	switch len(e.wildcards) {
-	case 0:
-	case 1:
-		l.values = escape(req.PathValue(e.wildcards[0]), e.tail)
-	default:
-		values := make([]string, len(e.wildcards))
-		for i, name := range e.wildcards {
-			values[i] = escape(req.PathValue(name), e.tail && i == len(values)-1)
-		}
-		l.values = strings.Join(values, "\x00")
-	}
 }
 
 // escape returns the value of a wildcard with those characters escaped that have a meaning in Match.Values
@@ -127,27 +86,6 @@ func cleanURL(u *url.URL) *url.URL {
 		}
 	}
 	return &c
-}
-
-// matchRedirected is Match for a request that the ServeMux would redirect from "/a/tree" to "/a/tree/".
-// Here, a request never stands for a request to another path, so the most specific pattern for "/a/tree"
-// itself is wanted.
-//
-// A ServeMux redirects "/a/tree" only if no pattern matches it, or only trees: patterns for all paths below
-// some path, such as "/a/" and "/{x...}". The trees that match "/a/tree" are the trees that match "/a/",
-// since a tree matches all paths below its own. So matchRedirected looks up "/a/" among the trees, and for
-// "/a/" no ServeMux redirects. The value of a wildcard "{x...}" then lacks the last segment, which is
-// added.
-func (s *Set[T]) matchRedirected(l *lookup[T], u *url.URL) {
-	escaped := u.EscapedPath()
-	end := strings.LastIndexByte(escaped, '/') + 1
-	above := *u
-	above.Path, above.RawPath = unescaped(escaped[:end]), escaped[:end]
-	l.request.URL = &above
-	s.trees.ServeHTTP(l, &l.request)
-	if l.entry != nil && l.entry.tail {
-		l.values += escape(unescaped(escaped[end:]), true)
-	}
 }
 
 // unescaped returns a part of a path without its percent-escapes.

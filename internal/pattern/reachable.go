@@ -17,15 +17,11 @@ func (s *Set[T]) Reachable(pattern string) bool {
 	if _, ok := HostOnly(pattern); ok {
 		return true
 	}
-	deepest, longest := 0, 0
-	for other := range s.entries {
-		deepest, longest = max(deepest, strings.Count(other, "/")), max(longest, len(other))
-	}
 	method, host, p := Split(pattern)
 	if method == "" {
-		method = strings.Repeat("X", longest+1)
+		method = strings.Repeat("X", s.longest+1)
 	}
-	unnamed := "/" + strings.Repeat("x", longest+1)
+	unnamed := "/" + strings.Repeat("x", s.longest+1)
 	var begin strings.Builder
 	more := false // segments may follow
 	for _, segment := range strings.Split(p, "/")[1:] {
@@ -52,7 +48,7 @@ func (s *Set[T]) Reachable(pattern string) bool {
 	if !more {
 		return matches(begin.String())
 	}
-	for n := range deepest + 2 {
+	for n := range s.deepest + 2 {
 		rest := begin.String() + strings.Repeat(unnamed, n)
 		if matches(rest+"/") || n > 0 && matches(rest) {
 			return true

@@ -12,67 +12,81 @@ import (
 type Set[T any] struct {
 	hosts   map[string]T         // values of patterns that are a host and nothing else; "/" is under ""
 	entries map[string]*entry[T] // all entries, by pattern
-	mux     *http.ServeMux       // finds all entries; nil if each is a host and nothing else
-	trees   *http.ServeMux       // finds only patterns that end in "/" or "{x...}"; nil if mux is nil
+	paths   map[string]paths[T]  // finds all entries, by host; those for all hosts are under ""; nil if each is a host and nothing else
+
+	deepest, longest int // most slashes in a pattern, and most bytes
 }
 
-// entry is a pattern and its value. It is also the http.Handler of the pattern.
+// entry is a pattern and its value.
 type entry[T any] struct {
-	pattern   string
-	hostOnly  bool     // the pattern is a host and nothing else
-	tail      bool     // the pattern ends in "{x...}"
-	wildcards []string // their names
-	value     T
+	pattern  string
+	hostOnly bool  // the pattern is a host and nothing else
+	tail     bool  // the pattern ends in "{x...}"
+	places   []int // which segments of the path are wildcards
+	value    T
 }
 
 // New returns the set of those values whose patterns are valid, and the mistake of each other pattern: what
 // Check finds, what ServeMux refuses, or a conflict with a valid pattern that comes before it in the order
 // of strings.
+//
+// Patterns of different hosts never conflict, so each host has a ServeMux of its own: it compares a new pattern
+// with many that it has. A pattern that is alone at its host, and is nothing but the host, needs none.
 func New[T any](values map[string]T) (s *Set[T], mistakes map[string]error) {
 	s, mistakes = empty[T](), map[string]error{}
+	atHost := map[string]int{} // how many patterns
+	for pattern := range values {
+		_, host, _ := Split(withoutBrackets(pattern))
+		atHost[host]++
+	}
+	muxes := map[string]*http.ServeMux{} // of hosts
 	for _, pattern := range slices.Sorted(maps.Keys(values)) {
 		err := Check(pattern)
-		if err == nil {
-			err = s.add(pattern, values[pattern])
+		_, host, _ := Split(withoutBrackets(pattern))
+		_, alone := HostOnly(pattern)
+		if accepted := alone && atHost[host] == 1 && pattern != "" && !strings.Contains(host, "{"); err == nil && !accepted {
+			if muxes[host] == nil {
+				muxes[host] = http.NewServeMux()
+			}
+			if err = register(muxes[host], pattern, http.NotFoundHandler()); err != nil {
+				err = fmt.Errorf("want a pattern of http.ServeMux: %w", err)
+			}
 		}
 		if err != nil {
 			mistakes[pattern] = err
+			continue
 		}
+		s.add(pattern, values[pattern])
 	}
-	if len(s.entries) == len(s.hosts) {
-		s.mux, s.trees = nil, nil
-		return s, mistakes
-	}
-	// A request that no pattern matches gets a handler as well. Otherwise the ServeMux would write an
-	// error, for which it collects the methods of all patterns. If "/" or "/{x...}" is a pattern already,
-	// register fails, and that is fine.
-	none := &entry[T]{hostOnly: true}
-	for _, mux := range []*http.ServeMux{s.mux, s.trees} {
-		_ = register(mux, "/", none)
-	}
+	s.index()
 	return s, mistakes
 }
 
-func empty[T any]() *Set[T] {
-	return &Set[T]{hosts: map[string]T{}, entries: map[string]*entry[T]{}, mux: http.NewServeMux(), trees: http.NewServeMux()}
+func empty[T any]() *Set[T] { return &Set[T]{hosts: map[string]T{}, entries: map[string]*entry[T]{}} }
+
+// index makes the trees by which entries are found, when all are there.
+func (s *Set[T]) index() {
+	if len(s.entries) == len(s.hosts) {
+		return
+	}
+	s.paths = map[string]paths[T]{}
+	for _, e := range s.entries {
+		_, host, _ := Split(withoutBrackets(e.pattern))
+		if s.paths[host] == nil {
+			s.paths[host] = paths[T]{}
+		}
+		s.paths[host].add(e)
+	}
 }
 
 // add puts a value into a set that is being made.
-func (s *Set[T]) add(pattern string, value T) error {
+func (s *Set[T]) add(pattern string, value T) {
 	host, alone := HostOnly(pattern)
-	e := &entry[T]{pattern, alone, strings.HasSuffix(pattern, "...}"), wildcards(pattern), value}
-	err := register(s.mux, pattern, e)
-	if err == nil && (strings.HasSuffix(pattern, "/") || e.tail) {
-		err = register(s.trees, pattern, e)
-	}
-	if err != nil {
-		return fmt.Errorf("want a pattern of http.ServeMux: %w", err)
-	}
-	s.entries[pattern] = e
+	s.entries[pattern] = &entry[T]{pattern: pattern, hostOnly: alone, tail: strings.HasSuffix(pattern, "...}"), value: value}
+	s.deepest, s.longest = max(s.deepest, strings.Count(pattern, "/")), max(s.longest, len(pattern))
 	if alone {
 		s.hosts[host] = value
 	}
-	return nil
 }
 
 // Value returns what is kept under a pattern. It returns the zero value if the set does not have the
@@ -90,7 +104,7 @@ func (s *Set[T]) SamePatterns(other *Set[T]) bool {
 }
 
 // HostsOnly reports whether each pattern is a host and nothing else, so that Match never finds a pattern.
-func (s *Set[T]) HostsOnly() bool { return s.mux == nil }
+func (s *Set[T]) HostsOnly() bool { return s.paths == nil }
 
 // OfHost returns what is kept for a host as a whole: under the pattern of hostname, or, if there is none,
 // under "/". hostname must be in the form of Hostname.

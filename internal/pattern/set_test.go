@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -69,6 +70,47 @@ func TestFill(t *testing.T) {
 	} {
 		if got := Fill(test.pattern, test.values); got != test.want {
 			t.Errorf("%q with %q is %q, want %q", test.pattern, test.values, got, test.want)
+		}
+	}
+}
+
+// What n patterns cost is linear. A host alone needs no ServeMux, and each other host has one of its own.
+func TestNewGrowsLinearly(t *testing.T) {
+	for _, test := range []struct {
+		format string
+		most   float64 // allocations for each
+	}{{"h%d.example/", 12}, {"h%d.example/v1/{id}", 150}} {
+		each := func(n int) float64 {
+			values := map[string]int{}
+			for i := range n {
+				values[fmt.Sprintf(test.format, i)] = i
+			}
+			return testing.AllocsPerRun(1, func() {
+				s, mistakes := New(values)
+				if len(mistakes) > 0 {
+					t.Fatal(mistakes)
+				}
+				for p := range values {
+					if !s.Reachable(p) {
+						t.Errorf("%q is not reachable", p)
+					}
+				}
+			}) / float64(n)
+		}
+		few, many := each(50), each(2000)
+		if few > test.most || many > 1.1*few {
+			t.Errorf("%s: %.1f allocations for each of 50, and %.1f of 2000; want %v at most, and no more", test.format, few, many, test.most)
+		}
+	}
+}
+
+// To find a pattern costs no allocation, unless it has several wildcards.
+func TestMatchAllocatesNothing(t *testing.T) {
+	ps := named(t, "h/", "GET h/v1/{id}", "h/files/{file...}")
+	for _, url := range []string{"http://h/v1/7", "http://h/files/a/b", "http://h/other", "http://i/v1/7"} {
+		req := request(t, "GET", url, "")
+		if n := testing.AllocsPerRun(100, func() { ps.Match(req) }); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", url, n)
 		}
 	}
 }
