@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -260,7 +261,7 @@ func (w *waiter) grantNow(front bool) bool {
 // would go after w, that one is refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
-	for b := w.l; b != nil; b = b.Parent {
+	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		for i := range b.quotas {
 			if q := &b.quotas[i]; q.Queue > 0 && w.In(q) > 0 && ahead.All.In(q) >= q.Queue {
@@ -279,6 +280,16 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	}
 	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
 	return d, nil
+}
+
+// hasQueue reports whether some quota of the path of w bounds its line.
+func (w *waiter) hasQueue() bool {
+	for b := w.l; b != nil; b = b.Parent {
+		if slices.ContainsFunc(b.quotas, func(q quota.Quota) bool { return q.Queue > 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in

@@ -109,9 +109,12 @@ func (w *waiter) top() *Limiter {
 // predecessors is what goes before a claim.
 type predecessors = limit.Ahead
 
+// aheadMost bounds how many buckets below one are asked for those who wait there before a claim: what is found is a lower bound.
+const aheadMost = 1000
+
 // ahead returns what stands before w in the line of its bucket, of a few thousand at most.
 func (w *waiter) ahead() *predecessors {
-	ahead, most := new(predecessors), 4000
+	ahead, most := new(predecessors), 4*aheadMost
 	for o := range w.l.line.InOrder() {
 		if most--; o == w || most == 0 {
 			break
@@ -125,7 +128,8 @@ func (w *waiter) ahead() *predecessors {
 
 // addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for
 // w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if
-// it has one in the line of l and would let all of them go at once; else only that one counts.
+// it has one in the line of l and would let all of them go at once; else only that one counts. Of the buckets below, those
+// whose claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	for i := range priorities {
@@ -145,7 +149,11 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 		if l.line.LenOf(i) == l.line.sum[i].Claims {
 			continue // no waiter comes from below
 		}
+		most := aheadMost
 		for guest := range l.line.Row(i) {
+			if most--; most < 0 {
+				break
+			}
 			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.mayWithdraw(l) {
 				continue // counted already, or it may let w pass
 			}

@@ -674,3 +674,27 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 	}
 	t.Logf("seed %d: %d waited", seed, len(want))
 }
+
+// A claim looks at so many of the buckets beside its own in which others wait, and at no more: what it is told is a lower bound.
+func TestForecastBesideManyBuckets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+		grant(t, root, Claim{})
+		var waiters []*Waiter
+		for i := range aheadMost + 500 {
+			_, w := join(t, &Limiter{Parent: root, MaxStandstill: NoLimit}, Claim{})
+			waiters = append(waiters, w)
+			if n := i + 1; n%100 == 0 {
+				want := time.Duration(min(n, aheadMost)+1) * time.Second
+				if got := (&Limiter{Parent: root}).Forecast(Claim{}).Wait; got != want {
+					t.Errorf("beside %d buckets: a wait of %v, want %v", n, got, want)
+				}
+			}
+		}
+		for _, w := range waiters {
+			if !w.Leave() {
+				t.Fatal("granted")
+			}
+		}
+	})
+}

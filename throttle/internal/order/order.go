@@ -121,8 +121,9 @@ func (q *Queue[W]) Any(matches func(W) bool) bool {
 	return false
 }
 
-// Insert puts w in its order into its row. It searches from the back, where new claims belong, or else from
-// the front. Behind is the waiter of its row that is next; ok is false if w is the last one.
+// Insert puts w in its order into its row, among equals to the front or to the back. It searches from both ends at once:
+// new claims belong near the back, and those that have an old place near the front. Behind is the waiter of its row that is
+// next; ok is false if w is the last one.
 func (q *Queue[W]) Insert(w W, fromFront bool) (e Entry, behind W, ok bool) {
 	e = q.insert(&q.rows[w.Row()], w, fromFront)
 	if next := e.Next(); next != nil {
@@ -132,17 +133,18 @@ func (q *Queue[W]) Insert(w W, fromFront bool) (e Entry, behind W, ok bool) {
 }
 
 func (q *Queue[W]) insert(row *list.List, w W, fromFront bool) Entry {
-	if fromFront {
-		for e := row.Front(); e != nil; e = e.Next() {
-			if w.Before(e.Value.(W)) {
-				return row.InsertBefore(w, e)
-			}
+	ahead := func(e Entry) bool { // goes before w
+		if fromFront {
+			return !w.Before(e.Value.(W))
 		}
-		return row.PushBack(w)
+		return e.Value.(W).Before(w)
 	}
-	for e := row.Back(); e != nil; e = e.Prev() {
-		if e.Value.(W).Before(w) {
-			return row.InsertAfter(w, e)
+	for first, last := row.Front(), row.Back(); last != nil; first, last = first.Next(), last.Prev() {
+		switch {
+		case ahead(last):
+			return row.InsertAfter(w, last)
+		case !ahead(first):
+			return row.InsertBefore(w, first)
 		}
 	}
 	return row.PushFront(w)

@@ -137,3 +137,36 @@ func TestRank(t *testing.T) {
 		}
 	}
 }
+
+// A waiter that belongs near an end of a row finds its place in a few steps, however long the row is, and from whichever end it
+// was said to come.
+func TestInsertIsFlat(t *testing.T) {
+	for _, n := range []int{100, 10_000} {
+		var q Queue[*counted]
+		steps := 0
+		insert := func(rank int, fromFront bool) int {
+			before := steps
+			q.Insert(&counted{guest{rank, 0, 1}, &steps}, fromFront)
+			return steps - before
+		}
+		for i := range n {
+			insert(10+i, false)
+		}
+		for i, rank := range []int{0, n + 20, 1, n + 19, 2, n + 18} {
+			if got := insert(rank, i < 4); got > 8 {
+				t.Errorf("of %d: %d comparisons, want 8 at most", n, got)
+			}
+		}
+	}
+}
+
+// counted counts its comparisons.
+type counted struct {
+	guest
+	steps *int
+}
+
+func (c *counted) Before(o *counted) bool {
+	*c.steps++
+	return c.guest.Before(&o.guest)
+}
