@@ -112,9 +112,9 @@ type predecessors = limit.Ahead
 // aheadMost bounds how many buckets below one are asked for those who wait there before a claim: what is found is a lower bound.
 const aheadMost = 1000
 
-// ahead returns what stands before w in the line of its bucket, of a few thousand at most.
+// ahead returns what stands before w in the line of its bucket, of a few hundred at most: many may leave at once.
 func (w *waiter) ahead() *predecessors {
-	ahead, most := new(predecessors), 4*aheadMost
+	ahead, most := new(predecessors), aheadMost/4
 	for o := range w.l.line.InOrder() {
 		if most--; o == w || most == 0 {
 			break

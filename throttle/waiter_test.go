@@ -698,3 +698,27 @@ func TestForecastBesideManyBuckets(t *testing.T) {
 		}
 	})
 }
+
+// Many may leave at once: each looks at some of those ahead of it, and no more. The Wait of its Error is a lower bound.
+func TestCancelBehindMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+		grant(t, l, Claim{})
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 2 * aheadMost / 4 {
+			want := time.Duration(min(i+1, aheadMost/4)) * time.Second
+			go func() {
+				var e *Error
+				if err := l.Wait(ctx, 1); !errors.As(err, &e) || e.Wait > want || e.Wait <= 0 {
+					t.Errorf("%d ahead: %v, want a wait of %v at most", i, err, want)
+				}
+			}()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		if n := l.State().Waiting; n != 0 {
+			t.Errorf("%d wait", n)
+		}
+	})
+}
