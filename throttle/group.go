@@ -257,11 +257,14 @@ func (g *Group) abandon(root *Limiter) {
 	}
 }
 
-// snapshot returns all buckets, each before those below it, in the order of their paths.
-func (g *Group) snapshot() (all []*Limiter) {
+// snapshot returns the nodes of all buckets, each before those below it, in the order of their paths. They are put in order
+// without the lock, since requests wait for that.
+func (g *Group) snapshot() []*bucketNode {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Collect(g.buckets.All())
+	all := g.buckets.Nodes()
+	g.mu.Unlock()
+	slices.SortFunc(all, tree.Compare)
+	return all
 }
 
 // Close closes all buckets that have a Store, also those that are made later, and returns their errors. After a call
@@ -272,8 +275,8 @@ func (g *Group) Close() error {
 	g.mu.Unlock()
 	var errs []error
 	overdue := false
-	for _, l := range g.snapshot() {
-		if l.Store != nil {
+	for _, n := range g.snapshot() {
+		if l := n.Value; l.Store != nil {
 			l, root := l.lockCurrent()
 			l.unlock(root)
 			if err := l.close(!overdue); !overdue { // the others fail for the same reason

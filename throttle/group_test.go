@@ -1089,7 +1089,8 @@ func TestGroupSavesEachPathByItself(t *testing.T) {
 		for _, path := range paths {
 			g.Limiter(path...)
 		}
-		for _, l := range g.snapshot() {
+		for _, n := range g.snapshot() {
+			l := n.Value
 			if other, ok := seen[l.entry.node.Digest()]; ok {
 				t.Errorf("%q and %s have one digest", l.entry.node.Path(), other)
 			}

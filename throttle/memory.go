@@ -27,10 +27,11 @@ func (g *Group) Save(w io.Writer) error {
 	if learned == nil {
 		learned = adaptive.Shelf{}
 	}
-	for l := range g.buckets.All() {
-		l.saveTo(learned)
-	}
+	all := g.buckets.Nodes()
 	g.mu.Unlock()
+	for _, n := range all {
+		n.Value.saveTo(learned)
+	}
 	if err := adaptive.Write(w, time.Now(), learned); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)
 	}

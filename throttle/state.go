@@ -87,8 +87,8 @@ func (l *Limiter) levels(now monotime.Time) (levels []Level) {
 // State returns snapshots of the buckets, in the order of their paths, key by key. A bucket for what a server counts on
 // its own comes after its Parent, in the order of the names. Buckets that the Group has forgotten are missing.
 func (g *Group) State() (states []State) {
-	for _, l := range g.snapshot() {
-		states = append(states, l.State())
+	for _, n := range g.snapshot() {
+		states = append(states, n.Value.State())
 	}
 	return states
 }

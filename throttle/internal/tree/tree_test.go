@@ -63,6 +63,18 @@ func TestOrder(t *testing.T) {
 	if got := names(&tr); !slices.Equal(got, want) || tr.Count() != len(want) {
 		t.Errorf("%d: %q, want %q", tr.Count(), got, want)
 	}
+	nodes := tr.Nodes()
+	slices.SortFunc(nodes, Compare)
+	if i := 0; len(nodes) == len(want) {
+		for v := range tr.All() {
+			if nodes[i].Value != v {
+				t.Errorf("by Compare, %q is at %d, want %q", nodes[i].Value.path, i, v.path)
+			}
+			i++
+		}
+	} else {
+		t.Errorf("%d nodes, want %d", len(nodes), len(want))
+	}
 	b := tr.get("b", fill)
 	if n := tr.FindName(b, "a", fill); !n.Named || n.Parent != b || n == tr.get("b/a", fill) || n.Digest() == tr.get("b/a", fill).Digest() {
 		t.Errorf("a name is taken for a key: %+v", n)
@@ -209,4 +221,21 @@ func (c *counter) Used(v *thing) int64 {
 func (c *counter) Loss(v *thing) Loss {
 	c.looks++
 	return c.keeper.Loss(v)
+}
+
+// Requests wait for Nodes, so it neither sorts nor makes paths: whatever there is, it makes the result and nothing else.
+func TestNodesOnlyCollects(t *testing.T) {
+	for _, n := range []int{10, 10_000} {
+		var tr Tree[*thing]
+		for i := range n {
+			tr.get(fmt.Sprintf("%d/%d", i%7, i), fill)
+		}
+		if got := testing.AllocsPerRun(5, func() {
+			if len(tr.Nodes()) != tr.Count() {
+				t.Error("some are missing")
+			}
+		}); got > 6 {
+			t.Errorf("%d things: %v allocations, want 6 at most", n, got)
+		}
+	}
 }
