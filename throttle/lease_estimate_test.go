@@ -25,17 +25,17 @@ func TestLeaseEstimates(t *testing.T) {
 		{"30000 tokens/m burst 3000", 4, time.Second, 0.95},
 		{"30000 tokens/m burst 3000", 20, time.Second, 0.95},
 		{"30000 tokens/m burst 3000", 20, 50 * time.Millisecond, 0.95},
-		{"30000 tokens/m log", 20, time.Second, 0.95},
-		{"30000 tokens/m sliding", 20, time.Second, 0.95},
-		{"30000 tokens/m window grid", 20, time.Second, 0.95},
+		{"30000 tokens/m log", 20, time.Second, 0.85},
+		{"30000 tokens/m sliding", 20, time.Second, 0.85},
+		{"30000 tokens/m window grid", 20, time.Second, 0.85},
 		{"30000 tokens/m estimate", 20, time.Second, 0.55}, // it is not known of both windows
-		{"1/s even, 30000 tokens/m log", 20, time.Second, 0.9},
+		{"1/s even, 30000 tokens/m log", 20, time.Second, 0.85},
 		{"20000 tokens/s burst 8000", 5, 50 * time.Millisecond, 0.95},
 		{"20000 tokens/s burst 8000", 20, 50 * time.Millisecond, 0.95},
 		{"20000 tokens/s burst 8000", 20, 300 * time.Millisecond, 0.8}, // slots that are near are not given back
 		{"2000 tokens/s burst 8000", 20, time.Second, 0.95},
 		{"20000 tokens/s log", 20, 50 * time.Millisecond, 0.85},
-		{"20000 tokens/s log", 20, 300 * time.Millisecond, 0.9},
+		{"20000 tokens/s log", 20, 300 * time.Millisecond, 0.85},
 	} {
 		t.Run(fmt.Sprintf("%s, %d workers, %v", c.quotas, c.workers, c.took), func(t *testing.T) {
 			span := 2 * time.Minute
