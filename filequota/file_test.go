@@ -31,6 +31,7 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	dir := ""
 	if t != nil {
 		t.Helper()
