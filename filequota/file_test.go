@@ -32,11 +32,11 @@ type machine struct {
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	dir := ""
-	if t != nil {
-		t.Helper()
-		dir = t.TempDir()
-	}
+	return machineOf(t, t.TempDir())
+}
+
+func machineOf(t *testing.T, dir string) *machine {
+	t.Helper()
 	return &machine{t, dir, reading{now: time.Hour, wall: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), boot: bootID{1}}}
 }
 

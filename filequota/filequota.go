@@ -21,6 +21,11 @@
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host, nor between them
 // and the host, and no system call tells: use a named volume there.
 //
+// # What was learned
+//
+// Quotas are what a program knows. What it learns from the answers of servers, a directory can keep as well, for programs that run for
+// a moment: [Store.Load] before the first request, and [Store.Save] after the last one.
+//
 // # How
 //
 // A bucket is a file. A step takes the lock of the file (flock, LockFileEx), reads it, has a [store.Ledger] do the arithmetic,

@@ -49,10 +49,9 @@ func FuzzStep(f *testing.F) {
 	state, _ := new(store.Ledger).MarshalBinary()
 	f.Add(state, int64(time.Hour), int64(0), int64(0), int64(0), byte(1))
 	f.Add(state[:5], int64(0), int64(-5), int64(1e18), int64(-1e18), byte(2))
-	m := newMachine(nil)
-	m.dir = f.TempDir()
+	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, state []byte, now, shift, wall, until int64, boot byte) {
-		m.t = t
+		m := machineOf(t, dir)
 		h := header{
 			version: version(), seq: 2, lineage: 1, boot: bootID{boot}, now: time.Duration(now), shift: time.Duration(shift), wall: wall,
 			until: time.Duration(until), hold: time.Duration(until), asleep: time.Duration(shift), turned: wall,

@@ -1,5 +1,5 @@
 // The program is a tool that is called again and again, by hand, by cron, by scripts, some of them at the same time. All its runs share
-// one quota, through a directory:
+// one quota, and what they learn from the answers of servers, through a directory:
 //
 //	go run ./examples/cli -dir ~/.cache/tool -n 20 https://api.example.com/items
 //
@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ type tally struct {
 }
 
 // tool is one run: it sends requests, one after the other.
-func tool(ctx context.Context, out io.Writer, url, dir string, n int) error {
+func tool(ctx context.Context, out io.Writer, url, dir string, n int) (err error) {
 	var t tally
 	begin := time.Now()
 	transport := &pacer.Transport{
@@ -74,6 +75,10 @@ func tool(ctx context.Context, out io.Writer, url, dir string, n int) error {
 			return err
 		}
 		transport.Shared = pacer.Shared{Store: shared}
+		if err := shared.Load(ctx, transport); err != nil {
+			log.Print(err) // what is not known is learned again
+		}
+		defer func() { err = errors.Join(err, shared.Save(ctx, transport)) }()
 	}
 	client := &http.Client{Transport: transport}
 	for range n {
@@ -93,7 +98,7 @@ func tool(ctx context.Context, out io.Writer, url, dir string, n int) error {
 		t.Answered++
 	}
 	end := time.Now()
-	err := transport.Close() // others may have what is not used
+	err = transport.Close() // others may have what is not used
 	t.End = time.Since(end)
 	if err != nil {
 		return err
