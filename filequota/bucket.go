@@ -31,9 +31,10 @@ type bucket struct {
 	h      header
 	raw    [2][headerSize]byte // the headers of both slots, as they are in the file
 	ledger store.Ledger
-	short  bool // the file is truncated
-	gone   bool // there was a file, and what was in it could not be taken along
-	wipe   bool // the other slot is of a later version, and is to be gone after the next step
+	short  bool          // the file is truncated
+	heldTo time.Duration // by the machine's clock: nothing is handed out before, since others may know more of what was in a file that is gone
+	gone   bool          // there was a file, and what was in it could not be taken along
+	wipe   bool          // the other slot is of a later version, and is to be gone after the next step
 	buf    []byte
 }
 
@@ -79,8 +80,11 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if told.Room {
 		h.room = h.lineage ^ h.seq
 	}
+	if request.Hold > r.Hold && b.heldTo > c.now {
+		told.Lost = true // who knows more comes now
+	}
 	if told.Lost {
-		h.lost = h.lineage
+		h.lost = h.lineage ^ h.seq
 	}
 	if err := b.write(&h); err != nil {
 		return nil, false, err
@@ -202,6 +206,7 @@ func wrapPath(f *os.File, err error) error {
 // follow goes over to the file that the path names now, or makes one. The lock of the file before is held until what was in it is there.
 // Files only ever give way to later ones, so that nobody waits for who waits for him; and each wait ends with ctx.
 func (b *bucket) follow(ctx context.Context) error {
+	_, _, missing := identify(b.path)
 	f, id, err := b.store.openFile(ctx, b.path)
 	if err != nil {
 		return err
@@ -220,6 +225,11 @@ func (b *bucket) follow(ctx context.Context) error {
 			h.seq++
 		}
 		_, err = f.WriteAt(packed(&h, from.state), place(h.seq))
+		b.heldTo = to.h.hold - to.h.shift
+		if missing != nil {
+			// Who has had a later file open, and takes along what was in that one, hears of it and comes now.
+			b.heldTo = b.store.clock().now + afterSleep
+		}
 	}
 	if err != nil {
 		unlock(f)

@@ -210,8 +210,8 @@ func TestFileCopy(t *testing.T) {
 func TestFileRemoved(t *testing.T) {
 	m := newMachine(t)
 	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
-	if a.ask(3) != 3 || b.ask(4) != 4 {
-		t.Fatal("want 3 and 4")
+	if a.ask(2) != 2 || b.ask(4) != 4 {
+		t.Fatal("want 2 and 4")
 	}
 	for i := range 3 {
 		if err := os.RemoveAll(m.dir); err != nil {
@@ -220,6 +220,10 @@ func TestFileRemoved(t *testing.T) {
 		if i == 1 { // a process that knows nothing makes it anew
 			m.process("c", "10/m log").ask(0)
 		}
+		if n := a.ask(1); n != i%2 { // who makes the file gives time to others that may know more
+			t.Fatalf("a got %d at once, want %d", n, i%2)
+		}
+		m.pass(afterSleep)
 		if n := a.ask(1); n != 1 {
 			t.Fatalf("a got %d, want 1", n)
 		}
@@ -229,6 +233,41 @@ func TestFileRemoved(t *testing.T) {
 	}
 	if n := m.process("d", "10/m log").ask(10); n != 0 {
 		t.Errorf("a newcomer got %d, want none", n)
+	}
+}
+
+// TestFileRemovedTwice: who takes along what was in an earlier file hands out nothing before those could come who know a later one.
+func TestFileRemovedTwice(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/m log"), m.process("b", "10/m log")
+	a.ask(1)
+	b.ask(1)
+	remove := func() {
+		if err := os.RemoveAll(m.dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	a.ask(0)
+	m.pass(afterSleep)
+	if n := a.ask(6); n != 6 {
+		t.Fatalf("got %d, want 6", n)
+	}
+	remove()
+	lost := peek(m.path()).lost
+	if n := b.ask(10); n != 0 {
+		t.Errorf("who knows less got %d", n)
+	}
+	if peek(m.path()).lost == lost {
+		t.Error("who knows more was not told")
+	}
+	m.pass(afterSleep - 1)
+	if n := a.ask(10); n != 0 {
+		t.Errorf("who knows more got %d at once", n)
+	}
+	m.pass(1)
+	if n := b.ask(10); n != 2 {
+		t.Errorf("then: %d, want 2", n)
 	}
 }
 

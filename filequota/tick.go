@@ -42,6 +42,9 @@ func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 	if !lost && slices.ContainsFunc(r.Quotas, func(q quota.Quota) bool { return q.Kind.OnClock() }) {
 		lost = c.epoch(h.now).Sub(b.ledger.Epoch).Abs() > gridOff // the wall clock was set
 	}
+	if b.heldTo > c.now {
+		r.Hold = max(r.Hold, b.heldTo-c.now)
+	}
 	if lost {
 		b.ledger = store.Ledger{Epoch: c.epoch(c.now)}
 		b.ledger.Lose()

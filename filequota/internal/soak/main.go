@@ -21,7 +21,7 @@
 //	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -claims 5
 //	go run ./internal/soak -faults none -members 20 -quota "1000/s burst 20" -idle
 //
-// With -want it fails if anything is over but what a removal may cost: 3 each. To fill a disk, or to make it read-only, it has to be root.
+// With -want it fails if anything is over but what a removal may cost, 3 each, and what a copy or a flipped bit may. To fill a disk, or to make it read-only, it has to be root.
 package main
 
 import (
@@ -88,7 +88,7 @@ func run() error {
 			}
 			v := c.worst()
 			fmt.Fprintf(w, "%s\t%s\t%d\t%.2f (%s)\t%.2fs (%s)\t%.4f\t%s%s\n", f.name, mode, v.over, v.rate, v.rateOf, v.still.Seconds(), v.stillOf, c.cpu.Seconds()/c.lived.Seconds(), c.did, strings.Join(v.notes, ", "))
-			if *want && v.over > 3*c.removals {
+			if *want && v.over > 3*c.removals && !f.loose {
 				wrong = errors.Join(wrong, fmt.Errorf("%s, %s: %d over", f.name, mode, v.over))
 			}
 		}
