@@ -514,6 +514,10 @@ func TestCalendarInALimiter(t *testing.T) {
 				if !errors.As(err, &e) || !errors.Is(err, ErrMaxWait) || e.Wait != wait || !e.At.Equal(test.next) || e.Quota != test.text {
 					t.Errorf("got %#v, want an error until %v", err, test.next)
 				}
+				other := &Limiter{Parent: l, MaxStandstill: wait - 1}
+				if err := other.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrStandstill) || e.Wait != wait || !e.At.Equal(test.next) {
+					t.Errorf("got %#v, want ErrStandstill until %v", err, test.next)
+				}
 				for range 4 {
 					if err := l.Wait(t.Context(), 1); err != nil {
 						t.Fatal(err)

@@ -159,7 +159,7 @@ type Limiter struct {
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
 	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
-	// have a WarmUp. Even a claim that must not wait waits for the store's answer. A Parent that delays requests for
+	// have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is an error. Even a claim that must not wait waits for the store's answer. A Parent that delays requests for
 	// longer than Late wastes slots; if the Parent has a Store too, one token of each of its token buckets
 	// must come back within Late. See Close.
 	Store store.Store

@@ -191,7 +191,7 @@ type Request struct {
 
 	// Quotas are those of the bucket, valid and in their canonical form: units of requests are
 	// empty, Per and Cells are set, Burst is at least 1 for a TokenBucket, and Queue is
-	// zero. A Plain quota comes as a SlidingLog, or as a SlidingWindow of 64 Cells. None is of what is in flight, has a WarmUp, or is without an N. What
+	// zero. A Plain quota comes as a SlidingLog, or as a SlidingWindow of 64 Cells. None is of what is in flight, has a WarmUp, Months, a From or a Zone, or is without an N. What
 	// Limiter.Reserve leaves to claims that are not urgent follows as further quotas. All
 	// costs in requests and replies are slices of the same length: so much of each quota.
 	//
