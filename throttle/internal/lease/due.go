@@ -122,9 +122,16 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 		return l.outage.since, true // nobody here has got any slots
 	}
 	if l.config.Outage == Share {
-		return max(l.outage.since.Add(Horizon), l.last.end).Add(l.lateness), true
+		return max(l.outage.since.Add(Horizon), l.lastSlot()).Add(l.lateness), true
 	}
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
+}
+
+// lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
+// others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
+func (l *Lease) lastSlot() monotime.Time {
+	ahead := max(l.last.end.Sub(l.last.at), 0)
+	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
 }
 
 // goAlone reports whether claims go without the store. When they first do, their share begins.

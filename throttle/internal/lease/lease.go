@@ -114,9 +114,8 @@ type lastReply struct {
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	members  int
-	left     []int   // how much of each window was left
-	own      []int64 // how much of each window was this process's, with what is in hand
-	short    bool    // it had fewer slots than were asked for
+	left     []int // how much of each window was left
+	short    bool  // it had fewer slots than were asked for
 }
 
 // New returns a Lease without quotas.
@@ -137,7 +136,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	l.slots.reset(len(l.quotas))
 	l.used = newUsed(l.quotas, false)
-	l.last.left, l.last.own = nil, nil
+	l.last.left = nil
 	l.demand.unit = nil
 	l.unsent, l.sent = slotReport{}, slotReport{}
 	l.outage.reset()

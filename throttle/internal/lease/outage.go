@@ -35,7 +35,7 @@ type outage struct {
 }
 
 // part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
-// uses no more than it used before, and its part of what was left. So all processes together use no more than N, whoever
+// uses no more than it used when the outage began, and its part of what was left. So all processes together use no more than N, whoever
 // of them used it, since what each sends anew has left its own window. What costs more than the part of a burst
 // waits for the store: all processes might send such a thing at the same instant.
 type part struct {
@@ -74,7 +74,8 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 		p.pace.Set(paced, 0, 0)
 		p.pace.AssumeUsed(now)
 		if l.used[i] != nil && l.last.left != nil {
-			p.used, p.most = l.used[i], l.last.own[i]+leftOf(l.last.left[i], l.last.members)
+			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window
+			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.last.left[i], l.last.members)
 			p.even, p.until = leftOf(q.N, l.last.members), l.last.at.Add(settles(q))
 		}
 		o.parts = append(o.parts, p)

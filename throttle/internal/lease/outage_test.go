@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -184,6 +185,40 @@ func TestOutageWindow(t *testing.T) {
 	// 12 a second is its even part, from 2 s on. Until its four have left there are three, then these, and three again.
 	if got := []int{count(0, s), count(s, 1600*ms), count(1600*ms, 2*s), count(2*s, 3*s), count(3500*ms, 4500*ms)}; !slices.Equal(got, []int{3, 4, 3, 12, 12}) {
 		t.Errorf("got %v: %v", got, went)
+	}
+}
+
+// TestOutageAfterWhatLeft: what had left the window of a process before the outage began, others may have got, and slots as
+// much farther ahead as the last reply is old.
+func TestOutageAfterWhatLeft(t *testing.T) {
+	for left, want := range map[int]int{0: 0, 12: 3} { // three processes
+		l := newLease(t, "40/2s log", 0)
+		c := l.Next(at(0), 0, queue(4))
+		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{left}, Bound: -1}, nil, false)
+		l.Take(nil, at(0), at(0), requests(4), false, 0)
+		l.Step(at(2100*ms), at(2100*ms), l.Next(at(2100*ms), 0, queue(1)), nil, errDown, false)
+		went := 0
+		for now := due(l, 2100*ms, 1); now < 4*s; now = due(l, now, 1) {
+			if due(l, now, 1) == now {
+				l.Take(nil, at(now), at(now), requests(1), false, 0)
+				went++
+			}
+		}
+		equal(t, "went until two windows after the last reply", went, want)
+	}
+	for _, test := range []struct{ ahead, since, want time.Duration }{
+		{3 * s, s, 4 * s},
+		{3 * s, 3 * s, 6 * s},
+		{3 * s, 5 * s, 6 * s},
+		{3 * s, s * 60, 60*s + Horizon},
+		{0, 3 * s, 3*s + Horizon},
+	} {
+		l := newLease(t, "40/s burst 5", 0)
+		l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &store.Reply{Slots: in(0), Ahead: test.ahead, Members: 3, Bound: -1}, nil, false)
+		l.Take(nil, at(0), at(0), requests(1), false, 0)
+		l.Step(at(test.since), at(test.since), l.Next(at(test.since), 0, queue(1)), nil, errDown, false)
+		from, ok := l.aloneFrom()
+		equal(t, fmt.Sprintf("%+v", test), []any{from, ok}, []any{at(test.want).Add(l.lateness), true})
 	}
 }
 

@@ -134,16 +134,5 @@ func (h *heldSlots) first(at, now monotime.Time, n []int) (first monotime.Time, 
 	return 0, false
 }
 
-// within returns how much may go of the i-th quota until an instant.
-func (h *heldSlots) within(until monotime.Time, i int) (n int64) {
-	for _, s := range h.list {
-		if s.from > until {
-			break
-		}
-		n += int64(s.left[i])
-	}
-	return n
-}
-
 // costs is a buffer for a cost, so that the cost need not be allocated.
 type costs [8]int

@@ -64,7 +64,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
 		l.last.note(c.Request.Asks, got)
-		l.noteLeft(now, reply)
+		if l.last.left = reply.Left; len(reply.Left) != len(l.quotas) {
+			l.last.left = nil // it does not say
+		}
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
 	return e
@@ -226,20 +228,5 @@ func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effect
 	}
 	if all := append(l.used.before(now, until), l.slots.before(until)...); len(all) > 0 {
 		l.unsent.own, l.mustCall = append(l.unsent.own, all...), true
-	}
-}
-
-// noteLeft notes how much of each window is left, and how much of it is this process's.
-func (l *Lease) noteLeft(now monotime.Time, reply *store.Reply) {
-	if l.last.left = reply.Left; len(reply.Left) != len(l.quotas) {
-		l.last.left = nil // it does not say
-	}
-	l.last.own = slices.Grow(l.last.own[:0], len(l.quotas))
-	for i, u := range l.used {
-		n := int64(0)
-		if u != nil {
-			n = max(u.in(now), l.slots.within(now.Add(u.Per), i))
-		}
-		l.last.own = append(l.last.own, n)
 	}
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -50,10 +51,11 @@ func (u *usage) add(at monotime.Time, n int) {
 	}
 }
 
-// in returns how much went in the span before now.
-func (u *usage) in(now monotime.Time) int64 {
-	u.Purge(now)
-	return u.Number() - u.Before(0)
+// since returns how much went after an instant, at least: of the cell that it is in, nobody knows how much.
+func (u *usage) since(t monotime.Time) int64 {
+	live := u.Live()
+	first := sort.Search(len(live), func(i int) bool { return live[i].First > t })
+	return u.Number() - u.Before(first)
 }
 
 // frees returns when, at t or later, n more make no more than most in the span; false if they never do.
