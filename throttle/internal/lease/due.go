@@ -127,13 +127,6 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
 }
 
-// lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
-// others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
-func (l *Lease) lastSlot() monotime.Time {
-	ahead := max(l.last.end.Sub(l.last.at), 0)
-	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
-}
-
 // goAlone reports whether claims go without the store. When they first do, their share begins.
 func (l *Lease) goAlone(now monotime.Time) bool {
 	if at, ok := l.aloneFrom(); !ok || now < at {

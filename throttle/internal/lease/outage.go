@@ -82,6 +82,13 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 	}
 }
 
+// lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
+// others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
+func (l *Lease) lastSlot() monotime.Time {
+	ahead := max(l.last.end.Sub(l.last.at), 0)
+	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
+}
+
 // when returns when n may go, not before at, behind others that together cost ahead.
 func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 	if n > p.burst {
