@@ -60,7 +60,11 @@ type Request struct {
 // Waited notes that a request has waited in line.
 func (l *Log) Waited(r Request, wait time.Duration, waits []throttle.Wait) {
 	if wait > long {
-		l.write(r, slog.LevelInfo, r.would("request waited", "request would have waited"), waited(wait, waits))
+		attrs := waited(wait, waits)
+		if len(waits) > 0 {
+			attrs = append(attrs, text("advice", Advice(waits[0].Cause, waits[0].Quota)), all(waits))
+		}
+		l.write(r, slog.LevelInfo, r.would("request waited", "request would have waited"), attrs)
 	}
 }
 
@@ -85,7 +89,7 @@ func (l *Log) NotSent(r Request, err error, wait time.Duration, waits []throttle
 	if errors.Is(err, throttle.ErrCanceled) {
 		level = slog.LevelInfo // the caller wanted it so
 	}
-	l.write(r, level, r.would("request not sent", "request would not have been sent"), append(refused(err), waited(wait, waits)...))
+	l.write(r, level, r.would("request not sent", "request would not have been sent"), append(append(refused(err), waited(wait, waits)...), all(waits)))
 }
 
 // Refused notes that a server has refused a request as too early, and for how long its bucket is held.
@@ -188,19 +192,20 @@ func (l *Log) forget(now time.Time) {
 	}
 }
 
-// waited is for how long a request has waited, what mostly for, what can be done about that, and all that it waited for.
+// waited is for how long a request has waited, and what mostly for.
 func waited(wait time.Duration, waits []throttle.Wait) []slog.Attr {
 	if len(waits) == 0 {
 		return nil
 	}
-	first := &waits[0]
-	attrs := []slog.Attr{
-		slog.Duration("wait", wait), slog.String("cause", string(first.Cause)), text("quota", first.Quota), text("advice", Advice(first.Cause, first.Quota)),
+	return []slog.Attr{slog.Duration("wait", wait), slog.String("cause", string(waits[0].Cause)), text("quota", waits[0].Quota)}
+}
+
+// all is what a request waited for, if that was more than one thing.
+func all(waits []throttle.Wait) slog.Attr {
+	if len(waits) <= 1 {
+		return slog.Attr{}
 	}
-	if len(waits) > 1 {
-		attrs = append(attrs, slog.Any("causes", causes(waits)))
-	}
-	return attrs
+	return slog.Any("causes", causes(waits))
 }
 
 // causes writes waits as text, when a line is written.
@@ -258,7 +263,7 @@ func refused(err error) []slog.Attr {
 	}
 	attrs := []slog.Attr{text("why", kind(e)), text("refused_for", string(e.Cause)), text("refused_by", e.Quota)}
 	if e.Wait > 0 {
-		attrs = append(attrs, slog.Duration("could_go_in", e.Wait))
+		attrs = append(attrs, slog.Duration("could_go_in", e.Wait), text("advice", Advice(e.Cause, e.Quota)))
 	}
 	return attrs
 }

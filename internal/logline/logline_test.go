@@ -65,7 +65,7 @@ level=WARN msg="pacer: request refused by the server" method=GET bucket=a status
 level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
 level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
 level=WARN msg="pacer: retry budget used up" method=GET bucket=c
-level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s
+level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s
 level=WARN msg="pacer: store has lost the bucket" bucket=d
 `

@@ -143,7 +143,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 			t.Errorf("not sent: %+v, the call waited for %+v", notSent, c.Waits())
 		}
 		line := `level=WARN msg="pacer: request not sent" method=GET bucket=a.example why="wait over MaxWait" refused_for="window used up" ` +
-			`refused_by="the server's limit of 100" could_go_in=2.5s wait=500ms cause=pace quota="1/s even" advice="a configured quota: raise it if the provider allows more"` + "\n"
+			`refused_by="the server's limit of 100" could_go_in=2.5s advice="the server says that its limit is used up: send less, or ask the provider for more" wait=500ms cause=pace quota="1/s even"` + "\n"
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
 		}
