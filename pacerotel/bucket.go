@@ -189,10 +189,12 @@ func (b *buckets) all() []*bucket {
 	return all
 }
 
-// clean returns a text of others as an attribute may have it: UTF-8, since exporters refuse anything else, and not long.
+// clean returns a text of others as an attribute may have it: UTF-8, since exporters refuse anything else, and not long. Of a long one a
+// digest is the end, so that two that begin alike remain two.
 func clean(text string) string {
-	if len(text) > maxText {
-		text = text[:maxText]
+	if len(text) <= maxText {
+		return strings.ToValidUTF8(text, "")
 	}
-	return strings.ToValidUTF8(text, "")
+	end := " " + pacer.KeyDigest(text)
+	return strings.ToValidUTF8(text[:maxText-len(end)], "") + end
 }
