@@ -19,8 +19,8 @@ import (
 // held, and delay the request while they run; hooks of different requests may run at the same time. A hook
 // must not modify the request. Log returns a Trace that writes a log, and Traces makes one of several.
 type Trace struct {
-	// Queued is called before a request waits in line. In mode ModeObserve it is called, before the request is
-	// sent, for a request that should have waited.
+	// Queued is called before a request waits in line, and again if it has to line up anew, after SetQuotas, say. In
+	// ModeObserve it is called, before the request is sent, for a request that should have waited.
 	Queued func(Queued)
 
 	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when Acquire returns.
