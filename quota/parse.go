@@ -248,6 +248,9 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 	case "as":
 		q.Name, err = operand(p, name, "a word, or some in double quotes")
 	default:
+		if strings.Contains(word, "/") && wantedZone(word, time.LoadLocation) == "" {
+			return unexpected(column, word, `"in" before a time zone`)
+		}
 		return unexpected(column, word, wantedClause)
 	}
 	if err == nil && seen[clause] {

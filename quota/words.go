@@ -70,6 +70,7 @@ var phrases = [...]phrase{
 	{to: "queue", from: []string{"queue size"}},
 	{to: "warm-up", from: []string{"warm", "warmup", "warm up"}},
 	{to: "as", from: []string{"name", "named"}},
+	{to: "in UTC", from: []string{"utc", "in utc", "gmt", "in gmt"}},
 
 	// What joins quotas, and what says nothing.
 	{to: ",", from: []string{"and", "&", "+", ";"}},
@@ -111,7 +112,7 @@ var calendar = [...]struct {
 }{
 	{1, []string{"month", "months", "mo"}},
 	{3, []string{"quarter", "quarters"}},
-	{12, []string{"year", "years", "yr"}},
+	{12, []string{"year", "years", "yr", "y"}},
 }
 
 // weekdays are the days of the week, from that of From 1.
