@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -227,5 +228,125 @@ func TestQuotasOutliveTheProcess(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTenRunsOfADay: a program that is started ten times within a day, and keeps what it used by Save and Load, sends what one
+// run would send that goes on all day: in windows of the clock exactly that, of other quotas no more than they say. So it is with
+// quotas that change from one run to the next.
+func TestTenRunsOfADay(t *testing.T) {
+	for name, test := range map[string]struct {
+		runs  []string // the quotas of the runs, in turns
+		exact bool     // what goes is what goes if nobody starts the program again
+	}{
+		"grid":            {[]string{"1000/d window grid"}, true},
+		"grid in a zone":  {[]string{"1000/d window grid in Asia/Tokyo"}, true},
+		"month":           {[]string{"1000/month"}, true},
+		"plain":           {[]string{"5000/h"}, true},
+		"both":            {[]string{"1000/d window grid, 200/h"}, true},
+		"log":             {[]string{"500/h log"}, true},
+		"window":          {[]string{"500/h window"}, true},
+		"estimate":        {[]string{"500/h estimate"}, true},
+		"bucket":          {[]string{"500/h burst 100"}, false},
+		"spread":          {[]string{"5000/h"}, false},
+		"grid, changed":   {[]string{"1000/d window grid", "900/d window grid", "1000/d window grid, 300/h", "1100/d window grid in UTC"}, false},
+		"plain, changed":  {[]string{"5000/h", "4000/h", "60/h", "6000/h"}, false},
+		"order, changed":  {[]string{"1000/d window grid, 500/h", "500/h, 1000/d window grid"}, false},
+		"kind, changed":   {[]string{"500/h", "500/h log", "500/h sliding"}, false},
+		"even":            {[]string{"60/h even"}, false},
+		"bucket, changed": {[]string{"60/h burst 30", "50/h burst 30", "40/h burst 30"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(4) {
+				synctest.Test(t, func(t *testing.T) { day(t, rand.New(rand.NewPCG(seed, 20)), test.runs, test.exact, name == "spread") })
+			}
+		})
+	}
+}
+
+// day has a program run for a day that is started ten times, beside one that is started once.
+func day(t *testing.T, r *rand.Rand, runs []string, exact, spread bool) {
+	t.Helper()
+	lab.UntilToday()
+	time.Sleep(time.Duration(r.Int64N(int64(24 * time.Hour))))
+	started := func(text string, base http.RoundTripper) *pacer.Transport {
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(quota.MustParse(text)...), MaxWait: -1}
+		if !spread {
+			tr.Learn.Spend = throttle.SpendEager
+		}
+		return tr
+	}
+	send := func(tr *pacer.Transport) bool {
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	}
+	var sent []time.Time
+	whole := started(runs[0], lab.OK())
+	var file bytes.Buffer
+	for n := range 10 {
+		text := runs[n%len(runs)]
+		tr := started(text, lab.OK())
+		if file.Len() > 0 {
+			if err := tr.Load(&file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file.Reset()
+		for range 1 + r.IntN(12) { // at some instants it sends as much as may go, or some
+			most := 10_000
+			if r.IntN(2) == 0 {
+				most = r.IntN(300)
+			}
+			for range most {
+				went := send(tr)
+				if would := exact && send(whole); exact && would != went {
+					t.Fatalf("run %d, after %d at %v: sent %v, one run that goes on: %v", n, len(sent), time.Now().UTC(), went, would)
+				}
+				if !went {
+					break
+				}
+				sent = append(sent, time.Now())
+			}
+			keeps(t, n, quota.MustParse(text), sent)
+			time.Sleep(time.Duration(r.Int64N(int64(24 * time.Hour / 60))))
+		}
+		if err := tr.Save(&file); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(r.Int64N(int64(time.Hour))))
+	}
+}
+
+// keeps checks that what was sent by now is no more than each quota says that the run has: in its window that ends now, or runs.
+func keeps(t *testing.T, run int, qs quota.Quotas, sent []time.Time) {
+	t.Helper()
+	now := time.Now()
+	for _, q := range qs {
+		from, most := now.Add(-q.Per), q.N
+		switch {
+		case q.Months > 0:
+			from = time.Date(now.UTC().Year(), now.UTC().Month(), 1, 0, 0, 0, 0, time.UTC).Add(-1)
+		case q.Kind == quota.ClockWindow:
+			zone, err := time.LoadLocation(q.Zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, m, d := now.In(zone).Date()
+			from = time.Date(y, m, d, 0, 0, 0, 0, zone).Add(-1)
+		case q.Kind == quota.FixedWindow, q.Kind == quota.EstimatedWindow, q.Burst > 1:
+			most += max(q.N, q.Burst)
+		case q.Burst == 1:
+			most++
+		}
+		n := 0
+		for i := len(sent) - 1; i >= 0 && sent[i].After(from); i-- {
+			n++
+		}
+		if n > most && sent[len(sent)-1].Equal(now) {
+			t.Fatalf("run %d, of %v: %d were sent since %v, want %d at most", run, q, n, from.UTC(), most)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -148,12 +149,12 @@ func (e *entry) remembers() bool {
 	return ok && spanOf(e.quota) > shortest
 }
 
-// charge charges what went: of what is more than the quota grants, the latest, since more would only be owed. A bucket may
-// owe as much as it holds, and a grid has two windows.
+// charge charges what went, the latest if it is more than anybody counts. Windows end, whatever went in them; a bucket may owe as
+// much as it holds.
 func (e *entry) charge(now monotime.Time, u *Used, clock *monotime.Clock) {
-	last, left := clock.At(u.At), int64(Most(e.quota))
-	if e.quota.Kind == quota.TokenBucket || e.quota.Kind.OnClock() {
-		left = min(2*left, quota.MaxN)
+	last, left := clock.At(u.At), min(int64(math.MaxInt), quota.MaxN)
+	if e.quota.Kind == quota.TokenBucket {
+		left = min(2*int64(Most(e.quota)), left)
 	}
 	ns := make([]int64, len(u.Went)/2)
 	for i := len(ns) - 1; i >= 0; i-- {
