@@ -98,15 +98,11 @@ func (g *Group) find(path []string) *Limiter {
 		panic("throttle: a path without a key")
 	}
 	n := g.buckets.Find(path, g.add)
-	if g.buckets.Full(check.MaxBuckets(g.MaxBuckets)) {
-		g.sweep(n)
+	if room := check.MaxBuckets(g.MaxBuckets); g.buckets.Full(room) { // but not that of n, which is about to be used
+		g.buckets.SweepSome(n, room, sweeper{})
 	}
 	return n.Value
 }
-
-// sweep forgets buckets that are of no use, but not that of n, which is about to be used. It requires that g.mu
-// is held.
-func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, check.MaxBuckets(g.MaxBuckets), sweeper{}) }
 
 // add makes the bucket of a node. It requires that g.mu is held.
 func (g *Group) add(n *bucketNode) { g.enroll(n, g.newLimiter(n.Path())) }

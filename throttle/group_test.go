@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -30,6 +31,9 @@ func perSecond(burst int) func([]string) *Limiter {
 		return l
 	}
 }
+
+// sweep looks at all buckets at once. It requires that g.mu is held.
+func (g *Group) sweep(n *bucketNode) { g.buckets.Sweep(n, check.MaxBuckets(g.MaxBuckets), sweeper{}) }
 
 // sweepTwice forgets what is not in use.
 func (g *Group) sweepTwice() {
@@ -317,7 +321,10 @@ func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
 		if got := g.Limiter("a"); x.Parent != got || got != a || a.Forgotten() {
 			t.Errorf("the parent %p was forgotten; the bucket of its path is %p", a, got)
 		}
-		if n := len(g.State()); n != 2 {
+		g.mu.Lock()
+		g.sweep(x.entry.node)
+		g.mu.Unlock()
+		if n := len(g.State()); n != 2 || a.Forgotten() {
 			t.Errorf("%d buckets are left, want a and a/x", n)
 		}
 	})

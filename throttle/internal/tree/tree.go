@@ -21,8 +21,14 @@ type Tree[V any] struct {
 	// Sweep is due when Count is above SweepAt, which Sweep sets, and above SweepFrom.
 	SweepAt int
 
-	top   map[string]*Node[V]
-	count int
+	top    map[string]*Node[V]
+	newest *Node[V] // of all: from it, older leads to each, and to each before the one above it
+	count  int
+
+	next  *Node[V] // what SweepSome looks at next; nil if no pass is under way
+	kept  int      // how many nodes the pass has looked at and kept
+	free  int      // how many of these are not in use, if the tree is stuck
+	stuck bool     // the latest Sweep could not make room: nearly all were in use
 }
 
 // Node is a place in a Tree.
@@ -36,6 +42,7 @@ type Node[V any] struct {
 	children, names map[string]*Node[V]
 	usedAtSweep     int64 // when it was used last, as of the last Sweep
 	isNew           bool  // since the last Sweep, or about to be used
+	older, newer    *Node[V]
 }
 
 // SweepFrom is how many nodes are kept without checking whether they are still of use.
@@ -80,6 +87,10 @@ func (t *Tree[V]) add(parent *Node[V], key string, named bool, fill func(*Node[V
 		*siblings = map[string]*Node[V]{}
 	}
 	(*siblings)[n.Key] = n
+	if n.older = t.newest; n.older != nil {
+		n.older.newer = n
+	}
+	t.newest = n
 	t.count++
 	return n
 }
@@ -97,10 +108,31 @@ func (t *Tree[V]) siblings(n *Node[V]) *map[string]*Node[V] {
 
 // Cut takes out n and all below it.
 func (t *Tree[V]) Cut(n *Node[V]) {
-	for range n.All() {
-		t.count--
-	}
+	t.leave(n)
 	delete(*t.siblings(n), n.Key)
+}
+
+// leave takes n and all below it out of what is counted and looked at.
+func (t *Tree[V]) leave(n *Node[V]) {
+	for _, below := range n.names {
+		t.leave(below)
+	}
+	for _, below := range n.children {
+		t.leave(below)
+	}
+	t.count--
+	if t.next == n {
+		t.next = n.older
+	}
+	if n.older != nil {
+		n.older.newer = n.newer
+	}
+	if n.newer != nil {
+		n.newer.older = n.older
+	} else {
+		t.newest = n.older
+	}
+	n.older, n.newer = nil, nil // a value that is still in use holds no others
 }
 
 // Path is the keys of n; the last is a name if n is Named.
@@ -125,18 +157,12 @@ func (t *Tree[V]) All() iter.Seq[V] {
 	return func(yield func(V) bool) { each(t.top, yield) }
 }
 
-// Nodes returns all nodes in no order: that takes a small part of the time of All. Compare has the order.
+// Nodes returns all nodes in no order that matters: that takes a small part of the time of All. Compare has the order.
 func (t *Tree[V]) Nodes() []*Node[V] {
 	all := make([]*Node[V], 0, t.count)
-	var collect func(nodes map[string]*Node[V])
-	collect = func(nodes map[string]*Node[V]) {
-		for _, n := range nodes {
-			all = append(all, n)
-			collect(n.names)
-			collect(n.children)
-		}
+	for n := t.newest; n != nil; n = n.older {
+		all = append(all, n)
 	}
-	collect(t.top)
 	return all
 }
 
@@ -214,37 +240,65 @@ func (t *Tree[V]) Full(room int) bool { return t.count > max(t.SweepAt, min(Swee
 // free: those go first by which the least is lost, and of these the ones that were used the longest ago. If so
 // many are in use that this does not suffice, an eighth more are allowed.
 func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
-	for n := used; n != nil; n = n.Parent {
-		n.isNew = true
-	}
-	t.forgetIdle(t.top, k)
+	t.next = t.newest
+	t.look(used, t.count, k)
 	if t.count > room {
 		t.makeRoom(used, room-room/8, k)
 	}
-	if t.SweepAt = min(2*t.count, room); t.count > room {
+	t.SweepAt, t.stuck = min(2*t.count, room), t.count > room
+	if t.stuck {
 		t.SweepAt = t.count + t.count/8
 	}
 }
 
-// forgetIdle forgets those of some nodes, and of all below them, that were not used since the last Sweep.
-func (t *Tree[V]) forgetIdle(nodes map[string]*Node[V], k Keeper[V]) {
-	for _, n := range nodes {
-		t.forgetIdle(n.children, k)
-		t.forgetIdle(n.names, k)
+// fewLooks is at how many nodes SweepSome looks. Until it has looked at all, the tree grows by an eighth.
+const fewLooks = 8
+
+// SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes, until a pass has looked at all,
+// which says when the next pass is due. Only where room is to be made, the whole is done at once; but if nearly all were in use the last
+// time, only after a pass which has found that this has changed.
+func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
+	if t.count > room && !t.stuck {
+		t.Sweep(used, room, k)
+		return
+	}
+	if t.next == nil {
+		t.next, t.kept, t.free = t.newest, 0, 0
+	}
+	t.look(used, fewLooks, k)
+	switch {
+	case t.next != nil:
+	case t.count <= room:
+		t.SweepAt, t.stuck = min(max(2*t.kept, t.count), room), false
+	case t.free > room/8:
+		t.Sweep(used, room, k)
+	default:
+		t.SweepAt = t.count + t.count/8
+	}
+}
+
+// look looks at so many nodes, and forgets those of them that nobody has used since the pass before, if nothing is lost by that.
+func (t *Tree[V]) look(used *Node[V], most int, k Keeper[V]) {
+	for n := used; n != nil; n = n.Parent {
+		n.isNew = true
+	}
+	for ; most > 0 && t.next != nil; most-- {
+		n := t.next
+		t.next = n.older
 		last := k.Used(n.Value)
 		if n.isLeaf() && !n.isNew && n.usedAtSweep == last && k.Forget(n.Value, Nothing) {
-			t.remove(n)
+			t.Cut(n)
+			continue
 		}
 		n.usedAtSweep, n.isNew = last, false
+		t.kept++
+		if t.stuck && k.Loss(n.Value) < InUse {
+			t.free++
+		}
 	}
 }
 
 func (n *Node[V]) isLeaf() bool { return len(n.children) == 0 && len(n.names) == 0 }
-
-func (t *Tree[V]) remove(n *Node[V]) {
-	delete(*t.siblings(n), n.Key)
-	t.count--
-}
 
 // makeRoom forgets nodes until so many are left, but for used and those above it. A node counts as what is the worst
 // and the latest among it and all below it, and comes after these, so that it may be forgotten with them.
@@ -285,7 +339,7 @@ func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
 			return
 		}
 		if c.n.isLeaf() && k.Forget(c.n.Value, c.loss) {
-			t.remove(c.n)
+			t.Cut(c.n)
 		}
 	}
 }

@@ -239,3 +239,84 @@ func TestNodesOnlyCollects(t *testing.T) {
 		}
 	}
 }
+
+// Where things are in use, no call looks at more than a few of them, however many there are: with room for all, and, but for
+// the one that finds out, with room for some. What is idle is forgotten all the same, and there are never many more than are kept.
+func TestSweepSomeIsFlat(t *testing.T) {
+	for _, room := range []int{math.MaxInt, 3000} {
+		for _, every := range []int{1, 2, math.MaxInt} { // so many are in use
+			var tr Tree[*thing]
+			k := &counter{}
+			const all = 40_000
+			long, most, inUse := 0, 0, 0
+			for i := range all {
+				n := tr.get(fmt.Sprint(i), fill)
+				if n.Value.inUse = i%every == 0; n.Value.inUse {
+					inUse++
+				}
+				n.Value.used = int64(i)
+				before := k.looks
+				if tr.Full(room) {
+					tr.SweepSome(n, room, k)
+				}
+				if k.looks-before > 4*fewLooks {
+					long++
+				}
+				most = max(most, tr.Count()-inUse*3)
+			}
+			if room == math.MaxInt && long > 0 || every == 1 && long > 1 {
+				t.Errorf("room for %d, each %d in use: %d calls looked at more than a few", room, every, long)
+			}
+			if perThing := float64(k.looks) / all; perThing > 40 {
+				t.Errorf("room for %d, each %d in use: %.0f looks for each", room, every, perThing)
+			}
+			if most > 4*SweepFrom {
+				t.Errorf("room for %d, each %d in use: %d too many", room, every, most)
+			}
+			if every == math.MaxInt && tr.Count() > 4*SweepFrom {
+				t.Errorf("room for %d: %d idle ones are left", room, tr.Count())
+			}
+		}
+	}
+}
+
+// What is taken out and put in while a pass is under way, be it what the pass would look at next, does not disturb it: it looks
+// at all others, forgets those that are idle, and keeps those that were used since the pass before.
+func TestSweepSomeAfterCut(t *testing.T) {
+	var tr Tree[*thing]
+	const each = 100
+	for i := range each {
+		for _, path := range []string{"idle/%d", "used/%d", "cut%d/x"} {
+			tr.get(fmt.Sprintf(path, i), fill)
+		}
+	}
+	for pass := range 3 {
+		for i := range each {
+			tr.get(fmt.Sprintf("used/%d", i), fill).Value.used = int64(pass + 1)
+		}
+		step := 0
+		for ; step == 0 || tr.next != nil; step++ {
+			if n := tr.next; n != nil && n.Key == "x" {
+				tr.Cut(n.Parent)
+			}
+			if cut := fmt.Sprintf("cut%d/x", step%each); tr.top[cut[:len(cut)-2]] != nil {
+				tr.Cut(tr.get(cut, fill).Parent)
+				tr.get(cut, fill)
+			}
+			tr.SweepSome(nil, math.MaxInt, &keeper{})
+			inOrder := 0
+			for range tr.All() {
+				inOrder++
+			}
+			if n := len(tr.Nodes()); n != tr.Count() || n != inOrder {
+				t.Fatalf("%d nodes, %d in order, but a count of %d", n, inOrder, tr.Count())
+			}
+		}
+		if most := (4*each + 2) / fewLooks; step < each/fewLooks || step > most+1 {
+			t.Errorf("a pass of %d steps, want %d at most", step, most)
+		}
+	}
+	if tr.top["idle"] != nil || len(tr.top["used"].children) != each {
+		t.Errorf("%d are left, want the %d that were used, and not those that were idle", tr.Count(), each)
+	}
+}
