@@ -4,6 +4,7 @@
 //
 //	go run ./cmd/compare          # one table of all subjects, measured in turns
 //	go run ./cmd/instructions     # instructions of each path, by valgrind
+//	go run ./cmd/growth           # what grows with the number of buckets, patterns and waiters
 //	go test -bench=. -count=10    # for benchstat and profiles
 //
 // Round trips are measured over a base without a network, so that the figures are
