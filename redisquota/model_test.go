@@ -56,6 +56,10 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 			}
 			steps = append(steps, step{time.Now(), req, reply})
 			start = steps[0].at
+			if req.Look {
+				u.serial-- // nobody has heard of it
+				continue
+			}
 			u.sent = &req
 			for _, s := range reply.Slots {
 				cost := slices.Clone(req.Asks[s.Ask].Cost)
@@ -125,7 +129,10 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 		return c
 	}
-	switch r.IntN(12) {
+	switch r.IntN(15) {
+	case 12, 13:
+		req.Release = r.IntN(2) == 0
+		req.Look = r.IntN(2) == 0
 	case 0:
 		req.More = cost()
 	case 1:

@@ -63,11 +63,11 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, 0 if something came back, or "lost", and which bucket. An empty one says
+// heard passes a message on: for how long to hold, 0 if something came back, "lost" or "release", and which bucket. An empty one says
 // that messages may have been missed.
 func (s *Store) heard(message string) {
 	us, bucket, ok := strings.Cut(message, " ")
-	news := store.News{Lost: us == "lost" || message == ""}
+	news := store.News{Lost: us == "lost" || message == "", Released: us == "release"}
 	if n, err := strconv.ParseInt(us, 10, 64); ok && err == nil && n >= 0 {
 		news = store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
 	}

@@ -49,11 +49,12 @@ func decode(flat []string) (*store.Reply, error) {
 	for len(h.fields) > 0 {
 		reply.Left = append(reply.Left, h.int())
 	}
-	slots, err := strconv.Atoi(flat[1])
-	if err != nil || h.bad || slots < 0 || slots > len(flat)-2 {
+	counts := read(flat[1])
+	slots, others := counts.int(), counts.int()
+	flat = flat[2:]
+	if h.bad || counts.bad || slots < 0 || others < 0 || slots > len(flat) || others > len(flat)-slots {
 		return nil, errReply
 	}
-	flat = flat[2:]
 	for _, text := range flat[:slots] {
 		s := read(text)
 		reply.Slots = append(reply.Slots, store.Slot{ID: s.number(), In: s.duration(), Ask: s.int(), Count: s.int(), Bound: s.int()})
@@ -61,7 +62,19 @@ func decode(flat []string) (*store.Reply, error) {
 			return nil, errReply
 		}
 	}
-	for said := range slices.Chunk(flat[slots:], 3) {
+	flat = flat[slots:]
+	for _, text := range flat[:others] {
+		qs, err := quota.Parse(text)
+		if err != nil {
+			return nil, errReply
+		}
+		qs = qs.Explicit()
+		for i := range qs {
+			qs[i].Name = ""
+		}
+		reply.Others = append(reply.Others, qs)
+	}
+	for said := range slices.Chunk(flat[others:], 3) {
 		if len(said) < 3 {
 			return nil, errReply
 		}

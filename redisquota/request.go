@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota/internal/keys"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -83,17 +84,10 @@ func (a *arguments) costs(c []int, n int) {
 	}
 }
 
-// In keys, braces of a prefix are escaped, since what is in braces tells the node of a cluster; and colons of a name, so that
-// prefix "a" and bucket "b:c" are not prefix "a:b" and bucket "c".
-var (
-	inPrefix = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
-	inName   = strings.NewReplacer("%", "%25", ":", "%3A")
-)
-
 // encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
-func encode(r *store.Request, prefix, channel, nonce string) (keys, args []string) {
-	tag := "{" + inPrefix.Replace(prefix) + ":" + inName.Replace(r.Bucket) + "}"
-	keys = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
+func encode(r *store.Request, prefix, channel, nonce string) (names, args []string) {
+	tag := keys.Tag(prefix, r.Bucket)
+	names = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
 	a.text(r.Member)
 	a.number(r.Serial)
@@ -113,10 +107,11 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 	a.up(max(r.Since, -1))
 	a.text(channel)
 	a.text(r.Bucket)
+	a.described(r.Quotas)
 	a.number(int64(len(r.Quotas)))
 	for i := range r.Quotas {
 		if q := &r.Quotas[i]; a.quota(q) {
-			keys = append(keys, tag+":log"+strconv.Itoa(i+1))
+			names = append(names, tag+":log"+strconv.Itoa(i+1))
 		}
 	}
 	n := len(r.Quotas)
@@ -124,6 +119,8 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 	a.costs(r.More, n)
 	a.back(r.Back, n)
 	a.flag(r.Alone)
+	a.flag(r.Release)
+	a.flag(r.Look)
 	a.own(r.Own, n)
 	a.number(int64(len(r.Asks)))
 	for _, ask := range r.Asks {
@@ -135,7 +132,16 @@ func encode(r *store.Request, prefix, channel, nonce string) (keys, args []strin
 		a.ask(ask.Cost, n)
 	}
 	a.statements(r.Statements)
-	return keys, a
+	return names, a
+}
+
+// described writes the quotas as people do, without their names.
+func (a *arguments) described(qs quota.Quotas) {
+	texts := make([]string, len(qs))
+	for i := range qs {
+		texts[i] = qs[i].String()
+	}
+	a.text(strings.Join(texts, ", "))
 }
 
 // quota writes one, and reports whether it has a key of its own.

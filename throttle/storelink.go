@@ -180,6 +180,9 @@ func (s *storeLink) listen() {
 		root := l.lock()
 		defer l.unlock(root)
 		now := root.now()
+		if n.Released {
+			l.change(now, func() { l.hold = min(l.hold, now) })
+		}
 		if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
 			l.change(now, func() { l.link.holdUntil(at, now) })
 		}

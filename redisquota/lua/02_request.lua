@@ -25,6 +25,7 @@ local request = {
   since = number(), -- how long ago it sent its latest request that was answered
   channel = text(),
   bucket = text(),
+  described = text(), -- the quotas, as people write them
 }
 local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
 local near = math.floor(horizon / 10) -- slots that are no farther ahead are in order
@@ -78,6 +79,8 @@ request.back = list(function()
   return { slot = number(), cost = costs() }
 end)
 request.alone = text() == '1'
+request.release = text() == '1'
+request.look = text() == '1' -- then nothing is written
 request.own = list(function()
   return { from = number(), cost = costs() }
 end)

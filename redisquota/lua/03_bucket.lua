@@ -143,6 +143,16 @@ function bucket.own(q, now, at, n)
   end
 end
 
+-- release leaves the bucket empty, and what went before does not come back beside that.
+function bucket.release(q, t)
+  q:settle(t)
+  local empty = math.max(t, q.order)
+  if q.full > empty + q.tolerance then
+    q.full = empty + q.tolerance
+    q.at, q.missing = { empty }, { 0 }
+  end
+end
+
 function bucket.left()
   return 0
 end

@@ -158,6 +158,41 @@ function log.drain(q, t)
   end
 end
 
+-- drop has n at an instant, or what there is of it, not count.
+function log.drop(q, at, n)
+  local _, c = log.around(q, at)
+  if c and c.first <= at then
+    local gone = math.min(n, c.count)
+    c.count, q.used = c.count - gone, q.used - gone
+    if c.count == 0 and c == q.tail then
+      q.tail = nil
+    end
+  end
+end
+
+-- release: of what is beyond n, the latest goes.
+function log.release(q, t)
+  for _, a in ipairs(q.assumed) do
+    q:drop(a.at, a.count)
+  end
+  q.assumed = {}
+  q:purge(t)
+  local _, later = log.later(q, t)
+  local excess = q.used - later - q.n
+  while excess > 0 do
+    local before, c = log.around(q, t)
+    if not c or c.first > t then
+      c = before
+    end
+    if not c then
+      return -- somebody else has written here
+    end
+    local part = math.min(c.count, excess)
+    q:drop(c.last, part)
+    excess = excess - part
+  end
+end
+
 -- own puts what a member says in the place of what was assumed, the oldest first: nobody can have used more than n.
 function log.own(q, now, at, n)
   if at + q.span <= now then
@@ -167,14 +202,7 @@ function log.own(q, now, at, n)
   while q.assumed[1] and rest > 0 and at <= q.since and at + q.span > q.since do
     local a = q.assumed[1]
     local part = math.min(a.count, rest)
-    local _, c = log.around(q, a.at)
-    if c and c.first <= a.at then
-      local gone = math.min(part, c.count)
-      c.count, q.used = c.count - gone, q.used - gone
-      if c.count == 0 and c == q.tail then
-        q.tail = nil
-      end
-    end
+    q:drop(a.at, part)
     rest, a.count = rest - part, a.count - part
     if a.count == 0 then
       table.remove(q.assumed, 1)
@@ -287,14 +315,19 @@ function log.take(q, now, slot, n)
   if slot - now <= near then
     left, q.order = slot, math.max(q.order, slot)
   end
+  q:purge(left)
+  q:put(slot, n)
+end
+
+-- purge has the cells that have left at t not count.
+function log.purge(q, t)
   local c = log.get(q, q.oldest)
-  while c and left >= c.last + q.span do
+  while c and t >= c.last + q.span do
     q.used = q.used - c.count
     c.count = 0
     q.oldest = q.oldest + 1
     c = log.get(q, q.oldest)
   end
-  q:put(slot, n)
 end
 
 -- put charges n at a slot.

@@ -84,6 +84,21 @@ function grid.own(q, now, at, n)
   end
 end
 
+function grid.release(q)
+  local a, name = q.assumed, q.names[2]
+  for _, w in ipairs({ q.w, q.early }) do
+    local previous = w.previous or 0
+    if w.start == a.start then
+      w[name], previous = w[name] - a.current, previous - a.previous
+    elseif w.start == a.start + q.per then
+      previous = previous - a.current
+    end
+    w[name] = math.min(math.max(w[name], 0), q.n)
+    w.previous = w.previous and math.min(math.max(previous, 0), q.n)
+  end
+  q.assumed = { start = 0, current = 0, previous = 0 }
+end
+
 -- left is nothing if there are slots in a later window.
 function grid.left(q, now)
   local start, used = tick(q, now), 0

@@ -2,9 +2,9 @@
 
 local kinds = { bucket = bucket, log = log, clock = clock, estimate = estimate }
 
-local fields = { 'bucket' }
+local fields = { 'bucket', 'lists' }
 for i = 1, #quotas do
-  fields[i + 1] = 'q' .. i
+  fields[i + 2] = 'q' .. i
 end
 local ledgers = read('HMGET', key.state, unpack(fields))
 local version = 2 -- of what is written here; another one is of another release, and no use
@@ -67,7 +67,7 @@ end
 for i, q in ipairs(quotas) do
   setmetatable(q, { __index = kinds[q.kind] })
   -- What a text of the state begins with: whose ledger it is, and which slots it does not know.
-  local text = not lost and ledgers[i + 1] or ''
+  local text = not lost and ledgers[i + 2] or ''
   local known = string.sub(text, 1, #q.tag + 1) == q.tag .. ' '
   if known then
     local all = numbers(string.sub(text, #q.tag + 2))

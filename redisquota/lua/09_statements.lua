@@ -3,6 +3,7 @@
 
 local said, dropped, changed = {}, {}, {}
 local many, most_said = 0, 16
+local forget_said = false -- all of them
 
 if state.said > 0 then
   local all = read('HGETALL', key.said)
@@ -45,7 +46,9 @@ local function hear(s)
 end
 
 local function write_statements()
-  if #dropped > 0 then
+  if forget_said then
+    redis.call('DEL', key.said)
+  elseif #dropped > 0 then
     redis.call('HDEL', key.said, unpack(dropped))
   end
   for id in pairs(changed) do

@@ -69,6 +69,15 @@ local function exchange()
   if now < learn then
     start(now + math.min(request.ahead, ages))
   end
+  if request.release then
+    hold, said = math.min(hold, now), {}
+    for _, q in ipairs(quotas) do
+      local t = math.max(now, learn)
+      q:release(t)
+      q.since = math.min(q.since, t)
+    end
+    many, forget_said, reply.released = 0, true, true
+  end
   if request.hold > 0 and now + request.hold > hold then
     hold = now + math.min(request.hold, ages)
     reply.news, renew = true, true
@@ -96,53 +105,67 @@ end
 
 local counted = exchange()
 local members = math.max(count_active(counted), 1)
+local other = others()
 
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
-renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
-local values = {
-  'bucket',
-  string.format(
-    '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f',
-    version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-    state.before, state.span
-  ),
-}
-for i, q in ipairs(quotas) do
-  values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
-end
-redis.call('HSET', key.state, unpack(values))
-if lost then
-  redis.call('DEL', unpack(KEYS, 2))
-end
-for i = #quotas + 1, math.min(state.places, #quotas + 100) do
-  redis.call('HDEL', key.state, 'q' .. i)
-end
-for _, q in ipairs(quotas) do
-  if q.flush then
-    q:flush()
-    renew = renew or q.created
+local function write()
+  renew = renew or (#holes > 0 and state.holes == 0) or (many > 0 and state.said == 0)
+  local values = {
+    'bucket',
+    string.format(
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f',
+      version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
+      state.before, state.span
+    ),
+  }
+  for i, q in ipairs(quotas) do
+    values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
+  end
+  local described = describe()
+  if described ~= was_lists then
+    values[#values + 1], values[#values + 2] = 'lists', described
+  end
+  redis.call('HSET', key.state, unpack(values))
+  if lost then
+    redis.call('DEL', unpack(KEYS, 2))
+  end
+  for i = #quotas + 1, math.min(state.places, #quotas + 100) do
+    redis.call('HDEL', key.state, 'q' .. i)
+  end
+  for _, q in ipairs(quotas) do
+    if q.flush then
+      q:flush()
+      renew = renew or q.created
+    end
+  end
+  write_holes()
+  write_statements()
+  if member.write then
+    renew = write_member() or renew
+  end
+  if renew then
+    prune()
+    local keep = request.keep + math.ceil(math.max(hold - now, last - now, 0) / 1000)
+    for _, k in ipairs(KEYS) do
+      redis.call('PEXPIRE', k, whole(keep))
+    end
+  end
+  -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
+  if lost then
+    redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
+  end
+  local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
+  if reply.released then
+    redis.pcall('PUBLISH', request.channel, 'release ' .. request.bucket)
+  end
+  if reply.news or room then
+    redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
   end
 end
-write_holes()
-write_statements()
-if member.write then
-  renew = write_member() or renew
-end
-if renew then
-  prune()
-  local keep = request.keep + math.ceil(math.max(hold - now, last - now, 0) / 1000)
-  for _, k in ipairs(KEYS) do
-    redis.call('PEXPIRE', k, whole(keep))
-  end
-end
--- News that nobody may publish are no reason to fail: a hold is in the next reply too.
-if lost then
-  redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
-end
-local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)
-if reply.news or room then
-  redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
+
+if not request.look then
+  write()
 end
 
 local ahead, left = last, {}
@@ -158,10 +181,13 @@ local out = {
     reply.next, reply.bound, math.max(ahead - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late,
     now - state.born + 1, table.concat(left, ' ')
   ),
-  whole(#reply.slots),
+  string.format('%d %d', #reply.slots, #other),
 }
 for _, s in ipairs(reply.slots) do
   out[#out + 1] = string.format('%.0f %.0f %d %d %d', s.slot, math.max(s.slot - now, 0), s.ask, s.count, s.bound)
+end
+for _, described in ipairs(other) do
+  out[#out + 1] = described
 end
 for _, s in pairs(said) do
   out[#out + 1] = s.known and whole(s.forgotten - now) or '-1'

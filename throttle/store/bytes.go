@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 2
+const version = 3
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -51,6 +51,13 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for i := range l.statements {
 		b = appendStatement(b, &l.statements[i])
 	}
+	b = varint.Append(b, len(l.lists))
+	for _, o := range l.lists {
+		b = varint.Append(varint.Append(b, o.at), len(o.quotas))
+		for i := range o.quotas {
+			b = appendQuota(b, &o.quotas[i])
+		}
+	}
 	return b, nil
 }
 
@@ -73,7 +80,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
 	read.born, read.learnsUntil = r.Time(), r.Time()
 	for range r.Len() {
-		read.readQuota(r)
+		read.readLedger(r)
 	}
 	for range r.Len() {
 		o := returnedSlot{at: r.Time(), cost: make([]int, r.Len())}
@@ -93,6 +100,13 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	for range r.Len() {
 		read.readStatement(r)
 	}
+	for range r.Len() {
+		o := list{at: r.Time()}
+		for range r.Len() {
+			o.quotas = append(o.quotas, readQuota(r))
+		}
+		read.lists = append(read.lists, o)
+	}
 	if r.Err() == nil && !r.Empty() {
 		return errors.New("store: more than a ledger")
 	}
@@ -109,8 +123,8 @@ func appendQuota(b []byte, q *quota.Quota) []byte {
 	return varint.AppendString(varint.AppendBool(b, q.Debt), q.Unit)
 }
 
-// readQuota reads a quota and its ledger.
-func (l *Ledger) readQuota(r *varint.Reader) {
+// readQuota reads a quota.
+func readQuota(r *varint.Reader) quota.Quota {
 	q := quota.Quota{Kind: quota.Kind(r.Int(int64(quota.TokenBucket), int64(quota.EstimatedWindow))), N: int(r.Int(1, math.MaxInt))}
 	q.Per = time.Duration(r.Int(1, math.MaxInt64))
 	q.Burst, q.Cells = readCount(r), readCount(r)
@@ -119,6 +133,14 @@ func (l *Ledger) readQuota(r *varint.Reader) {
 	explicit.Name = ""
 	if r.Err() != nil || q.Validate() != nil || q != explicit {
 		r.Fail()
+	}
+	return q
+}
+
+// readLedger reads a quota and its ledger.
+func (l *Ledger) readLedger(r *varint.Reader) {
+	q := readQuota(r)
+	if r.Err() != nil {
 		return
 	}
 	noneBefore := r.Time()

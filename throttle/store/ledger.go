@@ -36,6 +36,7 @@ type Ledger struct {
 	returned   []returnedSlot // in their order
 	members    map[string]*member
 	statements []statement
+	lists      []list        // of quotas by which members ask, the latest first
 	lastUsed   monotime.Time // when the latest request came
 
 	born        monotime.Time // since when the bucket is known
@@ -93,6 +94,10 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 	if err := check(r); err != nil {
 		return nil, News{}, err
 	}
+	if r.Look {
+		reply, err := l.look(now, r)
+		return reply, News{}, err
+	}
 	reply, news := l.serve(now, r)
 	return reply, news, nil
 }
@@ -110,7 +115,8 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
 	reply.Known = t.Sub(l.born) + time.Microsecond
-	news := News{Room: room, Lost: lost}
+	reply.Others = l.others(r.Quotas, t)
+	news := News{Room: room, Lost: lost, Released: r.Release}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
 	}
@@ -239,6 +245,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if now < l.learnsUntil {
 		l.startAfter(now.Add(min(r.Ahead, monotime.Longest)))
 	}
+	if r.Release {
+		l.release(now)
+	}
 	if r.Hold > 0 {
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
 	}
@@ -315,6 +324,9 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 	}
 	reply.Ahead, reply.Hold = max(last.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
 	for _, w := range l.statements {
+		if w.reset <= now {
+			continue
+		}
 		st := w.Statement
 		if st.ResetKnown {
 			st.Reset = w.reset.Sub(now)

@@ -37,26 +37,30 @@ func (m *Memory) Exchange(ctx context.Context, r *Request) (*Reply, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
-	reply, news, tell := m.exchange(r)
+	reply, news, tell, err := m.exchange(r)
 	for _, hear := range tell {
 		hear(news)
 	}
-	return reply, nil
+	return reply, err
 }
 
 // exchange does what a request that was checked says, and returns the listeners that are to be told the news.
-func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News)) {
+func (m *Memory) exchange(r *Request) (reply *Reply, news News, tell []func(News), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
 	b := m.bucket(r.Bucket, now)
+	if r.Look {
+		reply, err = b.look(now, r)
+		return reply, news, nil, err
+	}
 	reply, news = b.serve(now, r)
 	if news != (News{}) {
 		for hear := range b.listeners {
 			tell = append(tell, *hear)
 		}
 	}
-	return reply, news, tell
+	return reply, news, tell, nil
 }
 
 // Listen implements [Store]. The news are told before the Exchange returns that has them. The error

@@ -259,6 +259,11 @@ type Request struct {
 	// knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes over it.
 	Ahead time.Duration
 
+	// Release says that a person ends what keeps the bucket from going: the hold, what servers said, what was assumed after a
+	// loss, and what was charged beyond the quotas. A TokenBucket that is in debt is empty now, and of a window N are used up at
+	// the most; slots that were handed out stay charged. Members hear of it as news, and end their holds. No Limiter sends it.
+	Release bool
+
 	// Hold is for how long from now nothing is to be sent, since a server said so; zero or negative
 	// if it did not. A bucket's hold is only ever extended. No slot is handed out before its end, and
 	// the members hear of it as news; slots that they have are their own matter.
@@ -275,6 +280,10 @@ type Request struct {
 
 	// Asks are what the member asks for, the first claim in line first.
 	Asks []Ask
+
+	// Look says that nothing is to change, and nobody to hear of anything: the reply is what it would be. A bucket of which the
+	// store does not know the quotas may be looked at without any: see Reply.Others. No Limiter sends it.
+	Look bool
 }
 
 // Own is what a member sends without a slot that the store knows.
@@ -345,6 +354,11 @@ type Reply struct {
 
 	// Statements are all that are known, with Reset from now.
 	Statements []quota.Statement
+
+	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at most: two versions of a
+	// program are about. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
+	// counts as the one of its second.
+	Others []quota.Quotas
 }
 
 // Slot is the right to send so much, at an instant.
@@ -360,7 +374,8 @@ type Slot struct {
 // more than twice the Horizon ahead; or if it was work (see [Ask]) of an eighth of the Horizon in one request, and slots are ahead that are
 // not near. Who waits for such a slot returns it then, and asks again.
 type News struct {
-	Hold time.Duration // for how long from now nothing is to be sent; zero if it is not news
-	Room bool          // something came back, while slots were handed out ahead: see below
-	Lost bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
+	Hold     time.Duration // for how long from now nothing is to be sent; zero if it is not news
+	Room     bool          // something came back, while slots were handed out ahead: see below
+	Lost     bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
+	Released bool          // a person has ended the hold, and a debt: see Request.Release
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -475,4 +477,76 @@ func TestStoreCostAboveAll(t *testing.T) {
 			t.Errorf("slots %+v, want one, now, for the second ask", r.Slots)
 		}
 	})
+}
+
+// TestLook: the reply is what it would be, and nothing changes.
+func TestLook(t *testing.T) {
+	l := used(t)
+	before, _ := l.MarshalBinary()
+	for serial := range int64(4) {
+		r := request(l.quotas, serial)
+		r.Look, r.Release, r.Hold, r.More, r.Own = true, serial%2 == 0, time.Hour, []int{1, 1, 1, 1, 1}, []Own{{0, []int{1, 1, 1, 1, 1}}}
+		r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
+		c := again(t, l)
+		got, news, err := l.Exchange(time.Second, r)
+		if err != nil || news != (News{}) {
+			t.Errorf("news %+v, %v", news, err)
+		}
+		if after, _ := l.MarshalBinary(); !bytes.Equal(after, before) {
+			t.Error("looking has changed the ledger")
+		}
+		r.Look = false
+		if want := exchange(t, c, time.Second, r); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	r := request(nil, 1)
+	r.Look = true
+	if reply := exchange(t, l, time.Hour, r); len(reply.Others) != 1 || !slices.Equal(reply.Others[0], unnamed(l.quotas)) {
+		t.Errorf("the quotas are %v, want %v", reply.Others, l.quotas)
+	}
+}
+
+// TestReleaseAfterALoss: what was assumed of windows is forgotten, and a bucket is empty.
+func TestReleaseAfterALoss(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"10/d even": 2*time.Hour + 23*time.Minute, "1000/d log": 0, "1000/d sliding": 0, "1000/d window grid": 0, "1000/d estimate": 0,
+	} {
+		qs, err := quota.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		l.Lose()
+		exchange(t, l, 0, request(qs.Explicit(), 1))
+		r := request(qs.Explicit(), 2)
+		r.Release = true
+		r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: -1}}
+		if reply := exchange(t, l, time.Second, r); len(reply.Slots) != 1 || reply.Slots[0].In.Truncate(time.Minute) != want {
+			t.Errorf("%s: slots %+v, want one in %v", text, reply.Slots, want)
+		}
+	}
+}
+
+// TestOthers: who asks by other quotas is told of for ten seconds.
+func TestOthers(t *testing.T) {
+	var lists []quota.Quotas
+	for _, text := range []string{"1/s even", "2/s even", "3/s even", "4/s even", "5/s even", "6/s even"} {
+		qs, err := quota.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists = append(lists, qs.Explicit())
+	}
+	var l Ledger
+	for i, qs := range lists[:5] {
+		exchange(t, &l, time.Duration(i)*time.Second, request(qs, 1))
+	}
+	for at, want := range map[time.Duration]string{
+		4 * time.Second: "[5/s even 4/s even 3/s even]", 13 * time.Second: "[5/s even 4/s even]", 15 * time.Second: "[]",
+	} {
+		if got := fmt.Sprint(exchange(t, again(t, &l), at, request(lists[5], 1)).Others); got != want {
+			t.Errorf("after %v others ask by %s, want %s", at, got, want)
+		}
+	}
 }

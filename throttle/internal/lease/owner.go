@@ -37,13 +37,19 @@ func (l *Lease) TellHold(now monotime.Time) { l.wakeBy(now) }
 func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKnown, hold) }
 
 // Heard takes in news, and reports whether to call Next. If the store has lost the bucket it is told at once what is known
-// here.
+// here; if a person has ended a hold or a debt it is asked at once.
 func (l *Lease) Heard(now monotime.Time, n store.News) bool {
-	l.earlierRoom = l.earlierRoom || n.Room
+	l.earlierRoom = l.earlierRoom || n.Room || n.Released
 	if n.Lost && l.last.at != 0 && l.outage.since == 0 {
 		l.mustCall, l.notBefore = true, min(l.notBefore, now)
 	}
-	return n.Room || n.Lost
+	if n.Released {
+		l.holdKnown = min(l.holdKnown, now)
+		if l.outage.since == 0 {
+			l.notBefore = min(l.notBefore, now)
+		}
+	}
+	return n.Room || n.Lost || n.Released
 }
 
 // Shrunk notes that a claim left the line without going.

@@ -166,6 +166,17 @@ func (b *Bucket) Own(now, at monotime.Time, n int) {
 	}
 }
 
+// Release implements Ledger. It leaves the bucket empty, and what went before does not come back beside that.
+func (b *Bucket) Release(t monotime.Time) {
+	b.settle(t)
+	empty := max(t, b.lastNear)
+	if full := empty.Add(b.tolerance); b.full > full {
+		b.full = full
+		b.peaks.Note(empty, 0, 1)
+	}
+	b.assumed = min(b.assumed, t)
+}
+
 // Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none of the burst.
 func (b *Bucket) Left(monotime.Time) int { return 0 }
 

@@ -153,6 +153,24 @@ func (g *grid) own(l *limit.Grid, start monotime.Time, n int64) {
 	}
 }
 
+// Release implements Ledger.
+func (g *grid) Release(monotime.Time) {
+	for _, l := range [2]*limit.Grid{g.latest, g.early} {
+		if l == nil {
+			continue
+		}
+		switch g.assumed.Start {
+		case l.Start:
+			l.Current -= g.assumed.Current
+			l.Previous -= g.assumed.Previous
+		case l.Start.Add(-g.per):
+			l.Previous -= g.assumed.Current
+		}
+		l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
+	}
+	g.assumed = limit.Counts{}
+}
+
 // Left implements Ledger. If there are slots in a later window, nothing is.
 func (g *grid) Left(now monotime.Time) int {
 	start, l := now.Tick(g.per, g.wall), g.latest

@@ -54,6 +54,10 @@ type Ledger interface {
 	// takes what may still be there at t.
 	AssumeUsed(t monotime.Time)
 
+	// Release ends what was charged up to t beyond what the quota grants, and what AssumeUsed has assumed. What was handed out
+	// stays charged. Nothing is handed out before t.
+	Release(t monotime.Time)
+
 	// Append appends what was charged to b, but for what Set tells. Restore reads it, in a
 	// new ledger of the same quota.
 	Append(b []byte) []byte

@@ -136,6 +136,22 @@ func (w *window) Own(now, at monotime.Time, n int) {
 	w.log.Insert(at, n)
 }
 
+// Release implements Ledger. Of what is beyond N, the latest goes.
+func (w *window) Release(t monotime.Time) {
+	for _, a := range w.assumed {
+		w.log.Give(a.at, int(a.n))
+	}
+	w.assumed = nil
+	w.log.Purge(t)
+	live := w.log.Live()
+	i := sort.Search(len(live), func(i int) bool { return live[i].First > t })
+	for excess := w.log.Before(i) - w.log.Before(0) - int64(w.quota.N); excess > 0; i-- {
+		had := w.log.Before(i) - w.log.Before(i-1)
+		w.log.Give(w.log.Live()[i-1].Last, int(min(had, excess)))
+		excess -= had
+	}
+}
+
 // Left implements Ledger.
 func (w *window) Left(now monotime.Time) int {
 	w.log.Purge(now)

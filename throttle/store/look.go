@@ -1,0 +1,76 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// list is quotas by which members ask.
+type list struct {
+	quotas quota.Quotas
+	at     monotime.Time // when a member asked by them last, to a second
+}
+
+const (
+	// mostLists bounds how many lists are remembered. More than two are about if a new version is taken back.
+	mostLists = 4
+
+	// aboutFor is for how long a list counts after a request: who is busy asks several times a second.
+	aboutFor = 10 * time.Second
+)
+
+// others notes by which quotas a member asks, and returns by which others do.
+func (l *Ledger) others(qs quota.Quotas, now monotime.Time) (others []quota.Quotas) {
+	qs = unnamed(qs)
+	i := slices.IndexFunc(l.lists, func(o list) bool { return slices.Equal(o.quotas, qs) })
+	switch {
+	case len(qs) == 0: // it asks for nothing
+	case i < 0:
+		l.lists = slices.Insert(l.lists[:min(len(l.lists), mostLists-1)], 0, list{qs, now})
+	case i > 0 || now.Sub(l.lists[0].at) >= time.Second:
+		o := list{l.lists[i].quotas, now}
+		l.lists = slices.Insert(slices.Delete(l.lists, i, i+1), 0, o)
+	}
+	for i, o := range l.lists {
+		if now.Sub(o.at) <= aboutFor && !slices.Equal(o.quotas, qs) || i == 0 && len(qs) == 0 {
+			others = append(others, slices.Clone(o.quotas))
+		}
+	}
+	return others
+}
+
+// unnamed returns quotas without their names, which are for errors.
+func unnamed(qs quota.Quotas) quota.Quotas {
+	qs = slices.Clone(qs)
+	for i := range qs {
+		qs[i].Name = ""
+	}
+	return qs
+}
+
+// look returns what Exchange would, of a copy.
+func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
+	state, err := l.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	var c Ledger
+	if err := c.UnmarshalBinary(state); err != nil {
+		return nil, err
+	}
+	reply, _ := c.serve(now, r)
+	return reply, nil
+}
+
+// release ends what a person may end: see Request.Release.
+func (l *Ledger) release(now monotime.Time) {
+	l.heldUntil, l.statements = min(l.heldUntil, now), nil
+	at := max(now, l.learnsUntil)
+	for i := range l.ledgers {
+		l.ledgers[i].Release(at)
+		l.noneBefore[i] = min(l.noneBefore[i], at)
+	}
+}
