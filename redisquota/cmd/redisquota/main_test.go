@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/redisquota/internal/server"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// program calls the program, and returns what it writes. Spans are replaced by a T, since the server's clock runs.
+func program(t *testing.T, want int, args ...string) (out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	if got := run(t.Context(), args, &o, &e); got != want {
+		t.Errorf("%q: exit %d, want %d: %s%s", args, got, want, o.String(), e.String())
+	}
+	return spans.ReplaceAllString(o.String(), "T"), e.String()
+}
+
+var spans = regexp.MustCompile(`\b\d+[\d.hms]*(ms|s)\b`)
+
+// request is what a process asks.
+func request(t *testing.T, s store.Store, bucket, quotas string, change func(r *store.Request)) *store.Reply {
+	t.Helper()
+	qs := quota.MustParse(quotas).Explicit()
+	r := &store.Request{Version: 1, Bucket: bucket, Quotas: qs, Late: 10 * time.Millisecond, Horizon: time.Millisecond, Member: "p" + quotas, Serial: 1}
+	change(r)
+	reply, err := s.Exchange(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+// TestProgram shows, explains and releases what two processes share.
+func TestProgram(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T) (*server.Server, error){
+		"miniredis": func(*testing.T) (*server.Server, error) { return server.Mini() },
+		"real":      realServer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, err := start(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Stop()
+			c := redis.NewClient(&redis.Options{Addr: srv.Addr})
+			defer c.Close()
+			addr := "-addr=redis://" + srv.Addr
+			if out, _ := program(t, 0, addr, "ls"); out != "There is no bucket under the prefix \"pacer\".\n" {
+				t.Errorf("ls of nothing: %s", out)
+			}
+			quotas := goredis.New(c)
+			request(t, quotas, "a:b", "10/s burst 5", func(r *store.Request) { r.More = []int{1000} })
+			request(t, quotas, "api.test for 00ff", "10/s burst 5, 5/h log", func(r *store.Request) { r.Hold = time.Hour })
+			request(t, quotas, "api.test for 00ff", "20/s burst 5", func(*store.Request) {})
+			const list = `BUCKET             PROCESSES  HELD FOR  DEBT  NEXT IN  QUOTAS
+a:b                1          -         T   T   10/s burst 5
+api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h log
+`
+			if out, _ := program(t, 0, addr, "ls"); strings.Join(strings.Fields(out), " ") != strings.Join(strings.Fields(list), " ") {
+				t.Errorf("ls:\n%s\nwant\n%s", out, list)
+			}
+			const explained = `api.test for 00ff
+  Its quotas are 20/s burst 5.
+  TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by 10/s burst 5, 5/h log.
+  2 processes use it.
+  It is HELD for another T: a server said so to one of the processes, or one of them paused.
+  The next request may go in T.
+  The server has known the bucket for T.
+  To end that: redisquota release 'api.test for 00ff'
+`
+			if out, _ := program(t, 0, addr, "show", "api.test for 00ff"); out != explained {
+				t.Errorf("show:\n%s\nwant\n%s", out, explained)
+			}
+			heard := make(chan store.News, 10)
+			stop, err := quotas.Listen("a:b", func(n store.News) { heard <- n })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			<-heard // that it listens
+			if out, _ := program(t, 0, addr, "release", "a:b"); !strings.HasPrefix(out, "a:b: ended a debt of T. The next request may go in T.\n") {
+				t.Errorf("release: %s", out)
+			}
+			for n := range heard {
+				if n.Released {
+					break
+				}
+			}
+			if reply := request(t, quotas, "a:b", "10/s burst 5", func(r *store.Request) { r.Look = true }); reply.Ahead > time.Second {
+				t.Errorf("released, and still in debt for %v", reply.Ahead)
+			}
+			var after struct{ After asJSON }
+			out, _ := program(t, 0, addr, "-json", "release", "api.test for 00ff")
+			if err := json.Unmarshal([]byte(out), &after); err != nil || after.After.Held != 0 || after.After.Quotas.String() != "20/s burst 5" {
+				t.Errorf("release -json: %s, %v", out, err)
+			}
+			if _, errs := program(t, noBucket, addr, "show", "nix"); errs != "redisquota: nix: no such bucket under the prefix \"pacer\"; ls lists them\n" {
+				t.Error(errs)
+			}
+			program(t, noBucket, addr, "release", "nix")
+			if keys, err := c.Keys(t.Context(), "*nix*").Result(); len(keys) > 0 || err != nil {
+				t.Errorf("looking has made %q, %v", keys, err)
+			}
+			program(t, noBucket, addr, "-prefix=other", "show", "a:b")
+		})
+	}
+}
+
+// TestNeverAPassword: whatever is wrong, what was given is not printed.
+func TestNeverAPassword(t *testing.T) {
+	for args, want := range map[string]struct {
+		exit int
+		says string
+	}{
+		"-addr redis://:s3cret%zz@h:1 ls":                {misused, "-addr is not the address of a server: want host:port"},
+		"-addr s3cret@h:x ls":                            {misused, "-addr is not the address of a server: want host:port"},
+		"-addr redis://u:s3cret@127.0.0.1:1 ls":          {failed, "list the buckets of 127.0.0.1:1: dial tcp 127.0.0.1:1"},
+		"-addr redis://u:s3cret@127.0.0.1:1 show api":    {failed, "redisquota: api: "},
+		"-addr redis://u:s3cret@127.0.0.1:1 -cluster ls": {failed, "list the buckets: "},
+		"-addr redis://u:s3cret@127.0.0.1:1 list":        {misused, "usage: redisquota [flags] ls | show BUCKET | release BUCKET"},
+		"-addr redis://u:s3cret@127.0.0.1:1 show":        {misused, "usage: "},
+		"-addr redis://u:s3cret@127.0.0.1:1 -nix":        {misused, "usage: "},
+		"-help": {0, "usage: "},
+	} {
+		t.Setenv("REDIS_URL", "redis://u:s3cret@127.0.0.1:1")
+		out, errs := program(t, want.exit, strings.Fields(args)...)
+		if !strings.Contains(errs, want.says) {
+			t.Errorf("%s: got %q, want %q in it", args, errs, want.says)
+		}
+		if strings.Contains(out+errs, "s3cret") {
+			t.Errorf("%s: %s%s", args, out, errs)
+		}
+	}
+}
+
+// What a name has that a terminal would obey is escaped.
+func TestPrintable(t *testing.T) {
+	for s, want := range map[string]string{"api.test for 00ff": "api.test for 00ff", "a\x1b[2J": `"a\x1b[2J"`, "": `""`} {
+		if got := printable(s); got != want {
+			t.Errorf("%q: got %s, want %s", s, got, want)
+		}
+	}
+}
+
+func realServer(t *testing.T) (*server.Server, error) {
+	t.Helper()
+	return server.Any(t.Context())
+}
