@@ -40,7 +40,7 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				plain := &member{t: t, store: goredis.New(c), quotas: quotas, name: "plain"}
 				plain.open()
 				hold := plain.request(1, 1)
-				hold.Hold = 100 * time.Millisecond // so that what comes back is still to come
+				hold.Hold = 900 * time.Millisecond // so that what comes back is still to come, also where the machine is busy
 				plain.send(hold)
 				before := plain.ask(1, 3)
 				repeats := &redisquota.Store{Client: &twice{Client: goredis.New(c).Client}}
@@ -50,12 +50,12 @@ func TestStoreRepeatedCallIsOneGrant(t *testing.T) {
 				if len(got.Slots) == 0 || after.Ahead > got.Slots[len(got.Slots)-1].In {
 					t.Errorf("%s: %+v, then %+v, then %+v: the last is ahead of what was granted", text, before, got, after)
 				}
-				if got.Slots[0].In > time.Second {
+				if got.Slots[0].In > 2*time.Second {
 					continue // what comes back of it leaves no hole
 				}
 				// What comes back comes back once, and what costs more does so once.
 				r := a.request(1, 0)
-				r.Horizon = 10 * time.Second // then it is near, and leaves a hole
+				r.Horizon = 30 * time.Second // then it is near, and leaves a hole
 				r.Back = []store.Part{{Slot: got.Slots[0].ID, Cost: make([]int, len(quotas))}}
 				for i := range quotas {
 					r.Back[0].Cost[i] = 1
