@@ -146,7 +146,8 @@ func appendStates(limits []Limit, f *found, c *value.Clock) []Limit {
 	var buf [structured.FewMembers]structured.Member
 	list, ok := structured.ScanList(buf[:0], f.values)
 	if !ok {
-		lines := structured.Lines(f.values)
+		var one [1]string
+		lines := structured.Lines(one[:0], f.values)
 		if len(lines) == 0 {
 			return limits
 		}
@@ -204,7 +205,8 @@ func appendPolicies(policies []Limit, f *found) []Limit {
 	var buf [structured.FewMembers]structured.Member
 	list, ok := structured.ScanList(buf[:0], f.values)
 	if !ok {
-		lines := structured.Lines(f.values)
+		var one [1]string
+		lines := structured.Lines(one[:0], f.values)
 		if list, ok = structured.ParseList(lines); !ok {
 			list, _ = structured.ParseList(withoutKind(lines))
 		}

@@ -9,10 +9,9 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// Lines returns the leading members of a field, as many as are worth parsing, and
+// Lines appends the leading members of a field to lines, as many as are worth parsing, and
 // no blank lines.
-func Lines(values []string) []string {
-	var lines []string
+func Lines(lines, values []string) []string {
 	size, count := 0, 0
 	for _, v := range values {
 		end, quoted := 0, false

@@ -63,7 +63,7 @@ func FuzzScan(f *testing.F) {
 	f.Add("limit=100, remaining=50, reset=5")
 	f.Add("limit=1,limit=2;w=3,q=3")
 	f.Fuzz(func(t *testing.T, value string) {
-		lines := Lines([]string{value})
+		lines := Lines(nil, []string{value})
 		if got, ok := ScanList(nil, []string{value}); ok {
 			want, ok := ParseList(lines)
 			if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -95,7 +95,7 @@ func TestParseList(t *testing.T) {
 		{[]string{`"a";qu="tokens";pk=:YQ==:`}, []Member{{Name: "a", Named: true, Number: none, Qu: "tokens", PK: "YQ=="}}, true},
 		{[]string{`"a`}, nil, false},
 	} {
-		got, ok := ParseList(Lines(tt.lines))
+		got, ok := ParseList(Lines(nil, tt.lines))
 		if diff := cmp.Diff(tt.want, got); ok != tt.ok || diff != "" {
 			t.Errorf("ParseList(%q) is %v (-want +got):\n%s", tt.lines, ok, diff)
 		}
@@ -133,7 +133,7 @@ func TestLines(t *testing.T) {
 		{strings.Repeat("x", value.MaxField+1)},
 		{`"a", ` + strings.Repeat("x", value.MaxField)},
 	} {
-		got := Lines(lines)
+		got := Lines(nil, lines)
 		size := 0
 		for _, line := range got {
 			size += len(line)
@@ -143,7 +143,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%d lines that begin with %.30q: %d lines of %d bytes with %d members (%v)", len(lines), lines[0], len(got), size, len(list), ok)
 		}
 	}
-	if got := Lines([]string{"", " \t", "5"}); !slices.Equal(got, []string{"5"}) {
+	if got := Lines(nil, []string{"", " \t", "5"}); !slices.Equal(got, []string{"5"}) {
 		t.Errorf("Lines = %q, want no blank ones", got)
 	}
 }

@@ -58,7 +58,8 @@ func (n *Names) First() string { return n.first }
 //   - From then on, each new name does at once. If there are too many, the others count as the first.
 func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) {
 	stored := n.stored(name)
-	n.root.note(parts(verb, path), stored, &n.places)
+	var buf [maxDepth]string
+	n.root.note(parts(buf[:0], verb, path), stored, &n.places)
 	switch {
 	case slices.Contains(n.separate, stored):
 		return stored, true
@@ -92,23 +93,23 @@ func (n *Names) stored(name string) string {
 
 // Of returns the name on which a request is expected to draw.
 func (n *Names) Of(verb, path string) string {
-	if name := n.root.of(parts(verb, path)); slices.Contains(n.separate, name) {
+	var buf [maxDepth]string
+	if name := n.root.of(parts(buf[:0], verb, path)); slices.Contains(n.separate, name) {
 		return name
 	}
 	return n.first
 }
 
-// parts returns the verb and the first parts of the path.
-func parts(verb, path string) []string {
-	buf := make([]string, 1, maxDepth)
-	buf[0] = verb
+// parts appends the verb and the first parts of the path to all, which has none of them.
+func parts(all []string, verb, path string) []string {
+	all = append(all, verb)
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if len(buf) == maxDepth {
+		if len(all) == maxDepth {
 			break
 		}
-		buf = append(buf, part)
+		all = append(all, part)
 	}
-	return buf
+	return all
 }
 
 // note takes in that a request to a place below p drew on name. A place is divided further only

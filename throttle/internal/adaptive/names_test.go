@@ -72,7 +72,7 @@ func TestNamesAreBounded(t *testing.T) {
 	if len(n.separate) != maxNames || n.places > maxPlaces {
 		t.Errorf("%d names, %d places; want %d, at most %d", len(n.separate), n.places, maxNames, maxPlaces)
 	}
-	if got := len(parts("GET", strings.Repeat("/deep", 1000))); got != maxDepth {
+	if got := len(parts(nil, "GET", strings.Repeat("/deep", 1000))); got != maxDepth {
 		t.Errorf("%d parts, want %d", got, maxDepth)
 	}
 }
