@@ -2,7 +2,8 @@
 // it with what a program would otherwise use. It is a module of its own, so that
 // the peers stay out of the go.sum of pacer's users.
 //
-//	go run ./cmd/compare          # one table of all subjects, measured in turns
+//	go run ./cmd/compare          # one table of all subjects, measured in turns, and whether our goals are met
+//	go run ./cmd/compare -instructions   # the same by instructions, which are not noisy; needs valgrind
 //	go run ./cmd/instructions     # instructions of each path, by valgrind
 //	go run ./cmd/growth           # what grows with the number of buckets, patterns and waiters
 //	go test -bench=. -count=10    # for benchstat and profiles
@@ -16,8 +17,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -36,24 +39,36 @@ const (
 	// Delta has X-RateLimit headers with a reset in seconds from now.
 	Delta
 	// Countdown is Epoch, but each answer has a remaining of one less, as a real server
-	// that counts. A base with it is for one goroutine.
+	// that counts. A base with it, or with one of those below, is for one goroutine.
 	Countdown
+	// Fresh is Countdown, but each answer has a map of headers of its own, as net/http makes it.
+	Fresh
+	// GitHub counts down in GitHub's five headers.
+	GitHub
+	// Draft7 counts down in the fields of the IETF's draft 7.
+	Draft7
+	// Draft8 counts down in the fields of the IETF's draft 8.
+	Draft8
+	// OpenAI counts requests down, and states tokens, among 13 headers.
+	OpenAI
+	// Unknown counts down in names that no table has.
+	Unknown
 )
 
 // String returns the name of the constant.
 func (a Answer) String() string {
-	return [...]string{"plain", "usual", "epoch", "delta", "countdown"}[a]
+	return [...]string{"plain", "usual", "epoch", "delta", "countdown", "fresh", "GitHub", "draft 7", "draft 8", "OpenAI", "unknown"}[a]
 }
 
 const (
 	limit     = 5000
 	remaining = 4987
-	ring      = 2048 // answers of a Countdown before it starts again
+	ring      = 2048 // answers of a base that counts before it starts again
 )
 
 // NewBase returns a RoundTripper that answers at once, with status 200 and without
 // a body. It makes a response for each request, as a real one does; that is its
-// one allocation. Its headers are always the same.
+// one allocation, but for Fresh. Its headers are always the same, but for what is counted.
 func NewBase(a Answer) http.RoundTripper {
 	now := time.Now()
 	b := &base{header: http.Header{
@@ -61,28 +76,49 @@ func NewBase(a Answer) http.RoundTripper {
 		"Content-Length": {"0"},
 		"Date":           {now.UTC().Format(http.TimeFormat)},
 	}}
+	set := func(pairs ...string) {
+		for i := 0; i < len(pairs); i += 2 {
+			b.header.Set(pairs[i], pairs[i+1])
+		}
+	}
+	epoch, most, left := strconv.FormatInt(now.Add(time.Hour).Unix(), 10), strconv.Itoa(limit), strconv.Itoa(remaining)
+	c := &countdown{base: b}
 	switch a {
 	case Plain:
 		return b
 	case Usual:
 		for _, name := range usual {
-			b.header.Set(name, "some text")
+			set(name, "some text")
 		}
 		return b
-	}
-	reset := strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
-	if a == Delta {
-		reset = "3600"
-	}
-	b.header.Set("X-RateLimit-Limit", strconv.Itoa(limit))
-	b.header.Set("X-RateLimit-Remaining", strconv.Itoa(remaining))
-	b.header.Set("X-RateLimit-Reset", reset)
-	if a != Countdown {
+	case Epoch:
+		set("X-RateLimit-Limit", most, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", epoch)
 		return b
-	}
-	c := &countdown{base: *b, remaining: b.header["X-Ratelimit-Remaining"]}
-	for i := range c.texts {
-		c.texts[i] = strconv.Itoa(limit - 1 - i)
+	case Delta:
+		set("X-RateLimit-Limit", most, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", "3600")
+		return b
+	case Countdown, Fresh:
+		c.fresh = a == Fresh
+		set("X-RateLimit-Limit", most, "X-RateLimit-Reset", epoch)
+		c.count("X-RateLimit-Remaining", "LEFT")
+	case GitHub:
+		set("X-RateLimit-Limit", most, "X-RateLimit-Reset", epoch, "X-RateLimit-Resource", "core")
+		c.count("X-RateLimit-Remaining", "LEFT")
+		c.count("X-RateLimit-Used", "USED")
+	case Draft7:
+		set("RateLimit-Policy", most+";w=3600")
+		c.count("RateLimit", "limit="+most+", remaining=LEFT, reset=3600")
+	case Draft8:
+		set("RateLimit-Policy", `"default";q=`+most+";w=3600")
+		c.count("RateLimit", `"default";r=LEFT;t=3600`)
+	case OpenAI:
+		set("Openai-Organization", "org", "Openai-Processing-Ms", "12", "Openai-Version", "2020-10-01", "X-Request-Id", "req",
+			"X-RateLimit-Limit-Requests", most, "X-RateLimit-Reset-Requests", "1h0m0s",
+			"X-RateLimit-Limit-Tokens", "150000", "X-RateLimit-Remaining-Tokens", "149984", "X-RateLimit-Reset-Tokens", "6m0s")
+		c.count("X-RateLimit-Remaining-Requests", "LEFT")
+	case Unknown:
+		set("X-Vendor-RateLimit-Things-Limit", most, "X-Vendor-RateLimit-Things-Reset", "3600")
+		c.count("X-Vendor-RateLimit-Things-Remaining", "LEFT")
 	}
 	return c
 }
@@ -109,17 +145,39 @@ func (b *base) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // countdown is a base whose remaining goes down.
 type countdown struct {
-	base
-	remaining []string // the value in the header
-	texts     [ring]string
-	next      int
+	*base
+	fresh   bool // a map for each answer
+	counted []counted
+	next    int
+}
+
+// counted is a header that changes with each answer.
+type counted struct {
+	values []string // of the header
+	texts  [ring]string
+}
+
+// count adds a header. In each of its values, LEFT and USED are numbers.
+func (c *countdown) count(name, value string) {
+	c.header.Set(name, "")
+	h := counted{values: c.header[http.CanonicalHeaderKey(name)]}
+	for i := range h.texts {
+		h.texts[i] = strings.NewReplacer("LEFT", strconv.Itoa(limit-1-i), "USED", strconv.Itoa(1+i)).Replace(value)
+	}
+	c.counted = append(c.counted, h)
 }
 
 // RoundTrip implements http.RoundTripper.
 func (c *countdown) RoundTrip(req *http.Request) (*http.Response, error) {
-	c.remaining[0] = c.texts[c.next%ring]
+	for i := range c.counted {
+		c.counted[i].values[0] = c.counted[i].texts[c.next%ring]
+	}
 	c.next++
-	return c.base.RoundTrip(req)
+	resp, err := c.base.RoundTrip(req)
+	if c.fresh {
+		resp.Header = maps.Clone(resp.Header)
+	}
+	return resp, err
 }
 
 // caller sends the same request again and again.

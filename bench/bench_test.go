@@ -18,10 +18,10 @@ func BenchmarkPost(b *testing.B) {
 
 func BenchmarkGetParallel(b *testing.B) {
 	for _, s := range []Subject{
-		{Bare, Plain, bare},
-		{XTime, Plain, newXTime},
-		{"pacer", Plain, newPacer},
-		{"pacer", Epoch, newPacer},
+		{Bare, Plain, bare, 0},
+		{XTime, Plain, newXTime, 0},
+		{"pacer", Plain, newPacer, 0},
+		{"pacer", Epoch, newPacer, 0},
 	} {
 		b.Run(s.Name+"/"+s.Answer.String(), func(b *testing.B) {
 			b.ReportAllocs()
@@ -81,12 +81,18 @@ func TestGrantAllocatesNothing(t *testing.T) {
 // Only the base allocates.
 func TestPacerAllocatesNothing(t *testing.T) {
 	for _, s := range []Subject{
-		{"nothing configured", Plain, newPacer},
-		{"nothing configured", Usual, newPacer},
-		{"a quota", Plain, newPacerQuota},
-		{"epoch", Epoch, newPacer},
-		{"delta", Delta, newPacer},
-		{"countdown", Countdown, newPacer},
+		{"nothing configured", Plain, newPacer, 0},
+		{"nothing configured", Usual, newPacer, 0},
+		{"a quota", Plain, newPacerQuota, 0},
+		{"epoch", Epoch, newPacer, 0},
+		{"delta", Delta, newPacer, 0},
+		{"countdown", Countdown, newPacer, 0},
+		{"a fresh map", Fresh, newPacer, 0},
+		{"GitHub", GitHub, newPacer, 0},
+		{"draft 7", Draft7, newPacer, 0},
+		{"draft 8", Draft8, newPacer, 0},
+		{"OpenAI", OpenAI, newPacer, 0},
+		{"unknown names", Unknown, newPacer, 0},
 	} {
 		for name, c := range map[string]*caller{"GET": newGet(), "POST": newPost()} {
 			t.Run(s.Name+"/"+s.Answer.String()+"/"+name, func(t *testing.T) {

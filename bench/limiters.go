@@ -21,6 +21,7 @@ var errRefused = errors.New("bench: refused by a limit that never binds")
 type Decision struct {
 	Name  string
 	Grant func() error // takes one token; several goroutines may call it
+	Goal  float64      // what it is to cost at most, in multiples of XTimeAllow; zero if there is no goal
 }
 
 // Run measures decisions, one after another.
@@ -51,13 +52,13 @@ func Decisions() []Decision {
 				return errRefused
 			}
 			return nil
-		}},
-		{"rate.Limiter Wait", func() error { return wait.Wait(ctx) }},
-		{"throttle Wait", func() error { return waits.Wait(ctx, 1) }},
-		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty, none) }},
-		{"throttle Acquire and Done", func() error { return acquire(ctx, one, none) }},
-		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child, none) }},
-		{"throttle Acquire and Done, a server's window", func() error { return acquire(ctx, learned, said) }},
+		}, 0},
+		{"rate.Limiter Wait", func() error { return wait.Wait(ctx) }, 0},
+		{"throttle Wait", func() error { return waits.Wait(ctx, 1) }, 1.1},
+		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty, none) }, 1.4},
+		{"throttle Acquire and Done", func() error { return acquire(ctx, one, none) }, 1.4},
+		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child, none) }, 0},
+		{"throttle Acquire and Done, a server's window", func() error { return acquire(ctx, learned, said) }, 0},
 	}
 }
 

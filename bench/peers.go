@@ -1,12 +1,17 @@
 package bench
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/PuerkitoBio/rehttp"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 	"github.com/hashicorp/go-retryablehttp"
+	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
 	"github.com/gopacer/pacer"
@@ -24,6 +29,7 @@ type Subject struct {
 	Name   string
 	Answer Answer // of the base that Wrap is given
 	Wrap   func(base http.RoundTripper) http.RoundTripper
+	Goal   float64 // what it is to add at most, in multiples of what XTime adds; zero if there is no goal
 }
 
 // New returns the RoundTripper around a new base.
@@ -38,23 +44,36 @@ const (
 // Subjects returns the RoundTrippers that are compared. The cost of each is measured
 // beside the cost of the one that is named Bare and has the same Answer.
 func Subjects() []Subject {
-	return []Subject{
-		{Bare, Plain, bare},
-		{XTime, Plain, newXTime},
-		{"pacer, nothing configured", Plain, newPacer},
-		{"pacer, a quota that never binds", Plain, newPacerQuota},
-		{"rehttp", Plain, newRehttp},
-		{"go-retryablehttp", Plain, newRetryable},
-		{"failsafehttp retry", Plain, newFailsafe},
-		{Bare, Usual, bare},
-		{"pacer, nothing configured, usual headers", Usual, newPacer},
-		{Bare, Epoch, bare},
-		{"pacer, X-RateLimit headers, reset as epoch", Epoch, newPacer},
-		{Bare, Delta, bare},
-		{"pacer, X-RateLimit headers, reset as delta", Delta, newPacer},
-		{Bare, Countdown, bare},
-		{"pacer, X-RateLimit headers, counting down", Countdown, newPacer},
+	subjects := []Subject{
+		{Bare, Plain, bare, 0},
+		{XTime, Plain, newXTime, 0},
+		{"pacer, nothing configured", Plain, newPacer, 1.15},
+		{"pacer, a quota that never binds", Plain, newPacerQuota, 1.8},
+		{"x/oauth2", Plain, newOAuth2, 0},
+		{"rehttp", Plain, newRehttp, 0},
+		{"go-retryablehttp", Plain, newRetryable, 0},
+		{"failsafehttp retry", Plain, newFailsafe, 0},
+		{"AWS SDK retry middleware", Plain, newAWS, 0},
 	}
+	for _, learned := range []struct {
+		name   string
+		answer Answer
+		goal   float64
+	}{
+		{"pacer, nothing configured, usual headers", Usual, 1.2},
+		{"pacer, X-RateLimit headers, reset as epoch", Epoch, 2},
+		{"pacer, X-RateLimit headers, reset as delta", Delta, 2},
+		{"pacer, X-RateLimit headers, counting down", Countdown, 2},
+		{"pacer, X-RateLimit headers, a fresh map", Fresh, 2},
+		{"pacer, GitHub's headers", GitHub, 4},
+		{"pacer, draft 7", Draft7, 4},
+		{"pacer, draft 8", Draft8, 4},
+		{"pacer, OpenAI's headers", OpenAI, 4},
+		{"pacer, names that no table has", Unknown, 3},
+	} {
+		subjects = append(subjects, Subject{Bare, learned.answer, bare, 0}, Subject{learned.name, learned.answer, newPacer, learned.goal})
+	}
+	return subjects
 }
 
 func bare(base http.RoundTripper) http.RoundTripper { return base }
@@ -110,4 +129,37 @@ func newRetryable(base http.RoundTripper) http.RoundTripper {
 func newFailsafe(base http.RoundTripper) http.RoundTripper {
 	retry := failsafehttp.NewRetryPolicyBuilder().Build() //nolint:bodyclose // a policy for responses, not one
 	return failsafehttp.NewRoundTripper(base, retry)
+}
+
+func newOAuth2(base http.RoundTripper) http.RoundTripper {
+	return &oauth2.Transport{Base: base, Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "secret"})}
+}
+
+// awsRetry is the middleware in which the AWS SDK makes attempts, in its standard mode, with nothing else around it.
+type awsRetry struct {
+	attempts *retry.Attempt
+	send     middleware.FinalizeHandlerFunc
+}
+
+func newAWS(base http.RoundTripper) http.RoundTripper {
+	return &awsRetry{
+		retry.NewAttemptMiddleware(retry.NewStandard(), smithyhttp.RequestCloner),
+		func(ctx context.Context, in middleware.FinalizeInput) (out middleware.FinalizeOutput, _ middleware.Metadata, err error) {
+			out.Result, err = base.RoundTrip(in.Request.(*smithyhttp.Request).Build(ctx)) //nolint:bodyclose // whoever called RoundTrip closes it
+			return out, middleware.Metadata{}, err
+		},
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *awsRetry) RoundTrip(req *http.Request) (*http.Response, error) {
+	r, err := (&smithyhttp.Request{Request: req}).SetStream(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := t.attempts.HandleFinalize(req.Context(), middleware.FinalizeInput{Request: r}, t.send)
+	if err != nil {
+		return nil, err
+	}
+	return out.Result.(*http.Response), nil
 }

@@ -9,6 +9,7 @@ import (
 type row struct {
 	name string
 	base int                // index of the row whose cost is subtracted
+	goal float64            // what it is to cost at most, in multiples of what it is compared with; zero if there is no goal
 	runs []func(*testing.B) // by column
 	ns   [][]float64        // one sample per round, by column and round
 	mem  []int64            // allocations, by column

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gopacer/pacer/bench"
+)
+
+// A goal that is missed is said, and makes the program fail; so does an allocation.
+func TestPrintGoals(t *testing.T) {
+	for name, test := range map[string]struct {
+		ns, allow float64
+		allocs    int64
+		missed    int
+	}{
+		"met":              {320, 110, 1, 0},
+		"a trip missed":    {331, 110, 1, 1},
+		"a grant missed":   {320, 112, 1, 1},
+		"an allocation":    {320, 110, 2, 1},
+		"all three missed": {331, 112, 2, 3},
+	} {
+		trips := []*row{
+			{name: bench.Bare, ns: [][]float64{{100}}, mem: []int64{1}},
+			{name: bench.XTime, ns: [][]float64{{300}}, mem: []int64{1}},
+			{name: "pacer", goal: 1.15, ns: [][]float64{{test.ns}}, mem: []int64{test.allocs}},
+			{name: "a peer", ns: [][]float64{{5000}}, mem: []int64{9}},
+		}
+		grants := []*row{
+			{name: bench.XTimeAllow, ns: [][]float64{{100}}, mem: []int64{0}},
+			{name: "throttle", goal: 1.1, ns: [][]float64{{test.allow}}, mem: []int64{0}},
+		}
+		var w strings.Builder
+		met := printGoals(&w, trips, grants)
+		if n := strings.Count(w.String(), "MISSED"); met != (test.missed == 0) || n != test.missed {
+			t.Errorf("%s: met %v, %d missed, want %d\n%s", name, met, n, test.missed, w.String())
+		}
+	}
+}
+
+func TestPrintInstructions(t *testing.T) {
+	paths := []bench.Path{
+		{Name: "bare"},
+		{Name: "lines", Over: "bare", Per: "lines"},
+		{Name: "ours", Over: "bare", Per: "lines", Goal: 1.5},
+	}
+	for ours, want := range map[float64]string{
+		400: "| ours | 400 | 300 | 1.50 | 1.50 | met |",
+		402: "| ours | 402 | 302 | 1.51 | 1.50 | MISSED |",
+	} {
+		var w strings.Builder
+		met := printInstructions(&w, paths, map[string]float64{"bare": 100, "lines": 300, "ours": ours})
+		if !strings.HasSuffix(w.String(), want+"\n") || met != strings.HasSuffix(want, " met |") {
+			t.Errorf("%v\n%s, want %s", met, w.String(), want)
+		}
+	}
+}
+
+// Each path that is compared is compared with one that there is.
+func TestPathsAreCompared(t *testing.T) {
+	known := map[string]bool{"": true}
+	for _, p := range bench.Paths() {
+		if known[p.Name] {
+			t.Errorf("two paths %q", p.Name)
+		}
+		known[p.Name] = true
+	}
+	for _, p := range bench.Paths() {
+		if _, err := p.Begin(); err != nil || !known[p.Over] || !known[p.Per] {
+			t.Errorf("%s: %v, over %q, per %q", p.Name, err, p.Over, p.Per)
+		}
+	}
+}
