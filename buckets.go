@@ -162,7 +162,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.Late, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.storeEvent
+		l.Store, l.StoreName, l.Outage, l.Late, l.New, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.Shared.New, t.storeEvent
 	}
 	return l
 }

@@ -152,8 +152,7 @@ type Transport struct {
 	// Trace has hooks that are told what happens. If nil, no hook is called.
 	Trace *Trace
 
-	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get
-	// exact results.
+	// Rand returns numbers from [0, 1) for all jitter. If nil, math/rand/v2 is used. Tests set Rand to get exact results.
 	Rand func() float64
 
 	counts         counts
@@ -181,8 +180,7 @@ type Line struct {
 	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than
-	// 1. Zero means none.
+	// Reserve is the share of every quota and limit that only Urgent requests may use, from 0 to less than 1. Zero means none.
 	Reserve float64
 
 	// MaxUnread bounds how long an answer that nobody reads or closes counts as in flight, if Quotas limit
@@ -224,16 +222,18 @@ type Learn struct {
 // Shared says how quotas are shared with other processes. With the zero Shared, they are not. Without a Store, the other
 // fields must be zero.
 type Shared struct {
-	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as
-	// one of package redisquota, share the quotas, and a hold that one process is told of holds all.
-	// Patterns and quotas must be the same in all processes. Buckets without Quotas are learned by each
-	// process for itself. See store.Store, and Transport.Close.
+	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as one of package
+	// redisquota, share the quotas, and a hold that one process is told of holds all. Patterns and quotas must be the same in
+	// all processes. Buckets without Quotas are learned by each process for itself. See store.Store, and Transport.Close.
 	//
 	// A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of routes beside it, one
-	// token must come back within Late. Validate and SetQuotas report both. A store such as Redis cannot tell
-	// a bucket that was lost from one that is new, and takes both for used up: the first requests of all wait
-	// until the quota is back, of an hourly window some minutes.
+	// token must come back within Late. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
+	// lost from one that is new, and takes both for used up: see New.
 	Store store.Store
+
+	// New says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.New. Without it, the first request
+	// to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants is back after an hour.
+	New bool
 
 	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
 	// with a safe part of the quotas. If the Store was never reached, that part is not known, and requests

@@ -37,6 +37,11 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Duration(r.IntN(1e6)) * time.Microsecond)
 		model := new(store.Memory)
+		if _, err := model.Exchange(t.Context(), &store.Request{Version: 1, Bucket: "another"}); err != nil {
+			t.Fatal(err)
+		}
+		start = time.Now()
+		time.Sleep(10 * time.Second) // its clock began before what members say that they sent
 		model.Lose()
 		users := make([]user, 1+r.IntN(4))
 		versions := []quota.Quotas{quotas, slices.Clone(quotas)} // a new one is rolled out
@@ -55,7 +60,6 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 				t.Fatal(err)
 			}
 			steps = append(steps, step{time.Now(), req, reply})
-			start = steps[0].at
 			if req.Look {
 				u.serial-- // nobody has heard of it
 				continue
@@ -129,6 +133,10 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 		return c
 	}
+	req.New = r.IntN(3) == 0
+	if r.IntN(2) == 0 {
+		req.Standstill = time.Duration(1+r.IntN(3)) * 50 * time.Millisecond
+	}
 	switch r.IntN(15) {
 	case 12, 13:
 		req.Release = r.IntN(2) == 0
@@ -142,7 +150,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		return req
 	case 5:
 		req.Ahead = time.Duration(r.IntN(2000)) * time.Millisecond
-		req.Since = time.Duration(1+r.IntN(20)) * time.Millisecond // or a clock was set
+		req.Since = time.Duration(1+r.IntN(20)+r.IntN(6)/5*900) * time.Millisecond // or a clock was set, or a bucket is not new
 	case 6, 7:
 		req.Ahead = time.Duration(r.IntN(1000)) * time.Millisecond
 		req.Alone = r.IntN(2) == 0

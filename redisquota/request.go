@@ -120,6 +120,8 @@ func encode(r *store.Request, prefix, channel, nonce string) (names, args []stri
 	a.back(r.Back, n)
 	a.flag(r.Alone)
 	a.flag(r.Release)
+	a.flag(r.New)
+	a.up(min(max(r.Standstill, 0), longest))
 	a.flag(r.Look)
 	a.own(r.Own, n)
 	a.number(int64(len(r.Asks)))

@@ -31,10 +31,9 @@ type Claim struct {
 	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
-	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts
-	// separated by slashes. For an HTTP request they are the method and the path. Where a server counts some
-	// requests of a bucket on their own, a Group takes requests of the same Verb and a similar Path to be
-	// counted together. Empty ones are like any other.
+	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts separated by
+	// slashes. For an HTTP request they are the method and the path. Where a server counts some requests of a bucket on their
+	// own, a Group takes requests of the same Verb and a similar Path to be counted together. Empty ones are like any other.
 	Verb, Path string
 
 	// After, if not nil, is the Grant of a request that the server refused, and for which this claim is made again. The
@@ -47,9 +46,8 @@ type Claim struct {
 	// Cancel, if not nil, ends the wait when it is closed, as the context does.
 	Cancel <-chan struct{}
 
-	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If
-	// negative, a claim that cannot go at once fails with ErrWait. Where a claim must wait,
-	// less than 1 µs is an error, as in a Limiter.
+	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
+	// claim that cannot go at once fails with ErrWait. Where a claim must wait, less than 1 µs is an error, as in a Limiter.
 	MaxWait time.Duration
 }
 

@@ -31,10 +31,9 @@ import (
 // The zero Group has buckets without quotas, each of which learns what its server allows. A Group must not be
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
-	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a
-	// bucket is needed, and by Update, with the Group locked: it must not call the Group. If nil, Limiters
-	// have the last key of their path for a Name, and SlowStart. For buckets that there are, Update looks
-	// only at the Quotas and the Store of what New returns.
+	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket is needed, and
+	// by Update, with the Group locked: it must not call the Group. If nil, Limiters have the last key of their path for a
+	// Name, and SlowStart. For buckets that there are, Update looks only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
 	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are many, since

@@ -194,9 +194,8 @@ func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limite
 	return at, nil, d
 }
 
-// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not
-// before w joined, before the latest change, or before the latest grant of the tree, which limits of other
-// buckets may have seen.
+// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined,
+// before the latest change, or before the latest grant of the tree, which limits of other buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
 	return max(now.Add(-limit.Lag), w.joined, root.lastChange, root.lastCharged)
@@ -285,9 +284,8 @@ func (l *Limiter) tick() {
 	l.run(root.now())
 }
 
-// change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the
-// change, but not yet released because a timer is late, go first. What the change lets go counts from now. It
-// requires that mu is held.
+// change makes a change, f, that may let waiters go or keep them from it. Waiters that were due before the change, but not
+// yet released because a timer is late, go first. What the change lets go counts from now. It requires that mu is held.
 func (l *Limiter) change(now monotime.Time, f func()) {
 	root := l.root()
 	waited := root.line.waiting > 0

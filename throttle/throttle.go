@@ -116,9 +116,8 @@ type Limiter struct {
 	// and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
-	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if
-	// its priority puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no
-	// bound. If negative, nobody waits.
+	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority puts
+	// it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If negative, nobody waits.
 	MaxQueue int
 
 	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as
@@ -167,6 +166,12 @@ type Limiter struct {
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
+	// New says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket that it
+	// does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill at most (for two
+	// minutes if that is zero), and 1000 a day are back after a day. If New is set, all is there after half a second, unless another
+	// process says that it knows the bucket. Without a Store, New must not be set.
+	New bool
+
 	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
 	// processes counts. Late must be longer than a round trip to the store. With five round trips, a process that sends
 	// often enough always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and each
@@ -189,9 +194,8 @@ type Limiter struct {
 
 	entry entry // what the Group knows of the Limiter
 
-	// If fastDone is true, grants end without the lock: nobody waits, and nothing is known that an answer
-	// could confirm. If fastGrant is true, claims are granted without the lock too: nothing could delay them.
-	// Both are set by unlock.
+	// If fastDone is true, grants end without the lock: nobody waits, and nothing is known that an answer could confirm. If
+	// fastGrant is true, claims are granted without the lock too: nothing could delay them. Both are set by unlock.
 	fastDone, fastGrant atomic.Bool
 	forgotten           atomic.Bool  // by its Group, whose lock is held for writing, as is that of the tree
 	contradicted        atomic.Bool  // answers cannot be about one counter: the Group is to hear them
@@ -428,7 +432,7 @@ func (l *Limiter) init() {
 	l.standstill = check.Bound(l.MaxStandstill)
 	root.standstill = min(root.standstill, l.standstill)
 	l.misset = check.Fields(l, l.Reserve, check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil,
+		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil, New: l.New,
 	})
 	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))
 	if l.invalid == nil {

@@ -80,6 +80,8 @@ request.back = list(function()
 end)
 request.alone = text() == '1'
 request.release = text() == '1'
+request.new = text() == '1' -- as far as its user knows
+request.standstill = number() -- for how long a claim waits for one token
 request.look = text() == '1' -- then nothing is written
 request.own = list(function()
   return { from = number(), cost = costs() }

@@ -58,18 +58,29 @@ function bucket.emptied(q)
   return full - q.tolerance
 end
 
--- start has the bucket be empty at t, if more is in it then. All slots are before t.
-function bucket.start(q, t)
-  if t > q:emptied() then
+-- start has the bucket be empty at t, if more is in it then, but for a token that comes first so soon. All slots are before t.
+function bucket.start(q, t, first)
+  if t > math.max(q:emptied(), q.since) then
     if #q.far > 0 then
       q.order, q.far = math.max(q.order, q.far[#q.far].at), {}
     end
-    q.full, q.since, last = t + q.tolerance, math.max(q.since, t), math.max(last, t)
+    q.full = math.max(q.full, t + q.tolerance - q:sooner(first))
+    q.since, last = math.max(q.since, t), math.max(last, t)
   end
 end
 
-function bucket.drain(q, t)
-  q.full, q.order, q.at, q.missing, q.far = t + q.tolerance, 0, {}, {}, {}
+-- sooner is how much sooner a token comes back, that comes first so soon.
+function bucket.sooner(q, first)
+  return math.max(comeback(q, 1) - first, 0)
+end
+
+function bucket.empty(q)
+  q.full, q.order, q.at, q.missing, q.far = 0, 0, {}, {}, {}
+end
+
+function bucket.drain(q, t, first)
+  q:empty()
+  q.full = t + q.tolerance - q:sooner(first)
 end
 
 -- ahead is how long before the bucket is full n may go.

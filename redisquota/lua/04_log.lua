@@ -140,12 +140,16 @@ function log.flush(q)
   replace(q.key, changed)
 end
 
-function log.drain(q, t)
+function log.empty(q)
   q.order = 0
   q.used, q.cells, q.oldest, q.added, q.known, q.unread = 0, {}, 1, {}, {}, false
   q.wipe, q.assumed = true, {}
-  for k = 1, 10 do
-    local number, at = math.floor(q.n * k / 10), t - q.span + math.ceil(q.per * k / 10)
+end
+
+function log.drain(q, t, first)
+  q:empty()
+  local function assume(back, number)
+    local at = t - q.span + back
     local newest = q.cells[#q.cells]
     if newest and newest.last == at then
       newest.count = newest.count + number - q.used
@@ -154,7 +158,15 @@ function log.drain(q, t)
       log.add(q, at, at, number - q.used)
       q.assumed[#q.assumed + 1] = { at = at, count = number - q.used }
     end
-    q.used = number
+    q.used = math.max(q.used, number)
+  end
+  local d = math.max(first, 1)
+  while d < q.per / 10 do
+    assume(d, math.max(scale(d, q.n, q.per) - 1, 1))
+    d = d * 2
+  end
+  for k = 1, 10 do
+    assume(math.ceil(q.per * k / 10), math.floor(q.n * k / 10))
   end
 end
 

@@ -89,7 +89,8 @@ function grid.release(q)
   for _, w in ipairs({ q.w, q.early }) do
     local previous = w.previous or 0
     if w.start == a.start then
-      w[name], previous = w[name] - a.current, previous - a.previous
+      w[name] = w[name] - a.current
+      previous = previous - a.previous
     elseif w.start == a.start + q.per then
       previous = previous - a.current
     end
@@ -162,9 +163,18 @@ end
 
 local clock = setmetatable({ names = { 'start', 'used', 'last' } }, { __index = grid })
 
-function clock.drain(q, t)
+function clock.empty(q)
+  q.turn, q.w = 0, { start = 0, used = 0, last = 0 }
+  q.assumed = { start = 0, current = 0, previous = 0 }
+end
+
+-- drain leaves one over, if it would come too late.
+function clock.drain(q, t, first)
   local start = tick(q, t)
   q.turn, q.w = 0, { start = start, used = scale(q.n, t - start, q.per), last = t }
+  if q.w.used == q.n and first < start + q.per - t then
+    q.w.used = q.w.used - 1
+  end
   q.assumed = { start = start, current = q.w.used, previous = q.n }
 end
 
@@ -203,10 +213,21 @@ end
 
 local estimate = setmetatable({ names = { 'start', 'current', 'previous', 'last' } }, { __index = grid })
 
-function estimate.drain(q, t)
+function estimate.empty(q)
+  q.turn, q.w = 0, { start = 0, current = 0, previous = 0, last = 0 }
+  q.assumed = { start = 0, current = 0, previous = 0 }
+end
+
+-- drain leaves two over, if the first would come too late.
+function estimate.drain(q, t, first)
   local start = tick(q, t)
-  q.turn, q.w = 0, { start = start, current = scale(q.n, t - start, q.per), previous = q.n, last = t }
-  q.assumed = { start = start, current = q.w.current, previous = q.n }
+  local used, before = scale(q.n, t - start, q.per), q.n
+  if first < scale(q.per, 3, 2 * q.n) then
+    before = before - math.min(math.max(2 - used, 0), q.n)
+    used = math.max(used - 2, 0)
+  end
+  q.turn, q.w = 0, { start = start, current = used, previous = before, last = t }
+  q.assumed = { start = start, current = used, previous = before }
 end
 
 -- at returns the window of t, what is in it, and in the one before it.

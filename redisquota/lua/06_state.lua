@@ -7,11 +7,11 @@ for i = 1, #quotas do
   fields[i + 2] = 'q' .. i
 end
 local ledgers = read('HMGET', key.state, unpack(fields))
-local version = 2 -- of what is written here; another one is of another release, and no use
+local version = 3 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = ledgers[1] and numbers(ledgers[1]) or {}
-if n[1] == version and #n == 13 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13] }
+if n[1] == version and #n == 14 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1 }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -24,14 +24,23 @@ local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages 
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 08_members.lua
 local called = tonumber((string.match(record, '^%d+ %d+ %d+ (%d+) '))) -- when the member asked last
 lost = lost or called and request.since > 0 and now - called > request.since + off
+-- Who was answered before the bucket was said to be new knows better, as long as that matters.
+lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
     born = now, learn = now + horizon,
+    fresh = request.new and not ledgers[1] and request.since <= 0,
   }
 end
 now = math.max(now, state.now)
 local learn = state.learn -- nothing is handed out before
+local fresh = state.fresh -- a member said that the bucket is new
+
+-- first is how long after t one token is to be there, if all is assumed to be used up to then.
+local function first(t)
+  return request.standstill > 0 and math.max(request.standstill - (t - now), 0) or ages
+end
 
 -- Late is the longest that any member has asked for lately: in this span and in the one before it.
 if now - state.span >= 2 * second then
@@ -85,7 +94,12 @@ for i, q in ipairs(quotas) do
     q.late, q.falls, q.to = late, 0, 0
     q:set()
     q.since = math.max(now + horizon, last)
-    q:drain(q.since)
+    if lost and fresh then
+      q.since = 0
+      q:empty()
+    else
+      q:drain(q.since, first(q.since))
+    end
     renew = true
   end
 end

@@ -23,11 +23,11 @@ local function more(cost)
   end
 end
 
--- start has the buckets be empty at t.
-local function start(t)
+-- start has the buckets be empty at t, but for a token that comes so soon.
+local function start(t, soon)
   for _, q in ipairs(quotas) do
     if q.start then
-      q:start(t)
+      q:start(t, soon)
     end
   end
 end
@@ -63,11 +63,12 @@ local function exchange()
     own()
   end
   if request.alone and now >= learn and now - state.now > horizon then
-    learn = now + horizon
-    start(learn)
+    learn, fresh = now + horizon, false
+    start(learn, ages)
   end
-  if now < learn then
-    start(now + math.min(request.ahead, ages))
+  if now < learn and not fresh then
+    local t = now + math.min(request.ahead, ages)
+    start(t, first(t))
   end
   if request.release then
     hold, said = math.min(hold, now), {}
@@ -114,9 +115,9 @@ local function write()
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span
+      state.before, state.span, fresh and 1 or 0
     ),
   }
   for i, q in ipairs(quotas) do

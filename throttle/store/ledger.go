@@ -24,6 +24,7 @@ type Ledger struct {
 
 	known      bool // the bucket has been used
 	lost       bool // the bucket is not known, and may have been used before
+	fresh      bool // a member said that the bucket is new; others may know better
 	quotas     quota.Quotas
 	ledgers    []slot.Ledger   // of the quotas
 	noneBefore []monotime.Time // of each quota: no slot is before, since slots of a ledger that was lost may be about
@@ -106,8 +107,11 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
-	if m := l.members[r.Member]; m != nil && r.Since > 0 && t.Sub(m.at) > r.Since+clockOff {
+	switch m := l.members[r.Member]; {
+	case m != nil && r.Since > 0 && t.Sub(m.at) > r.Since+clockOff:
 		l.Lose()
+	case m == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters():
+		l.Lose() // it was not new
 	}
 	lost := l.open(r, t)
 	l.dropPassed(t)
@@ -162,6 +166,9 @@ func (l *Ledger) Idle(now time.Duration) bool {
 	return l.heldUntil <= t && t.Sub(max(l.lastUsed, l.lastSlot)) > 24*time.Hour+2*longestPer(l.quotas)
 }
 
+// matters is for how long it matters what a member sent.
+func (l *Ledger) matters() time.Duration { return max(longestPer(l.quotas), time.Minute) }
+
 // instant is how the ledger calls an instant: none is zero.
 func instant(now time.Duration) monotime.Time { return monotime.Time(now) + 1 }
 
@@ -179,11 +186,13 @@ func longestPer(qs quota.Quotas) (d time.Duration) {
 func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	fresh := !l.known && !l.lost
 	lost = l.lost
-	if lost {
-		l.lastSlot, l.learnsUntil = now.Add(r.Horizon), now.Add(r.Horizon)
-	}
 	if lost || fresh {
 		l.born = now
+	}
+	if lost {
+		l.lastSlot, l.learnsUntil = now.Add(r.Horizon), now.Add(r.Horizon)
+		l.fresh = r.New && r.Since <= 0
+		fresh = l.fresh
 	}
 	late := l.asked.ask(r.Late, now)
 	for i := range r.Quotas {
@@ -208,7 +217,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		ledgers[i] = slot.New(q, late, r.Horizon, l.Epoch.UnixNano()-1)
 		if !fresh {
 			noneBefore[i] = max(now.Add(r.Horizon), l.lastSlot)
-			ledgers[i].AssumeUsed(noneBefore[i])
+			ledgers[i].Assume(noneBefore[i], first(r, now, noneBefore[i]))
 		}
 	}
 	l.quotas, l.ledgers, l.noneBefore, l.lates = r.Quotas, ledgers, noneBefore, lates
@@ -239,11 +248,11 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.own(r, now)
 	}
 	if r.Alone && now >= l.learnsUntil && now.Sub(l.lastUsed) > r.Horizon {
-		l.learnsUntil = now.Add(r.Horizon)
-		l.startAfter(l.learnsUntil)
+		l.learnsUntil, l.fresh = now.Add(r.Horizon), false
+		l.startAfter(l.learnsUntil, monotime.Longest)
 	}
-	if now < l.learnsUntil {
-		l.startAfter(now.Add(min(r.Ahead, monotime.Longest)))
+	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh {
+		l.startAfter(at, first(r, now, at))
 	}
 	if r.Release {
 		l.release(now)
@@ -266,7 +275,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if last := l.grant(r, reply, now); last != 0 {
 		m.activeTill = max(m.activeTill, last.Add(l.late))
 	}
-	m.knownTill = max(m.activeTill, now.Add(max(longestPer(l.quotas), time.Minute)))
+	m.knownTill = max(m.activeTill, now.Add(l.matters()))
 	return reply, room
 }
 
@@ -301,11 +310,19 @@ func (l *Ledger) own(r *Request, now monotime.Time) {
 	}
 }
 
-// startAfter has the buckets be empty at an instant, up to which members have slots.
-func (l *Ledger) startAfter(at monotime.Time) {
+// first is how long after an instant one token is to be there, if all is assumed to be used up to then.
+func first(r *Request, now, at monotime.Time) time.Duration {
+	if r.Standstill <= 0 || r.Standstill > monotime.Longest {
+		return monotime.Longest
+	}
+	return max(r.Standstill-at.Sub(now), 0)
+}
+
+// startAfter has the buckets be empty at an instant, up to which members have slots, but for what is there so soon after that.
+func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 	for i := range l.ledgers {
-		if b, ok := l.ledgers[i].(*slot.Bucket); ok && at > b.Debt() {
-			b.AssumeUsed(at)
+		if b, ok := l.ledgers[i].(*slot.Bucket); ok && at > max(b.Debt(), l.noneBefore[i]) {
+			b.Assume(at, first)
 			l.noneBefore[i] = max(l.noneBefore[i], at)
 			l.lastSlot = max(l.lastSlot, at)
 		}

@@ -147,7 +147,10 @@ import (
 //   - a window of the clock has used up N times the part of it that is over at h, rounded up, and the
 //     window before it has used up N. What a member tells takes the place of that, too.
 //
-// A clock that was set is a loss of the bucket, too: see [Request.Since].
+// If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times
+// that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
+//
+// A clock that was set is a loss of the bucket, too: see [Request.Since]. Who knows that a bucket is new may say so: see [Request.New].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
@@ -232,6 +235,16 @@ type Request struct {
 	// clock was set, and nobody knows what time it is: the bucket is lost. So it is if the clock has gone back
 	// by more than two seconds; else it stands still until it has caught up.
 	Since time.Duration
+
+	// New says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
+	// a bucket that it does not know was lost, and the store has never answered the member, it hands out nothing for a Horizon,
+	// tells those who listen, and then takes the bucket for a new one; until a member that the bucket does not know says, by
+	// Since, that it was answered before the bucket was known. That is a loss of the bucket, unless it has been known for the longest Per.
+	New bool
+
+	// Standstill is for how long a claim waits for one token; zero or negative if there is no bound. Whatever a store assumes of
+	// a bucket that it may have lost, one token is there by then.
+	Standstill time.Duration
 
 	// Leave ends the membership. Nothing is asked for then.
 	Leave bool

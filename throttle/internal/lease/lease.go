@@ -46,6 +46,9 @@ type Config struct {
 	Member string        // what the store calls this process
 	Late   time.Duration // how long after its instant a slot may be used; not positive if the Lease is to find that out
 	Outage Outage        // what to do while the store cannot be reached
+
+	New        bool          // nobody has drawn on the bucket before, as far as its user knows
+	Standstill time.Duration // for how long a claim waits for one token
 }
 
 // Lease is what one process holds of one bucket. New makes one.

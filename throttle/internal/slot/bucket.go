@@ -145,12 +145,16 @@ func (b *Bucket) Give(now, slot monotime.Time, n int) {
 // Passed implements Ledger. What was handed out in order is up to lastNear, where far slots were too many, too.
 func (b *Bucket) Passed(_, slot monotime.Time) bool { return slot <= b.lastNear }
 
-// AssumeUsed implements Ledger. All slots are before t, if there are any.
-func (b *Bucket) AssumeUsed(t monotime.Time) {
+// AssumeUsed is Assume of all up to t.
+func (b *Bucket) AssumeUsed(t monotime.Time) { b.Assume(t, monotime.Longest) }
+
+// Assume implements Ledger. All slots are before t, if there are any.
+func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 	if n := len(b.far); n > 0 {
 		b.lastNear, b.far = max(b.lastNear, b.far[n-1].at), nil
 	}
-	b.full, b.assumed = max(b.full, t.Add(b.tolerance)), max(b.assumed, t)
+	sooner := max(b.Work(1)-first, 0)
+	b.full, b.assumed = max(b.full, t.Add(b.tolerance-sooner)), max(b.assumed, t)
 }
 
 // Own implements Ledger. A bucket that is empty at an instant has paid for all before. What went may be told by one

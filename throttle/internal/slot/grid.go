@@ -18,7 +18,7 @@ type grid struct {
 	early  *limit.Grid   // what was before the slots of a later window; nil before there were any
 	until  monotime.Time // the end of the window of early
 
-	assumed limit.Counts // what AssumeUsed has charged, and Own has not taken over
+	assumed limit.Counts // what Assume has charged, and Own has not taken over
 
 	wall      int64
 	per, late time.Duration
@@ -26,7 +26,9 @@ type grid struct {
 }
 
 func newGrid(q quota.Quota, wall int64) *grid {
-	return &grid{latest: limit.NewGrid(q, wall), wall: wall}
+	g := &grid{latest: limit.NewGrid(q, wall), wall: wall}
+	g.latest.Start = -monotime.Time(monotime.Longest) // the window that runs may have begun before instant 0
+	return g
 }
 
 // Set implements Ledger.
@@ -109,12 +111,20 @@ func (g *grid) Give(now, slot monotime.Time, n int) {
 // Passed implements Ledger. None is handed out in a window between the one that runs and the last that has slots.
 func (g *grid) Passed(now, slot monotime.Time) bool { return slot.Sub(now) <= g.veryFar }
 
-// AssumeUsed implements Ledger. The part of N is used up that is over of the window, and all of
-// N in the window before it.
-func (g *grid) AssumeUsed(t monotime.Time) {
+// Assume implements Ledger. The part of N is used up that is over of the window, and all of
+// N in the window before it; but one, if it would come too late, and of an estimate, in which it counts longer, two.
+func (g *grid) Assume(t monotime.Time, first time.Duration) {
 	start, n := t.Tick(g.per, g.wall), g.latest.N()
 	used := int64(monotime.Scale(time.Duration(n), int64(t.Sub(start)), int64(g.per)))
-	g.latest.Counts = limit.Counts{Start: start, Current: used, Previous: n, Last: t}
+	before := n
+	switch {
+	case g.latest.Estimates() && first < monotime.Scale(g.per, 3, 2*n):
+		before -= min(max(2-used, 0), n)
+		used = max(used-2, 0)
+	case !g.latest.Estimates() && used == n && first < start.Add(g.per).Sub(t):
+		used--
+	}
+	g.latest.Counts = limit.Counts{Start: start, Current: used, Previous: before, Last: t}
 	g.assumed = g.latest.Counts
 }
 

@@ -33,7 +33,7 @@ type Ledger interface {
 	Overdraw(now monotime.Time, n int)
 
 	// Own charges n that went or go at an instant, past or to come, without a slot that this ledger knows
-	// of. If AssumeUsed has assumed them, it assumes so many less.
+	// of. If Assume has assumed them, it assumes so many less.
 	Own(now, at monotime.Time, n int)
 
 	// Left returns how much of a window is left at now, all slots that are to come counted.
@@ -50,11 +50,11 @@ type Ledger interface {
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
 	Set(q quota.Quota, late, horizon time.Duration)
 
-	// AssumeUsed makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
-	// takes what may still be there at t.
-	AssumeUsed(t monotime.Time)
+	// Assume makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
+	// takes what may still be there at t. One token is there so soon after t, at the latest.
+	Assume(t monotime.Time, first time.Duration)
 
-	// Release ends what was charged up to t beyond what the quota grants, and what AssumeUsed has assumed. What was handed out
+	// Release ends what was charged up to t beyond what the quota grants, and what Assume has assumed. What was handed out
 	// stays charged. Nothing is handed out before t.
 	Release(t monotime.Time)
 

@@ -138,7 +138,7 @@ func TestLedgersAssumeUsed(t *testing.T) {
 		}
 		l := New(q, late, horizon, 1e18)
 		now := monotime.Time(1).Add(time.Hour + 600*time.Millisecond)
-		l.AssumeUsed(now)
+		l.Assume(now, monotime.Longest)
 		if at := l.When(now, Most(&q)); at <= now {
 			t.Errorf("%v: all may go at once", q)
 		}

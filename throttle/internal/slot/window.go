@@ -21,7 +21,7 @@ type window struct {
 	near  time.Duration // slots no farther ahead are handed out in their order
 
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
-	assumed  []handedOut   // what AssumeUsed has charged, and Own has not taken over
+	assumed  []handedOut   // what Assume has charged, and Own has not taken over
 }
 
 // handedOut is so much at an instant.
@@ -99,17 +99,25 @@ func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
 // Passed implements Ledger.
 func (w *window) Passed(_, slot monotime.Time) bool { return slot <= w.lastNear }
 
-// AssumeUsed implements Ledger. What was used comes back in ten parts.
-func (w *window) AssumeUsed(t monotime.Time) {
+// Assume implements Ledger. What was used comes back in ten parts, of which the first may be split.
+func (w *window) Assume(t monotime.Time, first time.Duration) {
 	const parts = 10
-	n := int64(w.quota.N)
+	n, per := int64(w.quota.N), w.quota.Per
 	w.assumed = nil
+	for d := max(first, time.Microsecond); d < per/parts; d *= 2 {
+		w.assume(t.Add(d), max(int64(monotime.Scale(d, n, int64(per)))-1, 1))
+	}
 	for k := int64(1); k <= parts; k++ {
-		if missing := n*k/parts - w.log.Number(); missing > 0 {
-			at := t.Add(-w.log.Per).Add(w.quota.Per * time.Duration(k) / parts)
-			w.log.Append(at, missing)
-			w.assumed = append(w.assumed, handedOut{at, missing})
-		}
+		w.assume(t.Add(per*time.Duration(k)/parts), n*k/parts)
+	}
+}
+
+// assume has so much be back at an instant.
+func (w *window) assume(back monotime.Time, n int64) {
+	if missing := n - w.log.Number(); missing > 0 {
+		at := back.Add(-w.log.Per)
+		w.log.Append(at, missing)
+		w.assumed = append(w.assumed, handedOut{at, missing})
 	}
 }
 
