@@ -31,6 +31,13 @@ type Claim struct {
 	// Priority is how urgent the claim is. Zero means Normal.
 	Priority Priority
 
+	// Flow names whom the claim is for: a user, a tenant, a job. Flows go in turns: see the package. It is shown nowhere.
+	Flow string
+
+	// Weight is the share of the Flow beside others: of 3, it gets three times as much as one of 1 while both wait. Zero
+	// means 1. Where a claim must wait, a negative Weight is an error.
+	Weight int
+
 	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts separated by
 	// slashes. For an HTTP request they are the method and the path. Where a server counts some requests of a bucket on their
 	// own, a Group takes requests of the same Verb and a similar Path to be counted together. Empty ones are like any other.
@@ -185,7 +192,7 @@ func (c *Claim) need() need {
 	if c.N < 0 {
 		panic("throttle: negative cost")
 	}
-	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class()}
+	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class(), flow{c.Flow, c.Weight}}
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs, c.N == 0)
 	}
@@ -195,7 +202,7 @@ func (c *Claim) need() need {
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
 // requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
-	if err := check.Duration("Claim.MaxWait", c.MaxWait); err != nil {
+	if err := check.Claim(c.MaxWait, c.Weight); err != nil {
 		return nil, err
 	}
 	w := &waiter{
@@ -209,7 +216,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.deadline = l.clock.Until(t)
 	}
 	var ahead *predecessors
-	front := hasPlace && p.behind() == 0
+	front := hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
 		ahead = &predecessors{}
@@ -261,11 +268,9 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {
 		b.addAhead(&ahead, w, now)
-		for i := range b.quotas {
-			if q := &b.quotas[i]; q.Queue > 0 && w.In(q) > 0 && ahead.All.In(q) >= q.Queue {
-				d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
-				return d, ErrQueueFull
-			}
+		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
+			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
+			return d, ErrQueueFull
 		}
 	}
 	n := w.l.line.direct
@@ -273,7 +278,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 		return d, nil
 	}
 	last := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l })
-	if !w.Before(last) {
+	if !w.l.line.Precedes(w, last.entries[0]) {
 		return d, ErrQueueFull
 	}
 	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
@@ -385,8 +390,8 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	if err := l.unfit(&need, false); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
-	w := waiter{l: l, need: need, rank: l.rank(now, need.priority)}
-	w.place.number = math.MaxUint64
+	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}}
+	w.rank = l.rankOf(&w.place, need.priority)
 	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {

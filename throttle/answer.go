@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -164,7 +163,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 	root := l.lock()
 	defer l.unlock(root)
 	g.place.past = cmp.Or(g.place.past, new(adaptive.Past))
-	if a.exhausted() {
+	if adaptive.Exhausted(a.Statements) {
 		return 0, 0, false
 	}
 	now := root.now()
@@ -209,7 +208,7 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Refused = true
 		return o, false
 	}
-	if a.Refused && a.HoldKnown && !a.exhausted() && learner.entry.node.Named {
+	if a.Refused && a.HoldKnown && !adaptive.Exhausted(a.Statements) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
 		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
@@ -220,11 +219,6 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		o.Held = max(o.Held, held)
 	}
 	return o, learner == l
-}
-
-// exhausted reports whether the answer states that nothing remains of some limit.
-func (a *Answer) exhausted() bool {
-	return slices.ContainsFunc(a.Statements, func(s quota.Statement) bool { return s.Remaining <= 0 })
 }
 
 // learnerFor returns the bucket that is to learn from an answer: that for the name which the server gives to what the
@@ -246,7 +240,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	case e.classes == nil:
 		e.classes, e.counters = adaptive.NewNames(a.Bucket), nil
 	}
-	kept, separate := e.classes.Note(r.class.Verb, r.class.Path, a.Bucket, a.exhausted())
+	kept, separate := e.classes.Note(r.class.Verb, r.class.Path, a.Bucket, adaptive.Exhausted(a.Statements))
 	if !whole.isSplit && !separate {
 		return whole, 0
 	} else if !whole.isSplit {

@@ -74,10 +74,8 @@ func (l *Limiter) misspelled(costs quota.Costs) *Error {
 
 // notForWait returns an ErrUnit if there is a quota on which n requests alone do not draw.
 func (l *Limiter) notForWait(n int) *Error {
-	for i := range l.quotas {
-		if q := &l.quotas[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {
-			return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
-		}
+	if q := check.NotInRequests(l.quotas); q != nil {
+		return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
 	}
 	return nil
 }
@@ -99,8 +97,8 @@ type delay struct {
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line wait for. If
 // nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent claim below and lets others pass. It may be
 // longer: of a limit that the server states, no more than the next reset is known; claims ahead that cost several tokens of a
-// window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may; and claims that have aged,
-// or asked another bucket, count only if it is known that they go first.
+// window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may; claims that have aged,
+// or asked another bucket, count only if it is known that they go first; and of other flows, up to 250 claims count.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
@@ -240,16 +238,8 @@ func (l *Limiter) newOrIdled(now monotime.Time) bool {
 
 // recentlyUsed reports whether the latest grant is less than IdleAfter ago.
 func (l *Limiter) recentlyUsed(now monotime.Time) bool {
-	last, after := monotime.Time(l.lastGrant.Load()), l.idleAfter()
+	last, after := monotime.Time(l.lastGrant.Load()), check.IdleAfter(l.IdleAfter)
 	return last != 0 && (after <= 0 || now.Sub(last) < after)
-}
-
-// idleAfter is the effective IdleAfter. It is asked for with each grant, and cmp.Or takes a loop.
-func (l *Limiter) idleAfter() time.Duration {
-	if l.IdleAfter == 0 {
-		return time.Minute
-	}
-	return l.IdleAfter
 }
 
 // random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was called before.

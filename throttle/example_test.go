@@ -41,6 +41,26 @@ func ExampleLimiter() {
 	// true true
 }
 
+// Who comes does not wait for all that another has in line: one of each other flow goes first at most.
+func ExampleClaim_flow() {
+	l := throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for range 101 { // one goes, and 100 wait
+		go l.Acquire(ctx, throttle.Claim{Flow: "nightly job"})
+	}
+	for l.State().Waiting < 100 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, flow := range []string{"nightly job", "alice"} {
+		f := l.Forecast(throttle.Claim{Flow: flow})
+		fmt.Println(flow, "would go in", f.Wait.Round(time.Hour))
+	}
+	// Output:
+	// nightly job would go in 101h0m0s
+	// alice would go in 2h0m0s
+}
+
 // A server's answers are learned from if each grant is ended by Done.
 func ExampleLimiter_Acquire() {
 	var l throttle.Limiter

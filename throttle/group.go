@@ -445,7 +445,7 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 		if !l.server.Fresh() {
 			return
 		}
-		if l.server.Remember(now, &m, &l.clock, l.idleAfter()) {
+		if l.server.Remember(now, &m, &l.clock, check.IdleAfter(l.IdleAfter)) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
 		l.holdUntil(min(l.clock.At(m.Held), now.Add(check.MaxHold(l.MaxHold))), l.clock.At(m.Held), now)

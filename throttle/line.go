@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"container/list"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
@@ -26,7 +27,8 @@ import (
 type line struct {
 	order.Queue[*waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
-	direct   int                      // how many waiters asked this bucket itself
+	direct   int                      // how many these are
+	flows    limit.Flows              // their flows
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
 	waiting  int                      // how many these are
 	below    list.List                // the buckets next below in which some wait, as *Limiter
@@ -57,7 +59,7 @@ func (w *waiter) enter(fromFront bool) {
 // leave takes w out of all lines. It requires that mu is held.
 func (w *waiter) leave() {
 	w.withdraw(w.l)
-	w.l.line.Remove(w.Row(), w.entries[0])
+	w.entries[0].Remove()
 	w.entries = nil
 	w.addCounts(-1)
 }
@@ -66,6 +68,7 @@ func (w *waiter) leave() {
 func (w *waiter) addCounts(sign int) {
 	w.l.line.direct += sign
 	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
+	w.l.line.flows.Add(w.Row(), w.flow.name, &w.Demand, sign)
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
@@ -83,16 +86,16 @@ func (w *waiter) addCounts(sign int) {
 func (w *waiter) withdraw(b *Limiter) {
 	for top := w.top(); top != b; top = w.top() {
 		last := len(w.entries) - 1
-		top.line.Remove(w.Row(), w.entries[last])
+		w.entries[last].Remove()
 		w.entries = w.entries[:last]
 	}
 }
 
-// joinLine puts w in the line of b. The waiter of its priority that is behind it now no longer competes above b.
+// joinLine puts w in the line of b. If it is the first of its priority now, the one that was first no longer competes above b.
 func (w *waiter) joinLine(b *Limiter, fromFront bool) {
-	e, behind, ok := b.line.Insert(w, fromFront)
+	e, displaced, ok := b.line.Insert(w, b.turn(w), fromFront)
 	if ok {
-		behind.withdraw(b)
+		displaced.withdraw(b)
 	}
 	w.entries = append(w.entries, e)
 }
@@ -132,22 +135,20 @@ func (w *waiter) ahead() *predecessors {
 // whose claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
+	before := func(o *waiter) bool { return o.Before(w) }
 	for i := range priorities {
 		p := byIndex[i]
 		lower := i < w.Row()
-		if lower {
-			// One that has aged goes before w, unless only the reserve delays it, which w may use.
-			last := l.line.Last(i)
-			if last == nil || l.Reserve > 0 && w.urgent() || !last.Before(w) {
-				continue
-			}
+		if lower && (l.Reserve > 0 && w.urgent() || !l.line.AllBefore(i, before)) {
+			continue // those that have aged go before w, unless only the reserve delays them, which w may use
 		}
-		ahead.Add(&l.line.sum[i], p == Urgent)
+		sum, inTurns := l.directAhead(i, w, before)
+		ahead.Add(sum, p == Urgent)
 		if w.l != l {
-			ahead.Direct = ahead.Direct.Plus(&l.line.sum[i])
+			ahead.Direct = ahead.Direct.Plus(sum)
 		}
-		if l.line.LenOf(i) == l.line.sum[i].Claims {
-			continue // no waiter comes from below
+		if inTurns || l.line.LenOf(i) == sum.Claims {
+			continue // no waiter comes from below, or it may go after w
 		}
 		most := aheadMost
 		for guest := range l.line.Row(i) {
@@ -167,6 +168,24 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 		}
 	}
 }
+
+// directAhead returns what those of row i need who asked l and go before w, which is about to join, if those of better ranks do:
+// all of them, unless the flows of that row go in turns. Then it counts no more than aheadMost/4 of other flows.
+func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum *limit.Demand, inTurns bool) {
+	if i != w.Row() || !l.line.InTurns(i, w.flow.name) {
+		return &l.line.sum[i], false
+	}
+	own := l.line.flows.Of(i, w.flow.name, &l.line.sum[i])
+	l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) {
+		if o.l == l {
+			own.Add(&o.Demand, 1)
+		}
+	})
+	return &own, true
+}
+
+// turn is what w costs its flow in the line of l.
+func (l *Limiter) turn(w *waiter) float64 { return w.Turn(l.quotas) / float64(max(w.flow.weight, 1)) }
 
 // mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
 func (w *waiter) mayWithdraw(l *Limiter) bool {
@@ -202,35 +221,19 @@ type place struct {
 	past   *adaptive.Past // nil if the server has not refused it
 }
 
-// behind is when the claim lost its place; zero if it has it.
-func (p *place) behind() monotime.Time {
-	if p.past == nil {
-		return 0
-	}
-	return p.past.Behind
-}
-
-// rank is the order in which claims go, the smallest first.
-func (l *Limiter) rank(since monotime.Time, p Priority) monotime.Time {
-	return order.Rank(since, p.index()-Normal.index(), l.Ageing)
-}
-
-// rankOf is the rank of a claim. One that the server has refused, and then refused others or it again, comes after those
+// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it again, comes after those
 // who came before the end of the hold, whatever its priority.
 func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
-	return max(l.rank(p.since, of), p.behind())
+	return max(order.Rank(p.since, of.index()-Normal.index(), l.Ageing), p.past.PlacedAt())
 }
 
 // letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
 // these goes ahead after it.
 func (l *Limiter) letOthersAhead() {
-	var refused []*waiter
-	for w := range l.line.InOrder() {
-		if w.l == l && w.place.past != nil {
-			refused = append(refused, w)
+	for _, w := range slices.Collect(l.line.InOrder()) {
+		if w.l != l || w.place.past == nil {
+			continue
 		}
-	}
-	for _, w := range refused {
 		w.leave()
 		w.place.past.Behind = max(w.place.past.Behind, l.hold)
 		w.rank = l.rankOf(&w.place, w.priority)
@@ -250,11 +253,8 @@ func (l *Limiter) behind(now monotime.Time, t *adaptive.Ticket, alone time.Durat
 	case alone > 0:
 		return now.Add(alone)
 	}
-	n := 0
-	for w := range l.line.InOrder() {
-		if n++; n == some {
-			return w.rank
-		}
+	if w, ok := l.line.Nth(some); ok {
+		return w.rank
 	}
 	return 0
 }
@@ -264,6 +264,13 @@ type need struct {
 	limit.Demand
 	priority Priority
 	class    class
+	flow     flow
+}
+
+// flow is Claim.Flow and Claim.Weight.
+type flow struct {
+	name   string
+	weight int
 }
 
 func (n *need) kind() *adaptive.Kind { return (*adaptive.Kind)(&n.class) }

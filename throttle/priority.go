@@ -1,8 +1,6 @@
 package throttle
 
-import (
-	"github.com/gopacer/pacer/throttle/internal/order"
-)
+import "github.com/gopacer/pacer/throttle/internal/order"
 
 // Priority is how urgent a claim is. Waiting claims go in the order of their ranks:
 //
@@ -26,9 +24,4 @@ var byIndex = [...]Priority{Background, Normal, Urgent}
 const priorities = order.Rows
 
 // index is the index of the priority in byIndex.
-func (p Priority) index() int {
-	if p < 0 {
-		return 0
-	}
-	return min(max(int(p), 1), 2)
-}
+func (p Priority) index() int { return order.RowOf(int(p)) }

@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,12 +30,34 @@ type rankedBucket struct {
 	held          int      // nothing goes before
 	spills        [2]spill // of tokens and of spare
 	waiting       []*rankedWaiter
+	turns         [priorities]rankedTurns
 }
+
+// rankedTurns is how far the flows of a priority are: what each got ÷ its weight, and how far the flow was that went last,
+// where those that come begin.
+type rankedTurns struct {
+	now float64
+	got map[string]float64
+}
+
+func (s *rankedTurns) of(w *rankedWaiter) float64 { return max(s.now, s.got[w.flow]) }
+
+func (s *rankedTurns) serve(w *rankedWaiter, rate int) {
+	s.now = s.of(w)
+	if s.got == nil {
+		s.got = map[string]float64{}
+	}
+	s.got[w.flow] = s.now + 1/float64(max(rate, 1))*float64(w.n)/float64(flowWeights[w.flow])
+}
+
+// The flows of histories, with their weights.
+var flowWeights = map[string]int{"": 1, "a": 1, "b": 2, "c": 3}
 
 type rankedWaiter struct {
 	in, n, number, went int // went is negative while it waits
 	priority            Priority
 	since               int
+	flow                string
 }
 
 func (b *rankedBucket) gain(tokens, spare int) {
@@ -55,9 +78,9 @@ func (m *ranked) room(b *rankedBucket, w *rankedWaiter) (ok, but bool) {
 	return missing <= 0 && kept <= 0, missing <= 0 || b.rate > 0 && 2*kept > missing
 }
 
-// sorted returns who waits by rank: each class is taken to have asked Ageing earlier than
-// the one below it.
-func (m *ranked) sorted(ws []*rankedWaiter) []*rankedWaiter {
+// sorted returns who waits in b in the order in which they go: of each class the flow that is the least far, and of the first
+// of each class the one with the best rank. Each class is taken to have asked Ageing earlier than the one below it.
+func (m *ranked) sorted(b *rankedBucket, ws []*rankedWaiter) (in []*rankedWaiter) {
 	ws = slices.Clone(ws)
 	rank := func(w *rankedWaiter) int { return w.since - w.priority.index()*m.ageing }
 	slices.SortFunc(ws, func(a, b *rankedWaiter) int {
@@ -66,7 +89,24 @@ func (m *ranked) sorted(ws []*rankedWaiter) []*rankedWaiter {
 		}
 		return a.number - b.number
 	})
-	return ws
+	turns := b.turns
+	for i := range turns {
+		turns[i].got = maps.Clone(turns[i].got)
+	}
+	for len(ws) > 0 {
+		first := [priorities]*rankedWaiter{}
+		for _, w := range ws { // by rank
+			i := w.priority.index()
+			if first[i] == nil || turns[i].of(w) < turns[i].of(first[i]) {
+				first[i] = w
+			}
+		}
+		next := ws[slices.IndexFunc(ws, func(w *rankedWaiter) bool { return w == first[w.priority.index()] })]
+		in = append(in, next)
+		turns[next.priority.index()].serve(next, b.rate)
+		ws = slices.DeleteFunc(ws, func(w *rankedWaiter) bool { return w == next })
+	}
+	return in
 }
 
 // compete returns those of ws whom b lets go; if it is below another, only the first of
@@ -75,7 +115,7 @@ func (m *ranked) sorted(ws []*rankedWaiter) []*rankedWaiter {
 func (m *ranked) compete(b *rankedBucket, ws []*rankedWaiter, below bool) (open []*rankedWaiter) {
 	seen := map[Priority]bool{}
 	kept := false
-	for _, w := range m.sorted(ws) {
+	for _, w := range m.sorted(b, ws) {
 		if below && seen[w.priority] || kept && w.priority != Urgent {
 			continue
 		}
@@ -104,6 +144,7 @@ func (m *ranked) serve() {
 			return
 		}
 		w := open[0]
+		m.buckets[0].turns[w.priority.index()].serve(w, m.buckets[0].rate)
 		m.leave(w)
 		for _, i := range slices.Compact([]int{w.in, 0}) {
 			m.buckets[i].give(w, -w.n)
@@ -138,6 +179,9 @@ func (m *ranked) back(w *rankedWaiter) {
 func (m *ranked) leave(w *rankedWaiter) {
 	b := &m.buckets[w.in]
 	b.waiting = slices.DeleteFunc(b.waiting, func(o *rankedWaiter) bool { return o == w })
+	if !slices.ContainsFunc(b.waiting, func(o *rankedWaiter) bool { return o.priority == w.priority }) {
+		b.turns[w.priority.index()] = rankedTurns{}
+	}
 }
 
 func (m *ranked) step() {
@@ -155,6 +199,7 @@ func (m *ranked) step() {
 type rankedHistory struct {
 	tree, half bool
 	rates      bool // below
+	flows      bool
 	heaviest   int
 }
 
@@ -166,6 +211,8 @@ func TestPriorityModel(t *testing.T) {
 	for name, h := range map[string]rankedHistory{
 		"bucket":          {heaviest: 3},
 		"bucket, reserve": {heaviest: 1, half: true},
+		"flows":           {heaviest: 3, flows: true},
+		"flows, reserve":  {heaviest: 1, flows: true, half: true},
 		"tree":            {heaviest: 1, tree: true},
 		"tree, reserve":   {heaviest: 1, tree: true, half: true},
 		"rates":           {heaviest: 1, tree: true, rates: true},
@@ -241,7 +288,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		b := &m.buckets[c.in]
 		b.waiting = append(b.waiting, c.rankedWaiter)
 		m.serve()
-		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": c.n}, Priority: c.priority, After: placed(at)})
+		c.grant, c.waiter = join(t, ls[c.in], Claim{N: c.n, Costs: quota.Costs{"slots": c.n}, Priority: c.priority, Flow: c.flow, Weight: flowWeights[c.flow], After: placed(at)})
 		waiting = append(waiting, c)
 		check()
 	}
@@ -264,6 +311,9 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 				w := &rankedWaiter{n: 1 + r.IntN(h.heaviest), priority: byIndex[r.IntN(3)]}
 				if h.tree {
 					w.in = r.IntN(3)
+				}
+				if h.flows {
+					w.flow = []string{"", "a", "b", "c"}[r.IntN(4)]
 				}
 				ask(&claim{rankedWaiter: w}, Place{})
 			case k < 12 && len(waiting) > 0: // no longer wants it
@@ -332,6 +382,9 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 			if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {
 				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
 			}
+		}
+		if l.line.flows != nil {
+			t.Errorf("bucket %d: flows %v, want none", i, l.line.flows)
 		}
 	}
 }

@@ -163,6 +163,9 @@ func (l *Limiter) release(now monotime.Time) bool {
 		case d.At <= now:
 			w.markBusy(at)
 			w.l.charge(&w.grant, at, now, &w.need, w.place)
+			for _, e := range w.entries {
+				e.Serve()
+			}
 			w.end(now, nil)
 		case blocker != l:
 			w.withdraw(blocker)
@@ -303,7 +306,7 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 // go. It reports whether there were any.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
-	for w := range l.line.InOrder() {
+	for w := range l.line.Leaving() {
 		ahead := &before
 		if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
@@ -371,7 +374,7 @@ func (l *Limiter) thaw() {
 // order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
 	now := l.root().now()
-	for w := range l.line.InOrder() {
+	for w := range l.line.Leaving() {
 		if w.l == l {
 			if w.abandoned {
 				w.end(now, errAbandoned)

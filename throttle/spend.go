@@ -1,8 +1,6 @@
 package throttle
 
-import (
-	"github.com/gopacer/pacer/throttle/internal/readable"
-)
+import "github.com/gopacer/pacer/throttle/internal/readable"
 
 // Spend says how what remains of a server's limit is spent until its reset. It applies to limits that are
 // learned and come back all at once, and to a quota.Plain. Other quotas say themselves how fast they may be spent,

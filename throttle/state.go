@@ -3,7 +3,6 @@ package throttle
 import (
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -68,10 +67,7 @@ func (l *Limiter) levels(now monotime.Time) (levels []Level) {
 	}
 	for i := range l.quotas {
 		q := &l.quotas[i]
-		level := Level{Quota: q.Name, Unit: q.Unit}
-		if q.Kind == quota.TokenBucket && q.N > 0 {
-			level.Rate = float64(q.N) / q.Per.Seconds()
-		}
+		level := Level{Quota: q.Name, Unit: q.Unit, Rate: limit.Rate(q)}
 		if l.link != nil && lease.Stored(q) {
 			level.Limit, level.Available, inHand = limit.Most(q), inHand[0], inHand[1:]
 		} else if left, ok := l.stack.Level(now, i); ok {

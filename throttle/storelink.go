@@ -444,7 +444,7 @@ func (l *Limiter) close(tell bool) error {
 	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
-		for w := range l.line.InOrder() {
+		for w := range l.line.Leaving() {
 			l.refuse(now, w, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
 		}
 	})

@@ -16,8 +16,11 @@
 //
 // # Waiting
 //
-// Claims stand in line in the order in which they were made, except for their [Priority]. A light claim never
-// overtakes a heavy one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a
+// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one
+// priority go in turns, by start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the
+// least since some wait, as cost ÷ weight, and of equals the claim that came first. A flow that comes begins where the others
+// are, so that one claim of each goes before it at most. The cost is what was claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light
+// claim never overtakes a heavy one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a
 // caller that gives up leaves nothing to clean up. After any change the timers are set anew. A claim may cost several
 // units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
 //
@@ -116,8 +119,8 @@ type Limiter struct {
 	// and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
-	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority puts
-	// it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If negative, nobody waits.
+	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority or its
+	// flow puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If negative, nobody waits.
 	MaxQueue int
 
 	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as
@@ -324,6 +327,10 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 		return adaptive.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
 	})
 	l.stack.Follow(&l.clock)
+	for _, w := range l.line.Heads(new([priorities]*waiter)) {
+		w.withdraw(l) // another may be the first now
+	}
+	l.line.Recharge(l.turn)
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)
 	}

@@ -31,9 +31,9 @@ type waiter struct {
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
-	stay    blame.Stay    // what w waits for, if its claim asks
-	entries []order.Entry // where w stands in the lines of l, its parent, …; nil if not in line
-	done    chan struct{} // closed when w has left the line, with grant or err set
+	stay    blame.Stay              // what w waits for, if its claim asks
+	entries []*order.Entry[*waiter] // where w stands in the lines of l, its parent, …; nil if not in line
+	done    chan struct{}           // closed when w has left the line, with grant or err set
 	grant   right
 	err     error
 }
@@ -42,6 +42,9 @@ type waiter struct {
 func (w *waiter) Before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
 }
+
+// Flow is the flow of the waiter. If it has lost its place in line, it goes by its rank alone.
+func (w *waiter) Flow() (name string, late bool) { return w.flow.name, w.place.past.PlacedAt() != 0 }
 
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }
@@ -189,7 +192,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 	if w.l.standstill == monotime.Unbounded || w.asksStore {
 		return d, false
 	}
-	one := need{w.One(), w.priority, w.class}
+	one := need{w.One(), w.priority, w.class, w.flow}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true

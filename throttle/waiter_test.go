@@ -149,6 +149,9 @@ func TestForecastIsNotLater(t *testing.T) {
 	}
 }
 
+// someFlow is a flow for histories: half of the time none.
+func someFlow(r *rand.Rand) string { return []string{"", "", "", "a", "b", "c"}[r.IntN(6)] }
+
 // forecastHistory is what such a history consists of.
 type forecastHistory struct {
 	tree     bool // with buckets below that have quotas of their own
@@ -175,7 +178,7 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	ask := func() (*Limiter, Claim) {
-		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)]}
+		return ls[r.IntN(len(ls))], Claim{Costs: quota.Costs{quota.Requests: 1 + r.IntN(2), "tokens": r.IntN(8), "images": r.IntN(4) - 1}, Priority: byIndex[r.IntN(3)], Flow: someFlow(r)}
 	}
 	var ws []*Waiter
 	for range 5 + r.IntN(40) {
@@ -222,7 +225,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for range 100 {
 				l := []*Limiter{host, a, b}[r.IntN(3)]
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+r.IntN(20))*time.Millisecond)
-				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], MaxWait: time.Duration(min(r.IntN(4), 1) - 1)}
+				c := Claim{Costs: quota.Costs{"tokens": r.IntN(100)}, Priority: byIndex[r.IntN(3)], MaxWait: time.Duration(min(r.IntN(4), 1) - 1), Flow: someFlow(r), Weight: r.IntN(3)}
 				everything(ctx, r, l, c)
 				cancel()
 				switch r.IntN(20) {
@@ -618,7 +621,7 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 				ctx, cancel = context.WithTimeout(ctx, ticks(r, 200))
 			}
 			defer cancel()
-			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": 5 * r.IntN(5)}}
+			c := Claim{Priority: byIndex[r.IntN(3)], Costs: quota.Costs{"tokens": 5 * r.IntN(5)}, Flow: someFlow(r)}
 			g, err := l.acquire(ctx, &c, new(Grant), found(l))
 			if err != nil {
 				return

@@ -16,6 +16,14 @@ type Past struct {
 	evidence
 }
 
+// PlacedAt is Behind of a claim with this past; zero if it has none.
+func (p *Past) PlacedAt() monotime.Time {
+	if p == nil {
+		return 0
+	}
+	return p.Behind
+}
+
 // evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever happens,
 // or whose limit for such requests is narrower than for the rest: the request is refused again and again, although others
 // are served in between, so often that chance hardly explains it. Then its refusals say nothing about the bucket. What became of the

@@ -78,6 +78,11 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	}
 }
 
+// Exhausted reports whether one of the statements says that nothing remains of a limit.
+func Exhausted(statements []quota.Statement) bool {
+	return slices.ContainsFunc(statements, func(st quota.Statement) bool { return st.Remaining <= 0 })
+}
+
 // grantsNone reports whether a statement is about a unit of which the server grants nothing at all, and of which requests
 // need nothing, since this one was served. Such a limit is none.
 func (s *Server) grantsNone(st *quota.Statement, t *Ticket, a *Answer) bool {

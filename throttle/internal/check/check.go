@@ -32,6 +32,14 @@ func Fields(limiter any, reserve float64, set OfStore) error {
 	return errors.Join(wrong...)
 }
 
+// Claim returns what is wrong with the bounds and the weight of a throttle.Claim that must wait.
+func Claim(maxWait time.Duration, weight int) error {
+	if weight < 0 {
+		return fmt.Errorf("throttle: Claim.Weight is %d, want 1 or more, or 0 for 1", weight)
+	}
+	return Duration("Claim.MaxWait", maxWait)
+}
+
 // Duration returns an error if d was probably meant to be in another unit.
 func Duration(name string, d time.Duration) error {
 	if why := fields.BareNumber(d, time.Microsecond); why != "" {

@@ -35,3 +35,11 @@ func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 
 // MaxBuckets returns the effective MaxBuckets.
 func MaxBuckets(n int) int { return max(cmp.Or(n, 100_000), 0) }
+
+// IdleAfter is after how long without a grant a bucket has idled. It is asked for with each grant, and cmp.Or takes a loop.
+func IdleAfter(d time.Duration) time.Duration {
+	if d == 0 {
+		return time.Minute
+	}
+	return d
+}

@@ -33,3 +33,13 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 		costs = meant
 	}
 }
+
+// NotInRequests returns the first quota on which requests alone do not draw, or that wants to know when they end; nil if none.
+func NotInRequests(qs quota.Quotas) *quota.Quota {
+	for i := range qs {
+		if q := &qs[i]; q.N > 0 && (q.Unit != "" || q.Kind.Concurrent()) {
+			return q
+		}
+	}
+	return nil
+}

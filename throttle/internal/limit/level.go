@@ -28,6 +28,14 @@ func (s Stack) Level(now monotime.Time, i int) (l Level, ok bool) {
 	return l, true
 }
 
+// Rate is how many tokens of q come back in a second, if they do so one by one; else zero.
+func Rate(q *quota.Quota) float64 {
+	if q.Kind != quota.TokenBucket || q.N <= 0 {
+		return 0
+	}
+	return float64(q.N) / q.Per.Seconds()
+}
+
 // Most is how many tokens of q may go at once without a debt. A quota that warms up lets any cost go, and has the
 // next claim wait for it: so one token is there, or none.
 func Most(q *quota.Quota) int {

@@ -1,49 +1,66 @@
-// Package order keeps waiters in the order in which they are to go: by rank, in one row for each priority.
+// Package order keeps waiters in the order in which they are to go: by rank, in one row for each priority; and within a row
+// the flows in turns.
 //
-// In come waiters, which know their row and who of two goes first ([Waiter]); out come the first of each row,
-// and all in order. The package knows nothing of what they wait for, and of time.
+// In come waiters, which know their row, their flow, and who of two goes first ([Waiter]), and what each is charged; out
+// come the first of each row, and all in order. The package knows nothing of what they wait for, and of time.
+//
+// # Turns of flows
+//
+// The flows of a row go by start-time fair queueing (Goyal, Vin and Cheng, "Start-time Fair Queuing", SIGCOMM 1996), after
+// the fair queueing of Demers, Keshav and Shenker (SIGCOMM 1989). A flow has a start tag. That of the waiter that was served
+// last is the virtual time of the row. With each waiter that is served, the tag of its flow grows by its charge: its cost ÷
+// the weight of the flow. A flow that comes begins at the virtual time, or where it was, if that is later. The flow with the
+// least tag goes next, and of equals the one whose first waiter has the better rank.
+//
+//   - Of two flows of which some wait all the time, neither gets ahead by more than one charge of each.
+//   - A flow that comes goes after one waiter at most of each other flow.
+//   - A waiter that leaves unserved is not charged: those behind it move up.
+//
+// A flow is kept while somebody of it waits, and after that until the others have caught up with what it got. Of the latter
+// no more than [Remembered] are kept: beyond that the virtual time goes on to the least of their tags. So flows of which
+// each comes once cannot keep others waiting for ever. When nobody waits, all is forgotten.
 package order
 
-import (
-	"container/list"
-	"iter"
-)
+import "iter"
 
 // Rows is how many rows a Queue has.
 const Rows = 3
 
-// Waiter is what stands in a Queue. The order of two waiters of one Queue never changes.
+// Remembered bounds how many flows of a row are remembered of which nobody waits.
+const Remembered = 1024
+
+// Waiter is what stands in a Queue. The order of two waiters of one flow never changes.
 type Waiter[W any] interface {
-	Before(other W) bool // goes before the other
+	Before(other W) bool // has the better rank
 	Row() int            // from 0 to Rows−1
+
+	// Flow returns the flow of the waiter. Late says that it stands outside all flows: it goes by its rank.
+	Flow() (name string, late bool)
 }
 
 // Queue is waiters in order. The zero Queue is empty.
-type Queue[W Waiter[W]] struct{ rows [Rows]list.List }
-
-// Entry is where a waiter stands in a Queue. The values of a list are of type W.
-type Entry = *list.Element
+type Queue[W Waiter[W]] struct{ rows [Rows]*row[W] }
 
 // Len is the number of waiters.
 func (q *Queue[W]) Len() (n int) {
-	for i := range q.rows {
-		n += q.rows[i].Len()
+	for _, r := range q.rows {
+		n += r.len()
 	}
 	return n
 }
 
 // LenOf is the number of waiters in a row.
-func (q *Queue[W]) LenOf(row int) int { return q.rows[row].Len() }
+func (q *Queue[W]) LenOf(row int) int { return q.rows[row].len() }
 
 // Heads returns the first waiter of each row, best rank first. It uses buf for the result.
 func (q *Queue[W]) Heads(buf *[Rows]W) []W {
 	heads := buf[:0]
-	for i := range q.rows {
-		e := q.rows[i].Front()
+	for _, r := range q.rows {
+		e := r.first()
 		if e == nil {
 			continue
 		}
-		heads = append(heads, e.Value.(W))
+		heads = append(heads, e.w)
 		for j := len(heads) - 1; j > 0 && heads[j].Before(heads[j-1]); j-- {
 			heads[j], heads[j-1] = heads[j-1], heads[j]
 		}
@@ -54,55 +71,42 @@ func (q *Queue[W]) Heads(buf *[Rows]W) []W {
 // Row goes through a row, the first waiter first. The row must not be changed meanwhile.
 func (q *Queue[W]) Row(row int) iter.Seq[W] {
 	return func(yield func(W) bool) {
-		for e := q.rows[row].Front(); e != nil && yield(e.Value.(W)); e = e.Next() {
+		for at := newWalk(q.rows[row], false); at.next() != nil && yield(at.take()); {
 		}
 	}
 }
 
-// Last returns the last waiter of a row, the zero W if there is none.
-func (q *Queue[W]) Last(row int) (last W) {
-	if e := q.rows[row].Back(); e != nil {
-		last = e.Value.(W)
-	}
-	return last
-}
+// InOrder goes through all waiters, in the order in which they go if nobody joins. Nobody may be removed meanwhile.
+func (q *Queue[W]) InOrder() iter.Seq[W] { return q.inOrder(false) }
 
-// LastWhere returns the waiter that goes last among those that match, the zero W if none does.
-func (q *Queue[W]) LastWhere(matches func(W) bool) (last W) {
-	found := false
-	for i := range q.rows {
-		for e := q.rows[i].Back(); e != nil; e = e.Prev() {
-			if w := e.Value.(W); matches(w) {
-				if !found || last.Before(w) {
-					last, found = w, true
-				}
-				break
-			}
+// Nth returns the waiter that goes after n−1 others. Ok is false if fewer wait.
+func (q *Queue[W]) Nth(n int) (w W, ok bool) {
+	for w := range q.InOrder() {
+		if n--; n == 0 {
+			return w, true
 		}
 	}
-	return last
+	return w, false
 }
 
-// InOrder goes through all waiters, best rank first. A waiter that was yielded may be removed.
-func (q *Queue[W]) InOrder() iter.Seq[W] {
+// Leaving is InOrder where waiters that were yielded may be removed: they are not charged, so those behind them move up.
+func (q *Queue[W]) Leaving() iter.Seq[W] { return q.inOrder(true) }
+
+func (q *Queue[W]) inOrder(leaving bool) iter.Seq[W] {
 	return func(yield func(W) bool) {
-		var at [Rows]Entry
-		for i := range q.rows {
-			at[i] = q.rows[i].Front()
+		var at [Rows]walk[W]
+		for i, r := range q.rows {
+			at[i] = newWalk(r, leaving)
 		}
 		for {
-			first := -1
-			for i, e := range at {
-				if e != nil && (first < 0 || e.Value.(W).Before(at[first].Value.(W))) {
-					first = i
+			var first *Entry[W]
+			from := 0
+			for i := range at {
+				if e := at[i].next(); e != nil && (first == nil || e.w.Before(first.w)) {
+					first, from = e, i
 				}
 			}
-			if first < 0 {
-				return
-			}
-			next := at[first].Value.(W)
-			at[first] = at[first].Next()
-			if !yield(next) {
+			if first == nil || !yield(at[from].take()) {
 				return
 			}
 		}
@@ -111,44 +115,97 @@ func (q *Queue[W]) InOrder() iter.Seq[W] {
 
 // Any reports whether some waiter matches.
 func (q *Queue[W]) Any(matches func(W) bool) bool {
-	for i := range q.rows {
-		for e := q.rows[i].Front(); e != nil; e = e.Next() {
-			if matches(e.Value.(W)) {
-				return true
+	for _, r := range q.rows {
+		for f := range r.flows() {
+			for e := f.first; e != nil; e = e.next {
+				if matches(e.w) {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-// Insert puts w in its order into its row, among equals to the front or to the back. It searches from both ends at once:
-// new claims belong near the back, and those that have an old place near the front. Behind is the waiter of its row that is
-// next; ok is false if w is the last one.
-func (q *Queue[W]) Insert(w W, fromFront bool) (e Entry, behind W, ok bool) {
-	e = q.insert(&q.rows[w.Row()], w, fromFront)
-	if next := e.Next(); next != nil {
-		return e, next.Value.(W), true
-	}
-	return e, behind, false
-}
-
-func (q *Queue[W]) insert(row *list.List, w W, fromFront bool) Entry {
-	ahead := func(e Entry) bool { // goes before w
-		if fromFront {
-			return !w.Before(e.Value.(W))
-		}
-		return e.Value.(W).Before(w)
-	}
-	for first, last := row.Front(), row.Back(); last != nil; first, last = first.Next(), last.Prev() {
-		switch {
-		case ahead(last):
-			return row.InsertAfter(w, last)
-		case !ahead(first):
-			return row.InsertBefore(w, first)
+// AllBefore reports whether somebody waits in a row, and all have a better rank than some waiter: before says so of one. It
+// says no if there are more flows than it looks at.
+func (q *Queue[W]) AllBefore(row int, before func(W) bool) bool {
+	const most = 64
+	n := 0
+	for f := range q.rows[row].flows() {
+		if n++; n > most || f.last != nil && !before(f.last.w) {
+			return false
 		}
 	}
-	return row.PushFront(w)
+	return q.LenOf(row) > 0
 }
 
-// Remove takes out a waiter of a row, which stands at e.
-func (q *Queue[W]) Remove(row int, e Entry) { q.rows[row].Remove(e) }
+// LastWhere returns the waiter that goes last among those that match, the zero W if none does.
+func (q *Queue[W]) LastWhere(matches func(W) bool) (last W) {
+	found := false
+	for _, r := range q.rows {
+		if e := r.lastWhere(matches); e != nil && (!found || last.Before(e.w)) {
+			last, found = e.w, true
+		}
+	}
+	return last
+}
+
+// Precedes reports whether w, which is not in the Queue and would join its flow at the end, goes before the waiter at e.
+func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
+	r := q.rows[e.w.Row()]
+	if name, late := w.Flow(); w.Row() == e.w.Row() && !late && e.of != &r.late && name != e.of.name {
+		if mine, its := r.tagOf(name), e.tag(); mine != its {
+			return mine < its
+		}
+	}
+	return w.Before(e.w)
+}
+
+// InTurns reports whether some in a row are of another flow than this one.
+func (q *Queue[W]) InTurns(row int, flow string) bool {
+	r := q.rows[row]
+	return r != nil && (len(r.active) > 1 || len(r.active) == 1 && r.active[0].name != flow)
+}
+
+// Others calls f for waiters of other flows in a row that go before one that would join this flow at its end: for no more than
+// most. Before says who has a better rank than that one, which counts where tags are equal.
+func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f func(W)) {
+	r := q.rows[row]
+	tag := r.tagOf(flow)
+	for _, o := range r.active {
+		if o.name == flow {
+			continue
+		}
+		start := o.start
+		for e := o.first; e != nil && (start < tag || start == tag && before(e.w)); e = e.next {
+			if most--; most < 0 {
+				return
+			}
+			f(e.w)
+			start += e.charge
+		}
+	}
+}
+
+// Insert puts w into its row, in its order within its flow, among equals to the front or to the back. It is charged what
+// charge says when it is served: a positive number. Displaced is the waiter that was the first of the row, if w is that now.
+func (q *Queue[W]) Insert(w W, charge float64, fromFront bool) (e *Entry[W], displaced W, ok bool) {
+	if q.rows[w.Row()] == nil {
+		q.rows[w.Row()] = newRow[W]()
+	}
+	r := q.rows[w.Row()]
+	before := r.first()
+	e = r.insert(w, charge, fromFront)
+	if before != nil && r.first() == e {
+		return e, before.w, true
+	}
+	return e, displaced, false
+}
+
+// Recharge sets anew what each waiter is charged, where the measure of it has changed. What the flows got before is forgotten.
+func (q *Queue[W]) Recharge(charge func(W) float64) {
+	for _, r := range q.rows {
+		r.recharge(charge)
+	}
+}

@@ -15,6 +15,7 @@ type guest struct{ rank, number, row int }
 
 func (g *guest) Before(o *guest) bool { return compare(g, o) < 0 }
 func (g *guest) Row() int             { return g.row }
+func (g *guest) Flow() (string, bool) { return "", false }
 
 func compare(a, b *guest) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number))
@@ -26,22 +27,22 @@ func TestAgainstASortedList(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var q Queue[*guest]
 		var all []*guest
-		at := map[*guest]Entry{}
+		at := map[*guest]*Entry[*guest]{}
 		for number := range 200 {
 			if len(all) > 0 && r.IntN(3) == 0 {
 				i := r.IntN(len(all))
-				q.Remove(all[i].row, at[all[i]])
+				at[all[i]].Remove()
 				all = slices.Delete(all, i, i+1)
 			} else {
 				g := &guest{r.IntN(50), number, r.IntN(Rows)}
 				all = append(all, g)
 				slices.SortFunc(all, compare)
-				e, behind, ok := q.Insert(g, r.IntN(2) == 0)
+				e, displaced, ok := q.Insert(g, 1, r.IntN(2) == 0)
 				at[g] = e
 				row := of(all, g.row)
-				i := slices.Index(row, g)
-				if ok != (i+1 < len(row)) || ok && behind != row[i+1] {
-					t.Fatalf("behind %v is %v, %v; the row is %v", g, behind, ok, row)
+				first := row[0] == g && len(row) > 1
+				if ok != first || ok && displaced != row[1] {
+					t.Fatalf("%v displaced %v, %v; the row is %v", g, displaced, ok, row)
 				}
 			}
 			compareLooks(t, &q, all)
@@ -76,15 +77,15 @@ func compareLooks(t *testing.T, q *Queue[*guest], all []*guest) {
 				t.Fatalf("the last that matches is %v, want that of %v", got, want)
 			}
 		}
-		if len(row) == 0 {
-			if q.Last(i) != nil {
-				t.Fatalf("the last of an empty row is %v", q.Last(i))
+		for rank := range 51 {
+			g := &guest{rank, 1000, i}
+			all := !slices.ContainsFunc(row, func(o *guest) bool { return g.Before(o) })
+			if got := q.AllBefore(i, func(o *guest) bool { return o.Before(g) }); got != (all && len(row) > 0) {
+				t.Fatalf("all before %v: %v; the row is %v", g, got, row)
 			}
-			continue
 		}
-		heads = append(heads, row[0])
-		if got := q.Last(i); got != row[len(row)-1] {
-			t.Fatalf("the last is %v", got)
+		if len(row) > 0 {
+			heads = append(heads, row[0])
 		}
 	}
 	slices.SortFunc(heads, compare)
@@ -105,18 +106,18 @@ func of(all []*guest, row int) (in []*guest) {
 
 func TestInOrderWhileWaitersLeave(t *testing.T) {
 	var q Queue[*guest]
-	at := map[*guest]Entry{}
+	at := map[*guest]*Entry[*guest]{}
 	for i := range 9 {
 		g := &guest{i, i, i % Rows}
-		at[g], _, _ = q.Insert(g, false)
+		at[g], _, _ = q.Insert(g, 1, false)
 	}
 	next := 0
-	for g := range q.InOrder() {
+	for g := range q.Leaving() {
 		if g.rank != next {
 			t.Errorf("got %d, want %d", g.rank, next)
 		}
 		next++
-		q.Remove(g.row, at[g])
+		at[g].Remove()
 	}
 	if next != 9 || q.Len() != 0 {
 		t.Errorf("%d left, %d went", q.Len(), next)
@@ -146,7 +147,7 @@ func TestInsertIsFlat(t *testing.T) {
 		steps := 0
 		insert := func(rank int, fromFront bool) int {
 			before := steps
-			q.Insert(&counted{guest{rank, 0, 1}, &steps}, fromFront)
+			q.Insert(&counted{guest{rank, 0, 1}, &steps}, 1, fromFront)
 			return steps - before
 		}
 		for i := range n {
@@ -169,4 +170,46 @@ type counted struct {
 func (c *counted) Before(o *counted) bool {
 	*c.steps++
 	return c.guest.Before(&o.guest)
+}
+
+// TestLeavingMovesOthersUp: who is taken out while all are gone through is not charged to its flow.
+func TestLeavingMovesOthersUp(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		var q Queue[*caller]
+		at := map[*caller]*Entry[*caller]{}
+		m := &turns{tags: map[string]int{}}
+		for i := range 60 {
+			c := &caller{guest{r.IntN(40), i, 1}, string(rune('a' + r.IntN(5))), r.IntN(8) == 0, 1 + r.IntN(5)}
+			at[c], _, _ = q.Insert(c, float64(c.charge), false)
+			m.join(c)
+		}
+		for c := range q.Leaving() {
+			if want := m.first(); c != want {
+				t.Fatalf("seed %d: %v comes, want %v", seed, c, want)
+			}
+			if r.IntN(2) > 0 {
+				m.serve(c)
+			} else {
+				m.leave(c)
+				at[c].Remove()
+			}
+		}
+		if len(m.waiting) > 0 {
+			t.Errorf("seed %d: %d did not come", seed, len(m.waiting))
+		}
+	}
+}
+
+// TestNth: the n-th in order, if so many wait.
+func TestNth(t *testing.T) {
+	var q Queue[*guest]
+	for i := range 9 {
+		q.Insert(&guest{i, i, i % Rows}, 1, false)
+	}
+	for n := range 12 {
+		if g, ok := q.Nth(n); ok != (n >= 1 && n <= 9) || ok && g.rank != n-1 {
+			t.Errorf("%d: %v, %v", n, g, ok)
+		}
+	}
 }

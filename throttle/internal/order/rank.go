@@ -6,6 +6,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// RowOf is the row of a priority: 0 if it is negative, 1 if it is 0 or 1, else 2.
+func RowOf(priority int) int {
+	if priority < 0 {
+		return 0
+	}
+	return min(max(priority, 1), Rows-1)
+}
+
 // Rank orders waiters, the smallest first: by the instant at which a claim was first made, less an ageing for each step
 // of its priority above the normal one. The order of two ranks never changes, since all age alike. An ageing of zero
 // means ten seconds; if negative, they do not age.

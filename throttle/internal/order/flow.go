@@ -1,0 +1,91 @@
+package order
+
+// flow is the waiters of one flow in a row, best rank first.
+type flow[W Waiter[W]] struct {
+	name        string
+	in          *row[W]
+	first, last *Entry[W]
+	n           int     // how many wait
+	start       float64 // start tag of the first waiter; if nobody waits, of the next one, if that is later than now
+	total       float64 // what those who wait are charged together
+	index       int     // in the heap of the row
+}
+
+// Entry is where a waiter stands in a Queue.
+type Entry[W Waiter[W]] struct {
+	w          W
+	charge     float64
+	of         *flow[W] // nil when the waiter was removed
+	prev, next *Entry[W]
+}
+
+// Serve charges the flow of a waiter, which is the first of it, and is about to be removed.
+func (e *Entry[W]) Serve() { e.of.in.serve(e) }
+
+// Remove takes the waiter out of its Queue.
+func (e *Entry[W]) Remove() { e.of.in.remove(e) }
+
+// tag is the start tag of the waiter at e. It searches from the end of the flow.
+func (e *Entry[W]) tag() float64 {
+	tag := e.of.start + e.of.total
+	for o := e.of.last; o != e; o = o.prev {
+		tag -= o.charge
+	}
+	return tag - e.charge
+}
+
+// insert puts e in its order. It searches from both ends at once: new claims belong near the back, and those that have an
+// old place near the front.
+func (f *flow[W]) insert(e *Entry[W], fromFront bool) *Entry[W] {
+	ahead := func(o *Entry[W]) bool { // goes before e
+		if fromFront {
+			return !e.w.Before(o.w)
+		}
+		return o.w.Before(e.w)
+	}
+	f.n++
+	f.total += e.charge
+	for first, last := f.first, f.last; last != nil; first, last = first.next, last.prev {
+		switch {
+		case ahead(last):
+			return f.link(e, last)
+		case !ahead(first):
+			return f.link(e, first.prev)
+		}
+	}
+	return f.link(e, nil)
+}
+
+// link puts e behind prev; to the front if prev is nil.
+func (f *flow[W]) link(e, prev *Entry[W]) *Entry[W] {
+	e.prev, e.next = prev, f.first
+	if prev != nil {
+		e.next = prev.next
+	}
+	f.join(prev, e)
+	f.join(e, e.next)
+	return e
+}
+
+// join makes b the next of a. Either may be nil: an end of the flow.
+func (f *flow[W]) join(a, b *Entry[W]) {
+	if a == nil {
+		f.first = b
+	} else {
+		a.next = b
+	}
+	if b == nil {
+		f.last = a
+	} else {
+		b.prev = a
+	}
+}
+
+func (f *flow[W]) remove(e *Entry[W]) {
+	f.join(e.prev, e.next)
+	e.of, e.prev, e.next = nil, nil, nil
+	f.n--
+	if f.total -= e.charge; f.n == 0 {
+		f.total = 0
+	}
+}
