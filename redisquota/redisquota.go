@@ -75,8 +75,8 @@ type Client interface {
 	// Subscribe calls hear with each message of a channel, until ctx ends or the subscription
 	// fails, and returns then. A Client that cannot subscribe returns errors.ErrUnsupported at
 	// once; then news wait for the next exchange. After any other return, Subscribe is called
-	// again a second later, unless ctx has ended. If it has subscribed anew by itself, after a connection was lost, it
-	// calls hear with an empty message: some may have been missed.
+	// again a second later, unless ctx has ended. Whenever the server has confirmed a subscription, also one that the library
+	// has made anew by itself after a connection was lost, it calls hear with an empty message: some may have been missed.
 	Subscribe(ctx context.Context, channel string, hear func(message string)) error
 }
 

@@ -19,6 +19,7 @@ func (c rueidisClient) Run(ctx context.Context, keys, args []string) ([]string, 
 }
 
 func (c rueidisClient) Subscribe(ctx context.Context, channel string, hear func(string)) error {
+	ctx = rueidis.WithOnSubscriptionHook(ctx, func(rueidis.PubSubSubscription) { hear("") }) // what came before is missed
 	return c.Receive(ctx, c.B().Subscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { hear(m.Message) })
 }
 
@@ -32,5 +33,6 @@ func (c valkeyClient) Run(ctx context.Context, keys, args []string) ([]string, e
 }
 
 func (c valkeyClient) Subscribe(ctx context.Context, channel string, hear func(string)) error {
+	ctx = valkey.WithOnSubscriptionHook(ctx, func(valkey.PubSubSubscription) { hear("") }) // what came before is missed
 	return c.Receive(ctx, c.B().Subscribe().Channel(channel).Build(), func(m valkey.PubSubMessage) { hear(m.Message) })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 	"github.com/valkey-io/valkey-go"
 
@@ -55,6 +56,8 @@ func TestAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
+	c := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer c.Close()
 	for name, client := range map[string]redisquota.Client{"rueidis": rueidisClient{r}, "valkey-go": valkeyClient{v}} {
 		t.Run(name, func(t *testing.T) {
 			shared := &redisquota.Store{Client: client, Prefix: name}
@@ -64,6 +67,26 @@ func TestAdapters(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
+			lost := func(when string) {
+				t.Helper()
+				for timeout := time.After(10 * time.Second); ; {
+					select {
+					case n := <-heard:
+						if n.Lost {
+							return
+						}
+					case <-timeout:
+						t.Fatalf("%s, nobody hears that news may have been missed", when)
+					}
+				}
+			}
+			lost("when it subscribes")
+			if s.Mini == nil {
+				if err := c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+					t.Fatal(err)
+				}
+				lost("when it subscribes anew")
+			}
 			slots, held := false, false
 			for i := range 1000 { // a bucket that nobody knows may have been lost: it has its first slots after the Horizon
 				reply, err := shared.Exchange(t.Context(), &store.Request{
