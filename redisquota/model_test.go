@@ -31,16 +31,13 @@ type user struct {
 	sent   *store.Request
 }
 
-// history has random members of a store.Memory that loses what it does not know, as a server may.
+// history has random members of a store.Ledger that loses what it does not know, as a server may.
 func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Duration(r.IntN(1e6)) * time.Microsecond)
-		model := new(store.Memory)
-		if _, err := model.Exchange(t.Context(), &store.Request{Version: 1, Bucket: "another"}); err != nil {
-			t.Fatal(err)
-		}
 		start = time.Now()
+		model := &store.Ledger{Epoch: start}
 		time.Sleep(10 * time.Second) // its clock began before what members say that they sent
 		model.Lose()
 		users := make([]user, 1+r.IntN(4))
@@ -55,7 +52,7 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 				*u = user{name: fmt.Sprintf("m%d", len(steps))}
 			}
 			req := u.request(r, versions[r.IntN(8)/7])
-			reply, err := model.Exchange(t.Context(), &req)
+			reply, _, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +197,7 @@ func snap(got, want *store.Reply) {
 	}
 }
 
-// TestStoreAgainstModel: the script answers as store.Memory does. What it rounds, it rounds
+// TestStoreAgainstModel: the script answers as store.Ledger does. What it rounds, it rounds
 // up to whole microseconds; the quotas here are such that nothing else is, but for estimates.
 func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)

@@ -99,18 +99,19 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 		reply, err := l.look(now, r)
 		return reply, News{}, err
 	}
+	// Of a clock that was set nobody knows what time it is.
+	if m := l.members[r.Member]; m != nil && r.Since > 0 && instant(now).Sub(m.at) > r.Since+clockOff {
+		l.Lose()
+	}
 	reply, news := l.serve(now, r)
 	return reply, news, nil
 }
 
-// serve is Exchange for a request that was checked.
+// serve is Exchange for a request that was checked, by a clock that cannot be set.
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
-	switch m := l.members[r.Member]; {
-	case m != nil && r.Since > 0 && t.Sub(m.at) > r.Since+clockOff:
-		l.Lose()
-	case m == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters():
+	if l.members[r.Member] == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters() {
 		l.Lose() // it was not new
 	}
 	lost := l.open(r, t)

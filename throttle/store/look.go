@@ -61,8 +61,10 @@ func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
 	if err := c.UnmarshalBinary(state); err != nil {
 		return nil, err
 	}
-	reply, _ := c.serve(now, r)
-	return reply, nil
+	acts := *r
+	acts.Look = false
+	reply, _, err := c.Exchange(now, &acts)
+	return reply, err
 }
 
 // release ends what a person may end: see Request.Release.

@@ -13,6 +13,8 @@ import (
 // cannot be one Limiter, and for tests of programs that use another Store. The zero
 // Memory knows no bucket. It is safe for concurrent use, and must not be copied after its first use.
 //
+// Its time is that of the process: setting the wall clock moves nothing, not even windows of the clock.
+//
 // It forgets buckets that are idle (see [Ledger.Idle]) and that nobody listens to.
 type Memory struct {
 	mu      sync.Mutex // protects all below
@@ -94,7 +96,7 @@ func (m *Memory) Lose() {
 // now reads the clock. It requires that mu is held.
 func (m *Memory) now() time.Duration {
 	if !m.clock.Started() {
-		m.clock.Start()
+		m.clock.StartCertain()
 	}
 	return time.Duration(m.clock.Now()) - 1
 }

@@ -19,6 +19,14 @@ func (c *Clock) Start() {
 	}
 }
 
+// StartCertain is Start of a clock for which no setting of the wall clock is sleep of the machine, also where nobody knows how
+// long it has slept: see watch.
+func (c *Clock) StartCertain() {
+	if !c.Started() {
+		c.StartBy(certainly{})
+	}
+}
+
 // StartBy starts the clock by what a Source says of the machine's clocks.
 func (c *Clock) StartBy(s Source) {
 	c.start = time.Now()

@@ -81,6 +81,11 @@ func (system) Read(start time.Time) (int64, time.Duration) {
 func (system) Asleep() (time.Duration, bool) { return asleep() }
 func (system) Stops() bool                   { return runtime.GOOS != "windows" }
 
+// certainly is the system, where a jump of the wall clock is sleep only if the system says so.
+type certainly struct{ system }
+
+func (certainly) Stops() bool { return false }
+
 const (
 	lookEvery = 100 * time.Millisecond // of the monotonic clock: less is not noticed sooner
 	smallest  = 100 * time.Millisecond // jump that means something: time.Now reads one clock after the other

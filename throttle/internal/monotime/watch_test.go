@@ -138,3 +138,16 @@ func TestClockNaps(t *testing.T) {
 		}
 	})
 }
+
+// TestStartCertain: a jump of the wall clock is sleep only where the system says so.
+func TestStartCertain(t *testing.T) {
+	var c Clock
+	c.StartCertain()
+	if !c.Started() || c.watch.source.Stops() {
+		t.Errorf("the clock takes jumps of the wall clock for sleep")
+	}
+	w := c.watch
+	if c.StartCertain(); c.watch != w {
+		t.Error("started twice")
+	}
+}
