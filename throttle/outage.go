@@ -10,10 +10,10 @@ import (
 type Outage int
 
 const (
-	// OutageShare goes on with a safe part, and is safe if all processes lose the store: if m of n do and the others
-	// go on, up to m/n of the quota goes beyond it for as long as that lasts.
+	// OutageShare goes on with a safe part. While m of n processes have lost the store, up to m/n of the quota goes beyond it.
+	// It is safe if all have lost it.
 	//
-	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes. It begins Late after the last slot
+	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after the last slot
 	// that any process may have in hand. Of a window, a process uses no more than it used before, and its part of
 	// what was left; after twice the window, its part of N. A claim that costs more than the part waits for the
 	// store. When the store is back, it is told what went before it hands out anything. If the store was never

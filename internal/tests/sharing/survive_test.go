@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -239,6 +240,71 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 					if r := rate(c.text, f.sends, from, from+4*q.Per); r < c.rate {
 						t.Errorf("%.3f of the rate from %v on, want %.2f", r, from, c.rate)
 					}
+				}
+			})
+		})
+	}
+}
+
+// scaled is a quota of which so much more is granted.
+func scaled(text string, by float64) string {
+	q := quota.MustParse(text).Explicit()[0]
+	q.Name, q.N, q.Burst = "", int(math.Ceil(float64(q.N)*by)), int(math.Ceil(float64(q.Burst)*by))
+	return q.String()
+}
+
+// TestAPartitionCostsItsShare: while m of n processes do not reach the store, m/n of the quota goes beyond it at most, and not at
+// all if the store was closed for them.
+func TestAPartitionCostsItsShare(t *testing.T) {
+	for _, c := range survivors {
+		for cut := 1; cut < c.members; cut += 2 {
+			for _, mode := range []throttle.Outage{throttle.OutageShare, throttle.OutageClosed} {
+				t.Run(fmt.Sprint(mode, " ", c.text, " ", cut), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := new(store.Memory)
+						var stores []store.Store
+						f := &fleet{end: 26 * time.Second}
+						for i := range c.members {
+							stores = append(stores, &away{Memory: s, down: func() bool {
+								d := time.Since(f.start)
+								return i < cut && d >= 10*time.Second && d < 18*time.Second
+							}})
+						}
+						f.run(t, c.text, mode, c.costs, stores...)
+						f.wait.Wait()
+						bound := c.text
+						if mode == throttle.OutageShare {
+							bound = scaled(c.text, 1+float64(cut)/float64(c.members))
+						}
+						if n := over(bound, f.sends); n > 0 {
+							t.Errorf("%d more than %s", n, bound)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestTheShareShrinksWithTheMembersLastSeen: who is cut off uses nine tenths of its part of the rate, of as many as there were.
+func TestTheShareShrinksWithTheMembersLastSeen(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 10} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(store.Memory)
+				f := &fleet{end: 20 * time.Second}
+				cut := &away{Memory: s, down: func() bool { return time.Since(f.start) >= 8*time.Second }}
+				stores := append([]store.Store{cut}, slices.Repeat([]store.Store{&away{Memory: s}}, n-1)...)
+				f.run(t, "100/s even", throttle.OutageShare, []int{1, 1, 1}, stores...)
+				f.wait.Wait()
+				alone := 0
+				for _, o := range f.sends {
+					if o.by == 0 && o.at >= 10*time.Second && o.at < 20*time.Second {
+						alone++
+					}
+				}
+				if want := 900 / n; alone != want {
+					t.Errorf("%d went in ten seconds, want %d", alone, want)
 				}
 			})
 		})
