@@ -274,6 +274,12 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if t.Line.Priority != nil {
 		tm.claim.Priority = t.Line.Priority(req)
 	}
+	if t.Line.Flow != nil {
+		tm.claim.Flow = t.Line.Flow(req)
+		if t.Line.Weight != nil {
+			tm.claim.Weight = max(t.Line.Weight(req), 0)
+		}
+	}
 	if c != nil {
 		tm.nested = c.above != nil
 		if c.calls != nil {
@@ -283,10 +289,7 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if t.routes.Load().hasBytes {
 		tm.costBytes(req)
 	}
-	if tm.mode == 0 {
-		tm.mode = ModeWait
-	}
-	if tm.mode != ModeWait {
+	if tm.mode = cmp.Or(tm.mode, ModeWait); tm.mode != ModeWait {
 		tm.claim.MaxWait = -1
 	}
 	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path

@@ -82,6 +82,51 @@ func ExampleLine() {
 	// batch got at most nine: true
 }
 
+// Whose batch stands in line keeps nobody else waiting for all of it.
+func ExampleLine_flow() {
+	server := pacertest.NewServer(nil, pacertest.NoHeaders)
+	defer server.Close()
+
+	transport := &pacer.Transport{
+		Base:   server.Transport(),
+		Quotas: pacer.Table{"api.example.com/": quota.MustParse("1/h even")},
+		Line: pacer.Line{
+			Flow: func(req *http.Request) string { return req.Header.Get("X-User") },
+			Weight: func(req *http.Request) int { // who pays gets twice as much while others wait
+				if req.Header.Get("X-Plan") == "pro" {
+					return 2
+				}
+				return 1
+			},
+		},
+		MaxStandstill: pacer.NoLimit,
+	}
+	of := func(ctx context.Context, user string) *http.Request {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/", http.NoBody)
+		req.Header.Set("X-User", user)
+		return req
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for range 101 { // one goes, and 100 wait
+		go func() {
+			if resp, err := transport.RoundTrip(of(ctx, "alice")); err == nil {
+				resp.Body.Close()
+			}
+		}()
+	}
+	for transport.Stats().Waiting < 100 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, user := range []string{"alice", "bob"} {
+		f, err := transport.Forecast(of(ctx, user))
+		fmt.Println("one more of", user, "would go in", f.Wait.Round(time.Hour), err)
+	}
+	// Output:
+	// one more of alice would go in 101h0m0s <nil>
+	// one more of bob would go in 2h0m0s <nil>
+}
+
 // The headers of an API that speaks a language of its own, and a limit that is spread evenly over its window.
 func ExampleLearn() {
 	server := pacertest.NewServer(nil, pacertest.NoHeaders)

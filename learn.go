@@ -80,7 +80,7 @@ func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 // quota in flight, or its bytes are counted.
 func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
 	kept := g.Keep()
-	return body.Watch(req.Context(), resp.Body, t.maxUnread(), func(read int64) {
+	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
 		var spent quota.Costs
 		if counts {
 			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent) + read)}

@@ -18,8 +18,8 @@
 // A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on
 // the bucket of the most specific one. The request goes when all its buckets grant it at the same instant:
 // as a request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what
-// happens. By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones,
-// the order is that of arrival. A line that moves is waited for; but if nothing can go for longer than
+// happens. By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows
+// go in turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go for longer than
 // MaxStandstill, or not before the deadline of its context, a request fails at once. [Transport.Acquire] does this part
 // alone. [Transport.Forecast] says how long it would take: of a batch that stands in line, how long the rest of it will take.
 //
@@ -56,6 +56,7 @@
 package pacer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -175,6 +176,15 @@ type Line struct {
 
 	// Priority returns how urgent a request is, unless its Call says so. If nil, all requests are throttle.Normal.
 	Priority func(*http.Request) throttle.Priority
+
+	// Flow returns for whom a request is: a user, a tenant, a job. Requests of different flows go in turns, by what they cost,
+	// so that nobody waits for all that another has in line: see throttle.Claim. They share their quotas; Key is for those who
+	// do not. Errors, hooks, State and Save do not show it. If nil, all are one flow.
+	Flow func(*http.Request) string
+
+	// Weight returns the share of the request's Flow beside others: of 3, it gets three times as much as one of 1 while both
+	// wait. Zero and negative mean 1. If nil, all are 1.
+	Weight func(*http.Request) int
 
 	// Ageing keeps less urgent requests from waiting for ever: for every Ageing it has waited, a request counts as one
 	// step more urgent; see throttle.Priority. Zero means 10 seconds. If negative, requests do not age.
@@ -311,6 +321,7 @@ func (t *Transport) misset() []string {
 	s, share, o, h := t.Learn.Spend, t.Line.Reserve, t.Shared.Outage, t.Retry.ResendHeader
 	unless(s >= throttle.SpendAuto && s <= throttle.SpendEven, "Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
 	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
+	unless(t.Line.Flow != nil || t.Line.Weight == nil, "Line.Weight is set, want a %s, without which it does nothing", "Flow")
 	unless(o >= throttle.OutageShare && o <= throttle.OutageOpen, "Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
 	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
 	return wrong
@@ -333,28 +344,12 @@ func (t *Transport) isAbove() bool {
 var errBelowItself = errors.New("pacer: Base leads back to this Transport, want the RoundTripper below it: keep http.DefaultTransport before you replace it")
 
 // maxStandstill is the effective MaxStandstill.
-func (t *Transport) maxStandstill() time.Duration {
-	if t.MaxStandstill == 0 {
-		return 2 * time.Minute
-	}
-	return t.MaxStandstill
-}
+func (t *Transport) maxStandstill() time.Duration { return cmp.Or(t.MaxStandstill, 2*time.Minute) }
 
 // mayWait reports whether a request may wait for d while nothing goes, within a MaxWait and MaxStandstill.
 func (t *Transport) mayWait(maxWait, d time.Duration) bool {
 	within := func(bound time.Duration) bool { return bound == NoLimit || d <= max(bound, 0) }
 	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
-}
-
-// maxUnread is the effective MaxUnread; zero if there is no bound.
-func (t *Transport) maxUnread() time.Duration {
-	switch t.Line.MaxUnread {
-	case 0:
-		return 5 * time.Minute
-	case NoLimit:
-		return 0
-	}
-	return max(t.Line.MaxUnread, 0)
 }
 
 // Close gives back to the Store what this process has in hand. Later requests to buckets that are shared

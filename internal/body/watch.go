@@ -3,6 +3,7 @@ package body
 import (
 	"context"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,18 @@ func Watch(ctx context.Context, b io.ReadCloser, unread time.Duration, ended fun
 		w.timer = time.AfterFunc(unread, end)
 	}
 	return keepWriter(w, b)
+}
+
+// MaxUnread is for how long an answer counts that nobody reads: zero means five minutes, the largest int no bound, for which
+// it returns zero, and a negative value no time at all.
+func MaxUnread(d time.Duration) time.Duration {
+	switch d {
+	case 0:
+		return 5 * time.Minute
+	case math.MaxInt:
+		return 0
+	}
+	return max(d, 0)
 }
 
 // watched is a body that tells when it has ended; see Watch.

@@ -149,8 +149,12 @@ func (p *trap) transport() *pacer.Transport {
 		Cost:   func(r *http.Request) quota.Costs { p.at("Cost", r); return nil },
 		Spent:  func(r *http.Response) quota.Costs { p.at("Spent", r.Request); return nil },
 		Rand:   func() float64 { p.at("Rand", nil); return 0 },
-		Line:   pacer.Line{Priority: func(r *http.Request) throttle.Priority { p.at("Priority", r); return throttle.Normal }},
-		Learn:  pacer.Learn{Bodies: func(r *http.Response) bool { p.at("Bodies", r.Request); return true }},
+		Line: pacer.Line{
+			Priority: func(r *http.Request) throttle.Priority { p.at("Priority", r); return throttle.Normal },
+			Flow:     func(r *http.Request) string { p.at("Flow", r); return "" },
+			Weight:   func(r *http.Request) int { p.at("Weight", r); return 1 },
+		},
+		Learn: pacer.Learn{Bodies: func(r *http.Response) bool { p.at("Bodies", r.Request); return true }},
 		Retry: pacer.Retry{
 			BudgetRatio: -1, MaxAttempts: 3,
 			PrepareRetry: func(r *http.Request) error { p.at("PrepareRetry", r); return nil },

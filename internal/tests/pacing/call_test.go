@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -165,6 +166,56 @@ func TestCallPriority(t *testing.T) {
 		wg.Wait()
 		want := []string{"GET http://a.example/person", "GET http://a.example/batch", "GET http://a.example/normal", "GET http://a.example/batch", "GET http://a.example/later"}
 		if got := base.Got[1:]; !slices.Equal(got, want) {
+			t.Errorf("went in the order %q, want %q", got, want)
+		}
+	})
+}
+
+// Flows go in turns, by weight; one that comes goes next, whatever its bounds would say of the whole line, and is told so.
+func TestLineFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		flow := func(r *http.Request) string { return r.URL.Query().Get("for") }
+		tr := &pacer.Transport{
+			Base: base, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}),
+			Line: pacer.Line{Flow: flow, Weight: func(r *http.Request) int { return map[string]int{"paying": 2, "odd": -7}[flow(r)] }},
+		}
+		serial(t, tr, base, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		ask := func(who string, n int) {
+			for range n {
+				wg.Go(func() {
+					req := lab.Request(t, "GET", "http://a.example/?for="+who, "").WithContext(ctx)
+					if _, err := tr.RoundTrip(req); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+		}
+		ask("batch", 1000)
+		for _, test := range []struct {
+			who  string
+			want time.Duration
+		}{{"batch", 1001 * time.Second}, {"person", 2 * time.Second}} {
+			f, err := tr.Forecast(lab.Request(t, "GET", "http://a.example/?for="+test.who, ""))
+			if err != nil || f.Wait != test.want {
+				t.Errorf("%s is told %v, %v, want %v", test.who, f.Wait, err, test.want)
+			}
+		}
+		ask("paying", 4)
+		ask("odd", 2)
+		time.Sleep(8*time.Second - 1)
+		cancel()
+		wg.Wait()
+		var got []string
+		for _, url := range base.Got[1:] {
+			_, who, _ := strings.Cut(url, "=")
+			got = append(got, who)
+		}
+		// After one of each, who pays for two has had a half: it goes again, and then is level with the others.
+		if want := []string{"batch", "paying", "odd", "paying", "batch", "paying", "odd"}; !slices.Equal(got, want) {
 			t.Errorf("went in the order %q, want %q", got, want)
 		}
 	})

@@ -114,6 +114,7 @@ func TestModesValidate(t *testing.T) {
 		{&pacer.Transport{Modes: map[string]pacer.Mode{"a.example/{x}/b": pacer.ModeWait, "a.example/a/{y}": pacer.ModeWait}}, "Modes["},
 		{&pacer.Transport{Line: pacer.Line{Reserve: 1}}, "Reserve is 1"},
 		{&pacer.Transport{Line: pacer.Line{Reserve: -.1}}, "Reserve is -0.1"},
+		{&pacer.Transport{Line: pacer.Line{Weight: func(*http.Request) int { return 1 }}}, "Line.Weight is set, want a Flow, without which it does nothing"},
 	} {
 		err := test.tr.Validate()
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "pacer: ") || !strings.Contains(err.Error(), test.want)) {

@@ -90,6 +90,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 				var n notebook
 				tr := &pacer.Transport{
 					Key: func(*http.Request) string { return key }, Mode: pacer.ModeReject, Trace: n.trace(), Rand: lab.Zero,
+					Line:   pacer.Line{Flow: func(*http.Request) string { return "flow of " + key }},
 					Quotas: pacer.Table{"/": quota.MustParse("3/m window"), "/c/{id}": quota.MustParse("100/m window")},
 				}
 				if shared != nil {
