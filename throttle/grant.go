@@ -92,7 +92,8 @@ func (g *Grant) Cancel() {
 
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
 func (g *right) giveBack(now monotime.Time) {
-	parts := g.parts()
+	charged := g.charged()
+	parts := charged.Parts(g.ticket.Sent)
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, nil, parts, g.urgent)
@@ -199,12 +200,12 @@ func (g *right) costOrNil() *limit.Demand {
 	return &d
 }
 
-// demand is what was claimed.
-func (g *right) demand() limit.Demand {
+// charged is what the grant was charged, and what it holds.
+func (g *right) charged() limit.Charged {
 	if g.extra != nil {
-		return g.extra.Demand
+		return g.extra.Charged
 	}
-	return limit.Demand{Claims: 1, N: g.ticket.N}
+	return limit.Charged{Demand: limit.Demand{Claims: 1, N: g.ticket.N}}
 }
 
 // recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It
@@ -227,16 +228,7 @@ func (g *right) freeSlots(kind quota.Kind) {
 // goroutine has g.
 func (g *right) ensureExtra() *extra {
 	if g.extra == nil {
-		g.extra = &extra{Charged: limit.Charged{Demand: g.demand()}}
+		g.extra = &extra{Charged: g.charged()}
 	}
 	return g.extra
-}
-
-// parts returns what was charged, and when.
-func (g *right) parts() limit.Parts {
-	if g.extra != nil {
-		return g.extra.Parts(g.ticket.Sent)
-	}
-	c := limit.Charged{Demand: g.demand()}
-	return c.Parts(g.ticket.Sent)
 }

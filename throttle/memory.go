@@ -3,7 +3,6 @@ package throttle
 import (
 	"fmt"
 	"io"
-	"maps"
 	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
@@ -23,10 +22,7 @@ import (
 // and 64 MB, and leaves out the oldest.
 func (g *Group) Save(w io.Writer) error {
 	g.mu.Lock()
-	learned := maps.Clone(g.loaded)
-	if learned == nil {
-		learned = adaptive.Shelf{}
-	}
+	learned := g.loaded.Clone()
 	all := g.buckets.Nodes()
 	g.mu.Unlock()
 	for _, n := range all {

@@ -69,6 +69,13 @@ func Read(r io.Reader) (map[string]Memory, error) {
 // Shelf is what was learned for buckets that are not made yet, by their digests.
 type Shelf map[string]Memory
 
+// Clone returns a Shelf with the same in it.
+func (s Shelf) Clone() Shelf {
+	all := Shelf{}
+	maps.Copy(all, s)
+	return all
+}
+
 // Put adds what was learned, and drops what is out of date, and what is the oldest if there is too much.
 func (s *Shelf) Put(now time.Time, learned map[string]Memory) {
 	all := Shelf{}

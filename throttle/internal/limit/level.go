@@ -7,6 +7,14 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
+// Rate returns how many tokens of a quota come back in a second, one by one; zero if they do so together.
+func Rate(q *quota.Quota) float64 {
+	if q.Kind != quota.TokenBucket || q.N <= 0 {
+		return 0
+	}
+	return float64(q.N) / q.Per.Seconds()
+}
+
 // Level is how much of a quota is left.
 type Level struct {
 	Most      int           // tokens that may go at once when all are back
@@ -26,14 +34,6 @@ func (s Stack) Level(now monotime.Time, i int) (l Level, ok bool) {
 		l.Full = at
 	}
 	return l, true
-}
-
-// Rate is how many tokens of q come back in a second, if they do so one by one; else zero.
-func Rate(q *quota.Quota) float64 {
-	if q.Kind != quota.TokenBucket || q.N <= 0 {
-		return 0
-	}
-	return float64(q.N) / q.Per.Seconds()
 }
 
 // Most is how many tokens of q may go at once without a debt. A quota that warms up lets any cost go, and has the

@@ -146,6 +146,30 @@ func (s Stack) Limits() iter.Seq[Limit] {
 	}
 }
 
+// Idle reports whether all is back that was charged.
+func (s Stack) Idle(now monotime.Time) bool {
+	for l := range s.Limits() {
+		if !l.Idle(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// Cool makes limits that warm up cold.
+func (s Stack) Cool(now monotime.Time) {
+	for l := range s.Limits() {
+		l.Cool(now)
+	}
+}
+
+// Busy tells limits that warm up that a claim waited for something else.
+func (s Stack) Busy(from, until monotime.Time) {
+	for l := range s.Limits() {
+		l.Busy(from, until)
+	}
+}
+
 // Follow has windows of the wall clock follow a clock that may be set.
 func (s Stack) Follow(c *monotime.Clock) {
 	for l := range s.Limits() {
