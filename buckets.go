@@ -75,18 +75,14 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 
 // checkShared reports which quotas cannot live in the Store.
 func (t *Transport) checkShared(quotas Table) error {
-	shared := func(name string) *throttle.Limiter {
-		return &throttle.Limiter{Name: name, Store: t.Shared.Store, Late: t.Shared.Late}
-	}
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(quotas)) {
-		l := shared(p)
-		if host, above := table.OfHost(quotas, p); len(above) > 0 {
-			l.Parent = shared(host)
-			l.Parent.Quotas = above
-		}
-		if err := l.SetQuotas(quotas[p]); err != nil {
-			all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
+		var l *throttle.Limiter
+		for _, level := range table.Levels(quotas, p, t.Key != nil) {
+			l = &throttle.Limiter{Name: level.Name, Store: t.Shared.Store, Late: t.Shared.Late, Parent: l}
+			if err := l.SetQuotas(level.Quotas); err != nil && level.Own {
+				all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
+			}
 		}
 	}
 	return errors.Join(all...)
@@ -94,10 +90,10 @@ func (t *Transport) checkShared(quotas Table) error {
 
 // quotasOf returns the quotas of a bucket.
 func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
-	if b.Pattern == "" {
-		return rs.OfHost(b.Hostname())
+	if b.Pattern != "" {
+		return rs.Value(b.Pattern)
 	}
-	return rs.Value(b.Pattern)
+	return table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall)
 }
 
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
@@ -106,15 +102,17 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	if t.Key == nil && rs.HostsOnly() {
 		return t.hostLimiter(req)
 	}
-	tenant := ""
-	if t.Key != nil {
-		tenant = t.Key(req)
+	var few [3]string
+	path := few[:0]
+	if t.Key == nil {
+		path = append(path, route.Host(req.URL))
+	} else {
+		path = append(path, route.Tenants(req.URL), route.Tenant(t.Key(req)))
 	}
-	host := route.Host(req.URL, tenant)
 	if m := rs.Match(req); m.Pattern != "" {
-		return t.buckets.Limiter(host, route.Pattern(m.Pattern, m.Values))
+		path = append(path, route.Pattern(m.Pattern, m.Values))
 	}
-	return t.buckets.Limiter(host)
+	return t.buckets.Limiter(path...)
 }
 
 // KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal
@@ -129,7 +127,7 @@ func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	if r := t.lastHost.Load(); r.matches(req) {
 		return r.limiter
 	}
-	l := t.buckets.Limiter(route.Host(req.URL, ""))
+	l := t.buckets.Limiter(route.Host(req.URL))
 	b := bucketOf(l)
 	r := b.spelling.Load()
 	if !r.matches(req) {
@@ -158,7 +156,7 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	l := &throttle.Limiter{
 		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
-		Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
+		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {

@@ -95,7 +95,8 @@ type Transport struct {
 	// only lower the numbers of the quotas. If empty, all limits are learned. SetQuotas replaces Quotas while requests wait.
 	Quotas Table
 
-	// Key returns the tenant or credential of a request: each has buckets of its own. If nil, all requests
+	// Key returns the tenant or credential of a request: each has buckets of its own, but for Quotas that are Overall. What a
+	// server says to one tenant holds no other, unless it says the same to two within a second. If nil, all requests
 	// to a host draw on the same buckets. Errors, Trace and State have its KeyDigest only.
 	Key func(*http.Request) string
 

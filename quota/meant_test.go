@@ -178,6 +178,9 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/s slidng 4":              `column 5: "slidng", did you mean "5/s sliding 4"`,
 		"5/s evenly":                `column 5: "evenly", did you mean "5/s even"`,
 		"5/s queu 3":                `column 5: "queu", did you mean "5/s queue 3"`,
+		"100 in flight globally":    `column 15: "globally", did you mean "100 in flight overall"`,
+		"100 at a time in total":    `column 8: "a", did you mean "100 in flight overall"`,
+		"5/s Overal":                `column 5: "Overal", did you mean "5/s overall"`,
 		"5 rps as A":                `column 3: "rps", did you mean "5/s as A"`,
 		`5 rps as "a / of, b"`:      `column 3: "rps", did you mean "5/s as \"a / of, b\""`,
 

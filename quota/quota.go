@@ -47,6 +47,8 @@
 //	"500 requests and 30000 tokens per minute"                      500/m, 30000 tokens/m
 //	"1 MB per second", for files of any size                        1MB/s debt
 //
+// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are "overall": 5000/h, 100 in flight overall.
+//
 // The first form suits every provider that does not say how it counts. Tokens are counted only of requests
 // whose [Costs] say how many they take. [Kind] says which services
 // count in which way, and [Parse] has the grammar of the text.
@@ -156,6 +158,12 @@ type Quota struct {
 	// fixed in Guava. Anything else below 1 or above 1<<31 - 1 is an error, and without a WarmUp
 	// any number but zero.
 	ColdFactor float64
+
+	// Overall says that the quota is of all who use the program's address or application together, where others are of each
+	// tenant or credential: "5000/h per token, 100 at a time per application". A pacer.Transport does not split it by Key, and
+	// takes it under the pattern of a host alone. Who has buckets of a throttle.Group puts it into the Parent of those of the
+	// tenants; a throttle.Limiter enforces it as any other.
+	Overall bool
 }
 
 // Quotas are enforced together: a request is granted by all of them at the same instant, or

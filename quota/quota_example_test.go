@@ -54,6 +54,16 @@ func ExampleQuota_leakyBucket() {
 	// throttle: not sent: queue is full (1): pace "1/h even queue 1", could go in 2h0m0s
 }
 
+// Some quotas are of each tenant of a program, and some of all of them together.
+func ExampleQuota_overall() {
+	for _, q := range quota.MustParse("5000/h, 100 in flight overall") {
+		fmt.Println(q.N, q.Kind, q.Overall)
+	}
+	// Output:
+	// 5000 plain false
+	// 100 in flight true
+}
+
 // A request takes tokens of several units.
 func ExampleCosts() {
 	l := throttle.Limiter{Quotas: quota.MustParse("500/m, 30000 tokens/m")}

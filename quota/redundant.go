@@ -9,7 +9,7 @@ import (
 // Redundant finds the quotas of qs that never bind: they never delay or refuse what the other
 // quotas grant, because one other quota of the same unit is at least as strict at every moment.
 // Above are the quotas of the buckets above (see throttle.Limiter.Parent), on which every request
-// draws too that draws on qs.
+// draws too that draws on qs. An Overall quota counts as one above those that are not.
 //
 // Redundant returns nil if it finds none. Else why has one element for each quota of qs: empty if
 // the quota may bind, else a sentence that says which other quota is as strict, and what that one
@@ -59,10 +59,11 @@ func (qs Quotas) Redundant(above ...Quota) (why []string) {
 }
 
 // covers returns what x admits, if y never binds where x is enforced, or an empty string if y may
-// bind. Both are explicit. If x is above y, x sees requests that y does not see.
+// bind. Both are explicit. If x is above y, or Overall and y is not, x sees requests that y does not see.
 func covers(x, y Quota, above bool) string {
+	above = above || x.Overall != y.Overall
 	switch {
-	case !x.binds() || !y.binds() || x.Unit != y.Unit:
+	case !x.binds() || !y.binds() || x.Unit != y.Unit || x.isNarrower(&y):
 		return ""
 	case y.Queue > 0 && (x.Queue == 0 || x.Queue > y.Queue):
 		return "" // y refuses requests that have a place in the queue of x
@@ -79,6 +80,9 @@ func covers(x, y Quota, above bool) string {
 	}
 	return coversWindow(x, y, above)
 }
+
+// isNarrower reports whether q is of each tenant, and o of all of them: then each may use as much as q admits.
+func (q *Quota) isNarrower(o *Quota) bool { return o.Overall && !q.Overall }
 
 // binds reports whether the quota is a limit and valid.
 func (q *Quota) binds() bool { return q.N > 0 && q.check() == nil }

@@ -81,6 +81,17 @@ func TestRedundant(t *testing.T) {
 		{quotas: "1kB/s even, 1MB/h log", want: ""},
 		{quotas: "1kB/s burst 1kB, 4MB/h log", want: "4MB/h log never binds: 1kB/s burst 1kB admits at most 3601002B in 1h0m0s"},
 
+		// What is overall sees the requests of all tenants, each of which has the rest for itself.
+		{quotas: "5/s overall, 10/s", want: "10/s never binds: 5/s overall admits at most 5 in each window of 1s"},
+		{quotas: "5/s, 10/s overall"},
+		{quotas: "5/s, 5/s overall", want: "5/s never binds: 5/s overall admits at most 5 in each window of 1s"},
+		{quotas: "5/s overall, 5/s overall", want: "5/s overall never binds: 5/s overall admits the same"},
+		{quotas: "65/s overall, 65/s"}, // the cells may begin at other instants
+		{quotas: "9/s window overall, 9/s window"},
+		{quotas: "9 in flight overall, 9 in flight", want: "9 in flight never binds: 9 in flight overall admits at most 9 at a time"},
+		{quotas: "9 in flight, 10 in flight overall"},
+		{quotas: "9 in flight", above: "9 in flight overall", want: "9 in flight never binds: 9 in flight overall above admits at most 9 at a time"},
+
 		// A bucket above sees more requests.
 		{quotas: "10/s", above: "5/s", want: "10/s never binds: 5/s above admits at most 5 in each window of 1s"},
 		{quotas: "10/s even", above: "5/s even", want: "10/s even never binds: 5/s even above admits at most 1 at once, and no more than 5/s from then on"},

@@ -69,6 +69,9 @@ func (q Quota) String() string {
 			s += " cold " + strconv.FormatFloat(q.ColdFactor, 'g', -1, 64)
 		}
 	}
+	if q.Overall {
+		s += " overall"
+	}
 	return s
 }
 

@@ -47,6 +47,7 @@ import (
 //	cold F            the ColdFactor of a TokenBucket
 //	from DAY          the day of the month on which Months begin, or the day of the week of w window grid
 //	in ZONE           the Zone: America/Los_Angeles
+//	overall           Overall: of all tenants together
 //	as NAME           the Name: one word, or several in double quotes as in a Go string
 //
 // The empty text means no quotas. Every quota that Parse returns passes Validate. An error says at

@@ -60,6 +60,9 @@ func TestParse(t *testing.T) {
 		{text: "64 requests unanswered queue 5", want: Quotas{{N: 64, Kind: Unanswered, Queue: 5}}, back: "64 unanswered queue 5"},
 		{text: "1GiB in flight", want: Quotas{{N: 1 << 30, Unit: Bytes, Kind: InFlight}}},
 		{text: "7 burst/s burst 7, 2 no/s, 3 as in flight", want: Quotas{{N: 7, Unit: "burst", Per: s, Burst: 7}, {N: 2, Unit: "no", Per: s}, {N: 3, Unit: "as", Kind: InFlight}}},
+		{text: "100 in flight overall, 5000/h", want: Quotas{{N: 100, Kind: InFlight, Overall: true}, {N: 5000, Per: h}}},
+		{text: "5/s overall burst 9 queue 3 as x", want: Quotas{{N: 5, Per: s, Burst: 9, Queue: 3, Overall: true, Name: "x"}}, back: "5/s burst 9 queue 3 overall as x"},
+		{text: "5/s warm-up 9s cold 2 overall, 7 overall/month in UTC overall", want: Quotas{{N: 5, Per: s, WarmUp: 9 * s, ColdFactor: 2, Overall: true}, {N: 7, Unit: "overall", Months: 1, Zone: "UTC", Overall: true}}, back: "5/s warm-up 9s cold 2 overall, 7 overall/month in UTC overall"},
 		{text: "no limit", want: Quotas{{}}},
 		{text: "no limit of PutRecords, 1000 PutRecord/s, 1000 PutRecords/s", want: Quotas{{Unit: "PutRecords"}, {N: 1000, Unit: "PutRecord", Per: s}, {N: 1000, Unit: "PutRecords", Per: s}}},
 		{text: `no limit of "queries" as these, no limit of requests`, want: Quotas{{Unit: "queries", Name: "these"}, {}}, back: `no limit of "queries" as these, no limit`},
@@ -100,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 		"5 tokens per minute":      `column 10: "per", did you mean "5 tokens/m"`,
 		"5 tokens/":                `column 10: nothing, want ms`,
 		"5 tokens/fortnight":       `column 10: "fortnight", want ms`,
-		"5/s fast":                 `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in or as`,
+		"5/s fast":                 `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, overall or as`,
 		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
 		"5 MB/s":                   `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
 		"5 KB/s":                   `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
@@ -128,6 +131,8 @@ func TestParseErrors(t *testing.T) {
 		"1.0001kB/s":               `column 1: "1.0001kB", want a whole number of bytes`,
 		"1.B/s":                    `column 1: "1.B", ` + number,
 		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
+		"5/s overall overall":      `column 13: "overall", want only one overall`,
+		"no limit overall":         `"no limit": N is 0, want a positive number beside Overall`,
 		"5 , 6/s":                  `column 3: ",", ` + after,
 		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
 		"5/":                       `column 3: nothing, want ms`,
@@ -243,7 +248,7 @@ func FuzzParse(f *testing.F) {
 		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
 		"30000 tokens/m burst 30000", "1.5MB/s burst 8MiB debt", "10 in flight, 2 points unanswered queue 3", "1 request/s",
 		"5 rps", `5 "calls"/s`, "10 concurrent", "100 per minute", "1.5k hits/s + 10 Mbps", "2.50 x / 3 weeks, with bursts of 7", "9 IN 1,000 month token bucket", "leaky bucket 0.1/d as N", "5/2minutes", "30 a per 10 secnds", "1,000/h", "7/3months from 31 in UTC queue 2", "5/w window grid in Asia/Tokyo", "5/w window grid from friday", "1/2w",
-		"6 monthly from 3", "9/d window grid in Nowhere", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
+		"6 monthly from 3", "9 in flight overall, 5/s overall as x", "9 at once globally", "9/d window grid in Nowhere", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
 	} {
 		f.Add(s)
 	}
@@ -265,17 +270,18 @@ func FuzzParse(f *testing.F) {
 
 // FuzzQuotaString writes every valid quota and reads it again.
 func FuzzQuotaString(f *testing.F) {
-	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0, 0, 0, "")
-	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0, 0, 0, "")
-	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5, 0, 0, "")
-	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0, 0, 0, "")
-	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0, 0, 0, "")
-	f.Add("", "", 2000, int64(0), 0, 0, false, 0, 0, int64(0), 0.0, 1, 31, "Europe/Berlin")
-	f.Add("", "", 2000, int64(7*24*time.Hour), int(ClockWindow), 0, false, 0, 0, int64(0), 0.0, 0, 7, "")
-	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64, months, from int, zone string) {
+	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0, 0, 0, "", false)
+	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0, 0, 0, "", false)
+	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5, 0, 0, "", false)
+	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0, 0, 0, "", false)
+	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0, 0, 0, "", false)
+	f.Add("", "", 2000, int64(0), 0, 0, false, 0, 0, int64(0), 0.0, 1, 31, "Europe/Berlin", false)
+	f.Add("", "", 100, int64(0), int(InFlight), 0, false, 3, 0, int64(0), 0.0, 0, 0, "", true)
+	f.Add("", "", 2000, int64(7*24*time.Hour), int(ClockWindow), 0, false, 0, 0, int64(0), 0.0, 0, 7, "", false)
+	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64, months, from int, zone string, overall bool) {
 		writtenAndRead(t, Quota{
 			Name: name, Unit: unit, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Debt: debt, Queue: queue,
-			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold, Months: months, From: from, Zone: zone,
+			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold, Months: months, From: from, Zone: zone, Overall: overall,
 		})
 	})
 }
@@ -313,7 +319,7 @@ func TestQuotaStringRandom(t *testing.T) {
 			Name: []string{"", "daily", "a b", `"`, ",", "ü", "in", "\xff"}[r.IntN(8)],
 			N:    1 + r.IntN(1<<r.IntN(30)), Unit: []string{"", Requests, Bytes, "tokens", "a.b-c_9", "no"}[r.IntN(6)],
 			Kind: Kind(r.IntN(int(Unanswered) + 1)), Burst: some(1 << 30), Debt: r.IntN(4) == 0, Queue: some(1 << 30), Cells: some(30),
-			WarmUp: time.Duration(some(1e6)) * time.Millisecond,
+			WarmUp: time.Duration(some(1e6)) * time.Millisecond, Overall: r.IntN(4) == 0,
 		}
 		if r.IntN(4) > 0 {
 			q.Per = time.Duration(1 + r.Int64N(1<<r.IntN(60)))

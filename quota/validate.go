@@ -101,6 +101,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
 	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
 		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
+	case q.N == 0 && q.Overall:
+		return bad("N", q.N, "a positive number beside Overall")
 	case q.N == 0 && q.Kind != Plain:
 		return bad("N", q.N, "a positive number beside a Kind")
 	}

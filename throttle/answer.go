@@ -78,7 +78,7 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	l := g.l
-	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && l.endFast(g.ticket.N) {
+	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endFast(g.ticket.N) {
 		return Outcome{}
 	}
 	luck := 0.0
@@ -115,6 +115,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			}
 		}
 	}
+	told := a
 	if l.entry.group != nil && (a.Bucket != "" || l.contradicted.Load()) {
 		var local bool
 		if o, local = g.forward(a, luck); !local { // l learns only that the request has ended
@@ -150,6 +151,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			o.Open = g.freeAnswered(a)
 		}
 	})
+	l.hearTenant(now, g, told, o)
 	o.Held = max(o.Held, l.hold.Sub(now))
 	return o
 }
@@ -204,14 +206,14 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 	l := g.l
 	learner, hold := l.entry.group.learnerFor(g, a)
 	if hold > 0 {
-		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: hold, HoldKnown: true}, luck)
+		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: hold, HoldKnown: true}, luck)
 		o.Refused = true
 		return o, false
 	}
 	if a.Refused && a.HoldKnown && !adaptive.Exhausted(a.Statements) && learner.entry.node.Named {
 		// The limit that is named was not the reason, since something remains of it. GitHub's secondary
 		// limits, for example, are of all requests: so all hold.
-		o = l.root().learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
+		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
 	}
 	if learner != l {
 		held := o.Held
@@ -300,7 +302,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		storeIfChanged(&l.contradicted, true)
 	}
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
-		l.joinPeers()
+		l.account.sharers.Join(&l.server, l)
 	}
 	l.heard()
 	if l.link != nil {
@@ -308,9 +310,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		l.link.arm(now)
 	}
 	if e.PushedBack {
-		for lim := range l.stack.Limits() {
-			lim.Cool(now)
-		}
+		l.stack.Cool(now)
 	}
 	if e.Hold > 0 {
 		l.holdUntil(now.Add(e.Hold), now.Add(e.Said), now)

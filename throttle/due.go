@@ -25,10 +25,13 @@ func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
 	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
 }
 
-// believed is what may be believed in place of quotas of l for claims made to asked.
+// believed is what may be believed in place of quotas of l for claims made to asked: nothing that is stated to one of several tenants.
 func (l *Limiter) believed(asked *Limiter) limit.Heard {
-	if asked == l {
+	switch {
+	case asked == l:
 		return &l.server
+	case asked.account != l.account:
+		return nil
 	}
 	return (*child)(asked)
 }

@@ -157,6 +157,34 @@ func ExampleQuota_warmUp() {
 	// may go in 28m0s for warm-up
 }
 
+// A program has several tokens for an API: each may send three requests an hour, and all of them five.
+func ExampleGroup_tenants() {
+	var overall, each quota.Quotas
+	for _, q := range quota.MustParse("3/h, 5/h overall") {
+		if q.Overall {
+			overall = append(overall, q)
+		} else {
+			each = append(each, q)
+		}
+	}
+	g := throttle.Group{New: func(path []string) *throttle.Limiter {
+		if len(path) == 1 {
+			return &throttle.Limiter{Name: "all", Quotas: overall}
+		}
+		return &throttle.Limiter{Name: path[1], Quotas: each, Tenant: true}
+	}}
+	for _, token := range []string{"one", "two"} {
+		l, granted := g.Limiter("api.example.com", token), 0
+		for l.Allow(1) {
+			granted++
+		}
+		fmt.Printf("%s: %d, and then waits for %s\n", token, granted, l.Forecast(throttle.Claim{}).Bucket)
+	}
+	// Output:
+	// one: 3, and then waits for one
+	// two: 2, and then waits for all
+}
+
 // Each customer may send ten requests a minute, and each of its jobs four of them.
 func ExampleGroup() {
 	quotas := map[int]quota.Quotas{ // by the length of the path

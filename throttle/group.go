@@ -152,17 +152,11 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 		return false
 	}
 	l.forgotten.Store(true)
-	l.leavePeers(root)
+	l.account.sharers.Leave(&l.server)
 	if l.link != nil {
 		go l.close(true) // takes a round trip; slots that cannot be given back expire soon
 	}
 	return true
-}
-
-// leavePeers ends the sharing of the server's limits with other buckets of the tree.
-func (l *Limiter) leavePeers(root *Limiter) {
-	l.server.Leave()
-	delete(root.sharers, l.server.ID())
 }
 
 // Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the
@@ -351,13 +345,13 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	whole.lock()
 	defer whole.unlock(root)
 	if whole.isSplit = true; whole.entry.counters != nil {
-		whole.leavePeers(root) // what it knows is of several counters
+		whole.account.sharers.Leave(&whole.server) // what it knows is of several counters
 	}
 	for _, l := range regrouped {
 		if l != whole && slices.Contains(gone, l.entry.node.Key) {
 			g.buckets.Cut(l.entry.node)
 			l.forgotten.Store(true)
-			l.leavePeers(root)
+			l.account.sharers.Leave(&l.server)
 		}
 		l.change(root.now(), l.dismiss)
 	}
@@ -380,20 +374,9 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
 			to.lastGrant.Store(int64(now)) // not new: no slow start
-			to.joinPeers()
+			to.account.sharers.Join(&to.server, to)
 		}
 	})
-}
-
-// joinPeers notes that l may share limits of the server with other buckets of the tree.
-func (l *Limiter) joinPeers() {
-	root := l.root()
-	if l.server.Overlaps() && root.sharers[l.server.ID()] == nil {
-		if root.sharers == nil {
-			root.sharers = map[adaptive.ID]*Limiter{}
-		}
-		root.sharers[l.server.ID()] = l
-	}
 }
 
 // inUse reports whether l cannot be forgotten: somebody waits, something is in flight, or claims that wait find
@@ -410,13 +393,8 @@ func (l *Limiter) loss(now monotime.Time) tree.Loss {
 		return tree.InUse
 	case l.hold > now || !l.server.Idle(now):
 		return tree.Much
-	case l.link != nil && !l.link.lease.Idle(now):
+	case l.link != nil && !l.link.lease.Idle(now), !l.stack.Idle(now):
 		return tree.Little
-	}
-	for lim := range l.stack.Limits() {
-		if !lim.Idle(now) {
-			return tree.Little
-		}
 	}
 	return tree.Nothing
 }

@@ -1139,7 +1139,7 @@ func TestGroupRace(t *testing.T) {
 		g := &Group{New: func(path []string) *Limiter {
 			mu.Lock()
 			defer mu.Unlock()
-			return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: n, Burst: n}, {N: 3, Kind: quota.InFlight}}, SlowStart: len(path) == 1}
+			return &Limiter{Name: strings.Join(path, "/"), Quotas: quota.Quotas{{N: n, Burst: n}, {N: 3, Kind: quota.InFlight}}, SlowStart: len(path) == 1, Tenant: path[len(path)-1] > "2"}
 		}}
 		stop := make(chan struct{})
 		var wg, rest sync.WaitGroup
@@ -1158,9 +1158,11 @@ func TestGroupRace(t *testing.T) {
 					grant, err := g.Acquire(ctx, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {}, nil)
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
-						switch random.IntN(4) {
+						switch random.IntN(5) {
 						case 0:
 							grant.Cancel()
+						case 3:
+							grant.Done(Answer{Refused: true, Hold: time.Duration(random.IntN(3)) * 100 * time.Millisecond, HoldKnown: random.IntN(2) == 0})
 						case 1:
 							grant.Done(remaining(fmt.Sprint("n", k%3), random.IntN(3)))
 						case 2:

@@ -106,7 +106,7 @@ func (l *Limiter) Idle() bool {
 func (l *Limiter) Release() {
 	root := l.lock()
 	defer l.unlock(root)
-	l.leavePeers(root)
+	l.account.sharers.Leave(&l.server)
 }
 
 // Freeze has nobody go until thaw is called.

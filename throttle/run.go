@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -26,9 +25,7 @@ func (l *Limiter) run(now monotime.Time) {
 			b.promote(now)
 		}
 	}
-	if len(root.sharers) > 0 {
-		l.peers(root, func(b *Limiter) { b.promote(now) })
-	}
+	l.peers(func(b *Limiter) { b.promote(now) })
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
@@ -57,9 +54,7 @@ func (l *Limiter) later() {
 // heard is later for those who wait in l and in its peers, since something was learned of the server.
 func (l *Limiter) heard() {
 	l.line.later = l.line.waiting > 0
-	if root := l.root(); len(root.sharers) > 0 {
-		l.peers(root, func(b *Limiter) { b.line.later = true })
-	}
+	l.peers(func(b *Limiter) { b.line.later = true })
 }
 
 // look refuses those who miss a bound, as it looks now, in the buckets of the tree that have changed. It reports
@@ -133,10 +128,12 @@ func (l *Limiter) promote(now monotime.Time) {
 
 // peers calls f for those other buckets in which some wait that draw on the same limits of the server as l, and for those
 // above them: what l has learned counts for them too.
-func (l *Limiter) peers(root *Limiter, f func(b *Limiter)) {
-	var few [8]adaptive.ID
-	for _, id := range l.server.Sharing(few[:0]) {
-		for b := root.sharers[id]; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
+func (l *Limiter) peers(f func(b *Limiter)) {
+	if !l.account.sharers.Any() {
+		return
+	}
+	for b := range l.account.sharers.Of(&l.server) {
+		for ; b != nil && b != l && b.line.waiting > 0; b = b.Parent {
 			f(b)
 		}
 	}
@@ -207,9 +204,7 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 // markBusy tells the limits that warm up that they did not idle while w waited for something else.
 func (w *waiter) markBusy(until monotime.Time) {
 	for b := w.l; b != nil; b = b.Parent {
-		for lim := range b.stack.Limits() {
-			lim.Busy(w.joined, until)
-		}
+		b.stack.Busy(w.joined, until)
 	}
 }
 

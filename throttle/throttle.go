@@ -108,6 +108,13 @@ type Limiter struct {
 	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone.
 	Parent *Limiter
 
+	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such as
+	// credentials with which a program calls a server. What the server says to one tenant counts for that one alone. But if two
+	// are refused within a second, and are told to wait until instants at most a second apart, or nothing of when, and no limit
+	// that is stated explains it, the server refuses everybody: then the Parent is held for no longer than both, until a
+	// request is served that was sent after one of these. One tenant alone never holds the others. Without a Parent, Tenant does nothing.
+	Tenant bool
+
 	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and NoLimit mean no bound.
 	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
@@ -227,16 +234,20 @@ type Limiter struct {
 	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its class
 	link        *storeLink      // to the Store; nil if there is none
 
+	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used there
+	site         adaptive.Site            // what the servers of a tenant have in common
+	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows
+	tenants      *adaptive.Tenants        // what those right below l were told; nil unless one of them is a tenant that was refused
+	refusedSince atomic.Int64             // tenants.Since
+
 	// The fields below are used at the root, for the whole tree.
-	frozen     int                      // freezes that were not thawed; while positive, nobody goes
-	successor  *Limiter                 // root of the tree that has taken its place; nil if none has
-	runOnThaw  []*Limiter               // buckets that changed while the tree was frozen
-	agenda     order.Agenda[*Limiter]   // when a waiter is due that is not promoted, in the buckets below
-	claimCount uint64                   // numbers the claims that did not go through grantFast
-	site       adaptive.Site            // what the servers of the tree have in common
-	changed    []*Limiter               // buckets in which some wait, and which were not looked at since they changed
-	sharers    map[adaptive.ID]*Limiter // buckets whose servers may share windows
-	lastChange monotime.Time            // instant of the latest change that may let somebody go
+	frozen     int                    // freezes that were not thawed; while positive, nobody goes
+	successor  *Limiter               // root of the tree that has taken its place; nil if none has
+	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen
+	agenda     order.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets below
+	claimCount uint64                 // numbers the claims that did not go through grantFast
+	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed
+	lastChange monotime.Time          // instant of the latest change that may let somebody go
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
@@ -427,12 +438,15 @@ func (l *Limiter) init() {
 	} else {
 		l.clock.Start()
 	}
+	if l.account = l; l.Parent != nil && !l.Tenant {
+		l.account = l.Parent.account
+	}
 	root := l.root()
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	if l.Parent != nil {
 		l.line.book.Above = &l.Parent.line.book
 	}
-	l.server.Init(&root.site, adaptive.Config{
+	l.server.Init(&l.account.site, adaptive.Config{
 		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()

@@ -32,7 +32,7 @@ func drawn(t *testing.T, set *pattern.Set[bool], host, escaped, tenant string) (
 	}
 	req := &http.Request{URL: u}
 	m := set.Match(req)
-	keys := []string{Host(u, tenant)}
+	keys := []string{Tenants(u), Tenant(tenant)}
 	facts = []string{host, tenant, m.Pattern}
 	if m.Pattern == "" {
 		return Parse(keys), facts

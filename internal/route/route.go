@@ -1,5 +1,5 @@
-// Package route names the buckets that a request draws on: the bucket of its host, and the bucket of the
-// most specific pattern that the request matches there.
+// Package route names the buckets that a request draws on: the bucket of its host, that of its tenant there, if requests have
+// any, and the bucket of the most specific pattern that the request matches there.
 //
 // In come a URL, a tenant, and a match of package pattern. Out come the keys under which a throttle.Group
 // has the buckets, the labels by which people call them, and the labels by which processes share them in a
@@ -22,15 +22,15 @@ import (
 // pattern.Check refuse a zero byte.
 const separator = "\x00"
 
-// Host returns the key of the bucket of a host. The key has the host and port in lower case, without the
-// port that the scheme implies and the dot behind a name, and then the tenant, unless that is empty.
-func Host(u *url.URL, tenant string) string {
-	host := authority(u)
-	if tenant != "" {
-		host += separator + tenant
-	}
-	return host
-}
+// Host returns the key of the bucket of a host whose requests have no tenants. The key has the host and port in lower case,
+// without the port that the scheme implies and the dot behind a name.
+func Host(u *url.URL) string { return authority(u) }
+
+// Tenants returns the key of the bucket of a host whose requests have tenants, of which one may be the empty one.
+func Tenants(u *url.URL) string { return authority(u) + separator }
+
+// Tenant returns the key of the bucket of a tenant, below that of Tenants. No pattern is like it.
+func Tenant(tenant string) string { return separator + tenant }
 
 // authority returns the host and port of u in lower case, without the port that the scheme implies. The host is that of
 // pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
@@ -66,7 +66,7 @@ type Spelling struct{ Scheme, Host string }
 // Is reports whether u writes its host in this way.
 func (s *Spelling) Is(u *url.URL) bool { return s.Host == u.Host && s.Scheme == u.Scheme }
 
-// Pattern returns the key of a bucket below the bucket of the host: the pattern, and the values of its
+// Pattern returns the key of a bucket below the bucket of the host, or of the tenant: the pattern, and the values of its
 // wildcards, as pattern.Match has them.
 func Pattern(pattern, values string) string {
 	if values != "" {
@@ -78,17 +78,36 @@ func Pattern(pattern, values string) string {
 // Bucket is what the keys of a bucket say.
 type Bucket struct {
 	Host    string // with the port, unless the scheme implies it; in lower case
+	Scope   Scope
 	Tenant  string
-	Pattern string // empty for the bucket of the host
+	Pattern string // empty for the bucket of the host, or of the tenant
 	Values  string // of the wildcards, as pattern.Match has them
 }
 
-// Parse takes apart the keys of a bucket: path has the key of the host, and the key of the pattern unless
-// the bucket is that of the host.
+// Scope is whose requests draw on a bucket.
+type Scope int
+
+// The scopes.
+const (
+	All      Scope = iota // those of a host whose requests have no tenants
+	Overall               // those of all tenants of a host
+	OfTenant              // those of one tenant
+)
+
+// Parse takes apart the keys of a bucket: path has the key of the host; that of the tenant, if it is below Tenants; and the key of
+// the pattern unless the bucket is that of the host, or of the tenant.
 func Parse(path []string) (b Bucket) {
-	b.Host, b.Tenant, _ = strings.Cut(path[0], separator)
-	if len(path) > 1 {
-		b.Pattern, b.Values, _ = strings.Cut(path[1], separator)
+	var tenants bool
+	b.Host, tenants = strings.CutSuffix(path[0], separator)
+	path = path[1:]
+	if tenants {
+		b.Scope = Overall
+	}
+	if tenants && len(path) > 0 {
+		b.Scope, b.Tenant, path = OfTenant, strings.TrimPrefix(path[0], separator), path[1:]
+	}
+	if len(path) > 0 {
+		b.Pattern, b.Values, _ = strings.Cut(path[0], separator)
 	}
 	return b
 }
@@ -97,7 +116,7 @@ func Parse(path []string) (b Bucket) {
 func (b Bucket) Hostname() string { return pattern.Hostname(&url.URL{Host: b.Host}) }
 
 // Label returns what errors and hooks call the bucket: the host, or the pattern with the values of its
-// wildcards filled in, and at which host unless the pattern says so. It has a short digest in place of the
+// wildcards filled in, and at which host unless the pattern says so. It says "overall" of all tenants, and has a short digest in place of one
 // tenant, which may be a credential. What cannot be seen is written as in a URL, and what is long is cut. So
 // two buckets may have one label, but not the keys of each other.
 func (b Bucket) Label() string {
@@ -108,7 +127,10 @@ func (b Bucket) Label() string {
 // without the tenant. It shows no part of a URL but the host.
 func (b Bucket) Public() string {
 	host := visible.Text(b.Host, maxPart)
-	if b.Pattern == "" {
+	switch {
+	case b.Scope == Overall:
+		return host + " overall"
+	case b.Pattern == "":
 		return host
 	}
 	label := visible.Text(b.Pattern, maxPart)
@@ -131,7 +153,10 @@ func (b Bucket) label(tenant, part func(string) string) string {
 			label += " at " + part(b.Host)
 		}
 	}
-	if b.Tenant != "" {
+	switch {
+	case b.Scope == Overall:
+		label += " overall"
+	case b.Tenant != "":
 		label += " for " + tenant(b.Tenant)
 	}
 	return label

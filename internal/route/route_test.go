@@ -39,10 +39,10 @@ func TestHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Host(u, ""); got != want {
+		if got := Host(u); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
-		if got := Parse([]string{Host(u, "me")}); got != (Bucket{Host: want, Tenant: "me"}) {
+		if got := Parse([]string{Tenants(u), Tenant("me")}); got != (Bucket{Host: want, Scope: OfTenant, Tenant: "me"}) {
 			t.Errorf("%s of a tenant: %+v", text, got)
 		}
 	}
@@ -57,7 +57,9 @@ func TestBucket(t *testing.T) {
 		{Bucket{Host: "a.example"}, "a.example", "a.example", "a.example"},
 		{Bucket{Host: "a.example:8080"}, "a.example", "a.example:8080", "a.example:8080"},
 		{Bucket{Host: "[::1]:8080"}, "::1", "[::1]:8080", "[::1]:8080"},
-		{Bucket{Host: "a.example", Tenant: "me"}, "a.example", "a.example for 2744ccd10c75", "a.example for " + digest},
+		{Bucket{Host: "a.example", Scope: OfTenant, Tenant: "me"}, "a.example", "a.example for 2744ccd10c75", "a.example for " + digest},
+		{Bucket{Host: "a.example", Scope: OfTenant}, "a.example", "a.example", "a.example"},
+		{Bucket{Host: "a.example", Scope: Overall}, "a.example", "a.example overall", "a.example overall"},
 		{Bucket{Host: "a.example", Pattern: "GET a.example/c/"}, "a.example", "GET a.example/c/", "GET a.example/c/"},
 		{Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7"}, "a.example", "/c/7 at a.example", "/c/7 at a.example"},
 		{Bucket{Host: "a.example", Pattern: "/{a}/{b...}", Values: "7\x008/9"}, "a.example", "/7/8/9 at a.example", "/7/8/9{...} at a.example"},
@@ -67,7 +69,7 @@ func TestBucket(t *testing.T) {
 		{Bucket{Host: "h:81", Pattern: "GET h/{id}", Values: "7"}, "h", "GET h/7 at h:81", "GET h/7 at h:81"},
 		{Bucket{Host: "[::1]", Pattern: "[::1]/{id}", Values: "7"}, "::1", "[::1]/7", "[::1]/7"},
 		{
-			Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7", Tenant: "me"},
+			Bucket{Host: "a.example", Pattern: "/c/{id}", Values: "7", Scope: OfTenant, Tenant: "me"},
 			"a.example",
 			"/c/7 at a.example for 2744ccd10c75", "/c/7 at a.example for " + digest,
 		},
@@ -81,10 +83,7 @@ func TestBucket(t *testing.T) {
 		if got := test.Shared(); got != test.shared {
 			t.Errorf("%+v: shared as %q, want %q", test.Bucket, got, test.shared)
 		}
-		path := []string{Host(&url.URL{Scheme: "https", Host: test.Host}, test.Tenant)}
-		if test.Pattern != "" {
-			path = append(path, Pattern(test.Pattern, test.Values))
-		}
+		path := keysOf(test.Bucket)
 		if got := Parse(path); got != test.Bucket {
 			t.Errorf("%q is %+v, want %+v", path, got, test.Bucket)
 		}
@@ -117,7 +116,7 @@ func TestLabelIsVisible(t *testing.T) {
 
 // Two tenants with one short digest have one label, and keys and shared labels of their own.
 func TestTenantsOfOneLabel(t *testing.T) {
-	a, b := Bucket{Host: "h", Tenant: "tenant-4497810"}, Bucket{Host: "h", Tenant: "tenant-11634438"} // of 40 million
+	a, b := Bucket{Host: "h", Scope: OfTenant, Tenant: "tenant-4497810"}, Bucket{Host: "h", Scope: OfTenant, Tenant: "tenant-11634438"} // of 40 million
 	if a.Label() != b.Label() {
 		t.Errorf("the labels are %q and %q", a.Label(), b.Label())
 	}
@@ -129,17 +128,30 @@ func TestTenantsOfOneLabel(t *testing.T) {
 }
 
 // names are what a bucket is called: its keys, and the label by which processes share it.
-func names(b Bucket) (keys [2]string, shared string) {
-	keys[0] = Host(&url.URL{Scheme: "http", Host: b.Host}, b.Tenant)
-	if b.Pattern != "" {
-		keys[1] = Pattern(b.Pattern, b.Values)
-	}
+func names(b Bucket) (keys [3]string, shared string) {
+	copy(keys[:], keysOf(b))
 	return keys, b.Shared()
+}
+
+func keysOf(b Bucket) (keys []string) {
+	u := &url.URL{Scheme: "https", Host: b.Host}
+	switch b.Scope {
+	case All:
+		keys = append(keys, Host(u))
+	case Overall:
+		keys = append(keys, Tenants(u))
+	case OfTenant:
+		keys = append(keys, Tenants(u), Tenant(b.Tenant))
+	}
+	if b.Pattern != "" {
+		keys = append(keys, Pattern(b.Pattern, b.Values))
+	}
+	return keys
 }
 
 // Two different buckets have different keys and different shared labels.
 func TestKeysDiffer(t *testing.T) {
-	seen, shared := map[[2]string]Bucket{}, map[string]Bucket{}
+	seen, shared := map[[3]string]Bucket{}, map[string]Bucket{}
 	for _, host := range []string{"", "a.example", "b.example", "a.example:81", "[::1]", "[::1]:81", "\n", "%0A", strings.Repeat("x", 300), strings.Repeat("x", 301)} {
 		for _, tenant := range []string{"", "me", "a.example", "\x00", "a\x00b", "\x00/{a}/\x007", " for me"} {
 			for pattern, values := range map[string][]string{
@@ -150,15 +162,20 @@ func TestKeysDiffer(t *testing.T) {
 				"/{a}/%2F/": {"7"},
 			} {
 				for _, v := range values {
-					b := Bucket{host, tenant, pattern, v}
-					keys, label := names(b)
-					if other, ok := seen[keys]; ok {
-						t.Errorf("%+v and %+v have the keys %q", b, other, keys)
+					for _, scope := range []Scope{All, Overall, OfTenant} {
+						if scope != OfTenant && tenant != "" || scope == Overall && pattern != "" {
+							continue
+						}
+						b := Bucket{host, scope, tenant, pattern, v}
+						keys, label := names(b)
+						if other, ok := seen[keys]; ok {
+							t.Errorf("%+v and %+v have the keys %q", b, other, keys)
+						}
+						if other, ok := shared[label]; ok && (tenant != "" || b.Pattern != other.Pattern || other.Scope == Overall) { // no Transport has both without a tenant
+							t.Errorf("%+v and %+v are shared as %q", b, other, label)
+						}
+						seen[keys], shared[label] = b, b
 					}
-					if other, ok := shared[label]; ok {
-						t.Errorf("%+v and %+v are shared as %q", b, other, label)
-					}
-					seen[keys], shared[label] = b, b
 				}
 			}
 		}

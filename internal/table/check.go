@@ -32,6 +32,9 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 				}
 				continue
 			}
+			if _, ok := pattern.HostOnly(p); q.Overall && !ok {
+				bad(fmt.Errorf("quota: %q: Overall is true, want false but under the pattern of a host, such as %q: what is below that is split by Key", q.String(), "api.example.com/"))
+			}
 			if nearly && q.N > 0 {
 				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))
 			}
@@ -90,4 +93,37 @@ func OfHost(t map[string]quota.Quotas, p string) (string, quota.Quotas) {
 		return host + "/", qs
 	}
 	return "/", t["/"]
+}
+
+// Of returns those quotas of a host that are Overall, and those that are not, as asked for.
+func Of(qs quota.Quotas, overall, others bool) (of quota.Quotas) {
+	for _, q := range qs {
+		if q.Overall && overall || !q.Overall && others {
+			of = append(of, q)
+		}
+	}
+	return of
+}
+
+// Level is the quotas of one bucket on the way of a request.
+type Level struct {
+	Name   string
+	Quotas quota.Quotas
+	Own    bool // they are of the pattern, and not of its host
+}
+
+// Levels returns the quotas on which requests draw that match p, from the top; keyed says that they have tenants.
+func Levels(t map[string]quota.Quotas, p string, keyed bool) (levels []Level) {
+	add := func(name string, qs quota.Quotas, own bool) {
+		if overall := Of(qs, keyed, false); len(overall) > 0 {
+			levels = append(levels, Level{name + " overall", overall, own})
+		}
+		if others := Of(qs, !keyed, true); len(others) > 0 || own {
+			levels = append(levels, Level{name, others, own})
+		}
+	}
+	host, above := OfHost(t, p)
+	add(host, above, false)
+	add(p, t[p], true)
+	return levels
 }
