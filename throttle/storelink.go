@@ -114,7 +114,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
 	})
 	for _, a := range c.Asked {
-		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil {
+		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
 			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
 	}

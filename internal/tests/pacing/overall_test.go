@@ -3,11 +3,13 @@ package pacing
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,40 +228,89 @@ func TestOverallSaved(t *testing.T) {
 
 // TestOverallInAStore: the tenants of all processes share it, and each tenant has its own in all processes.
 func TestOverallInAStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var shared store.Memory
-		sent := map[string]int{}
-		started := func() *pacer.Transport {
-			return &pacer.Transport{
-				Key: tenantOf, Quotas: lab.All(quota.MustParse("7/h window grid overall, 3/h window grid, 50 in flight overall")...), Shared: pacer.Shared{Store: &shared},
-				Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-					sent[tenantOf(r)]++
-					return lab.Answer(r, 200, ""), nil
-				}),
-			}
-		}
-		processes := []*pacer.Transport{started(), started()}
-		for range 5 {
-			for _, tr := range processes {
-				for _, tenant := range []string{"a", "b", "c"} {
-					went(t, tr, tenant, "http://a.example/")
-					time.Sleep(5 * time.Second)
-				}
-			}
-		}
-		if sent["a"] != 3 || sent["a"]+sent["b"]+sent["c"] != 7 {
-			t.Errorf("sent %v, want 7, and 3 of a", sent)
-		}
-		for _, tr := range processes {
-			if err := tr.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	for _, maxWait := range []time.Duration{0, -1} { // also where nobody waits but for the store
+		synctest.Test(t, func(t *testing.T) { overallInAStore(t, maxWait) })
+	}
 	tr := &pacer.Transport{Key: tenantOf, Quotas: lab.All(quota.MustParse("7/month overall, 5/s")...), Shared: pacer.Shared{Store: &store.Memory{}}}
 	if err := tr.Validate(); err == nil || !strings.Contains(err.Error(), `Quotas["/"]: throttle: quota "7/month overall" begins on days of the calendar, which is not shared`) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func overallInAStore(t *testing.T, maxWait time.Duration) {
+	t.Helper()
+	var shared store.Memory
+	sent := map[string]int{}
+	started := func() *pacer.Transport {
+		return &pacer.Transport{
+			Key: tenantOf, MaxWait: maxWait, Quotas: lab.All(quota.MustParse("7/h window grid overall, 3/h window grid, 50 in flight overall")...), Shared: pacer.Shared{Store: &shared},
+			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				sent[tenantOf(r)]++
+				return lab.Answer(r, 200, ""), nil
+			}),
+		}
+	}
+	processes := []*pacer.Transport{started(), started()}
+	for range 5 {
+		for _, tr := range processes {
+			for _, tenant := range []string{"a", "b", "c"} {
+				went(t, tr, tenant, "http://a.example/")
+				time.Sleep(5 * time.Second)
+			}
+		}
+	}
+	if sent["a"] != 3 || sent["a"]+sent["b"]+sent["c"] != 7 {
+		t.Errorf("sent %v, want 7, and 3 of a", sent)
+	}
+	for _, tr := range processes {
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// farStore is a Store that is 20 ms away.
+type farStore struct{ store.Memory }
+
+func (s *farStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Memory.Exchange(ctx, r)
+}
+
+// TestRejectByTwoStores: requests that must not wait wait for the replies of both their buckets, many at a time, and for nothing else.
+func TestRejectByTwoStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := lab.OK()
+		tr := &pacer.Transport{
+			Base: base, Key: tenantOf, MaxWait: -1, Shared: pacer.Shared{Store: &farStore{}},
+			Quotas: lab.All(quota.MustParse("20/h window grid overall, 9/h window grid, 6/s even, 100/s overall")...),
+		}
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i/5) * 17 * time.Millisecond)
+				start := time.Now()
+				went(t, tr, fmt.Sprint(i%4), "http://a.example/")
+				if took := time.Since(start); took > 200*time.Millisecond {
+					t.Errorf("request %d took %v", i, took)
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(time.Second)
+		for range 20 {
+			for tenant := range 4 {
+				went(t, tr, fmt.Sprint(tenant), "http://a.example/")
+				time.Sleep(300 * time.Millisecond)
+			}
+		}
+		if n := len(base.At); n != 20 {
+			t.Errorf("%d went, want 20", n)
+		}
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestOverallIsNotBelieved: what a server states to a tenant is of that one, and takes the place of no quota of all.
