@@ -123,10 +123,9 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the
-// bucket that it was made to. Some waits end with an answer, and nobody knows when that comes. A timer
-// must be set for them, so the longest time counts for which answers are waited for; but for a projection
-// (optimist) such waits do not count.
+// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
+// it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
+// longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
 func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
 	direct := asked == l
 	from := limit.Due{At: t}

@@ -56,8 +56,7 @@ type extra struct {
 // Limiter returns the bucket that granted the request.
 func (g *Grant) Limiter() *Limiter { return g.l }
 
-// Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from
-// it.
+// Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
 // Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
@@ -224,8 +223,7 @@ func (g *right) freeSlots(kind quota.Kind) {
 	}
 }
 
-// ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other
-// goroutine has g.
+// ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other goroutine has g.
 func (g *right) ensureExtra() *extra {
 	if g.extra == nil {
 		g.extra = &extra{Charged: g.charged()}

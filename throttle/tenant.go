@@ -21,7 +21,7 @@ func (l *Limiter) contradicts(sent monotime.Time) bool {
 func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
 	h, sent := l.account.Parent, g.ticket.Sent
 	switch {
-	case h == nil || a.Refused && a.exhausted():
+	case h == nil || a.Refused && adaptive.Exhausted(a.Statements):
 		return
 	case a.Refused:
 		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))

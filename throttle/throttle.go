@@ -319,8 +319,7 @@ func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
 	})
 }
 
-// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that
-// mu is held.
+// applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu is held.
 func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	if l.Store != nil && l.link == nil {
 		l.link = newStoreLink(l)

@@ -125,8 +125,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 	return e
 }
 
-// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that
-// mu is held.
+// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that mu is held.
 func (w *waiter) end(now monotime.Time, err error) {
 	w.stay.End(now)
 	w.leave()

@@ -43,7 +43,7 @@ func try(t *testing.T, dir, verb string, words []string) {
 	t.Helper()
 	switch verb {
 	case "run":
-		b, err := os.ReadFile(filepath.Join(root, dir, words[0], "main.go"))
+		b, err := os.ReadFile(filepath.Join(root, dir, strings.TrimPrefix(words[0], "github.com/gopacer/pacer/"), "main.go"))
 		if err != nil || !strings.Contains(string(b), "\npackage main\n") {
 			t.Errorf("no program: %v", err)
 		}
