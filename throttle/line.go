@@ -28,7 +28,7 @@ type line struct {
 	order.Queue[*waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
 	direct   int                      // how many these are
-	flows    limit.Flows              // their flows
+	flows    limit.Flows              // what those need, by flow
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
 	waiting  int                      // how many these are
 	below    list.List                // the buckets next below in which some wait, as *Limiter
@@ -69,6 +69,7 @@ func (w *waiter) addCounts(sign int) {
 	w.l.line.direct += sign
 	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
 	w.l.line.flows.Add(w.Row(), w.flow.name, &w.Demand, sign)
+	w.l.root().line.flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
@@ -139,8 +140,8 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	for i := range priorities {
 		p := byIndex[i]
 		lower := i < w.Row()
-		if lower && (l.Reserve > 0 && w.urgent() || !l.line.AllBefore(i, before)) {
-			continue // those that have aged go before w, unless only the reserve delays them, which w may use
+		if lower && !l.allAged(i, w, before) {
+			continue
 		}
 		sum, inTurns := l.directAhead(i, w, before)
 		ahead.Add(sum, p == Urgent)
@@ -160,13 +161,20 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			}
 			var buf [priorities]*waiter
 			switch {
-			case !lower && guest.l.Parent == l && guest.l.line.waiting == guest.l.line.direct && guest.l.opensForAll(now):
+			case !lower && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
 				ahead.Add(&guest.l.line.sum[i], p == Urgent)
 			case guest.l.line.Heads(&buf)[0] == guest:
 				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
 			}
 		}
 	}
+}
+
+// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better ranks do: unless only
+// the reserve delays them, which w may use, or they may have to let others pass above l, since flows go in turns.
+func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
+	mayPass := l.Reserve > 0 && w.urgent() || l.Parent != nil && len(l.root().line.flows) > 0
+	return !mayPass && l.line.AllBefore(i, before)
 }
 
 // directAhead returns what those of row i need who asked l and go before w, which is about to join, if those of better ranks do:
@@ -176,11 +184,9 @@ func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum 
 		return &l.line.sum[i], false
 	}
 	own := l.line.flows.Of(i, w.flow.name, &l.line.sum[i])
-	l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) {
-		if o.l == l {
-			own.Add(&o.Demand, 1)
-		}
-	})
+	if l.line.LenOf(i) == l.line.sum[i].Claims { // else one from below may leave, and let w pass
+		l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) { own.Add(&o.Demand, 1) })
+	}
 	return &own, true
 }
 
@@ -195,6 +201,12 @@ func (w *waiter) mayWithdraw(l *Limiter) bool {
 		}
 	}
 	return false
+}
+
+// allGoBefore reports whether all who wait in l go at once if the first does, and those of row i before w, which waits elsewhere.
+func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
+	inTurns := i == w.Row() && l.line.InTurns(i, w.flow.name)
+	return !inTurns && l.line.waiting == l.line.direct && l.opensForAll(now)
 }
 
 // opensForAll reports whether l would let all go at once that asked it and wait.
