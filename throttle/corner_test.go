@@ -515,7 +515,7 @@ func TestForecastIsNeverLater(t *testing.T) {
 		"tree":          {tree: true, anywhere: true},
 		"tree, reserve": {tree: true, anywhere: true, reserve: 0.2},
 	} {
-		for seed := range uint64(100) {
+		for seed := range 100 * *times {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { forecastIsNotLater(t, rand.New(rand.NewPCG(seed, 8)), h) })
 			})

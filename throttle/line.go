@@ -171,9 +171,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 }
 
 // allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better ranks do: unless only
-// the reserve delays them, which w may use, or they may have to let others pass above l, since flows go in turns.
+// the reserve delays them, which w may use, or flows go in turns, and they may have to let others from below pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
-	mayPass := l.Reserve > 0 && w.urgent() || l.Parent != nil && len(l.root().line.flows) > 0
+	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
 }
 

@@ -168,17 +168,21 @@ func (q *Queue[W]) InTurns(row int, flow string) bool {
 	return r != nil && (len(r.active) > 1 || len(r.active) == 1 && r.active[0].name != flow)
 }
 
-// Others calls f for waiters of other flows in a row that go before one that would join this flow at its end: for no more than
-// most. Before says who has a better rank than that one, which counts where tags are equal.
+// Others calls f for waiters of other flows in a row that surely go before one that would join this flow at its end: for no
+// more than most. Before says who has a better rank than that one, which counts where tags are equal and not rounded.
 func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f func(W)) {
 	r := q.rows[row]
+	const rounding = 1 - 1e-9 // tags are sums, of which the order of the terms may differ
 	tag := r.tagOf(flow)
 	for _, o := range r.active {
 		if o.name == flow {
 			continue
 		}
 		start := o.start
-		for e := o.first; e != nil && (start < tag || start == tag && before(e.w)); e = e.next {
+		for e := o.first; e != nil; e = e.next {
+			if first := start == tag && tag == r.now && before(e.w); !first && start >= tag*rounding {
+				break
+			}
 			if most--; most < 0 {
 				return
 			}
