@@ -184,7 +184,7 @@ func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum 
 		return &l.line.sum[i], false
 	}
 	own := l.line.flows.Of(i, w.flow.name, &l.line.sum[i])
-	if l.line.LenOf(i) == l.line.sum[i].Claims { // else one from below may leave, and let w pass
+	if l.line.waiting == l.line.direct { // else one from below may leave or come, and let w pass
 		l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) { own.Add(&o.Demand, 1) })
 	}
 	return &own, true
