@@ -37,7 +37,7 @@ func (r *reader) int() int { return int(r.number()) }
 
 func (r *reader) duration() time.Duration { return time.Duration(r.number()) * time.Microsecond }
 
-// decode reads what 11_exchange.lua writes.
+// decode reads what 13_exchange.lua writes.
 func decode(flat []string) (*store.Reply, error) {
 	if len(flat) < 2 {
 		return nil, errReply

@@ -382,6 +382,7 @@ func TestLeaseSetQuotas(t *testing.T) {
 		if err := b.SetQuotas(quotas(t, "12/s log")); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Millisecond) // by then the store has been told
 		start := time.Now()
 		for i := range 3 {
 			if err := b.Wait(t.Context(), 1); err != nil {

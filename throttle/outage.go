@@ -3,6 +3,7 @@ package throttle
 import (
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
@@ -45,6 +46,10 @@ type StoreEvent struct {
 	// Lost says that the store has lost what it knew of the bucket. A store that cannot tell a bucket that was
 	// lost from one that is new, such as Redis, says so of a new one, too.
 	Lost bool
+
+	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are about. The
+	// tighter numbers hold until ten seconds after one of them asked last. Quotas of other kinds should not share a name.
+	Others quota.Quotas
 }
 
 // StoreState is a snapshot of the link between a bucket and its Store.

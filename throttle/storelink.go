@@ -128,6 +128,9 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
 		s.events.Add(StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
 	}
+	for _, qs := range e.Others {
+		s.events.Add(StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Others: qs})
+	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
 	}

@@ -49,8 +49,7 @@ func (w *waiter) Flow() (name string, late bool) { return w.flow.name, w.place.p
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }
 
-// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel
-// channel ends.
+// wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	var expired <-chan time.Time
 	if w.expires != 0 {

@@ -53,7 +53,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = varint.Append(b, len(l.lists))
 	for _, o := range l.lists {
-		b = varint.Append(varint.Append(b, o.at), len(o.quotas))
+		b = varint.Append(varint.AppendString(varint.Append(b, o.at), o.by), len(o.quotas))
 		for i := range o.quotas {
 			b = appendQuota(b, &o.quotas[i])
 		}
@@ -101,7 +101,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 		read.readStatement(r)
 	}
 	for range r.Len() {
-		o := list{at: r.Time()}
+		o := list{at: r.Time(), by: r.String()}
 		for range r.Len() {
 			o.quotas = append(o.quotas, readQuota(r))
 		}

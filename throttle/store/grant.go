@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
@@ -19,7 +20,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 	missed := false // an ask was passed over: Next is for it
 	var one []int   // the cost of the last ask
 	for i, ask := range r.Asks {
-		if !l.fits(ask.Cost) {
+		if !l.fits(r.Quotas, ask.Cost) {
 			continue
 		}
 		one = ask.Cost
@@ -65,13 +66,13 @@ func (r *Reply) add(s Slot) {
 	r.Slots = append(r.Slots, s)
 }
 
-// fits reports whether a cost is one that can be handed out.
-func (l *Ledger) fits(cost []int) bool {
+// fits reports whether a cost is one that the quotas by which a member asks can hand out.
+func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
 	if len(cost) != len(l.ledgers) {
 		return false
 	}
 	for i, n := range cost {
-		if q := &l.quotas[i]; n < 0 || n > slot.Most(q) {
+		if n < 0 || n > slot.Most(&qs[i]) {
 			return false
 		}
 	}
@@ -88,6 +89,7 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 			if n == 0 {
 				continue
 			}
+			n = min(n, slot.Most(&l.quotas[i])) // more may go if all of what is tighter is there
 			if t := max(l.ledgers[i].When(at, n), l.noneBefore[i]); t > at {
 				at, bound, moved = t, i, true
 			}

@@ -22,10 +22,10 @@ type Ledger struct {
 	// Ledger is in use.
 	Epoch time.Time
 
-	known      bool // the bucket has been used
-	lost       bool // the bucket is not known, and may have been used before
-	fresh      bool // a member said that the bucket is new; others may know better
-	quotas     quota.Quotas
+	known      bool            // the bucket has been used
+	lost       bool            // the bucket is not known, and may have been used before
+	fresh      bool            // a member said that the bucket is new; others may know better
+	quotas     quota.Quotas    // as they are counted: see tightest
 	ledgers    []slot.Ledger   // of the quotas
 	noneBefore []monotime.Time // of each quota: no slot is before, since slots of a ledger that was lost may be about
 	late       time.Duration   // how long after its instant a slot may be used that is handed out now
@@ -120,7 +120,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
 	reply.Known = t.Sub(l.born) + time.Microsecond
-	reply.Others = l.others(r.Quotas, t)
+	reply.Others = l.others(r, t)
 	news := News{Room: room, Lost: lost, Released: r.Release}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
@@ -204,7 +204,8 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	late = max(late, r.Late)
 	ledgers, noneBefore := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
 	lates := make([]ledgerLate, len(r.Quotas))
-	for i, q := range r.Quotas {
+	quotas := l.tightest(r.Quotas, now)
+	for i, q := range quotas {
 		if i < len(l.quotas) && slot.Compatible(&l.quotas[i], &q) {
 			ledgers[i], noneBefore[i], lates[i] = l.ledgers[i], l.noneBefore[i], l.lates[i]
 			was := lates[i].late
@@ -221,7 +222,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 			ledgers[i].Assume(noneBefore[i], first(r, now, noneBefore[i]))
 		}
 	}
-	l.quotas, l.ledgers, l.noneBefore, l.lates = r.Quotas, ledgers, noneBefore, lates
+	l.quotas, l.ledgers, l.noneBefore, l.lates = quotas, ledgers, noneBefore, lates
 	l.late, l.horizon = late, r.Horizon
 	l.known, l.lost = true, false
 	return lost

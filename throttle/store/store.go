@@ -198,9 +198,11 @@ type Request struct {
 	// Limiter.Reserve leaves to claims that are not urgent follows as further quotas. All
 	// costs in requests and replies are slices of the same length: so much of each quota.
 	//
-	// Processes may differ in their quotas, while a new version is rolled out. A quota
+	// Processes may differ in their quotas, while a new version is rolled out: see Reply.Others. A quota
 	// of the same Kind and Unit at the same place has the same ledger, whatever its
-	// numbers: instants and counts. If a place changes its Kind, Unit, or, where windows
+	// numbers: instants and counts. As long as another version is about, the tighter numbers hold: of a TokenBucket
+	// the lower rate and the smaller Burst, and no Debt unless all have it; of windows of one Per the smaller N. What costs more than these
+	// goes once all of them is there. If a place changes its Kind, Unit, or, where windows
 	// are on the clock, its Per, its ledger is lost.
 	Quotas quota.Quotas
 
@@ -369,7 +371,7 @@ type Reply struct {
 	Statements []quota.Statement
 
 	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at most: two versions of a
-	// program are about. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
+	// program are about. Of a member that asks by other quotas than before, those do not count. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
 	// counts as the one of its second.
 	Others []quota.Quotas
 }

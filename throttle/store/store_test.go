@@ -540,7 +540,9 @@ func TestOthers(t *testing.T) {
 	}
 	var l Ledger
 	for i, qs := range lists[:5] {
-		exchange(t, &l, time.Duration(i)*time.Second, request(qs, 1))
+		r := request(qs, 1)
+		r.Member = fmt.Sprint(i)
+		exchange(t, &l, time.Duration(i)*time.Second, r)
 	}
 	for at, want := range map[time.Duration]string{
 		4 * time.Second: "[5/s even 4/s even 3/s even]", 13 * time.Second: "[5/s even 4/s even]", 15 * time.Second: "[]",

@@ -51,11 +51,12 @@ type sent struct {
 
 // fleet is some processes that always want more, each of its own store.
 type fleet struct {
-	mu    sync.Mutex // protects sends
-	sends []sent
-	wait  sync.WaitGroup
-	start time.Time
-	end   time.Duration
+	mu     sync.Mutex // protects the next two
+	sends  []sent
+	others map[string][]quota.Quotas // of which the events of those with a quota told
+	wait   sync.WaitGroup
+	start  time.Time
+	end    time.Duration
 }
 
 // run has processes use a quota until the end, with claims of these costs.
@@ -66,6 +67,16 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 	time.AfterFunc(f.end, cancel)
 	for by, s := range stores {
 		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: outage, MaxStandstill: throttle.NoLimit}
+		l.StoreEvent = func(e throttle.StoreEvent) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if e.Others != nil {
+				if f.others == nil {
+					f.others = map[string][]quota.Quotas{}
+				}
+				f.others[text] = append(f.others[text], e.Others)
+			}
+		}
 		for _, n := range costs {
 			f.wait.Go(func() {
 				for l.Wait(ctx, n) == nil {
@@ -249,7 +260,10 @@ func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {
 // scaled is a quota of which so much more is granted.
 func scaled(text string, by float64) string {
 	q := quota.MustParse(text).Explicit()[0]
-	q.Name, q.N, q.Burst = "", int(math.Ceil(float64(q.N)*by)), int(math.Ceil(float64(q.Burst)*by))
+	if q.Kind == quota.TokenBucket {
+		q.Burst = int(math.Ceil(float64(max(q.Burst, 2)) * by)) // see over
+	}
+	q.Name, q.N = "", int(math.Ceil(float64(q.N)*by))
 	return q.String()
 }
 

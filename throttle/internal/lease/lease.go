@@ -91,8 +91,9 @@ type Lease struct {
 	prefetchAlone monotime.Time // since when a call would be for prefetching alone; zero if it would not
 	noPrefetch    monotime.Time // no prefetching before: the store had nothing
 
-	last lastReply
-	err  error // why the store cannot be reached, or why its slots are of no use
+	last   lastReply
+	others []quota.Quotas // by which other processes ask, of which the owner was told
+	err    error          // why the store cannot be reached, or why its slots are of no use
 
 	calls, got, wasted int
 }
@@ -144,6 +145,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 	l.unsent, l.sent = slotReport{}, slotReport{}
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
+	l.mustCall = l.mustCall || l.last.at != 0 // else the quotas of before hold on for others, while they may be about
 }
 
 func (l *Lease) add(qs quota.Quotas) {

@@ -20,6 +20,7 @@ type Effects struct {
 	Unserved   []Unserved        // the claims that got no slot, in the order in which they were asked for
 	Retry      monotime.Time     // when to ask again if any of the claims still waits; zero if at once
 	Events     []Event
+	Others     []quota.Quotas // by which other processes ask, and of which nobody was told
 }
 
 // Unserved is a claim for which there was no slot.
@@ -57,7 +58,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if reply.Hold > 0 {
 		e.Hold = now.Add(span(reply.Hold))
 	}
-	e.Statements = reply.Statements
+	e.Statements, e.Others = reply.Statements, l.newOthers(reply.Others)
 	if c.version == l.version { // else these slots are of other quotas
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
@@ -80,6 +81,20 @@ func (l *Lease) trip(took time.Duration) {
 		longest := max(DefaultLate(l.quotas), lateFromTrip(l.quotas, slices.Max(l.trips.took[:])))
 		l.lateness = min(max(l.lateness, lateFromTrip(l.quotas, l.trips.least())), longest)
 	}
+}
+
+// mostOthers bounds of how many other quotas the owner is told.
+const mostOthers = 8
+
+// newOthers returns the quotas of which the owner was not told.
+func (l *Lease) newOthers(all []quota.Quotas) (others []quota.Quotas) {
+	for _, qs := range all {
+		known := slices.ContainsFunc(l.others, func(o quota.Quotas) bool { return slices.Equal(o, qs) })
+		if !known && len(l.others) < mostOthers {
+			l.others, others = append(l.others, qs), append(others, qs)
+		}
+	}
+	return others
 }
 
 // receive puts the slots of a reply in hand. It returns how many there were for each ask; more

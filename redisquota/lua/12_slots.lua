@@ -9,7 +9,7 @@ local function earliest(cost)
     moved = false
     for i, q in ipairs(quotas) do
       if cost[i] > 0 then
-        local t = math.max(q:when(at, cost[i]), q.since)
+        local t = math.max(q:when(at, math.min(cost[i], q.limit)), q.since)
         if t > at then
           at, bound, moved = t, i - 1, true
         end
@@ -29,11 +29,7 @@ end
 -- fits reports whether a cost can ever be handed out.
 local function fits(cost)
   for i, q in ipairs(quotas) do
-    local limit = q.n
-    if q.kind == 'bucket' then
-      limit = q.debt and most or q.burst
-    end
-    if cost[i] > limit then
+    if cost[i] > q.allows then
       return false
     end
   end

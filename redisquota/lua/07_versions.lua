@@ -1,0 +1,78 @@
+-- By which quotas members ask, the latest first: two versions of a program may be about. A line has when that was, to
+-- a second; how the name of that member begins; the numbers of each; and how people write them.
+
+local lists = {}
+local most_lists, about = 4, 10 * second
+local was_lists = ledgers[2] or ''
+
+for at, by, numbered, described in string.gmatch(lost and '' or was_lists, '(%d+) ([^|\n]*)|([^|\n]*)|([^\n]+)\n') do
+  if #lists < most_lists then
+    lists[#lists + 1] = { at = math.min(tonumber(at), now), by = by, numbered = numbered, described = described }
+  end
+end
+
+-- numbered returns the numbers of the quotas by which the member asks.
+local function numbered()
+  local all = {}
+  for i, q in ipairs(quotas) do
+    all[i] = string.format('%s %.0f %.0f %.0f %d', q.tag, q.n, q.per, q.burst, q.debt and 1 or 0)
+  end
+  return table.concat(all, ',')
+end
+local mine_numbered = numbered()
+
+-- tighten has the i-th quota grant no more than those do at its place by which others ask, if they are of one kind and
+-- unit, and windows of one length.
+local function tighten(q, i)
+  for _, o in ipairs(lists) do
+    local place = 0
+    for tag, n, per, burst, debt in string.gmatch(now - o.at <= about and o.numbered or '', '(%S+) (%d+) (%d+) (%d+) (%d),?') do
+      place, n, per = place + 1, tonumber(n), tonumber(per)
+      if place ~= i or tag ~= q.tag then
+        -- It is another one.
+      elseif q.kind == 'bucket' then
+        if n * q.per < q.n * per then
+          q.n, q.per = n, per
+        end
+        q.burst, q.debt = math.min(q.burst, tonumber(burst)), q.debt and debt == '1'
+      elseif per == q.per then
+        q.n = math.min(q.n, n)
+      end
+    end
+  end
+end
+
+-- others notes by which quotas the member asks, and returns by which others do. A member that has got other quotas takes along
+-- the ones that it had.
+local function others()
+  local mine, found = request.described, nil
+  local by = string.gsub(string.sub(request.member, 1, 8), '[|\n]', '_')
+  for i = #lists, 1, -1 do
+    if lists[i].described == mine then
+      found = i
+    elseif lists[i].by == by and mine ~= '' then
+      table.remove(lists, i)
+      found = found and found - 1
+    end
+  end
+  if mine ~= '' and (found ~= 1 or now - lists[1].at >= second) then
+    table.remove(lists, found or most_lists)
+    table.insert(lists, 1, { at = now, by = by, numbered = mine_numbered, described = mine })
+  end
+  local all = {}
+  for i, o in ipairs(lists) do
+    if now - o.at <= about and o.described ~= mine or i == 1 and mine == '' then
+      all[#all + 1] = o.described
+    end
+  end
+  return all
+end
+
+-- describe returns what is to be written.
+local function describe()
+  local text = ''
+  for _, o in ipairs(lists) do
+    text = text .. whole(o.at) .. ' ' .. o.by .. '|' .. o.numbered .. '|' .. o.described .. '\n'
+  end
+  return text
+end
