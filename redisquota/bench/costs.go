@@ -82,9 +82,15 @@ type asker struct {
 	err     error
 }
 
-func (f *asker) flush() { f.err = errors.Join(f.err, f.c.FlushAll(f.ctx).Err()) }
+// flush begins anew, with a bucket that hands out slots.
+func (f *asker) flush() {
+	f.err = errors.Join(f.err, f.c.FlushAll(f.ctx).Err())
+	f.exchange(0, time.Microsecond) // nothing is handed out before that has passed
+}
 
-func (f *asker) ask(count int) {
+func (f *asker) ask(count int) { f.exchange(count, 1000*time.Hour) }
+
+func (f *asker) exchange(count int, horizon time.Duration) {
 	if f.err != nil {
 		return
 	}
@@ -98,7 +104,7 @@ func (f *asker) ask(count int) {
 		late = min(late, max(q.Per/100, 10*time.Millisecond)) // as throttle.Limiter.Late
 	}
 	_, f.err = goredis.New(f.c).Exchange(f.ctx, &store.Request{
-		Version: 1, Bucket: "api", Quotas: f.quotas, Late: late, Horizon: 1000 * time.Hour, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
+		Version: 1, Bucket: "api", Quotas: f.quotas, Late: late, Horizon: horizon, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
 		Asks: []store.Ask{{Cost: cost, Count: count, Within: -1}},
 	})
 }
@@ -112,8 +118,8 @@ func (f *asker) own() int64 {
 		if q.Kind != quota.SlidingLog && q.Kind != quota.SlidingWindow {
 			continue
 		}
-		f.flush()
 		f.quotas = quota.Quotas{q, {N: q.N, Per: q.Per, Kind: quota.TokenBucket, Burst: 1}}
+		f.flush()
 		for range q.N*6/5/50 + 1 {
 			f.ask(50)
 		}
