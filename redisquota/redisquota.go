@@ -30,7 +30,7 @@
 //
 // # What each kind of quota costs
 //
-// A bucket of one quota takes 900 bytes, and 200 for each further member. A TokenBucket needs no more; a
+// A bucket of one quota takes 1000 bytes, and 200 for each further member. A TokenBucket needs no more; a
 // ClockWindow and an EstimatedWindow take 150 more, whatever their N; a SlidingWindow takes 500 for its 10
 // cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for
 // 100000 a day: a cell for each [store.Request.Late] in Per, but no more cells than slots. README.md has the
