@@ -49,7 +49,7 @@ func (s *shared) list(ctx context.Context, p *printer) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "BUCKET\tPROCESSES\tHELD FOR\tDEBT\tNEXT IN\tQUOTAS")
 	for _, b := range all {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(b.name), b.now.Members, dash(b.now.Hold), dash(b.debt), short(b.next), b.versions())
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", printable(b.name), b.now.Members, dash(b.now.Hold), dash(b.debt), dash(b.next), b.versions())
 	}
 	return w.Flush()
 }
@@ -114,7 +114,7 @@ func (b *bucket) explain() string {
 	fmt.Fprintln(&w, printable(b.name))
 	line("Its quotas are %s.", b.quotas)
 	for _, o := range b.others {
-		line("TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by %s.", o)
+		line("TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by %s. The tighter numbers hold.", o)
 	}
 	switch b.now.Members {
 	case 0:
@@ -128,7 +128,7 @@ func (b *bucket) explain() string {
 		line("It is HELD for another %s: a server said so to one of the processes, or one of them paused.", short(b.now.Hold))
 	}
 	if b.debt > 0 {
-		line("It is IN DEBT for %s: more was charged than the quotas grant, or the server has lost the bucket and takes it as used up.", short(b.debt))
+		line("It is IN DEBT for %s: more was charged than the quotas grant, or the bucket is new or was lost, and is taken for used up.", short(b.debt))
 	}
 	why := ""
 	if i := b.now.Bound; b.next > 0 && i >= 0 && i < len(b.quotas) {
