@@ -73,6 +73,9 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if err != nil {
 		return nil, false, err // and nothing has changed
 	}
+	if r.Look {
+		return reply, false, nil // what tick did is forgotten: see load
+	}
 	h.seq++
 	h.until = min(max(h.until, h.now+reply.Ahead+reply.Late), 2*longest)
 	if told.Hold > 0 {

@@ -586,3 +586,34 @@ func TestNews(t *testing.T) {
 		tell(a)
 	}) // which ends when no goroutine is left
 }
+
+// TestLookAndRelease: looking changes nothing in the file; a debt ends for all processes, and so does a hold in the file.
+func TestLookAndRelease(t *testing.T) {
+	m := newMachine(t)
+	a, b := m.process("a", "10/s burst 5"), m.process("b", "10/s burst 5")
+	r := a.request(1)
+	r.More, r.Hold = []int{1000}, time.Hour
+	a.exchange(r)
+	before, err := os.ReadFile(m.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.pass(time.Second)
+	for _, release := range []bool{false, true} {
+		r := b.request(1)
+		r.Look, r.Release = true, release
+		if reply := b.exchange(r); (reply.Hold == 0) != release {
+			t.Errorf("looking, with a release %v: held for %v", release, reply.Hold)
+		}
+	}
+	if after, err := os.ReadFile(m.path()); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("looking has changed the file: %v", err)
+	}
+	r = b.request(0)
+	r.Release, r.Leave = true, true
+	b.exchange(r)
+	m.pass(time.Second)
+	if got := a.ask(20); got != 4 {
+		t.Errorf("a second after the release %d are to be had, want 4: a burst of 5, but for Late", got)
+	}
+}
