@@ -74,7 +74,10 @@ func (d *Demand) One() Demand {
 func (d *Demand) Add(o *Demand, sign int) {
 	d.Claims += sign * o.Claims
 	d.N += sign * o.N
-	if len(o.Costs) > 0 && d.Costs == nil {
+	if len(o.Costs) == 0 {
+		return
+	}
+	if d.Costs == nil {
 		d.Costs = quota.Costs{}
 	}
 	for unit, n := range o.Costs {
@@ -113,10 +116,20 @@ type Ahead struct {
 
 // Add adds what others ask for.
 func (a *Ahead) Add(d *Demand, urgent bool) {
-	a.All = a.All.Plus(d)
+	a.All.include(d)
 	if !urgent {
-		a.Unreserved = a.Unreserved.Plus(d)
+		a.Unreserved.include(d)
 	}
+}
+
+// include sets d to what d and o ask for together. It changes no map, since d may have that of another.
+func (d *Demand) include(o *Demand) {
+	if len(o.Costs) > 0 {
+		*d = d.Plus(o)
+		return
+	}
+	d.Claims += o.Claims
+	d.N += o.N
 }
 
 // Last returns the least that the last of several asks for: one token of each unit in which d is not zero; and what is

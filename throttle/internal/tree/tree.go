@@ -269,7 +269,7 @@ func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	switch {
 	case t.next != nil:
 	case t.count <= room:
-		t.SweepAt, t.stuck = min(max(2*t.kept, t.count), room), false
+		t.SweepAt, t.stuck = min(max(2*t.kept-t.kept/4, t.count), room), false // twice as many when the next pass ends
 	case t.free > room/8:
 		t.Sweep(used, room, k)
 	default:

@@ -262,7 +262,7 @@ func TestSweepSomeIsFlat(t *testing.T) {
 				if k.looks-before > 4*fewLooks {
 					long++
 				}
-				most = max(most, tr.Count()-inUse*3)
+				most = max(most, tr.Count()-inUse*2)
 			}
 			if room == math.MaxInt && long > 0 || every == 1 && long > 1 {
 				t.Errorf("room for %d, each %d in use: %d calls looked at more than a few", room, every, long)
@@ -270,10 +270,10 @@ func TestSweepSomeIsFlat(t *testing.T) {
 			if perThing := float64(k.looks) / all; perThing > 40 {
 				t.Errorf("room for %d, each %d in use: %.0f looks for each", room, every, perThing)
 			}
-			if most > 4*SweepFrom {
+			if most > 2*SweepFrom+8 {
 				t.Errorf("room for %d, each %d in use: %d too many", room, every, most)
 			}
-			if every == math.MaxInt && tr.Count() > 4*SweepFrom {
+			if every == math.MaxInt && tr.Count() > 2*SweepFrom+8 {
 				t.Errorf("room for %d: %d idle ones are left", room, tr.Count())
 			}
 		}
