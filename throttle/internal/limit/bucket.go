@@ -19,17 +19,29 @@ type bucket struct {
 	debt   bool // a cost above the burst needs no more than the burst
 	peaks  Peaks[float64]
 
-	// What When has seen, for the Take that follows: to ask the ledger costs much of a grant.
-	asked  monotime.Time // zero if something changed since
-	tokens float64
+	// What is in the ledger, which locks, and reckons in time.Time: to ask it costs much of a grant.
+	level float64       // at an instant, or more than the burst
+	at    monotime.Time // that instant
+	rate  float64       // tokens a second
 }
 
 // dust is less than a rounding error in a number of tokens.
 const dust = 1e-9
 
 func newBucket(q quota.Quota) *bucket {
-	return &bucket{ledger: rate.NewLimiter(rate.Limit(perSecond(q)), q.Burst), burst: q.Burst, debt: q.Debt}
+	perSecond := perSecond(q)
+	return &bucket{
+		ledger: rate.NewLimiter(rate.Limit(perSecond), q.Burst), burst: q.Burst, debt: q.Debt, level: float64(q.Burst), rate: perSecond,
+	}
 }
+
+// tokensAt is what the ledger would say: TokensAt, to the last bit.
+func (b *bucket) tokensAt(t monotime.Time) float64 {
+	return min(b.level+float64(max(t.Sub(b.at), 0).Seconds()*b.rate), float64(b.burst))
+}
+
+// changed asks the ledger for what is in it, after it was changed at an instant.
+func (b *bucket) changed(at monotime.Time) { b.level, b.at = b.ledger.TokensAt(at.Std()), at }
 
 // When implements Limit.
 func (b *bucket) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
@@ -39,34 +51,32 @@ func (b *bucket) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 		}
 		n = b.burst
 	}
-	b.asked, b.tokens = t, b.ledger.TokensAt(t.Std())
-	missing := float64(ahead) + float64(n) - b.tokens
+	missing := float64(ahead) + float64(n) - b.tokensAt(t)
 	if missing <= 0 {
 		return t, true
 	}
-	return t.Add(seconds(missing, float64(b.ledger.Limit()))), true
+	return t.Add(seconds(missing, b.rate)), true
 }
 
 // Take implements Limit. It uses ReserveN, which charges even if rounding left the bucket a
 // billionth of a token short of what When promised, and more than is there, but not more
 // than the burst: so that is raised for as long as it takes.
 func (b *bucket) Take(due, now monotime.Time, n int) {
-	if b.asked != due {
-		b.tokens = b.ledger.TokensAt(due.Std())
+	left := b.tokensAt(due)
+	b.peaks.Note(now, float64(b.burst)-left, dust)
+	n = int(tokens(n))
+	b.level, b.at = left-float64(n), due
+	at := due.Std()
+	if n > b.burst {
+		b.ledger.SetBurstAt(at, n)
+		defer b.ledger.SetBurstAt(at, b.burst)
 	}
-	b.asked = 0
-	b.peaks.Note(now, float64(b.burst)-b.tokens, dust)
-	if n = int(tokens(n)); n > b.burst {
-		b.ledger.SetBurstAt(due.Std(), n)
-		defer b.ledger.SetBurstAt(due.Std(), b.burst)
-	}
-	b.ledger.ReserveN(due.Std(), n)
+	b.ledger.ReserveN(at, n)
 }
 
 // Give implements Limit. It credits what of n would not have spilled over since it went.
 // ReserveN of a negative number does so (AllowN would not, to a bucket that stays in debt).
 func (b *bucket) Give(now, went monotime.Time, n int) {
-	b.asked = 0
 	left := b.peaks.Refund(went, float64(n), b.room(now))
 	if left <= 0 {
 		return
@@ -76,18 +86,20 @@ func (b *bucket) Give(now, went monotime.Time, n int) {
 	if part := left - whole; part > 0 {
 		// The ledger takes whole tokens only: for the rest, its time is put back by as long
 		// as that takes to come in.
-		b.ledger.SetBurstAt(now.Add(-seconds(part, float64(b.ledger.Limit()))).Std(), b.burst)
+		now = now.Add(-seconds(part, b.rate))
+		b.ledger.SetBurstAt(now.Std(), b.burst)
 	}
+	b.changed(now)
 }
 
 // room is how much is missing from a full bucket.
 func (b *bucket) room(now monotime.Time) float64 {
-	return float64(b.burst) - b.ledger.TokensAt(now.Std())
+	return float64(b.burst) - b.tokensAt(now)
 }
 
 // Idle implements Limit.
 func (b *bucket) Idle(now monotime.Time) bool {
-	return b.ledger.TokensAt(now.Std()) >= float64(b.burst)
+	return b.tokensAt(now) >= float64(b.burst)
 }
 
 // Set implements Limit.
@@ -95,11 +107,11 @@ func (b *bucket) Set(now monotime.Time, q quota.Quota) bool {
 	if q.N == 0 || q.Kind != quota.TokenBucket || q.WarmUp > 0 {
 		return false
 	}
-	b.asked = 0
 	b.peaks.Note(now, b.room(now), dust)
-	b.ledger.SetLimitAt(now.Std(), rate.Limit(perSecond(q)))
-	b.burst = q.Burst
+	b.rate, b.burst = perSecond(q), q.Burst
+	b.ledger.SetLimitAt(now.Std(), rate.Limit(b.rate))
 	b.ledger.SetBurstAt(now.Std(), b.burst)
+	b.changed(now)
 	b.peaks.Note(now, b.room(now), dust) // what it can no longer hold is gone
 	b.debt = q.Debt
 	return true

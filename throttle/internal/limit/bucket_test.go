@@ -101,3 +101,36 @@ func TestBucketGive(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketMirrorsTheLedger: what the bucket says of its ledger is what that says, to the last bit, after any history, of any
+// instant, also of one before the latest change.
+func TestBucketMirrorsTheLedger(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 18))
+		draw := func() quota.Quota {
+			return explicit(quota.Quota{N: 1 + r.IntN(50), Per: time.Duration(1 + r.IntN(1e10)), Burst: 1 + r.IntN(20), Debt: true, Kind: quota.TokenBucket})
+		}
+		b, now := newBucket(draw()), monotime.Time(1)
+		for step := range 300 {
+			now = now.Add(time.Duration(r.Int64N(2e9)) - 1e7)
+			switch r.IntN(6) {
+			case 0:
+				if !b.Set(now, draw()) {
+					t.Fatal("not set")
+				}
+			case 1:
+				b.Give(now, now.Add(-time.Duration(r.IntN(1e9))), 1+r.IntN(5))
+			case 2:
+				b.Take(now.Add(-time.Duration(r.IntN(2e6))), now, 1+r.IntN(30)) // a timer that is late, a cost above the burst
+			default:
+				b.Take(now, now, 1)
+			}
+			for range 3 {
+				at := now.Add(time.Duration(r.Int64N(4e9) - 1e9))
+				if got, want := b.tokensAt(at), b.ledger.TokensAt(at.Std()); got != want {
+					t.Fatalf("seed %d, step %d: %v tokens at %d, want %v as in the ledger", seed, step, got, at, want)
+				}
+			}
+		}
+	}
+}
