@@ -333,3 +333,31 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	}
 	return awaitsEnd
 }
+
+// contradicts reports whether that a request of l, sent at an instant, was served shows that not all tenants are refused.
+func (l *Limiter) contradicts(sent monotime.Time) bool {
+	if h := l.account.Parent; h != nil { // of all tenants
+		since := h.refusedSince.Load()
+		return since != 0 && int64(sent) > since
+	}
+	return false
+}
+
+// hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that mu is held.
+func (l *Limiter) hearTenant(now monotime.Time, g *right, a *Answer, o Outcome) {
+	h, sent := l.account.Parent, g.ticket.Sent
+	switch {
+	case h == nil || a.Refused && adaptive.Exhausted(a.Statements):
+		return
+	case a.Refused:
+		h.tenants = cmp.Or(h.tenants, new(adaptive.Tenants))
+		until := h.tenants.Refused(now, &l.server, sent, a.Hold, a.HoldKnown, max(l.hold, now.Add(o.Held)))
+		h.refusedSince.Store(int64(h.tenants.Since()))
+		h.change(now, func() { h.holdUntil(until, until, now) })
+	case !o.Refused && !a.Lost && l.contradicts(sent):
+		h.refusedSince.Store(0)
+		if h.tenants.Served() == h.hold {
+			h.change(now, func() { h.hold = min(h.hold, now) })
+		}
+	}
+}

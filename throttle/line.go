@@ -212,10 +212,7 @@ func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
 // opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
 	all := limit.Sum(l.line.sum[:])
-	if l.hold > now || !l.server.OpenForAll(now, &all, l.Reserve) {
-		return false
-	}
-	return l.stack.OpenForAll(now, &all)
+	return l.hold <= now && l.server.OpenForAll(now, &all, l.Reserve) && l.stack.OpenForAll(now, &all)
 }
 
 // branchUnder returns the bucket next to above on the way from l up to above; nil if l is above.
