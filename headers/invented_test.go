@@ -42,7 +42,7 @@ func TestParseInvented(t *testing.T) {
 		{"draft names with a prefix", []string{"Zephyr-RateLimit", `"api";r=12;t=30`, "Zephyr-RateLimit-Policy", `"api";q=60;w=60`}, `"api" 12/60 in 30s per 1m0s`},
 		{"draft 7 with a prefix", []string{"X-RateLimit", "limit=60, remaining=12, reset=30"}, `"" 12/60 in 30s`},
 		{"a date without a zone", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20260303"}, `"" 0/60`},
-		{"what is no date", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20261303"}, `"" 0/60 in 744h0m0s`},
+		{"what is no date", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20261303"}, `"" 0/60 in 5h37m41.303s`},
 		{"a date in milliseconds", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-Ms", "20260303"}, `"" 0/60 in 5h37m40.303s`},
 		{"days of Python's timedelta", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1 day, 2:03:04"}, `"" 0/60 in 24h0m0s`},
 		{"hours of Python's timedelta", []string{"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "2:03:04"}, `"" 0/60 in 2h3m4s`},

@@ -30,7 +30,7 @@ func settle(limits []Limit, from []*name.Meaning, h *hints) int {
 // spent.
 func (l *Limit) settle(from *name.Meaning, h *hints) {
 	if from.Step == 0 {
-		checkUnit(l, h)
+		checkUnit(l, from, h)
 	}
 	l.Reset.In = min(l.Reset.In, MaxReset)
 	if l.Remaining.Known && l.Remaining.N == 0 && l.spent(from.Long) {
@@ -199,29 +199,28 @@ func telling(l *Limit) int {
 	return n
 }
 
-// checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, or
-// for a day, and as milliseconds agrees with the window or with the hint to retry. Nothing else
-// tells the two apart.
-func checkUnit(l *Limit, h *hints) {
+// checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, for a day, or for any reset,
+// and as milliseconds agrees with the window or with the hint to retry. Nothing else tells the two apart, so that it takes
+// a delay of four digits. The fields of the IETF are in seconds, whatever they say. Where seconds may be meant all the
+// same, because only prose states the window, or because they exceed it by little, the reset is not known.
+func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 	r := &l.Reset
-	if r.Absolute || r.Resolution != time.Second || r.In < 10*time.Second {
+	if r.Absolute || r.Resolution != time.Second || r.In < 1000*time.Second || from.InSeconds() {
 		return
 	}
 	in := r.In / 1000
-	suspect := day
-	if l.Window > 0 {
-		// A reset may be rounded, months and days differ in length, and few milliseconds are unlikely.
-		switch {
-		case r.In >= 1000*time.Second:
-			suspect = l.Window + l.Window/10 + disagreement
-		case r.In >= 100*time.Second:
-			suspect = 2 * l.Window
-		default:
-			suspect = 10 * l.Window
-		}
-	}
 	hint := h.delay()
-	if r.In > suspect && (l.Window > 0 && in <= l.Window || r.In >= 1000*time.Second && hint.Known && (in-hint.In).Abs() <= disagreement) {
+	agrees := hint.Known && (in-hint.In).Abs() <= disagreement
+	switch {
+	case l.Window > 0 && (r.In <= l.Window+l.Window/10+disagreement || in > l.Window && !agrees):
+		// It fits, but for rounding, and for months and days which differ in length; or no reading of it does.
+	case l.Window > 0 && !agrees && (r.In <= 2*l.Window || from.Table() && l.Window == from.Window):
+		*r = Reset{}
+	case l.Window > 0, r.In > day && agrees, r.In > longestDelay && r.In%time.Hour > 0 && !from.Long:
 		r.In, r.Resolution = in, time.Millisecond
 	}
 }
+
+// longestDelay is beyond MaxReset by as much as a month may be rounded up. What is longer, and no number of hours, as a
+// year is, is in milliseconds.
+const longestDelay = MaxReset + MaxReset/10

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/gopacer/pacer/headers/internal/value"
 )
@@ -322,6 +323,13 @@ func (s *shape) readWindow() {
 			}
 			continue
 		}
+		if n := s.fourths(i); n != 0 && (w.period || w.step > 0 || s.is(i, "seconds")) {
+			s.m.Window, s.windows[i] = value.Multiplied(cmp.Or(w.window, w.step, time.Second), n), true
+			if w.period && w.window == 0 {
+				s.m.Window = 0
+			}
+			continue
+		}
 		if w.period {
 			s.windows[i], s.m.Long = true, s.m.Long || w.window == 0
 			if w.window > 0 {
@@ -334,6 +342,25 @@ func (s *shape) readWindow() {
 		}
 	}
 }
+
+// fourths returns by how many fourths the words before a window multiply it: five, forty-eight, half. It is zero if they
+// are no numbers, and -1 if the number is not known.
+func (s *shape) fourths(i int) int {
+	n := s.at(i - 1).fourths
+	if n > 0 && s.endsIn(i, "ly") {
+		return 0 // tier-two-daily
+	}
+	switch before := s.at(i - 2).fourths; {
+	case n <= 0 || i-2 < s.from || before == 0:
+		return n
+	case before >= 80 && n >= 4 && n < 40:
+		return before + n // forty-eight
+	}
+	return -1
+}
+
+// endsIn reports whether the word at position i ends in some letters.
+func (s *shape) endsIn(i int, letters string) bool { return bytes.HasSuffix(s.bytes(i), []byte(letters)) }
 
 // readUnit reads what is counted. A token that belongs to a credential is no unit.
 func (s *shape) readUnit() {

@@ -59,6 +59,14 @@ const ownFamily = "(own)"
 // Own reports whether a user says what the header means.
 func (m *Meaning) Own() bool { return m.Family == ownFamily }
 
+// Table reports whether the package has the header in its table, so that the window may be one that only prose states.
+func (m *Meaning) Table() bool { return m.Source != "" }
+
+// InSeconds reports whether the header is one of the fields of the IETF drafts, whose delays are seconds.
+func (m *Meaning) InSeconds() bool {
+	return m.Role == State || m.Role == Policy || m.Family == "ratelimit" || m.Family == "beta-ratelimit"
+}
+
 // Used returns m, or nil if m is to be ignored.
 func (m *Meaning) Used() *Meaning {
 	if m == nil || m.Role == Ignored {

@@ -17,6 +17,7 @@ type word struct {
 	unit     string        // what is counted
 	window   time.Duration // in which it is counted
 	period   bool          // the word names a window; one without a fixed length if window is zero
+	fourths  int           // before a window, by how many fourths it multiplies that; -1 if that is not known
 	form     Form          // how a reset or a window is written
 	step     time.Duration // what a number of time counts
 	marker   bool          // the name is about a rate, and what precedes the word is the vendor
@@ -129,6 +130,9 @@ func newWords() map[string]*word {
 	for text, window := range value.Windows() {
 		add(text, word{window: window, period: true})
 	}
+	for text, n := range value.Fourths() {
+		add(text, word{fourths: n})
+	}
 	for text, unit := range value.Units() {
 		add(text, word{unit: unit})
 	}
@@ -150,6 +154,9 @@ func (w *word) merge(o word) {
 	}
 	if o.period {
 		w.period, w.window = true, o.window
+	}
+	if o.fourths != 0 {
+		w.fourths = o.fourths
 	}
 	if o.form != Auto {
 		w.form = o.form

@@ -23,6 +23,26 @@ var windows = map[string]time.Duration{
 	"month": 0, "monthly": 0, "permonth": 0, "year": 0, "yearly": 0,
 }
 
+// fourths are the numbers that multiply a window which they precede, in fourths: five-min, half-hour.
+var fourths = map[string]int{
+	"quarter": 1, "half": 2, "one": 4, "two": 8, "three": 12, "four": 16, "five": 20, "six": 24, "seven": 28, "eight": 32, "nine": 36, "ten": 40,
+	"eleven": 44, "twelve": 48, "fifteen": 60, "twenty": 80, "thirty": 120, "forty": 160, "fifty": 200, "sixty": 240, "ninety": 360,
+	"bi": -1, "semi": -1, "tri": -1, "multi": -1, "several": -1, "few": -1, "couple": -1, "double": -1, "dozen": -1, "hundred": -1,
+	"thirteen": -1, "fourteen": -1, "sixteen": -1, "seventeen": -1, "eighteen": -1, "nineteen": -1, "seventy": -1, "eighty": -1,
+}
+
+// Fourths returns the words for numbers that may precede a window, and by how many fourths each multiplies it; -1 if that
+// is not known.
+func Fourths() iter.Seq2[string, int] { return maps.All(fourths) }
+
+// Multiplied returns a window of so many fourths, zero if that is not known.
+func Multiplied(window time.Duration, fourths int) time.Duration {
+	if fourths <= 0 || window > MaxWindow {
+		return 0
+	}
+	return min(time.Duration(fourths)*(window/4), MaxWindow)
+}
+
 // WindowName returns what a window is called: "second", "minute", "month", or else as "15m0s" is written without the
 // zeros. It is empty if there is none.
 func WindowName(d time.Duration) string {
@@ -110,17 +130,25 @@ func WindowInWords(s string) (window time.Duration) {
 		return 0
 	}
 	words := strings.FieldsFunc(strings.ToLower(Trim(s)), func(r rune) bool { return r == '_' || r == '-' || r == ' ' })
+	times := 4
 	for _, word := range words {
 		if word == "per" || word == "limit" {
 			continue
 		}
+		if n := fourths[word]; n != 0 && window == 0 && times == 4 {
+			times = n
+			continue
+		}
 		w, ok := WindowOf(word)
+		if !ok && times != 4 {
+			w, ok = WindowOf(strings.TrimSuffix(word, "s")) // five minutes
+		}
 		if !ok || window > 0 {
 			return 0
 		}
 		window = w
 	}
-	return window
+	return Multiplied(window, times)
 }
 
 // WindowAtEnd returns the window with which a word ends that begins with anything: highcostget3min. It is zero if there
