@@ -18,6 +18,7 @@ const maxLimits = 64
 func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *body.Facts) []Limit {
 	fields = h.believed(fields)
 	sortFields(fields)
+	forgetProse(fields)
 	all := fields
 	start := len(limits)
 	var buf [12]*name.Meaning
@@ -64,6 +65,33 @@ func (h *hints) believed(fields []found) []found {
 		d := value.ParseDelay(f.values[0], time.Second, MaxRetryAfter, &value.Clock{})
 		return hint.In == 0 || !d.Known || (d.In-hint.In).Abs() > disagreement
 	})
+}
+
+// forgetProse forgets the windows of a service that writes names which others write, too, unless the answer has all of
+// its limits, and nothing more of them: LaunchDarkly's are of ten seconds, and those of everybody who writes global are
+// not.
+func forgetProse(fields []found) {
+	n, others := 0, false
+	for i := range fields {
+		if fields[i].Prose {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	for i := range fields {
+		for j := range fields {
+			others = others || fields[j].Prose && !fields[i].Prose && name.SameGroup(fields[i].Meaning, fields[j].Meaning)
+		}
+	}
+	for i := range fields {
+		if f := &fields[i]; f.Prose && (n < 2 || others) {
+			m := *f.Meaning
+			m.Window, m.Source = 0, ""
+			f.Meaning = &m
+		}
+	}
 }
 
 // label gives names to limits whose groups begin with the words of a header that has a name as its value: X-RateLimit-

@@ -172,6 +172,14 @@ var rules = map[string][]ruleCase{
 		{"none, of which nobody knows", []string{"X-RateLimit-Semi-Hourly-Limit", "100", "X-RateLimit-Semi-Hourly-Remaining", "4", "X-RateLimit-Two-Half-Day-Limit", "9", "X-RateLimit-Several-Days-Limit", "9"}, `"semi-hourly" 4/100, "several-days" ?/9, "two-half-day" ?/9`},
 		{"none, before another word", []string{"X-RateLimit-Tier-Two-Limit", "100", "X-RateLimit-Tier-Two-Remaining", "4", "X-RateLimit-Tier-Two-Daily-Limit", "9"}, `"tier-two" 4/100, "tier-two-daily" ?/9 per 24h0m0s`},
 	},
+	"3 windows that prose states": {
+		{"LaunchDarkly", []string{"X-RateLimit-Global-Remaining", "98", "X-RateLimit-Route-Remaining", "0", "X-RateLimit-Reset", "1772452805000"}, `"global" 98/? in 5s per 10s, "route" 0/? in 5s per 10s`},
+		{"a public demo, a day", []string{"Retry-After", "86400", "X-RateLimit-IP-Remaining", "3", "X-RateLimit-Global-Remaining", "0"}, `"global" 0/?, "ip" 3/?, retry 24h0m0s`},
+		{"Yandex.Market", []string{"X-RateLimit-Daily-Limit", "10000", "X-RateLimit-Daily-Remaining", "9990", "X-RateLimit-Global-Limit", "50", "X-RateLimit-Global-Remaining", "49", "X-RateLimit-Method-Limit", "10", "X-RateLimit-Method-Remaining", "8"}, `"daily" 9990/10000 per 24h0m0s, "global" 49/50, "method" 8/10`},
+		{"none, global with an hour", []string{"X-RateLimit-Global-Limit", "50", "X-RateLimit-Global-Remaining", "0", "X-RateLimit-Global-Reset", "3600"}, `"global" 0/50 in 1h0m0s`},
+		{"none, a route", []string{"X-RateLimit-Route-Limit", "5", "X-RateLimit-Route-Remaining", "4", "X-RateLimit-Route-Reset", "60"}, `"route" 4/5 in 1m0s`},
+		{"none, both with limits", []string{"X-RateLimit-Route-Limit", "5", "X-RateLimit-Route-Remaining", "4", "X-RateLimit-Global-Remaining", "40"}, `"global" 40/?, "route" 4/5`},
+	},
 	"7 times": {
 		{"beyond its window", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "45000"}, `"minute" 0/60 in 45s per 1m0s`},
 		{"three digits are seconds", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "850"}, `"minute" 0/60 in 14m10s per 1m0s`},

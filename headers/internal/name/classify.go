@@ -360,7 +360,9 @@ func (s *shape) fourths(i int) int {
 }
 
 // endsIn reports whether the word at position i ends in some letters.
-func (s *shape) endsIn(i int, letters string) bool { return bytes.HasSuffix(s.bytes(i), []byte(letters)) }
+func (s *shape) endsIn(i int, letters string) bool {
+	return bytes.HasSuffix(s.bytes(i), []byte(letters))
+}
 
 // readUnit reads what is counted. A token that belongs to a credential is no unit.
 func (s *shape) readUnit() {

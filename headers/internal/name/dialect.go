@@ -27,6 +27,7 @@ type Dialect struct {
 	Family                     string // headers of one family state different limits
 	Bare                       bool   // belongs to the limit of the family that has no name
 	Form                       Form   // of the values, if their names do not tell
+	Prose                      bool   // anybody may write the names: the window is only that of an answer with nothing but these of the family's limits
 	Weak                       bool   // a limit only if what is left is stated, too
 	MayBeIdle                  bool   // a delay of zero says that there is nothing to wait for
 	Series                     []Span // names and windows, if the values are lists
@@ -74,6 +75,9 @@ func (d *Dialect) Describe(p Part, place int) *Meaning {
 	}
 	if last := words[strings.ToLower(p.Name[strings.LastIndexByte(p.Name, '-')+1:])]; last != nil && m.Form == Auto && m.Step == 0 {
 		m.written(last)
+	}
+	if m.Prose = d.Prose; m.Prose {
+		m.place = 2 // beside what else is called so
 	}
 	if d.Bare || d.Name == "" {
 		m.Group, m.place = "", 0

@@ -108,11 +108,11 @@ var dialects = []Dialect{
 	},
 	{
 		Source: "LaunchDarkly's OpenAPI description", // 10 s by prose
-		Family: "x-ratelimit", Name: "global", Window: 10 * second, Remaining: "X-Ratelimit-Global-Remaining",
+		Family: "x-ratelimit", Name: "global", Window: 10 * second, Prose: true, Remaining: "X-Ratelimit-Global-Remaining",
 	},
 	{
 		Source: "LaunchDarkly's OpenAPI description",
-		Family: "x-ratelimit", Name: "route", Window: 10 * second, Remaining: "X-Ratelimit-Route-Remaining",
+		Family: "x-ratelimit", Name: "route", Window: 10 * second, Prose: true, Remaining: "X-Ratelimit-Route-Remaining",
 	},
 	{
 		Source: "https://developers.facebook.com/docs/graph-api/overview/rate-limiting/",

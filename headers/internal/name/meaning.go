@@ -19,6 +19,7 @@ type Meaning struct {
 	Long      bool   // the window is a month or longer, which have no fixed length
 	Pair      bool   // used and limit of this kind together count what is under way at the same time
 	Doubtful  bool   // a limit only in an answer that says when to try again
+	Prose     bool   // the window is that of one service, others may write the name
 	MayBeIdle bool   // a delay of zero says that there is nothing to wait for
 	sorted    uint16 // the place in the order of all that the table has, from one; zero if read by rule
 	Set       uint16 // numbers the families and groups of the table, from one; zero if read by rule
