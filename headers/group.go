@@ -38,6 +38,7 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 		fields = fields[n:]
 	}
 	label(limits[start:], from, all)
+	scopeTokens(limits[start:], from)
 	if b != nil {
 		for _, l := range b.Limits[:min(len(b.Limits), maxLimits-(len(limits)-start))] {
 			limits = append(limits, limitOf(l))
@@ -57,14 +58,53 @@ func (h *hints) believed(fields []found) []found {
 	if !doubts {
 		return fields
 	}
+	secondsRemain(fields)
 	hint := h.delay()
 	return slices.DeleteFunc(fields, func(f found) bool {
-		if !f.Doubtful || f.Role != name.Reset {
-			return f.Doubtful && hint.In == 0
+		switch {
+		case !f.Doubtful, f.Role == name.Remaining && f.Group == "sec":
+			return false
+		case f.Role != name.Reset:
+			return hint.In == 0
+		case restores(fields, &f):
+			return false
 		}
 		d := value.ParseDelay(f.values[0], time.Second, MaxRetryAfter, &value.Clock{})
 		return hint.In == 0 || !d.Known || (d.In-hint.In).Abs() > disagreement
 	})
+}
+
+// restores reports whether a time that remains is that after which a count is restored: the answer says what is left,
+// and nothing else until when.
+func restores(fields []found, f *found) bool {
+	left := false
+	for i := range fields {
+		if o := &fields[i]; o.Meaning != f.Meaning && name.SameGroup(o.Meaning, f.Meaning) {
+			if o.Role == name.Reset {
+				return false
+			}
+			left = left || o.Role == name.Remaining
+		}
+	}
+	return left
+}
+
+// secondsRemain makes a reset of remaining-sec beside what is left, unless the answer counts by the second, or by
+// another window.
+func secondsRemain(fields []found) {
+	for i := range fields {
+		f := &fields[i]
+		if !f.Doubtful || f.Role != name.Remaining || f.Group != "sec" {
+			continue
+		}
+		m := *f.Meaning
+		m.Role, m.Form, m.Group, m.Name, m.Window, m.Doubtful = name.Reset, name.Seconds, "", "", 0, false
+		windows := slices.ContainsFunc(fields, func(o found) bool { return o.Family == f.Family && o.Window > 0 && o.Meaning != f.Meaning })
+		if !windows && restores(fields, &found{&m, f.values}) {
+			m.Behead()
+			f.Meaning = &m
+		}
+	}
 }
 
 // forgetProse forgets the windows of a service that writes names which others write, too, unless the answer has all of
@@ -111,6 +151,22 @@ func label(limits []Limit, from []*name.Meaning, fields []found) {
 			limits[i].Name = value.CleanName(called + strings.Replace(rest, "-", ":", 1))
 			if f.TellsBucket() {
 				limits[i].Bucket = called
+			}
+		}
+	}
+}
+
+// scopeTokens makes requests of tokens that are credentials: a limit of a token beside one that is called so with a word
+// before it, which is no limit of tokens (Clover's token and crosstoken).
+func scopeTokens(limits []Limit, from []*name.Meaning) {
+	for i := range limits {
+		if from[i].Unit != "tokens" || !strings.HasSuffix(from[i].Group, "token") {
+			continue
+		}
+		for j := range limits {
+			before, ok := strings.CutSuffix(from[j].Group, from[i].Group)
+			if ok && before != "" && from[j].Family == from[i].Family && from[j].Unit == "" {
+				limits[i].Unit = value.Requests
 			}
 		}
 	}

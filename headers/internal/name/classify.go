@@ -226,19 +226,53 @@ func (s *shape) takeRole(i int) {
 		}
 	case w.role == Limit && s.role >= 0 && s.role == i-1 && s.at(s.role).of:
 		s.dropped[i] = true
+	case s.is(i, "usage") && s.role >= i-2 && s.at(s.role).of && (s.role == i-1 || s.at(i-1).unit != ""): // remaining-concurrent-usage
+		s.dropped[i] = true
 	default:
 		s.role = i
 	}
 }
 
-// isTimeRemaining reads a time that remains. Nobody says until what, unless the answer says as well when to try again.
+// isTimeRemaining reads a time that remains: time-left, seconds-remaining, msec-left, remaining-time-in-seconds. Nobody
+// says until what, unless the answer says as well when to try again, or what is left: but whoever counts milliseconds
+// behind the marker waits.
 func (s *shape) isTimeRemaining() bool {
-	if s.role < s.n-1 || s.at(s.role).role != Remaining || !s.is(s.role-1, "time") || s.is(s.role-2, "real") {
+	if s.at(s.role).role != Remaining {
 		return false
 	}
-	s.m.Role, s.m.Form, s.m.Doubtful = Reset, Seconds, true
-	s.dropped[s.role], s.dropped[s.role-1] = true, true
+	first, last := s.role-1, s.role-1 // the time
+	if s.role < s.n-1 {
+		first, last = s.role+1, s.n-1
+	}
+	for i := first; i <= last; i++ {
+		if !s.isTimeWord(i) && (i == first || !s.is(i, "in")) {
+			return false
+		}
+	}
+	behind := s.marker >= 0 && min(first, s.role) == s.marker+1 // video-seconds-remaining are of a video
+	if !behind && (s.role < s.n-1 || !s.is(first, "time") || s.is(first-1, "real")) {
+		return false
+	}
+	s.m.Role, s.m.Form, s.m.Step, s.m.Doubtful = Reset, Seconds, s.at(last).step, true
+	if s.m.Step > 0 {
+		s.m.Form, s.m.Doubtful = Auto, last > s.role
+	}
+	for i := min(first, s.role); i < s.n; i++ {
+		s.dropped[i] = true
+	}
+	s.role = s.n - 1
 	return true
+}
+
+// isTimeWord reports whether a word says that a number counts seconds or less, and is no window.
+func (s *shape) isTimeWord(i int) bool {
+	w := s.at(i)
+	return w.time && !w.period && w.step < time.Second && !s.is(i, "since")
+}
+
+// maySecondsRemain reports whether the name is that of remaining-sec: seconds, or what remains of those of a second.
+func (s *shape) maySecondsRemain() bool {
+	return s.m.Role == Remaining && s.marker >= 0 && s.role == s.marker+1 && s.role == s.n-2 && s.is(s.n-1, "sec")
 }
 
 // isNextAvailable reads when there is something again: next-available, available-at, available-in.
@@ -262,7 +296,7 @@ func (s *shape) tells(i int) bool {
 // endsWith reports whether nothing follows but what says how something is counted.
 func (s *shape) endsWith(i int) bool {
 	for ; i < s.n; i++ {
-		if w := s.at(i); w.unit == "" && !w.period && w.form == Auto && w.step == 0 && !s.isNumber(i) {
+		if w := s.at(i); w.unit == "" && !w.period && w.form == Auto && w.step == 0 && !s.isNumber(i) && !s.is(i, "per") {
 			return false
 		}
 	}
@@ -379,9 +413,12 @@ func (s *shape) readUnit() {
 		case unit == "percent" && s.m.Role == Used:
 			s.m.Total, s.m.Unit, s.dropped[i] = 100, unit, true
 		}
-		if s.m.Unit == "" {
-			s.m.Unit = unit
+		if s.m.Unit == "" || unit == value.Concurrent {
+			s.m.Unit = unit // how many at the same time, of whatever it is
 		}
+	}
+	if s.m.Role.Counts() && s.m.Unit != value.Concurrent && bytes.Contains(s.text[:s.size], []byte("concurren")) {
+		s.m.Unit = value.Concurrent
 	}
 	if s.m.Unit == "" && s.m.Window > 0 && s.marker >= 0 && s.m.Role.Counts() {
 		s.readOwnUnit()
@@ -551,6 +588,7 @@ func (s *shape) conclude() bool {
 		return s.concludeWeak()
 	}
 	m.rank = rankOf(m.Family)
+	m.Doubtful = m.Doubtful || s.maySecondsRemain()
 	switch m.Role {
 	case Ignored:
 		switch {

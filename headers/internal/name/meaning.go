@@ -57,6 +57,9 @@ func (m *Meaning) TellsBucket() bool { return m.order < lastLabel }
 // ownFamily is the family of what a user says. No name of a header is like it.
 const ownFamily = "(own)"
 
+// Behead puts the limit of a family that has no name where it belongs in the order.
+func (m *Meaning) Behead() { m.place = 0 }
+
 // Own reports whether a user says what the header means.
 func (m *Meaning) Own() bool { return m.Family == ownFamily }
 

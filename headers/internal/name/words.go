@@ -89,7 +89,7 @@ var sets = []struct {
 	{"time", word{form: Instant, time: true}},
 	{"since", word{time: true}},
 	{"seconds", word{form: Seconds, time: true}},
-	{"ms milliseconds millis", word{step: time.Millisecond, time: true}},
+	{"ms msec msecs milliseconds millis", word{step: time.Millisecond, time: true}},
 	{"minutes mins", word{step: time.Minute, time: true}},
 
 	// Roots: a name with one of them is about a rate.
@@ -101,7 +101,7 @@ var sets = []struct {
 	{"user client app application account org organization team tenant workspace project ip", word{scope: true}},
 	{"global endpoint route path method read write search burst method key shared", word{scope: true}},
 	{"get post put patch delete graphql rest bulk batch admin public private", word{scope: true}},
-	{"auth access api bearer refresh session csrf", word{scope: true, mine: true}},
+	{"auth access api bearer refresh session csrf cross", word{scope: true, mine: true}},
 
 	// No rates: what they count does not come back with time. A root or a window speaks for
 	// them all the same: pages are what Mistral's OCR counts in a minute.
@@ -109,7 +109,7 @@ var sets = []struct {
 	{"storage disk memory space file files upload attachment mailbox", word{negative: true}},
 	{"seat seats license licenses stock inventory cart", word{negative: true}},
 	{"session password login attempts cookie", word{negative: true}},
-	{"size length depth age", word{negative: true, bound: true}},
+	{"size length depth age queue queues", word{negative: true, bound: true}},
 	{"retries timeout enabled", word{bound: true}},
 
 	// Not of now: the limit before, the last reset.

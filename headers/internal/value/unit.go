@@ -16,10 +16,14 @@ var units = map[string]string{
 	"requests": Requests, "request": Requests, "req": Requests, "reqs": Requests, "rq": Requests,
 	"call": Requests, "calls": Requests, "query": Requests, "queries": Requests,
 	"tokens": "tokens", "token": "tokens", "ai": "tokens", // the plugins ai-* of Apache APISIX put it before the marker
-	"bytes": Bytes, "complexity": "complexity", "credits": "credits", "points": "points",
+	"bytes": Bytes, "byte": Bytes, "complexity": "complexity",
+	"credits": "credits", "credit": "credits", "points": "points", "point": "points",
 	"percent": "percent", "percentage": "percent", "pct": "percent",
 	"concurrent": Concurrent, "concurrency": Concurrent,
-	"images": "images", "pages": "pages", "characters": "characters", "usd": Money, "dollars": Money,
+	"images": "images", "image": "images", "pages": "pages", "page": "pages", "characters": "characters", "character": "characters",
+	"usd": Money, "dollars": Money, "dollar": Money,
+	"rps": Requests, "rpm": Requests, "rph": Requests, "rpd": Requests, "qps": Requests, "qpm": Requests, "qph": Requests, "qpd": Requests,
+	"tpm": "tokens", "tph": "tokens", "tpd": "tokens", // tps are transactions for many
 }
 
 // Money is the unit of what is paid for.

@@ -15,12 +15,18 @@ const MaxWindow = 366 * 24 * time.Hour
 // windows are the words that name a window, in names of headers and in values.
 // A month and a year are names of windows without a fixed length.
 var windows = map[string]time.Duration{
-	"second": time.Second, "secondly": time.Second, "sec": time.Second, "persecond": time.Second, "qps": time.Second,
+	"second": time.Second, "secondly": time.Second, "sec": time.Second, "persecond": time.Second,
 	"minute": time.Minute, "minutely": time.Minute, "min": time.Minute, "perminute": time.Minute,
 	"hour": time.Hour, "hourly": time.Hour, "perhour": time.Hour,
 	"day": 24 * time.Hour, "daily": 24 * time.Hour, "perday": 24 * time.Hour, "today": 24 * time.Hour,
 	"week": 7 * 24 * time.Hour, "weekly": 7 * 24 * time.Hour,
 	"month": 0, "monthly": 0, "permonth": 0, "year": 0, "yearly": 0,
+}
+
+// rates are the words that name a window and what is counted in it. A number before one is how many, and not a multiple.
+var rates = map[string]time.Duration{
+	"rps": time.Second, "tps": time.Second, "qps": time.Second, "rpm": time.Minute, "tpm": time.Minute, "qpm": time.Minute,
+	"rph": time.Hour, "tph": time.Hour, "qph": time.Hour, "rpd": 24 * time.Hour, "tpd": 24 * time.Hour, "qpd": 24 * time.Hour,
 }
 
 // fourths are the numbers that multiply a window which they precede, in fourths: five-min, half-hour.
@@ -76,12 +82,25 @@ func WindowName(d time.Duration) string {
 }
 
 // Windows returns the words that name a window.
-func Windows() iter.Seq2[string, time.Duration] { return maps.All(windows) }
+func Windows() iter.Seq2[string, time.Duration] {
+	return func(yield func(string, time.Duration) bool) {
+		for _, words := range [...]map[string]time.Duration{windows, rates} {
+			for word, window := range words {
+				if !yield(word, window) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // WindowOf returns the window that a word in lower case names: "daily", "15min", "10s". It is
 // zero for a month and longer, and false if the word names none.
 func WindowOf(word string) (time.Duration, bool) {
 	if w, ok := windows[word]; ok {
+		return w, true
+	}
+	if w, ok := rates[word]; ok {
 		return w, true
 	}
 	if d, _, ok := ParseDuration(word, MaxWindow); ok && d > 0 {
