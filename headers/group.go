@@ -39,6 +39,7 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 	}
 	label(limits[start:], from, all)
 	scopeTokens(limits[start:], from)
+	wholeOf(limits[start:], from, all)
 	if b != nil {
 		for _, l := range b.Limits[:min(len(b.Limits), maxLimits-(len(limits)-start))] {
 			limits = append(limits, limitOf(l))
@@ -151,6 +152,24 @@ func label(limits []Limit, from []*name.Meaning, fields []found) {
 			limits[i].Name = value.CleanName(called + strings.Replace(rest, "-", ":", 1))
 			if f.TellsBucket() {
 				limits[i].Bucket = called
+			}
+		}
+	}
+}
+
+// wholeOf completes what is left of the one limit without a name by a number in a header of another spelling that has
+// no role: x-rate-limit beside ratelimit-remaining.
+func wholeOf(limits []Limit, from []*name.Meaning, fields []found) {
+	for i := range fields {
+		f := &fields[i]
+		if f.Role != name.State || !f.Shared() || f.values[0] == "" || !value.IsDigit(f.values[0][0]) {
+			continue
+		}
+		n := value.ParseCount(f.values[0])
+		for j := range limits {
+			l := &limits[j]
+			if from[j].Group == "" && from[j].Shared() && from[j].Family != f.Family && !l.Limit.Known && l.Remaining.Known && n.N >= max(l.Remaining.N, 1) {
+				l.Limit = Count(n)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package headers
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -69,6 +70,7 @@ func (l *Limit) believed(m *name.Meaning, used bool) bool {
 type rest struct {
 	gone, left value.Number
 	used       bool          // gone is known
+	overdrawn  bool          // what is left is less than nothing
 	limited    bool          // a header says how much there is, though it may not be understood
 	total      int64         // how much there is in all, if no header says; zero if not known
 	share      int64         // of a limit below one, in billionths; zero if there is none
@@ -101,10 +103,12 @@ func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 			r.grouped = n.Whole
 		}
 	case name.Remaining:
-		n, ok := value.ParseCounted(value.Member(f.values, i))
+		v := value.Member(f.values, i)
+		n, ok := counted(v)
 		r.remains(l, n, ok)
+		r.overdrawn = !ok && isOverdrawn(v)
 	case name.Used:
-		r.gone, r.used = value.ParseCounted(value.Member(f.values, i))
+		r.gone, r.used = counted(value.Member(f.values, i))
 	case name.State:
 		n := value.ParseCount(value.Member(f.values, i))
 		r.whole = n.N
@@ -123,6 +127,28 @@ func (r *rest) read(l *Limit, f *found, i int, c *value.Clock) {
 			l.Name, l.Window = cmp.Or(l.Name, value.CleanName(value.Trim(f.values[0]))), w
 		}
 	}
+}
+
+// counted reads a number of requests, with or without a word for them.
+func counted(v string) (value.Number, bool) {
+	n, ok := value.ParseCounted(v)
+	if !ok && v != "" && isLetter(v[len(v)-1]) {
+		var window time.Duration
+		if n, window, ok = value.ParseRate(v); window > 0 {
+			return value.Number{}, false
+		}
+	}
+	return n, ok
+}
+
+// isOverdrawn reports whether what is left is less than nothing. Minus one is what some write where nothing is counted.
+func isOverdrawn(v string) bool {
+	v, ok := strings.CutPrefix(value.Trim(v), "-")
+	if !ok {
+		return false
+	}
+	n, ok := value.ParseNumber(v)
+	return ok && n.Whole > 1
 }
 
 // stepOf returns what a number in a header about a window counts, if no name and no other header says so. Nobody means
@@ -170,6 +196,9 @@ func (r *rest) conclude(l *Limit) bool {
 	if r.share > 0 && !l.Limit.Known && l.Window > 0 {
 		l.Limit = Count{1, true}
 		l.Window = time.Duration(min(float64(l.Window)*1e9/float64(r.share), float64(value.MaxWindow)))
+	}
+	if r.overdrawn && l.Limit.N > 0 {
+		l.Remaining = Count{0, true}
 	}
 	r.doubt(l)
 	if r.total > 0 && !r.limited {

@@ -34,6 +34,9 @@ func (h *hints) take(fields []found, c *value.Clock) []found {
 	n := 0
 	for _, f := range fields {
 		if unlimited.Has(f.Role) {
+			if f.Alone && slices.ContainsFunc(fields, func(o found) bool { return o.Role.Counts() || o.Role == name.State }) {
+				continue
+			}
 			h.add(f.Meaning, f.values, c)
 			continue
 		}

@@ -302,7 +302,10 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 		switch role {
 		case name.Remaining, name.Used:
 		default:
-			if k.Name == "" && r.name == "" && r.f.Form != name.Keys {
+			if k.Name == "" && r.name == "" && r.f.Form != name.Keys && !isCallLimit(&r.f) {
+				if all, ok := greater(first, second); ok && role == name.State {
+					r.limit(k).count(name.Limit, all)
+				}
 				return true // what is left, what is used, or a number of seconds: nobody knows
 			}
 			role = name.Used // Eventbrite, Salesforce, Hotstuff
@@ -320,6 +323,19 @@ func (r *wordReader) number(k *name.Meaning, v string) bool {
 	w.count(name.Limit, n)
 	w.Window = cmp.Or(window, w.Window)
 	return true
+}
+
+// isCallLimit reports whether a header is like those that say how many calls were used, and of how many, such as
+// Shopify's and Gorgias's X-Account-Api-Call-Limit.
+func isCallLimit(f *found) bool { return f.Role == name.Limit && strings.HasSuffix(f.Group, "call") }
+
+// greater returns the greater of two numbers, which is the limit if the other one is used or left. A second one that may
+// be a window, of seconds, is not the greater one.
+func greater(first, second value.Number) (all value.Number, ok bool) {
+	if second.Whole > first.Whole {
+		return second, second.Whole%60 != 0
+	}
+	return first, first.Whole > 0
 }
 
 // ratio reads "3/2000" and "3 of 2000".

@@ -80,6 +80,9 @@ func (s *shape) findPrefix() {
 			s.from++
 		}
 	}
+	if s.is(s.from, "ms") && s.from < s.n-1 {
+		s.all[s.from].word = nil // Microsoft's; a time is the last word
+	}
 }
 
 // findMarker finds ratelimit and rate-limit, or else limit as the end of a word that another one
@@ -134,7 +137,8 @@ func (s *shape) readVendor(end int) {
 func (s *shape) findRetry() int {
 	for i := s.from; i < s.n; i++ {
 		switch {
-		case s.is(i, "retryafter"), s.is(i, "retry"), s.at(i).role == Retry && s.marker >= 0:
+		case s.at(i).alone && (i != s.marker+1 || !s.endsInTime(i+1)): // the delay of what?
+		case s.is(i, "retryafter"), s.is(i, "retry"), s.at(i).role == Retry && (s.marker >= 0 || s.at(i-1).root):
 			return i
 		case s.is(i, "backoff") && (i == s.from || i == s.marker+1) && s.endsWith(i+1): // Zotero, and no X-Max-Backoff
 			return i
@@ -143,12 +147,22 @@ func (s *shape) findRetry() int {
 	return -1
 }
 
+// endsInTime reports whether nothing follows but what a number counts.
+func (s *shape) endsInTime(i int) bool {
+	for ; i < s.n; i++ {
+		if !s.isTimeWord(i) && !s.is(i, "in") && !s.is(i, "sec") {
+			return false
+		}
+	}
+	return true
+}
+
 // retry concludes the meaning of a hint to try again.
 func (s *shape) retry(i int) (Meaning, bool) {
 	if s.m.Advisory || s.is(i, "retry") && !s.is(i+1, "after") && !s.is(i+1, "in") || !s.isHint(i) {
 		return Meaning{}, false
 	}
-	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry || s.is(i, "backoff")}, true
+	return Meaning{Role: Retry, rank: lastRank, Step: s.at(s.n - 1).step, MayBeIdle: s.at(i).role == Retry || s.is(i, "backoff"), Alone: s.at(i).alone}, true
 }
 
 // isHint reports whether the words around retry-after leave a time of it: a maximum is one of all hints (X-Max-Retry-
@@ -502,7 +516,7 @@ func (s *shape) nameLimit() {
 	for i := s.from; i < s.n; i++ {
 		switch {
 		case s.dropped[i]:
-		case s.is(i, "limit"), i+1 < s.n && (s.is(i, "per") || s.is(i, "this")):
+		case s.is(i, "limit"), s.is(i, "limits"), i+1 < s.n && (s.is(i, "per") || s.is(i, "this")):
 			s.dropped[i] = true
 		case s.is(i, "quota") && quota < 0:
 			quota = i

@@ -20,6 +20,7 @@ type Meaning struct {
 	Pair      bool   // used and limit of this kind together count what is under way at the same time
 	Doubtful  bool   // a limit only in an answer that says when to try again
 	Prose     bool   // the window is that of one service, others may write the name
+	Alone     bool   // a hint only in an answer without counts
 	MayBeIdle bool   // a delay of zero says that there is nothing to wait for
 	sorted    uint16 // the place in the order of all that the table has, from one; zero if read by rule
 	Set       uint16 // numbers the families and groups of the table, from one; zero if read by rule
@@ -104,6 +105,9 @@ func rankOf(family string) uint8 {
 	}
 	return 2
 }
+
+// Shared reports whether many write the family, in several spellings.
+func (m *Meaning) Shared() bool { return m.rank == 1 || m.rank == 3 || m.rank == 4 }
 
 // Compare orders headers by their names: by precedence, and those of one limit beside each
 // other, in the order in which they are to be read.

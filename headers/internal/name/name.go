@@ -66,7 +66,7 @@ func endsAsLimit(key string) bool {
 	case "Left", "left":
 		return strings.Contains(key, "equests") || strings.Contains(key, "alls") || strings.Contains(key, "redits") || strings.Contains(key, "okens")
 	case "At", "at", "In", "in", "After", "after", "Time", "time", "Seconds", "seconds", "Ms", "ms", "Minutes", "minutes":
-		return strings.Contains(key, "eset") || strings.Contains(key, "indow")
+		return strings.Contains(key, "eset") || strings.Contains(key, "indow") || strings.Contains(key, "hrottl")
 	case "Level", "level":
 		return strings.Contains(key, "ucket-")
 	case "Percent", "percent", "Pct", "pct", "Percentage", "percentage":

@@ -28,6 +28,7 @@ type word struct {
 	negative bool          // a limit of something that time does not restore
 	bound    bool          // what one request has, and not how many there are
 	past     bool          // of another time
+	alone    bool          // a hint only where the answer has no counts
 	counted  bool          // a word for a count after it is no role of its own
 }
 
@@ -42,7 +43,7 @@ var sets = []struct {
 }{
 	// Roles: how much there is, is left, and is gone. A limit, and what is left of it, may be
 	// called by two of them, "remaining quota", "quota remaining", "limit remaining".
-	{"limit lim quota total capacity", word{role: Limit}},
+	{"limit limits lim quota total capacity", word{role: Limit}},
 	{"allowed allotted allotment allowance allocated", word{role: Limit, counted: true}},
 	{"max maximum", word{role: Limit, pair: true, counted: true}},
 	{"remaining remain rem left available", word{role: Remaining, of: true, counted: true}},
@@ -82,6 +83,7 @@ var sets = []struct {
 
 	// Roles: when to try again.
 	{"towait wait", word{role: Retry}},
+	{"delay", word{role: Retry, alone: true, time: true}}, // beside counts it is how long the request was held (Azure DevOps)
 
 	// How a reset or a window is written, after the role.
 	{"after in sec", word{form: Seconds}},
@@ -167,5 +169,5 @@ func (w *word) merge(o word) {
 	w.of, w.last, w.pair = w.of || o.of, w.last || o.last, w.pair || o.pair
 	w.marker, w.root, w.scope, w.mine = w.marker || o.marker, w.root || o.root, w.scope || o.scope, w.mine || o.mine
 	w.time, w.negative = w.time || o.time, w.negative || o.negative
-	w.bound, w.past, w.counted = w.bound || o.bound, w.past || o.past, w.counted || o.counted
+	w.bound, w.past, w.alone, w.counted = w.bound || o.bound, w.past || o.past, w.alone || o.alone, w.counted || o.counted
 }
