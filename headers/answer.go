@@ -94,6 +94,9 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 	if b != nil {
 		h.refusal = max(h.refusal, Refusal(b.Refusal))
 		h.body = b.Delay
+		if b.Next != "" {
+			h.body = h.body.Longer(value.ParseDelay(b.Next, time.Second, MaxRetryAfter, c))
+		}
 	}
 	start := len(limits)
 	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.Has(name.Cache) && !c.Aged {

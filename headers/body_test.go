@@ -94,6 +94,23 @@ var bodies = []struct {
 			"extensions":{"cost":{"requestedQueryCost":12,"actualQueryCost":8,"throttleStatus":{"maximumAvailable":2000.0,"currentlyAvailable":1992,"restoreRate":100.0}}}}`,
 		`"cost" 1992/2000 points in 80ms per 20s`,
 	},
+	{"Discourse", `{"errors":["Please wait 15 seconds"],"error_type":"rate_limit","extras":{"wait_seconds":15,"time_left":"15 seconds"}}`, `retry 15s`},
+	{"a list is not any object", `{"data":[{"wait_seconds":15}],"a":{"b":{"wait_seconds":15}}}`, `nothing`},
+	{
+		// docs.patreon.com, error 429
+		"Patreon", `{"errors":[{"code_name":"RequestThrottled","retry_after_seconds":4,"status":"429"}]}`, `retry 4s`,
+	},
+	{"Infura", `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"data":{"current_rps":13.333,"allowed_rps":10.0,"backoff_seconds":30.0}}}`, `retry 30s`},
+	{"Zscaler", `{"message":"Rate Limit (1/SECOND) exceeded","Retry-After":"2 seconds"}`, `retry 2s`},
+	{"a duration in words", `{"retry_after":"2 seconds"}`, `retry 2s`},
+	{"words without a number", `{"retry_after":"two seconds","Retry-After":"soon"}`, `nothing`},
+	{"Sportmonks", `{"rate_limit":{"resets_in_seconds":812,"remaining":0,"requested_entity":"Fixture"}}`, `retry 13m32s`},
+	{"Sportmonks, something is left", `{"data":[],"rate_limit":{"resets_in_seconds":812,"remaining":7,"requested_entity":"Fixture"}}`, `nothing`},
+	{"Bungie", `{"ErrorCode":51,"ThrottleSeconds":10,"ErrorStatus":"PerEndpointRequestThrottleExceeded"}`, `retry 10s`},
+	{"Bungie, not throttled", `{"ErrorCode":1,"ThrottleSeconds":0,"ErrorStatus":"Success"}`, `nothing`},
+	{"WSO2", `{"fault":{"code":900804,"nextAccessTime":"2026-03-02T14:00:00Z"}}`, `retry 2h0m0s`},
+	{"WSO2, as Java prints it", `{"code":"900804","nextAccessTime":"2026-Mar-02 16:00:00+0000 UTC"}`, `retry 4h0m0s`},
+	{"WSO2, no instant", `{"code":"900804","nextAccessTime":"5"}`, `nothing`},
 	{
 		// https://docs.discord.com/developers/topics/rate-limits
 		"Discord", `{"message":"You are being rate limited.","retry_after":64.57,"global":false}`, `retry 1m4.57s`,

@@ -19,7 +19,7 @@ import (
 func Read(prefix []byte, most time.Duration) *Facts {
 	r := &reader{most: most}
 	jsonscan.Scan(prefix, wanted, func(path, text []byte) {
-		read := paths[string(unwrapped(path))]
+		read := readerOf(unwrapped(path))
 		switch {
 		case text == nil: // an element of an array begins
 			r.endQuota()
@@ -31,8 +31,11 @@ func Read(prefix []byte, most time.Duration) *Facts {
 	return &r.facts
 }
 
-// wanted reports whether a path leads to something that is read.
-func wanted(path []byte) bool { return tree[string(unwrapped(path))] || string(path) == "*" }
+// wanted reports whether a path leads to something that is read, or may: any object may have what is read anywhere.
+func wanted(path []byte) bool {
+	path = unwrapped(path)
+	return tree[string(path)] || bytes.IndexByte(path, '/') < 0 || readerOf(path) != nil
+}
 
 // unwrapped returns a path without the array in which Google wraps what it streams.
 func unwrapped(path []byte) []byte { return bytes.TrimPrefix(path, []byte("*/")) }

@@ -12,6 +12,7 @@ import (
 type Facts struct {
 	Limits  []Limit
 	Delay   value.Delay // how long to wait
+	Next    string      // until when to wait, an instant in writing
 	Refusal refusal.Refusal
 }
 

@@ -1,6 +1,7 @@
 package body
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/gopacer/pacer/headers/internal/refusal"
@@ -14,14 +15,25 @@ var paths = newPaths()
 func newPaths() map[string]func(*reader, string) {
 	m := map[string]func(*reader, string){
 		// https://docs.discord.com/developers/topics/rate-limits
-		"retry_after": (*reader).seconds,
+		"retry_after": (*reader).delay,
 		"global":      func(r *reader, v string) { r.global = v == "true" },
 
 		// https://core.telegram.org/bots/api#responseparameters
 		"parameters/retry_after": (*reader).seconds,
 
 		// https://www.dropbox.com/developers/documentation/http/documentation#error-handling
-		"error/retry_after": (*reader).seconds,
+		"error/retry_after": (*reader).delay,
+
+		// https://bungie-net.github.io: zero where nothing is throttled
+		"ThrottleSeconds": (*reader).throttle,
+
+		// https://docs.sportmonks.com, rate limit: on each answer
+		"rate_limit/resets_in_seconds": (*reader).resetsIn,
+		"rate_limit/remaining":         func(r *reader, v string) { r.left = value.ParseCount(v) },
+
+		// WSO2's API Manager, error 900804
+		"nextAccessTime":       (*reader).next,
+		"fault/nextAccessTime": (*reader).next,
 
 		// https://shopify.dev/docs/api/usage/limits
 		"extensions/cost/throttleStatus/maximumAvailable":   func(r *reader, v string) { r.maximum = value.ParseCount(v) },
@@ -48,7 +60,7 @@ func newPaths() map[string]func(*reader, string) {
 	}
 	// Words for a hint to retry, as keys of an error: Stack Exchange writes backoff, quota_remaining and quota_max
 	// (https://api.stackexchange.com/docs/throttle).
-	for _, in := range []string{"", "error/", "meta/", "details/", "error/details/", "extensions/"} {
+	for _, in := range []string{"", "error/", "meta/", "details/", "error/details/", "extensions/", "errors/*/", "error/data/"} {
 		for key := range strings.FieldsSeq(delays) {
 			if m[in+key] == nil {
 				m[in+key] = (*reader).delay
@@ -70,9 +82,23 @@ func newPaths() map[string]func(*reader, string) {
 const (
 	delays = `backoff backoff_seconds backoffSeconds retry_after retryAfter retry-after retry_after_sec retryAfterSec
 		retry_after_secs retryAfterSecs retry_after_seconds retryAfterSeconds retryAfterInSeconds retry_after_in_seconds
-		retry_in retryIn retry_in_seconds retryInSeconds retry_delay retryDelay`
+		retry_in retryIn retry_in_seconds retryInSeconds retry_delay retryDelay Retry-After wait_seconds`
 	millis = `retry_after_ms retryAfterMs retry_after_millis retryAfterMillis retry_in_ms retryInMs retryAfterMilliseconds`
 )
+
+// anywhere has the keys that mean the same in any object of a body: Discourse's extras have wait_seconds.
+var anywhere = map[string]func(*reader, string){"wait_seconds": (*reader).delay}
+
+// readerOf returns how the value at a path is read, nil if it is not.
+func readerOf(path []byte) func(*reader, string) {
+	if read := paths[string(path)]; read != nil {
+		return read
+	}
+	if object, key, ok := bytes.Cut(path, []byte{'/'}); ok && string(object) != "*" {
+		return anywhere[string(key)]
+	}
+	return nil
+}
 
 // tree is paths and all that leads to them.
 var tree = newTree()

@@ -20,6 +20,9 @@ type reader struct {
 	violated []string // the policies that it names
 	global   bool     // Discord's limit is that of all routes
 
+	resets value.Delay // in which time something is back, if nothing is left
+	left   value.Count
+
 	// Points of a GraphQL API.
 	maximum, available value.Count
 	rate, cost         value.Number // points that are restored in a second, and that the request costs
@@ -57,6 +60,28 @@ func (r *reader) millis(text string) {
 	if n, ok := value.ParseNumber(text); ok {
 		d, resolution := n.Duration(time.Millisecond, r.most)
 		r.facts.Delay = r.facts.Delay.Longer(value.Delay{In: d, Resolution: resolution, Known: true})
+	}
+}
+
+// throttle reads a number of seconds that is zero where there is nothing to wait for.
+func (r *reader) throttle(text string) {
+	if n, ok := value.ParseNumber(text); ok && n.Whole+n.Nanos > 0 {
+		r.seconds(text)
+	}
+}
+
+// resetsIn reads in how many seconds a limit is restored.
+func (r *reader) resetsIn(text string) {
+	if n, ok := value.ParseNumber(text); ok {
+		d, resolution := n.Duration(time.Second, r.most)
+		r.resets = value.Delay{In: d, Resolution: resolution, Known: true}
+	}
+}
+
+// next reads the instant at which to try again.
+func (r *reader) next(text string) {
+	if _, _, ok := value.ParseInstant(text); ok {
+		r.facts.Next = text
 	}
 }
 
@@ -148,6 +173,9 @@ func (r *reader) finish() {
 		r.add(Limit{Name: "global", Remaining: none, Reset: value.ResetIn(r.facts.Delay.In, r.facts.Delay.Resolution)})
 	}
 	r.points()
+	if r.left == none {
+		r.facts.Delay = r.facts.Delay.Longer(r.resets)
+	}
 	if r.own.Remaining.Known {
 		r.own.Name = "quota"
 		r.add(r.own)

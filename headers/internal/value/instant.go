@@ -13,6 +13,10 @@ func ParseInstant(s string) (t time.Time, resolution time.Duration, ok bool) {
 		return t, 0, false
 	}
 	if IsDigit(s[0]) {
+		if s[8] == '-' && len(s) > len("2006-Jan-02T15:04") { // 2026-Sep-09 00:00:00+0000, as WSO2 writes it
+			m := month(s[5:8])
+			s = s[:5] + string([]byte{byte('0' + m/10), byte('0' + m%10)}) + s[8:]
+		}
 		return parseISO(s)
 	}
 	if len(s) == len(http.TimeFormat) && s[3] == ',' && s[7] == ' ' {

@@ -30,6 +30,7 @@ func TestParseInstant(t *testing.T) {
 		{"Mon Mar  2 12:01:00 2026", at, time.Second},
 		{"Mon Mar 02 2026 13:01:00 GMT+0100 (Central European Standard Time)", at, time.Second},
 		{"2026-03-02T12:01Z", at, time.Minute},
+		{"2026-Mar-02 12:01:00+0000 UTC", at, time.Second},
 		{"2026-03-02T12:01:00", at, time.Second},
 		{"2026-03-02 12:01:00.25 UTC", at.Add(250 * time.Millisecond), 10 * time.Millisecond},
 		{"2026-03-02T13:01:00+01:00", at, time.Second},
