@@ -27,7 +27,9 @@ type Reading struct {
 // Explain returns how each header is read that is about limits, or whose name looks as if, in the
 // order of their names, 64 at most. It is for people: [Reader.Parse] says the same as facts.
 func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
+	e := explainer{dates: h["Date"], received: received}
 	var all []Reading
+	at := map[string]int{} // the places of the headers in e.fields
 	own := r.compiled()
 	for key, values := range h {
 		m := meaningOf(key, own)
@@ -38,16 +40,58 @@ func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 			all = append(all, Reading{Name: key, Values: values})
 		case m != nil:
 			all = append(all, Reading{Name: key, Values: values, Says: says(m), By: readBy(m)})
+			if m = lookUp(key, own); m != nil {
+				at[key] = len(e.fields)
+				e.fields = append(e.fields, found{m, values})
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b Reading) int { return strings.Compare(a.Name, b.Name) })
 	all = all[:min(len(all), maxFields)]
+	e.limits, e.retry = e.parse(e.fields)
 	for i := range all {
-		if all[i].By != "" && !r.reads(h, all[i].Name, received) {
+		if k, ok := at[all[i].Name]; all[i].By != "" && (!ok || !e.reads(k)) {
 			all[i].Says = ""
 		}
 	}
 	return all
+}
+
+// explainer finds out which headers of an answer say something.
+type explainer struct {
+	fields   []found // all that are about limits
+	dates    []string
+	received time.Time
+	limits   []Limit // what all of them say
+	retry    Retry
+}
+
+// parse reads some of the headers.
+func (e *explainer) parse(fields []found) ([]Limit, Retry) {
+	a := answer{dates: e.dates}
+	others := 0
+	for i := range fields {
+		if !unlimited.Has(fields[i].Role) {
+			if others++; others > maxFields+1 {
+				continue // too many to be read
+			}
+		}
+		a.add(fields[i].Meaning, fields[i].values)
+	}
+	if a.roles == 0 {
+		return nil, Retry{}
+	}
+	return a.append(nil, e.received, nil)
+}
+
+// reads reports whether the header at position i says something: alone, or beside the others.
+func (e *explainer) reads(i int) bool {
+	if limits, retry := e.parse(e.fields[i : i+1]); len(limits) > 0 || retry != (Retry{}) {
+		return true
+	}
+	rest := slices.Concat(e.fields[:i], e.fields[i+1:])
+	limits, retry := e.parse(rest)
+	return e.retry != retry || !slices.Equal(e.limits, limits)
 }
 
 // meaningOf returns what the name of a header says, nil if it is not about limits.
@@ -58,19 +102,6 @@ func meaningOf(key string, own *name.Table) *name.Meaning {
 		}
 	}
 	return name.Lookup(key)
-}
-
-// reads reports whether a header says something: alone, or beside the others.
-func (r *Reader) reads(h http.Header, key string, received time.Time) bool {
-	all := r.Parse(h, received)
-	alone := r.Parse(http.Header{key: h[key], "Date": h["Date"]}, received)
-	if len(alone.Limits) > 0 || alone.Retry != (Retry{}) {
-		return true
-	}
-	rest := h.Clone()
-	delete(rest, key)
-	without := r.Parse(rest, received)
-	return all.Retry != without.Retry || !slices.Equal(all.Limits, without.Limits)
 }
 
 // looksLikeLimit reports whether a person would take a name for one about limits.
