@@ -38,6 +38,9 @@ func FuzzParse(f *testing.F) {
 			add(fields(c.in...), noon)
 		}
 	}
+	for i := range unseens {
+		add(fields(unseens[i].h...), noon)
+	}
 	f.Fuzz(func(t *testing.T, lines string, received int64) {
 		h := http.Header{}
 		for line := range strings.SplitSeq(lines, "\n") {

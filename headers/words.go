@@ -134,12 +134,29 @@ func (r *wordReader) object(v string) bool {
 	for _, labels := range [...]bool{true, false} {
 		for _, key := range keys {
 			text := value.Trim(string(all[key]))
+			if !labels && strings.HasPrefix(text, "{") && name.Key(key).Role.Counts() {
+				r.members(key, text)
+			}
 			if (name.RoleOfKey(key) == name.Label) == labels && len(text) <= 2*value.MaxNumber && !strings.HasPrefix(text, "{") && len(key) <= value.MaxName {
 				r.statement(key, text)
 			}
 		}
 	}
 	return true
+}
+
+// members reads an object with a number for each of several limits, of the role that its key has: {"limits":{"minute":5,
+// "hour":200},"used":{"minute":1,"hour":3}}.
+func (r *wordReader) members(role, text string) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if text := string(all[key]); len(text) <= value.MaxNumber && len(key)+len(role) < value.MaxName {
+			r.statement(key+"-"+role, text)
+		}
+	}
 }
 
 // cutMember cuts a text after what is said of one limit. A comma in a date, which is behind the name of a day, ends

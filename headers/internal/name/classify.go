@@ -661,8 +661,9 @@ func (s *shape) concludeWeak() bool {
 	case m.Group == "" && s.is(s.from, "limit") && s.role > s.from:
 		m.Family = "limit" // X-Limit-Remaining
 	}
-	// Requests that are left are what they are called, as is what is left of an API.
-	m.Weak = m.Doubtful || !s.isConcurrency() && (m.Role != Remaining || m.Unit != value.Requests && !s.has("api"))
+	// Requests that are left are what they are called, as is what is left of an API, and of a quota in a window.
+	believed := m.Unit == value.Requests || s.has("api") || m.Unit == "" && m.Window > 0 && s.has("quota")
+	m.Weak = m.Doubtful || !s.isConcurrency() && (m.Role != Remaining || !believed)
 	if s.is(s.from, "quota") {
 		m.Family = "quota" // whose limits may share a reset
 	}
