@@ -26,27 +26,33 @@
 // What is read, whoever writes it. Words of a name come in any order; the last one that has a role
 // says what the value is, and those that have none name the limit. Read | as "or".
 //
-//	how much there is    limit | quota | max | total | capacity | allowed | allotted
+//	how much there is    limit | limits | quota | max | total | capacity | allowed | allotted
 //	how much is left     remaining | remain | left | available
 //	how much is gone     used | usage | consumed | current | running | active
 //	when it is restored  reset | resets-in | reset-after | reset-at | expiry | next | ttl
-//	in which time        window | period | interval | range | duration; -second … -month, 10-second, 3min
+//	in which time        window | period | interval | range | duration; -second … -month, 10-second, 3min,
+//	                     five-min, half-hour; rps | rpm | qpm | tpd …, which are a unit, too
 //	which limit it is    resource | bucket | name | group | action | zone | scope; the words that are left
-//	what is counted      requests | calls | tokens | bytes | credits | points | images | pages | percent …
-//	when to try again    retry-after | retry-in | wait | backoff, in milliseconds with -ms
+//	what is counted      requests | calls | tokens | bytes | credits | points | images | pages | percent …,
+//	                     in the singular, too; concurrent anywhere in the name goes first
+//	when to try again    retry-after | retry-in | wait | backoff, in milliseconds with -ms; delay, without counts
+//	until when, too      msec-left; seconds-remaining and remaining-sec beside what is left
 //	all at once          RateLimit, RateLimit-Policy: drafts 03 to 11 of the IETF
 //
-//	number               60 | 57.5 | 1,000; a fraction below one is no count
+//	number               60 | 57.5 | 1,000 | 99 requests; a fraction below one is no count, and -2 is none left
 //	with its window      60/min | 150/15m | 60 requests per hour
-//	of a number          3/2000 | 3 of 2000: what is used, or left, and how much there is in all
+//	of a number          3/2000 | 3 of 2000: what is used, or left, and how much there is in all, which is the
+//	                     greater one where the name does not tell
 //	list                 1, 2000: a limit each, in parallel with the other lists of the limit
 //	words                Remaining: 394 Time until reset: 3589 | user-hour-rem:500; | minute;59, day;990
-//	object               {"call_count":28} | {"acc_id_util_pct":9.67}: the percentage used
+//	object               {"call_count":28} | {"acc_id_util_pct":9.67}: the percentage used; {"limit":{"minute":5}}
 //	delay                42 | 2.5 | 6m0s | 120ms | 42 seconds | PT2M | 00:01:30
 //	instant              seconds, ms, µs or ns since 1970 | RFC 3339 | HTTP-date | as JavaScript, Unix, .NET print it
 //
-// A number is a delay if it is below 100 000 000, and an instant otherwise; a delay that is beyond
-// the limit's own window, and fits it at a thousandth, is in milliseconds. What may be a number or
+// A number is a delay if it is below 100 000 000, and an instant otherwise. A delay is in seconds. One of four digits
+// or more that is beyond the limit's own window by far, and fits it at a thousandth, is in milliseconds, as is one that
+// is beyond any reset; if the window is not stated, but known from prose, or exceeded by little, the delay is not
+// known. The fields of the IETF drafts are in seconds, whatever they say. What may be a number or
 // something else is nothing: a wrong number is worse than none. Names without a word for a rate
 // (X-Search-Remaining) count only if there is a limit or a reset beside, and those of pages, disks,
 // seats and sessions not at all; nor do the last reset, the next limit, a maximum of hints, or the

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -855,6 +856,7 @@ func (u *unseen) facts() Facts {
 }
 
 func (u *unseen) score(t *testing.T) tally {
+	t.Helper()
 	facts := u.facts()
 	checkBounds(t, facts)
 	var s tally
@@ -1003,6 +1005,24 @@ func TestUnseenForms(t *testing.T) {
 		got := summary(Parse(fields(tt.h...), noon))
 		if got != tt.want {
 			t.Errorf("%q\n\tread %s\n\twant %s", tt.h, got, tt.want)
+		}
+	}
+}
+
+// TestExplainMany explains answers with ten thousand headers: each is looked at once, and not once for each of those
+// that are explained.
+func TestExplainMany(t *testing.T) {
+	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-Ratelimit-Reset-%d", "X-%d-Retry-After"} {
+		h := http.Header{}
+		for i := range 10_000 {
+			h[http.CanonicalHeaderKey(fmt.Sprintf(pattern, i))] = []string{"1"}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all := (*Reader)(nil).Explain(h, noon)
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 160 || len(all) != maxFields {
+			t.Errorf("%s: %d MiB for %d readings, want 160 at most for %d", pattern, n, len(all), maxFields)
 		}
 	}
 }

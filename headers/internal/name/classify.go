@@ -238,13 +238,20 @@ func (s *shape) takeRole(i int) {
 		if s.role < 0 && (i == s.n-1 || s.is(i+1, "rate")) {
 			s.role, s.dropped[min(i+1, s.n-1)] = i, true
 		}
-	case w.role == Limit && s.role >= 0 && s.role == i-1 && s.at(s.role).of:
-		s.dropped[i] = true
-	case s.is(i, "usage") && s.role >= i-2 && s.at(s.role).of && (s.role == i-1 || s.at(i-1).unit != ""): // remaining-concurrent-usage
+	case s.belongs(i):
 		s.dropped[i] = true
 	default:
 		s.role = i
 	}
+}
+
+// belongs reports whether a word for a limit, or for usage, is what the role before it is of: remaining-quota,
+// remaining-concurrent-usage.
+func (s *shape) belongs(i int) bool {
+	if !s.at(s.role).of {
+		return false
+	}
+	return s.at(i).role == Limit && s.role == i-1 || s.is(i, "usage") && (s.role == i-1 || s.role == i-2 && s.at(i-1).unit != "")
 }
 
 // isTimeRemaining reads a time that remains: time-left, seconds-remaining, msec-left, remaining-time-in-seconds. Nobody
@@ -646,6 +653,12 @@ func (s *shape) isConcurrency() bool {
 	return s.m.Role == Limit && s.m.Unit == value.Concurrent && s.role == s.n-1 && s.role == s.from+1
 }
 
+// isOfRequests reports whether what is left is of requests though no marker says so: requests that are left are what
+// they are called, as is what is left of an API, and of a quota in a window.
+func (s *shape) isOfRequests() bool {
+	return s.m.Unit == value.Requests || s.has("api") || s.m.Unit == "" && s.m.Window > 0 && s.has("quota")
+}
+
 // concludeWeak concludes a name without a marker. X-Limit belongs to a page, not to a rate, and a quota of
 // bytes to a disk.
 func (s *shape) concludeWeak() bool {
@@ -661,9 +674,7 @@ func (s *shape) concludeWeak() bool {
 	case m.Group == "" && s.is(s.from, "limit") && s.role > s.from:
 		m.Family = "limit" // X-Limit-Remaining
 	}
-	// Requests that are left are what they are called, as is what is left of an API, and of a quota in a window.
-	believed := m.Unit == value.Requests || s.has("api") || m.Unit == "" && m.Window > 0 && s.has("quota")
-	m.Weak = m.Doubtful || !s.isConcurrency() && (m.Role != Remaining || !believed)
+	m.Weak = m.Doubtful || !s.isConcurrency() && (m.Role != Remaining || !s.isOfRequests())
 	if s.is(s.from, "quota") {
 		m.Family = "quota" // whose limits may share a reset
 	}
