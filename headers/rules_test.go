@@ -186,6 +186,7 @@ var rules = map[string][]ruleCase{
 		{"none, tokens beside requests", []string{"X-RateLimit-Token-Limit", "16", "X-RateLimit-Request-Limit", "50"}, `"request" ?/50, "token" ?/16 tokens`},
 		{"Scrapfly", []string{"X-Scrapfly-Remaining-Api-Credit", "988", "X-Scrapfly-Account-Concurrent-Usage", "1", "X-Scrapfly-Account-Remaining-Concurrent-Usage", "4"}, `"scrapfly-account-concurrent" 4/5 concurrent-requests, "scrapfly-api-credit" 988/? credits`},
 		{"none, a point", []string{"X-RateLimit-Point-Limit", "100", "X-RateLimit-Point-Remaining", "9"}, `"point" 9/100 points`},
+		{"none, requests for an image", []string{"X-RateLimit-Limit-Image-Generation-Requests", "100", "X-RateLimit-Remaining-Image-Generation-Requests", "9", "X-RateLimit-Image-Limit", "5"}, `"image-generation-requests" 9/100, "image" ?/5 images`},
 		{"none, an endpoint is no point", []string{"X-RateLimit-Endpoint-Limit", "100", "X-RateLimit-Endpoint-Remaining", "9"}, `"endpoint" 9/100`},
 		{"a proxy of RPM and TPM", []string{"X-RateLimit-Limit-RPM", "60", "X-RateLimit-Limit-TPM", "100000"}, `"rpm" ?/60 per 1m0s, "tpm" ?/100000 tokens per 1m0s`},
 		{"Solana", []string{"X-RateLimit-Rps-Limit", "250", "X-RateLimit-Rps-Remaining", "249"}, `"rps" 249/250 per 1s`},

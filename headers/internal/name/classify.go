@@ -421,11 +421,15 @@ func (s *shape) endsIn(i int, letters string) bool {
 
 // readUnit reads what is counted. A token that belongs to a credential is no unit.
 func (s *shape) readUnit() {
+	singular := ""
 	for i := s.from; i < s.n; i++ {
 		w := s.at(i)
 		unit := w.unit
 		switch {
 		case s.dropped[i]:
+			continue
+		case w.singular:
+			singular = cmp.Or(singular, unit)
 			continue
 		case s.is(i, "audio") && s.is(i+1, "seconds"):
 			unit, s.counted[i+1] = "audio-seconds", true
@@ -438,6 +442,7 @@ func (s *shape) readUnit() {
 			s.m.Unit = unit // how many at the same time, of whatever it is
 		}
 	}
+	s.m.Unit = cmp.Or(s.m.Unit, singular)
 	if s.m.Role.Counts() && s.m.Unit != value.Concurrent && bytes.Contains(s.text[:s.size], []byte("concurren")) {
 		s.m.Unit = value.Concurrent
 	}

@@ -15,6 +15,7 @@ type word struct {
 	last     bool          // a role only at the end of a name
 	pair     bool          // current beside maximum is what is under way at the same time
 	unit     string        // what is counted
+	singular bool          // what is counted only if no other word says so
 	window   time.Duration // in which it is counted
 	period   bool          // the word names a window; one without a fixed length if window is zero
 	fourths  int           // before a window, by how many fourths it multiplies that; -1 if that is not known
@@ -138,6 +139,9 @@ func newWords() map[string]*word {
 	for text, unit := range value.Units() {
 		add(text, word{unit: unit})
 	}
+	for text, unit := range value.Singulars() {
+		add(text, word{unit: unit, singular: true})
+	}
 	for _, s := range sets {
 		for text := range strings.FieldsSeq(s.words) {
 			add(text, s.means)
@@ -154,6 +158,7 @@ func (w *word) merge(o word) {
 	if o.unit != "" {
 		w.unit = o.unit
 	}
+	w.singular = w.singular || o.singular
 	if o.period {
 		w.period, w.window = true, o.window
 	}

@@ -16,15 +16,21 @@ var units = map[string]string{
 	"requests": Requests, "request": Requests, "req": Requests, "reqs": Requests, "rq": Requests,
 	"call": Requests, "calls": Requests, "query": Requests, "queries": Requests,
 	"tokens": "tokens", "token": "tokens", "ai": "tokens", // the plugins ai-* of Apache APISIX put it before the marker
-	"bytes": Bytes, "byte": Bytes, "complexity": "complexity",
-	"credits": "credits", "credit": "credits", "points": "points", "point": "points",
+	"bytes": Bytes, "complexity": "complexity", "credits": "credits", "points": "points",
 	"percent": "percent", "percentage": "percent", "pct": "percent",
 	"concurrent": Concurrent, "concurrency": Concurrent,
-	"images": "images", "image": "images", "pages": "pages", "page": "pages", "characters": "characters", "character": "characters",
-	"usd": Money, "dollars": Money, "dollar": Money,
+	"images": "images", "pages": "pages", "characters": "characters", "usd": Money, "dollars": Money,
 	"rps": Requests, "rpm": Requests, "rph": Requests, "rpd": Requests, "qps": Requests, "qpm": Requests, "qph": Requests, "qpd": Requests,
 	"tpm": "tokens", "tph": "tokens", "tpd": "tokens", // tps are transactions for many
 }
+
+// singulars are words that say what is counted where nothing else does: requests for an image are requests.
+var singulars = map[string]string{
+	"byte": Bytes, "credit": "credits", "point": "points", "image": "images", "page": "pages", "character": "characters", "dollar": Money,
+}
+
+// Singulars returns the words in the singular that name a unit if no other word does.
+func Singulars() iter.Seq2[string, string] { return maps.All(singulars) }
 
 // Money is the unit of what is paid for.
 const Money = "usd"
