@@ -170,6 +170,7 @@ var rules = map[string][]ruleCase{
 		{"none, in a value", []string{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "4", "X-RateLimit-Window", "five minutes"}, `"" 4/100 per 5m0s`},
 		{"none, of no fixed length", []string{"X-RateLimit-Half-Month-Limit", "100", "X-RateLimit-Half-Month-Remaining", "4"}, `"half-month" 4/100`},
 		{"none, of which nobody knows", []string{"X-RateLimit-Semi-Hourly-Limit", "100", "X-RateLimit-Semi-Hourly-Remaining", "4", "X-RateLimit-Two-Half-Day-Limit", "9", "X-RateLimit-Several-Days-Limit", "9"}, `"semi-hourly" 4/100, "several-days" ?/9, "two-half-day" ?/9`},
+		{"none, what the number belongs to", []string{"X-RateLimit-Tier-Two-Minute-Limit", "10"}, `"tier-two-minute" ?/10`},
 		{"none, before another word", []string{"X-RateLimit-Tier-Two-Limit", "100", "X-RateLimit-Tier-Two-Remaining", "4", "X-RateLimit-Tier-Two-Daily-Limit", "9"}, `"tier-two" 4/100, "tier-two-daily" ?/9 per 24h0m0s`},
 	},
 	"3 windows that prose states": {
@@ -225,6 +226,8 @@ var rules = map[string][]ruleCase{
 		{"DocuSign, a window that prose states", []string{"X-BurstLimit-Limit", "500", "X-BurstLimit-Remaining", "0", "X-RateLimit-Reset", "3600"}, `"burst" 0/500 per 30s`},
 		{"none, the fields of the IETF are in seconds", []string{"RateLimit", `"a";r=0;t=299`, "RateLimit-Policy", `"a";q=100;w=60`}, `"a" 0/100 in 4m59s per 1m0s`},
 		{"none, and their first drafts", []string{"RateLimit-Limit", "10", "RateLimit-Remaining", "0", "RateLimit-Policy", "10;w=1", "RateLimit-Reset", "3000"}, `"" 0/10 in 50m0s per 1s`},
+		{"none, a lone reset beyond the window of a name", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "3000"}, `"minute" 7/60 per 1m0s`},
+		{"none, a lone reset beyond a window by three digits", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "300"}, `"minute" 7/60 in 5m0s per 1m0s`},
 		{"Knack, beyond any reset", []string{"X-PlanLimit-Limit", "75000", "X-PlanLimit-Remaining", "37501", "X-PlanLimit-Reset", "57413141"}, `"plan" 37501/75000 in 15h56m53.141s`},
 		{"none, half a year", []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "15768000"}, `"" 0/? in 744h0m0s`},
 		{"none, of a year", []string{"X-RateLimit-Yearly-Remaining", "1", "X-RateLimit-Yearly-Reset", "15768001"}, `"yearly" 1/? in 744h0m0s`},

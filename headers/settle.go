@@ -68,7 +68,9 @@ func shareReset(limits []Limit, from []*name.Meaning) int {
 				if j == i || from[j].Family != from[i].Family || l.Reset.Known || fits && l.Window > 0 && lone.Reset.In > 2*l.Window {
 					continue
 				}
-				l.Reset, shared = lone.Reset, true
+				if l.Reset, shared = lone.Reset, true; !fits && l.Window == from[j].Window && mayBeMillis(&lone.Reset) {
+					l.Reset = Reset{} // seconds of another limit, or milliseconds of this one
+				}
 			}
 			if shared {
 				return remove(limits, from, i)
@@ -76,6 +78,11 @@ func shareReset(limits []Limit, from []*name.Meaning) int {
 		}
 	}
 	return len(limits)
+}
+
+// mayBeMillis reports whether a delay has the digits of one in milliseconds.
+func mayBeMillis(r *Reset) bool {
+	return !r.Absolute && r.Resolution == time.Second && r.In >= 1000*time.Second
 }
 
 // mergeAll makes one of limits that different families state about the same thing.
@@ -205,7 +212,7 @@ func telling(l *Limit) int {
 // same, because only prose states the window, or because they exceed it by little, the reset is not known.
 func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 	r := &l.Reset
-	if r.Absolute || r.Resolution != time.Second || r.In < 1000*time.Second || from.InSeconds() {
+	if !mayBeMillis(r) || from.InSeconds() {
 		return
 	}
 	in := r.In / 1000

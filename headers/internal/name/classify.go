@@ -405,6 +405,9 @@ func (s *shape) fourths(i int) int {
 	if n > 0 && s.endsIn(i, "ly") {
 		return 0 // tier-two-daily
 	}
+	if n > 0 && (s.is(i-2, "tier") || s.is(i-2, "level") || s.is(i-2, "plan") || s.is(i-2, "phase")) {
+		return -1 // two minutes, or a minute of tier two
+	}
 	switch before := s.at(i - 2).fourths; {
 	case n <= 0 || i-2 < s.from || before == 0:
 		return n
