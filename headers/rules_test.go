@@ -219,7 +219,7 @@ var rules = map[string][]ruleCase{
 	},
 	"7 times": {
 		{"beyond its window", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "45000"}, `"minute" 0/60 in 45s per 1m0s`},
-		{"three digits are seconds", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "850"}, `"minute" 0/60 in 14m10s per 1m0s`},
+		{"three digits are nothing", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "850"}, `"minute" 0/60 per 1m0s`},
 		{"none, a window in a value, seconds", []string{"X-RateLimit-Limit", "60/min", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "900"}, `"" 0/60 in 15m0s per 1m0s`},
 		{"none, a window in a value, milliseconds", []string{"X-RateLimit-Limit", "60/min", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9000"}, `"" 0/60 in 9s per 1m0s`},
 		{"none, beyond its window by little", []string{"X-RateLimit-Limit-Hour", "60", "X-RateLimit-Remaining-Hour", "0", "X-RateLimit-Reset-Hour", "4500"}, `"hour" 0/60 per 1h0m0s`},
@@ -227,7 +227,7 @@ var rules = map[string][]ruleCase{
 		{"none, the fields of the IETF are in seconds", []string{"RateLimit", `"a";r=0;t=299`, "RateLimit-Policy", `"a";q=100;w=60`}, `"a" 0/100 in 4m59s per 1m0s`},
 		{"none, and their first drafts", []string{"RateLimit-Limit", "10", "RateLimit-Remaining", "0", "RateLimit-Policy", "10;w=1", "RateLimit-Reset", "3000"}, `"" 0/10 in 50m0s per 1s`},
 		{"none, a lone reset beyond the window of a name", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "3000"}, `"minute" 7/60 per 1m0s`},
-		{"none, a lone reset beyond a window by three digits", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "300"}, `"minute" 7/60 in 5m0s per 1m0s`},
+		{"none, a lone reset beyond a window by three digits", []string{"X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "7", "X-RateLimit-Reset", "300"}, `"minute" 7/60 per 1m0s`},
 		{"Knack, beyond any reset", []string{"X-PlanLimit-Limit", "75000", "X-PlanLimit-Remaining", "37501", "X-PlanLimit-Reset", "57413141"}, `"plan" 37501/75000 in 15h56m53.141s`},
 		{"none, half a year", []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "15768000"}, `"" 0/? in 744h0m0s`},
 		{"none, of a year", []string{"X-RateLimit-Yearly-Remaining", "1", "X-RateLimit-Yearly-Reset", "15768001"}, `"yearly" 1/? in 744h0m0s`},

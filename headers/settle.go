@@ -208,11 +208,17 @@ func telling(l *Limit) int {
 
 // checkUnit reads a delay in whole seconds as milliseconds if it is too long for its window, for a day, or for any reset,
 // and as milliseconds agrees with the window or with the hint to retry. Nothing else tells the two apart, so that it takes
-// a delay of four digits. The fields of the IETF are in seconds, whatever they say. Where seconds may be meant all the
+// a delay of four digits; of three, the reset is not known if the window is that of a name. The fields of the IETF are in seconds, whatever they say. Where seconds may be meant all the
 // same, because only prose states the window, or because they exceed it by little, the reset is not known.
 func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 	r := &l.Reset
-	if !mayBeMillis(r) || from.InSeconds() {
+	if r.Absolute || r.Resolution != time.Second || r.In < 100*time.Second || from.InSeconds() {
+		return
+	}
+	if r.In < 1000*time.Second {
+		if l.Window > 0 && l.Window == from.Window && r.In > 2*l.Window {
+			*r = Reset{} // less than a second, if the delay is one of milliseconds that count down
+		}
 		return
 	}
 	in := r.In / 1000

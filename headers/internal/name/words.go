@@ -1,6 +1,7 @@
 package name
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -162,15 +163,7 @@ func (w *word) merge(o word) {
 	if o.period {
 		w.period, w.window = true, o.window
 	}
-	if o.fourths != 0 {
-		w.fourths = o.fourths
-	}
-	if o.form != Auto {
-		w.form = o.form
-	}
-	if o.step > 0 {
-		w.step = o.step
-	}
+	w.fourths, w.form, w.step = cmp.Or(o.fourths, w.fourths), cmp.Or(o.form, w.form), cmp.Or(o.step, w.step)
 	w.of, w.last, w.pair = w.of || o.of, w.last || o.last, w.pair || o.pair
 	w.marker, w.root, w.scope, w.mine = w.marker || o.marker, w.root || o.root, w.scope || o.scope, w.mine || o.mine
 	w.time, w.negative = w.time || o.time, w.negative || o.negative

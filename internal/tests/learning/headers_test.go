@@ -92,9 +92,9 @@ func TestHeadersEffect(t *testing.T) {
 			ok("X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0.5", "X-RateLimit-Reset", "60"),
 		}, "[0s 0s 0s]"},
 		{"7, milliseconds beyond the window", []answer{
-			ok("X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "850"),
+			ok("X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "0", "X-RateLimit-Reset-Minute", "1850"),
 			ok("X-RateLimit-Limit-Minute", "60", "X-RateLimit-Remaining-Minute", "59", "X-RateLimit-Reset-Minute", "60000"),
-		}, "[0s 850ms 850ms]"},
+		}, "[0s 1.85s 1.85s]"},
 		{"7, a clock", []answer{
 			ok("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "00:01:30"), ok(),
 		}, "[0s 1m30s 1m30s]"},
