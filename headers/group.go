@@ -18,7 +18,13 @@ const maxLimits = 64
 func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *body.Facts) []Limit {
 	fields = h.believed(fields)
 	sortFields(fields)
-	forgetProse(fields)
+	var prose, state bool
+	for i := range fields {
+		prose, state = prose || fields[i].Prose, state || fields[i].Role == name.State
+	}
+	if prose {
+		forgetProse(fields)
+	}
 	all := fields
 	start := len(limits)
 	var buf [12]*name.Meaning
@@ -39,7 +45,9 @@ func appendLimits(limits []Limit, fields []found, c *value.Clock, h *hints, b *b
 	}
 	label(limits[start:], from, all)
 	scopeTokens(limits[start:], from)
-	wholeOf(limits[start:], from, all)
+	if state {
+		wholeOf(limits[start:], from, all)
+	}
 	if b != nil {
 		for _, l := range b.Limits[:min(len(b.Limits), maxLimits-(len(limits)-start))] {
 			limits = append(limits, limitOf(l))
@@ -117,9 +125,6 @@ func forgetProse(fields []found) {
 		if fields[i].Prose {
 			n++
 		}
-	}
-	if n == 0 {
-		return
 	}
 	for i := range fields {
 		for j := range fields {

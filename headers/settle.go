@@ -216,9 +216,7 @@ func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 		return
 	}
 	if r.In < 1000*time.Second {
-		if l.Window > 0 && l.Window == from.Window && r.In > 2*l.Window {
-			*r = Reset{} // less than a second, if the delay is one of milliseconds that count down
-		}
+		l.doubtShort(from)
 		return
 	}
 	in := r.In / 1000
@@ -231,6 +229,14 @@ func checkUnit(l *Limit, from *name.Meaning, h *hints) {
 		*r = Reset{}
 	case l.Window > 0, r.In > day && agrees, r.In > longestDelay && r.In%time.Hour > 0 && !from.Long:
 		r.In, r.Resolution = in, time.Millisecond
+	}
+}
+
+// doubtShort forgets a delay of three digits beyond the window of a name: it is less than a second, if the delay is one of
+// milliseconds that count down.
+func (l *Limit) doubtShort(from *name.Meaning) {
+	if l.Window > 0 && l.Window == from.Window && l.Reset.In > 2*l.Window {
+		l.Reset = Reset{}
 	}
 }
 
