@@ -5,7 +5,6 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer telemetry.Close()
 //	transport := &pacer.Transport{
 //		Base:  otelhttp.NewTransport(pacerotel.ResendCount(http.DefaultTransport)),
 //		Trace: telemetry.Trace(), // with other hooks: pacer.Traces(pacer.Log(logger), telemetry.Trace())
@@ -144,8 +143,9 @@ func (t *Telemetry) Watch(transport *pacer.Transport) {
 	t.watched = append(t.watched, transport)
 }
 
-// Close ends the metrics that are read when a reader asks, and forgets the Transports. It is called after the last reading of the
-// MeterProvider, if what was counted until the end is to be read. Hooks of requests that are still under way do no harm then.
+// Close ends the metrics that are read when a reader asks, and forgets the Transports: for a program that goes on without them. One that
+// ends need not call it, and must not before the MeterProvider's Shutdown: what was counted since the last reading would be lost.
+// Hooks of requests that are still under way do no harm then.
 func (t *Telemetry) Close() error {
 	t.mu.Lock()
 	t.watched = nil

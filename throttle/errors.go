@@ -48,7 +48,7 @@ const (
 	CauseSpread    Cause = "spread until the reset" // a share of what remains, for the time until a far reset; see Spend
 	CauseWarmUp    Cause = "warm-up"                // a configured quota that warms up
 	CauseInFlight  Cause = "in flight"              // a configured quota that bounds what is under way
-	CauseHold      Cause = "hold"                   // the server told everybody to wait, or Pause was called
+	CauseHold      Cause = "hold"                   // the server refused, and said for how long or did not; or Pause was called
 	CauseWindow    Cause = "window used up"         // the server says that nothing remains of a limit
 	CauseSlowStart Cause = "slow start"             // one request goes first, and others when its answer has come
 	CauseStore     Cause = "store not reached"      // a Store that cannot be reached

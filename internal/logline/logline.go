@@ -118,7 +118,9 @@ func (l *Log) Store(e throttle.StoreEvent) {
 	case e.Err != nil:
 		l.write(r, slog.LevelWarn, "store not reached", []slog.Attr{text("error", kind(e.Err))})
 	case e.Lost:
-		l.write(r, slog.LevelWarn, "store has lost the bucket", nil)
+		l.write(r, slog.LevelWarn, "store does not know the bucket: it is new, or was lost", nil)
+	case len(e.Others) > 0:
+		l.write(r, slog.LevelWarn, "store has the bucket with other quotas, too", []slog.Attr{text("others", e.Others.String())})
 	default:
 		l.write(r, slog.LevelInfo, "store reached again", []slog.Attr{slog.Duration("down", e.Down)})
 	}
@@ -235,7 +237,7 @@ var advice = map[throttle.Cause]string{
 	throttle.CauseSpread:    "a limit that is spread until its reset: see Spend",
 	throttle.CauseWarmUp:    "a configured warm-up",
 	throttle.CauseInFlight:  "a configured bound of what is in flight",
-	throttle.CauseHold:      "the server said to wait",
+	throttle.CauseHold:      "the server refused: it said for how long, or the hold doubles with each refusal",
 	throttle.CauseWindow:    "the server says that its limit is used up: send less, or ask the provider for more",
 	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
 	throttle.CauseStore:     "the store of the quotas cannot be reached",

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -56,6 +57,7 @@ func TestOneLineASecond(t *testing.T) {
 		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Down: time.Minute})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Lost: true})
+		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Others: quota.MustParse("9/s")})
 		window := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=3s cause="window used up" quota=core%0A ` +
 			`advice="the server says that its limit is used up: send less, or ask the provider for more" causes="2s window used up \"core%0A\" of a; 1s slow start of b"`
 		want := window + `
@@ -67,7 +69,8 @@ level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff
 level=WARN msg="pacer: retry budget used up" method=GET bucket=c
 level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s
-level=WARN msg="pacer: store has lost the bucket" bucket=d
+level=WARN msg="pacer: store does not know the bucket: it is new, or was lost" bucket=d
+level=WARN msg="pacer: store has the bucket with other quotas, too" bucket=d others=9/s
 `
 		if got := b.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -16,7 +16,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer telemetry.Close()
 	var server pacertest.Server
 	defer server.Close()
 	transport := &pacer.Transport{Base: pacerotel.ResendCount(server.Transport()), Trace: telemetry.Trace()}

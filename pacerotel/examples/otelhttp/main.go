@@ -49,7 +49,6 @@ func run(out io.Writer, client connect, rand func() float64) error {
 	if err != nil {
 		return err
 	}
-	defer telemetry.Close()
 
 	ctx, parent := traces.Tracer("program").Start(context.Background(), "program")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api.example.com/", nil)

@@ -86,7 +86,7 @@ func newProgram(base http.RoundTripper) (*program, error) {
 	return &program{
 		client:  &http.Client{Transport: transport},
 		metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		close:   func() error { return errors.Join(telemetry.Close(), meters.Shutdown(context.Background())) },
+		close:   func() error { return errors.Join(meters.Shutdown(context.Background()), telemetry.Close()) },
 	}, nil
 }
 

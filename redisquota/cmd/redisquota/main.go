@@ -66,6 +66,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (exit int) {
 	command, bucket := flags.Arg(0), flags.Arg(1)
 	want := map[string]int{"ls": 1, "show": 2, "release": 2}[command]
 	if want == 0 || flags.NArg() != want {
+		fmt.Fprintf(errs, "redisquota: %q: want ls, show BUCKET or release BUCKET, after the flags\n", flags.Args())
 		flags.Usage()
 		return misused
 	}
@@ -92,7 +93,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (exit int) {
 		fmt.Fprintf(errs, "redisquota: %s: no such bucket under the prefix %q; ls lists them\n", printable(bucket), *prefix)
 		return noBucket
 	case err != nil:
-		fmt.Fprintln(errs, "redisquota:", err)
+		fmt.Fprintln(errs, "redisquota:", strings.TrimPrefix(err.Error(), "redisquota: "))
 		return failed
 	}
 	return 0
