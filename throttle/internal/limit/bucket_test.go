@@ -108,7 +108,7 @@ func TestBucketMirrorsTheLedger(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 18))
 		draw := func() quota.Quota {
-			return explicit(quota.Quota{N: 1 + r.IntN(50), Per: time.Duration(1 + r.IntN(1e10)), Burst: 1 + r.IntN(20), Debt: true, Kind: quota.TokenBucket})
+			return explicit(quota.Quota{N: 1 + r.IntN(50), Per: time.Duration(1 + r.Int64N(1e10)), Burst: 1 + r.IntN(20), Debt: true, Kind: quota.TokenBucket})
 		}
 		b, now := newBucket(draw()), monotime.Time(1)
 		for step := range 300 {
