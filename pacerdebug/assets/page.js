@@ -80,7 +80,7 @@ function drawTraffic(f, m, observe) {
   const refused = (m.refused || 0) + (m.failed || 0);
   let text = count(m.went || 0, "request") + " went";
   if (m.refused) text += `, ${number(m.refused)} refused by the server`;
-  if (m.failed) text += `, ${number(m.failed)} ${observe ? "would not have been sent" : "given up"}`;
+  if (m.failed) text += `, ${number(m.failed)} ${observe ? "would not have been sent" : "not sent, or not again"}`;
   say(f.children[0], text);
   const [title, went, down, line] = f.children[1].children;
   say(title, text + (m.went || refused ? `; at most ${number(top)} in a second` : ""));
@@ -120,7 +120,7 @@ function cause(w) {
 function marks(r) {
   const all = [];
   const words = {
-    blocked: ["nothing goes", "bad"], store: ["store not reached", "bad"], failing: ["giving up", "bad"],
+    blocked: ["nothing goes", "bad"], store: ["store not reached", "bad"], failing: ["not sent", "bad"],
     held: ["held", "bad"], refused: ["refused", "bad"], waiting: ["waiting", "slow"],
   };
   if (r.trouble) all.push(words[r.trouble]);
@@ -286,7 +286,7 @@ function render(v) {
   list($("tiles"), [
     ["buckets", number(s.buckets)], ["held", number(s.held)], ["in line", number(s.waiting)], ["in flight", number(s.inFlight)],
     ["have waited", number(s.waits)], ["waited in all", time(s.waited)], ["refused by servers", number(s.refused)], ["sent again", number(s.retried)],
-    ["not sent", number(s.notSent)], ["given up", number(s.gaveUp)],
+    ["not sent", number(s.notSent)], ["not sent again", number(s.gaveUp)],
   ], (t) => t[0], (t) => make("div", {}, make("dt", {}, t[0]), make("dd")), (e, t) => say(e.children[1], t[1]));
   show($("all"), v.traced);
   if (v.traced) { charts($("all"), v.minute || {}, false, s.waiting); axes($("all")); }
