@@ -246,7 +246,7 @@ func TestFlowBehindPriority(t *testing.T) {
 	})
 }
 
-// Where MaxQueue is reached, the last of the flow that has the most in line makes room for one that goes before it.
+// Where MaxQueue is reached, the one that would go last makes room for one that goes before it.
 func TestFlowMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even"), MaxQueue: 4}
@@ -411,4 +411,29 @@ func BenchmarkFlows(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A claim that the server has refused so often that it lost its place waits for its turn, and not for all that another flow
+// has in line. Its flow pays eight times for it.
+func TestFlowThatLostItsPlaceTakesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/s even"), Rand: noJitter}
+		g := grant(t, l, Claim{Flow: "p"})
+		f := newFlowing(t, l)
+		f.join("a", 100, Claim{})
+		for i, want := range []string{"p", "a a p", "a a a a a a a a p", "a a a a a a a a p"} {
+			g.Done(Answer{Refused: true, Hold: 3 * time.Second, HoldKnown: true})
+			again := f.join("p", 1, Claim{After: g})[0]
+			for f.went = nil; !gone(again); {
+				if f.next(time.Second); len(f.went) > 20 {
+					break
+				}
+			}
+			if got := strings.Join(f.went, " "); got != want {
+				t.Fatalf("after refusal %d: %s, want %s", i+1, got, want)
+			}
+			g = again.Granted()
+		}
+		f.leave()
+	})
 }

@@ -15,15 +15,13 @@ import (
 
 // line is the claims that wait in a bucket, by priority, and within a priority by place.
 //
-// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let
-// it go, it also stands in the line of the parent, and so on up. So only the first waiter of each bucket and
-// priority competes for what the parent grants, again by rank. The first waiter of the root's line that may
-// go in every bucket of its path is granted, in all of them at one instant.
+// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let it go, it also stands in the line of the
+// parent, and so on up. So only the first waiter of each bucket and priority competes for what the parent grants, again by rank. The first waiter of
+// the root's line that may go in every bucket of its path is granted, in all of them at one instant.
 //
-// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the
-// better one waits only because it must not use what is reserved, an urgent one may go first. Within a line, nobody
-// overtakes a better one at all, since waiters are looked at from the front; only a claim that may go in its own bucket
-// when it is made passes those in the lines above with which it has nothing in common.
+// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the better one waits only because it must
+// not use what is reserved, an urgent one may go first. Within a line, nobody overtakes a better one at all, since waiters are looked at from the
+// front; only a claim that may go in its own bucket when it is made passes those in the lines above with which it has nothing in common.
 type line struct {
 	order.Queue[*waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
@@ -191,7 +189,9 @@ func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum 
 }
 
 // turn is what w costs its flow in the line of l.
-func (l *Limiter) turn(w *waiter) float64 { return w.Turn(l.quotas) / float64(max(w.flow.weight, 1)) }
+func (l *Limiter) turn(w *waiter) float64 {
+	return w.Turn(l.quotas, w.flow.weight, w.place.past.PlacedAt() != 0)
+}
 
 // mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
 func (w *waiter) mayWithdraw(l *Limiter) bool {

@@ -7,7 +7,7 @@ import "github.com/gopacer/pacer/throttle/internal/order"
 //	rank = when the claim was first made − Limiter.Ageing · steps
 //
 // Steps is 0 for Background, 1 for Normal and 2 for Urgent. So a claim is overtaken only by claims that are made less
-// than Ageing after it (2·Ageing, for Background behind Urgent).
+// than Ageing after it (2·Ageing, for Background behind Urgent). With flows, this holds for the claim whose turn it is.
 type Priority int
 
 // The priorities. Zero means that none is set, and counts as Normal. A value above Urgent counts as Urgent, a

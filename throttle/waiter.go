@@ -43,8 +43,8 @@ func (w *waiter) Before(o *waiter) bool {
 	return w.rank < o.rank || w.rank == o.rank && w.place.number < o.place.number
 }
 
-// Flow is the flow of the waiter. If it has lost its place in line, it goes by its rank alone.
-func (w *waiter) Flow() (name string, late bool) { return w.flow.name, w.place.past.PlacedAt() != 0 }
+// Flow is the flow of the waiter.
+func (w *waiter) Flow() string { return w.flow.name }
 
 // Row is the index of the waiter's priority.
 func (w *waiter) Row() int { return w.priority.index() }

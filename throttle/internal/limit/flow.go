@@ -9,8 +9,18 @@ import (
 // Turn is how much a claim costs its flow, in a bucket that has these quotas: the time in which what it draws comes back, of
 // the quota of which that is the longest. So flows whose claims cost different units are compared by what they keep from
 // others, as in dominant resource fair queueing (Ghodsi et al., SIGCOMM 2012). A claim that draws on no such quota costs as
-// many requests of the fastest one; without any, its N. All defaults of qs must be written out.
-func (d *Demand) Turn(qs quota.Quotas) float64 {
+// many requests of the fastest one; without any, its N. All that is divided by the weight of the flow. One that the server
+// refused so often that it lost its place costs its flow eight times as much: one that is refused always takes few turns of
+// those that could be served. All defaults of qs must be written out.
+func (d *Demand) Turn(qs quota.Quotas, weight int, lostPlace bool) float64 {
+	cost := d.cost(qs) / float64(max(weight, 1))
+	if lostPlace {
+		cost *= 8
+	}
+	return cost
+}
+
+func (d *Demand) cost(qs quota.Quotas) float64 {
 	longest, least := 0.0, math.Inf(1)
 	for i := range qs {
 		q := &qs[i]

@@ -12,12 +12,11 @@ import (
 type caller struct {
 	guest
 	flow   string
-	late   bool
 	charge int
 }
 
 func (c *caller) Before(o *caller) bool  { return compare(&c.guest, &o.guest) < 0 }
-func (c *caller) Flow() (string, bool)   { return c.flow, c.late }
+func (c *caller) Flow() string           { return c.flow }
 func (c *caller) String() string         { return fmt.Sprintf("%d of %q", c.number, c.flow) }
 func (c *caller) before(o *caller) int   { return compare(&c.guest, &o.guest) }
 func charged(c *caller) (charge float64) { return float64(c.charge) }
@@ -34,7 +33,7 @@ func (m *turns) tag(flow string) int { return max(m.now, m.tags[flow]) }
 
 func (m *turns) of(flow string) (in []*caller) {
 	for _, c := range m.waiting {
-		if !c.late && c.flow == flow {
+		if c.flow == flow {
 			in = append(in, c)
 		}
 	}
@@ -44,7 +43,7 @@ func (m *turns) of(flow string) (in []*caller) {
 
 func (m *turns) flows() (names []string) {
 	for _, c := range m.waiting {
-		if !c.late && !slices.Contains(names, c.flow) {
+		if !slices.Contains(names, c.flow) {
 			names = append(names, c.flow)
 		}
 	}
@@ -59,18 +58,11 @@ func (m *turns) first() (first *caller) {
 			first = c
 		}
 	}
-	for _, c := range m.waiting {
-		if c.late && (first == nil || c.Before(first)) {
-			first = c
-		}
-	}
 	return first
 }
 
 func (m *turns) join(c *caller) {
-	if !c.late {
-		m.tags[c.flow] = m.tag(c.flow)
-	}
+	m.tags[c.flow] = m.tag(c.flow)
 	m.waiting = append(m.waiting, c)
 }
 
@@ -82,10 +74,8 @@ func (m *turns) leave(c *caller) {
 }
 
 func (m *turns) serve(c *caller) {
-	if !c.late {
-		m.now = max(m.now, m.tag(c.flow))
-		m.tags[c.flow] = m.tag(c.flow) + c.charge
-	}
+	m.now = max(m.now, m.tag(c.flow))
+	m.tags[c.flow] = m.tag(c.flow) + c.charge
 	m.leave(c)
 }
 
@@ -130,7 +120,7 @@ func TestFlowsAgainstADefinition(t *testing.T) {
 			model[i] = &turns{tags: map[string]int{}}
 		}
 		random := func(number int) *caller {
-			c := &caller{guest{r.IntN(400), number, r.IntN(Rows)}, "", r.IntN(12) == 0, 1 + r.IntN(20)}
+			c := &caller{guest{r.IntN(400), number, r.IntN(Rows)}, "", 1 + r.IntN(20)}
 			if f := r.IntN(flows + 1); f > 0 {
 				c.flow = fmt.Sprint(f)
 			}
@@ -205,7 +195,7 @@ func compareWithDefinition(t *testing.T, q *Queue[*caller], at map[*caller]*Entr
 		left[c.row] = left[c.row][1:]
 	}
 	m := model[next.row]
-	if next.late = false; m.first() == nil {
+	if m.first() == nil {
 		return
 	}
 	joined := m.clone()
@@ -220,16 +210,16 @@ func compareWithDefinition(t *testing.T, q *Queue[*caller], at map[*caller]*Entr
 		ahead = slices.DeleteFunc(slices.Clone(ahead), func(c *caller) bool { return c == o })
 	})
 	for _, o := range ahead {
-		if !o.late && o.flow != next.flow && at[o].tag() < m.tagAtEnd(next.flow) { // of equal tags, not all are known
+		if o.flow != next.flow && at[o].tag() < m.tagAtEnd(next.flow) { // of equal tags, not all are known
 			t.Fatalf("%v is not said to go before %v; the order is %v", o, next, order)
 		}
 	}
-	last := q.LastWhere(func(c *caller) bool { return c.row == next.row && !c.late })
+	last := q.LastWhere(func(c *caller) bool { return c.row == next.row })
 	if last == nil {
 		return
 	}
 	for _, o := range m.waiting {
-		if !o.late && slices.Index(order, o) > slices.Index(order, last) && at[o].tag() > at[last].tag() {
+		if slices.Index(order, o) > slices.Index(order, last) && at[o].tag() > at[last].tag() {
 			t.Fatalf("%v is said to go last, and %v comes after it: %v", last, o, order)
 		}
 	}
@@ -246,7 +236,7 @@ func TestNewcomerGoesWithinAsManyGrantsAsFlows(t *testing.T) {
 		var q Queue[*caller]
 		at := map[*caller]*Entry[*caller]{}
 		insert := func(rank, charge int, flow string) *caller {
-			c := &caller{guest{rank, rank, 1}, flow, false, charge}
+			c := &caller{guest{rank, rank, 1}, flow, charge}
 			at[c], _, _ = q.Insert(c, float64(charge), false)
 			return c
 		}
@@ -285,7 +275,7 @@ func TestSharesOfBackloggedFlows(t *testing.T) {
 		join := func(flow int) {
 			number++
 			weight := 1 << flow
-			c := &caller{guest{number, number, 1}, fmt.Sprint(flow), false, weight * (1 + r.IntN(40))}
+			c := &caller{guest{number, number, 1}, fmt.Sprint(flow), weight * (1 + r.IntN(40))}
 			at[c], _, _ = q.Insert(c, float64(c.charge)/float64(weight*weight), false)
 		}
 		const flows = 6
@@ -319,7 +309,7 @@ func TestOneByOneIsRemembered(t *testing.T) {
 		number := 0
 		insert := func(flow string) {
 			number++
-			c := &caller{guest{number, number, 1}, flow, false, 1}
+			c := &caller{guest{number, number, 1}, flow, 1}
 			at[c], _, _ = q.Insert(c, 1, false)
 		}
 		for range 10_000 {
@@ -352,12 +342,84 @@ func TestOneByOneIsRemembered(t *testing.T) {
 	}
 }
 
+// TestNewcomerAfterTooManyAreRemembered: where more flows than are remembered got much, which is forgotten then, a newcomer
+// does not wait until a flow of small charges has caught up with them.
+func TestNewcomerAfterTooManyAreRemembered(t *testing.T) {
+	var q Queue[*caller]
+	at := map[*caller]*Entry[*caller]{}
+	number := 0
+	insert := func(flow string, charge int) {
+		number++
+		c := &caller{guest{number, number, 1}, flow, charge}
+		at[c], _, _ = q.Insert(c, float64(charge), false)
+	}
+	serve := func() *caller {
+		c := q.Heads(new([Rows]*caller))[0]
+		at[c].Serve()
+		at[c].Remove()
+		return c
+	}
+	for i := range Remembered + 10 {
+		insert(fmt.Sprint(i), 1_000_000)
+	}
+	for range 100 {
+		insert("small", 1)
+	}
+	for range Remembered + 20 {
+		serve()
+	}
+	insert("newcomer", 1)
+	if first, second := serve(), serve(); first.flow != "newcomer" && second.flow != "newcomer" {
+		t.Errorf("%v and %v went before the newcomer, want one at most", first, second)
+	}
+}
+
+// TestChargesThatAreLostInRounding: beside tags that are so huge that a charge does not change them, a newcomer goes after one
+// waiter of each other flow all the same.
+func TestChargesThatAreLostInRounding(t *testing.T) {
+	var q Queue[*caller]
+	at := map[*caller]*Entry[*caller]{}
+	number := 0
+	insert := func(flow string, charge float64) {
+		number++
+		c := &caller{guest{number, number, 1}, flow, 0}
+		at[c], _, _ = q.Insert(c, charge, false)
+	}
+	serve := func() string {
+		c := q.Heads(new([Rows]*caller))[0]
+		at[c].Serve()
+		at[c].Remove()
+		return c.flow
+	}
+	for range 10 {
+		insert("huge", 1e18)
+	}
+	for range 5 {
+		serve()
+	}
+	for range 100 {
+		insert("tiny", 1e-18)
+	}
+	serve()
+	for range 20 {
+		serve()
+	}
+	insert("newcomer", 1)
+	var went []string
+	for range 3 {
+		went = append(went, serve())
+	}
+	if !slices.Contains(went, "newcomer") {
+		t.Errorf("%v went before the newcomer, want one of each flow at most", went)
+	}
+}
+
 // TestNothingIsKeptOfFlows: when nobody waits, nothing is left of any flow.
 func TestNothingIsKeptOfFlows(t *testing.T) {
 	var q Queue[*caller]
 	var entries []*Entry[*caller]
 	for i := range 3000 {
-		e, _, _ := q.Insert(&caller{guest{i, i, 1}, fmt.Sprint(i), false, 1}, 1, false)
+		e, _, _ := q.Insert(&caller{guest{i, i, 1}, fmt.Sprint(i), 1}, 1, false)
 		entries = append(entries, e)
 	}
 	for i, e := range entries {
@@ -378,7 +440,7 @@ func TestGrantsAreLogarithmicInFlows(t *testing.T) {
 	at := map[*stepping]*Entry[*stepping]{}
 	steps := 0
 	insert := func(i int) {
-		c := &stepping{caller{guest{i, i, 1}, fmt.Sprint(i % flows), false, 1}, &steps}
+		c := &stepping{caller{guest{i, i, 1}, fmt.Sprint(i % flows), 1}, &steps}
 		at[c], _, _ = q.Insert(c, 1, false)
 	}
 	for i := range 2 * flows {

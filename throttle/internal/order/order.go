@@ -17,7 +17,7 @@
 //   - A waiter that leaves unserved is not charged: those behind it move up.
 //
 // A flow is kept while somebody of it waits, and after that until the others have caught up with what it got. Of the latter
-// no more than [Remembered] are kept: beyond that the virtual time goes on to the least of their tags. So flows of which
+// no more than [Remembered] are kept: beyond that the virtual time goes on to the least of their tags, or of those who wait. So flows of which
 // each comes once cannot keep others waiting for ever. When nobody waits, all is forgotten.
 package order
 
@@ -34,8 +34,7 @@ type Waiter[W any] interface {
 	Before(other W) bool // has the better rank
 	Row() int            // from 0 to Rows−1
 
-	// Flow returns the flow of the waiter. Late says that it stands outside all flows: it goes by its rank.
-	Flow() (name string, late bool)
+	Flow() string
 }
 
 // Queue is waiters in order. The zero Queue is empty.
@@ -116,7 +115,7 @@ func (q *Queue[W]) inOrder(leaving bool) iter.Seq[W] {
 // Any reports whether some waiter matches.
 func (q *Queue[W]) Any(matches func(W) bool) bool {
 	for _, r := range q.rows {
-		for f := range r.flows() {
+		for _, f := range r.flows() {
 			for e := f.first; e != nil; e = e.next {
 				if matches(e.w) {
 					return true
@@ -132,8 +131,8 @@ func (q *Queue[W]) Any(matches func(W) bool) bool {
 func (q *Queue[W]) AllBefore(row int, before func(W) bool) bool {
 	const most = 64
 	n := 0
-	for f := range q.rows[row].flows() {
-		if n++; n > most || f.last != nil && !before(f.last.w) {
+	for _, f := range q.rows[row].flows() {
+		if n++; n > most || !before(f.last.w) {
 			return false
 		}
 	}
@@ -154,7 +153,7 @@ func (q *Queue[W]) LastWhere(matches func(W) bool) (last W) {
 // Precedes reports whether w, which is not in the Queue and would join its flow at the end, goes before the waiter at e.
 func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
 	r := q.rows[e.w.Row()]
-	if name, late := w.Flow(); w.Row() == e.w.Row() && !late && e.of != &r.late && name != e.of.name {
+	if name := w.Flow(); w.Row() == e.w.Row() && name != e.of.name {
 		if mine, its := r.tagOf(name), e.tag(); mine != its {
 			return mine < its
 		}
@@ -187,7 +186,7 @@ func (q *Queue[W]) Others(row int, flow string, most int, before func(W) bool, f
 				return
 			}
 			f(e.w)
-			start += e.charge
+			start = after(start, e.charge)
 		}
 	}
 }

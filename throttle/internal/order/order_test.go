@@ -15,7 +15,7 @@ type guest struct{ rank, number, row int }
 
 func (g *guest) Before(o *guest) bool { return compare(g, o) < 0 }
 func (g *guest) Row() int             { return g.row }
-func (g *guest) Flow() (string, bool) { return "", false }
+func (g *guest) Flow() string         { return "" }
 
 func compare(a, b *guest) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number))
@@ -180,7 +180,7 @@ func TestLeavingMovesOthersUp(t *testing.T) {
 		at := map[*caller]*Entry[*caller]{}
 		m := &turns{tags: map[string]int{}}
 		for i := range 60 {
-			c := &caller{guest{r.IntN(40), i, 1}, string(rune('a' + r.IntN(5))), r.IntN(8) == 0, 1 + r.IntN(5)}
+			c := &caller{guest{r.IntN(40), i, 1}, string(rune('a' + r.IntN(5))), 1 + r.IntN(5)}
 			at[c], _, _ = q.Insert(c, float64(c.charge), false)
 			m.join(c)
 		}

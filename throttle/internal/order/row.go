@@ -2,7 +2,7 @@ package order
 
 import (
 	"container/heap"
-	"iter"
+	"math"
 )
 
 // row is the waiters of one priority. A nil row is empty.
@@ -11,7 +11,6 @@ type row[W Waiter[W]] struct {
 	served int                 // since the tags were last counted from zero
 	n      int                 // how many wait
 	plain  flow[W]             // the flow without a name
-	late   flow[W]             // those outside all flows
 	named  map[string]*flow[W] // the other flows of which somebody waits, or that are ahead
 	active byTag[W]            // the flows of which somebody waits
 	ahead  byTag[W]            // those of which nobody waits, but whose tags are later than now
@@ -19,7 +18,7 @@ type row[W Waiter[W]] struct {
 
 func newRow[W Waiter[W]]() *row[W] {
 	r := new(row[W])
-	r.plain.in, r.late.in = r, r
+	r.plain.in = r
 	return r
 }
 
@@ -31,32 +30,19 @@ func (r *row[W]) len() int {
 }
 
 // first is where the first waiter stands; nil if nobody waits.
-func (r *row[W]) first() (e *Entry[W]) {
+func (r *row[W]) first() *Entry[W] {
+	if r == nil || len(r.active) == 0 {
+		return nil
+	}
+	return r.active[0].first
+}
+
+// flows returns the flows of which somebody waits.
+func (r *row[W]) flows() []*flow[W] {
 	if r == nil {
 		return nil
 	}
-	if len(r.active) > 0 {
-		e = r.active[0].first
-	}
-	if l := r.late.first; l != nil && (e == nil || l.w.Before(e.w)) {
-		e = l
-	}
-	return e
-}
-
-// flows goes through those who wait, flow by flow.
-func (r *row[W]) flows() iter.Seq[*flow[W]] {
-	return func(yield func(*flow[W]) bool) {
-		if r == nil {
-			return
-		}
-		for _, f := range r.active {
-			if !yield(f) {
-				return
-			}
-		}
-		yield(&r.late)
-	}
+	return r.active
 }
 
 // tagOf returns the start tag of the waiter that would join a flow at its end.
@@ -73,17 +59,15 @@ func (r *row[W]) tagOf(name string) float64 {
 
 // lastWhere is where the last of those who match stands, nil if none does.
 func (r *row[W]) lastWhere(matches func(W) bool) (last *Entry[W]) {
-	for f := range r.flows() {
+	for _, f := range r.flows() {
 		e := f.last
 		for e != nil && !matches(e.w) {
 			e = e.prev
 		}
 		switch {
 		case e == nil:
-		case last == nil, e.of == &r.late:
-			if last == nil || last.w.Before(e.w) {
-				last = e
-			}
+		case last == nil:
+			last = e
 		default:
 			if mine, its := e.tag(), last.tag(); mine > its || mine == its && last.w.Before(e.w) {
 				last = e
@@ -95,11 +79,8 @@ func (r *row[W]) lastWhere(matches func(W) bool) (last *Entry[W]) {
 
 // flowOf returns the flow of w, a new one if there is none.
 func (r *row[W]) flowOf(w W) *flow[W] {
-	name, late := w.Flow()
-	switch {
-	case late:
-		return &r.late
-	case name == "":
+	name := w.Flow()
+	if name == "" {
 		return &r.plain
 	}
 	f := r.named[name]
@@ -118,7 +99,6 @@ func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 	e := f.insert(&Entry[W]{w: w, charge: charge, of: f}, fromFront)
 	r.n++
 	switch {
-	case f == &r.late:
 	case f.n > 1:
 		heap.Fix(&r.active, f.index)
 	default:
@@ -133,23 +113,25 @@ func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 
 func (r *row[W]) serve(e *Entry[W]) {
 	f := e.of
-	if f == &r.late {
-		return
-	}
 	r.advance(f.start)
-	f.start += e.charge
+	f.start = after(f.start, e.charge)
 	heap.Fix(&r.active, f.index)
 	if r.served++; r.served > max(Remembered, len(r.active)+len(r.ahead)) {
 		r.rebase()
 	}
 }
 
-// advance moves the virtual time forward, and forgets the flows that are not ahead of it any more.
+// after is the tag of a flow that had this one, when a waiter was served. It is a later one even where the charge is lost in
+// rounding, beside huge tags.
+func after(tag, charge float64) float64 { return max(tag+charge, math.Nextafter(tag, math.Inf(1))) }
+
+// advance moves the virtual time forward, and forgets the flows that are not ahead of it any more. Somebody waits. The time
+// does not pass the tags of those who do: else one that comes would wait until all of them had caught up.
 func (r *row[W]) advance(to float64) {
 	r.now = max(r.now, to)
 	for len(r.ahead) > 0 && (r.ahead[0].start <= r.now || len(r.ahead) > Remembered) {
 		f := heap.Pop(&r.ahead).(*flow[W])
-		r.now = max(r.now, f.start)
+		r.now = max(r.now, min(f.start, r.active[0].start))
 		r.forget(f)
 	}
 }
@@ -175,10 +157,7 @@ func (r *row[W]) remove(e *Entry[W]) {
 	f := e.of
 	f.remove(e)
 	r.n--
-	switch {
-	case f == &r.late:
-		return
-	case f.n > 0:
+	if f.n > 0 {
 		heap.Fix(&r.active, f.index)
 		return
 	}
@@ -194,7 +173,7 @@ func (r *row[W]) remove(e *Entry[W]) {
 	}
 }
 
-// forgetAll forgets what the flows got. Nobody waits but some who are late.
+// forgetAll forgets what the flows got. Nobody waits.
 func (r *row[W]) forgetAll() {
 	r.now, r.served, r.plain.start, r.named, r.ahead = 0, 0, 0, nil, nil
 	if cap(r.active) > Remembered {
@@ -206,7 +185,7 @@ func (r *row[W]) recharge(charge func(W) float64) {
 	if r == nil {
 		return
 	}
-	for f := range r.flows() {
+	for _, f := range r.flows() {
 		f.start, f.total = 0, 0
 		for e := f.first; e != nil; e = e.next {
 			e.charge = charge(e.w)

@@ -4,7 +4,6 @@ import "slices"
 
 // walk goes through a row in the order in which its waiters go if nobody joins. It looks at no more flows than it must.
 type walk[W Waiter[W]] struct {
-	late  *Entry[W]
 	flows byTag[W]   // a heap; of the flow at i, those at 2i+1 and 2i+2 come later
 	at    cursors[W] // flows whose turn may come next
 	taken *Entry[W]  // from the first of at, which is not charged yet
@@ -22,7 +21,7 @@ func newWalk[W Waiter[W]](r *row[W], leaving bool) (s walk[W]) {
 	if r == nil {
 		return s
 	}
-	s.late, s.flows = r.late.first, r.active
+	s.flows = r.active
 	if leaving {
 		s.flows = slices.Clone(s.flows) // of the flows that the walk has not come to, nothing changes
 	}
@@ -39,15 +38,12 @@ func (s *walk[W]) look(index int) {
 }
 
 // next is where the waiter stands that comes next; nil if none does.
-func (s *walk[W]) next() (e *Entry[W]) {
+func (s *walk[W]) next() *Entry[W] {
 	s.settle()
-	if len(s.at) > 0 {
-		e = s.at[0].at
+	if len(s.at) == 0 {
+		return nil
 	}
-	if s.late != nil && (e == nil || s.late.w.Before(e.w)) {
-		e = s.late
-	}
-	return e
+	return s.at[0].at
 }
 
 // settle charges the flow from which a waiter was taken, unless that was removed: then it does not count.
@@ -58,7 +54,7 @@ func (s *walk[W]) settle() {
 	}
 	c := &s.at[0]
 	if s.taken = nil; e.of != nil {
-		c.start += e.charge
+		c.start = after(c.start, e.charge)
 	}
 	below := c.index
 	if c.index = -1; c.at == nil {
@@ -75,11 +71,7 @@ func (s *walk[W]) settle() {
 // take returns the waiter that comes next, and goes on. There must be one.
 func (s *walk[W]) take() W {
 	e := s.next()
-	if e == s.late {
-		s.late = e.next
-	} else {
-		s.taken, s.at[0].at = e, e.next
-	}
+	s.taken, s.at[0].at = e, e.next
 	return e.w
 }
 
