@@ -212,6 +212,9 @@ func (g *guess) span(number, word string) string {
 // text returns the text of the quotas.
 func (g *guess) text() string {
 	g.spread()
+	if len(g.words) > 2 && g.words[1] == "overall" {
+		g.words = append(slices.Delete(g.words, 1, 2), "overall")
+	}
 	text := g.done
 	for i, word := range g.words {
 		if i > 0 && word != "/" && g.words[i-1] != "/" {

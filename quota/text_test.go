@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 		{text: "7 burst/s burst 7, 2 no/s, 3 as in flight", want: Quotas{{N: 7, Unit: "burst", Per: s, Burst: 7}, {N: 2, Unit: "no", Per: s}, {N: 3, Unit: "as", Kind: InFlight}}},
 		{text: "100 in flight overall, 5000/h", want: Quotas{{N: 100, Kind: InFlight, Overall: true}, {N: 5000, Per: h}}},
 		{text: "5/s overall burst 9 queue 3 as x", want: Quotas{{N: 5, Per: s, Burst: 9, Queue: 3, Overall: true, Name: "x"}}, back: "5/s burst 9 queue 3 overall as x"},
-		{text: "5/s warm-up 9s cold 2 overall, 7 overall/month in UTC overall", want: Quotas{{N: 5, Per: s, WarmUp: 9 * s, ColdFactor: 2, Overall: true}, {N: 7, Unit: "overall", Months: 1, Zone: "UTC", Overall: true}}, back: "5/s warm-up 9s cold 2 overall, 7 overall/month in UTC overall"},
+		{text: "5/s warm-up 9s cold 2 overall, 7 \"overall\"/month in UTC overall", want: Quotas{{N: 5, Per: s, WarmUp: 9 * s, ColdFactor: 2, Overall: true}, {N: 7, Unit: "overall", Months: 1, Zone: "UTC", Overall: true}}, back: "5/s warm-up 9s cold 2 overall, 7 \"overall\"/month in UTC overall"},
 		{text: "no limit", want: Quotas{{}}},
 		{text: "no limit of PutRecords, 1000 PutRecord/s, 1000 PutRecords/s", want: Quotas{{Unit: "PutRecords"}, {N: 1000, Unit: "PutRecord", Per: s}, {N: 1000, Unit: "PutRecords", Per: s}}},
 		{text: `no limit of "queries" as these, no limit of requests`, want: Quotas{{Unit: "queries", Name: "these"}, {}}, back: `no limit of "queries" as these, no limit`},
