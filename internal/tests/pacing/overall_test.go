@@ -94,11 +94,14 @@ func TestOverall(t *testing.T) {
 // who waits for its own quota keeps nobody else.
 func TestOverallInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // protects log
 		var log strings.Builder
 		start := time.Now()
 		tr := &pacer.Transport{Key: tenantOf, Quotas: lab.All(quota.MustParse("2 in flight overall, 1/10s")...)}
 		tr.Base = lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
 			fmt.Fprintf(&log, "%s at %v\n", tenantOf(r), time.Since(start))
+			mu.Unlock()
 			time.Sleep(time.Second)
 			return lab.Answer(r, 200, ""), nil
 		})
