@@ -48,14 +48,13 @@ type Claim struct {
 	// when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
-	bare bool // made by Wait or Allow: nobody will say when the request ends
-
 	// Cancel, if not nil, ends the wait when it is closed, as the context does.
 	Cancel <-chan struct{}
 
 	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
 	// claim that cannot go at once fails with ErrWait. Where a claim must wait, less than 1 µs is an error, as in a Limiter.
 	MaxWait time.Duration
+	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
 // Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
@@ -157,7 +156,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if found.stale() {
 		return nil, errDismissed
 	}
-	if err := l.unfit(&need, c.bare); err != nil {
+	if err := l.unfit(&need); err != nil {
 		return nil, err
 	}
 	now := root.now()
@@ -192,7 +191,7 @@ func (c *Claim) need() need {
 	if c.N < 0 {
 		panic("throttle: negative cost")
 	}
-	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class(), flow{c.Flow, c.Weight}}
+	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class(), flow{c.Flow, c.Weight}, c.bare}
 	if len(c.Costs) > 0 {
 		need.SetCosts(c.Costs, c.N == 0)
 	}
@@ -387,7 +386,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 
 // project returns how long a claim that is made now would wait.
 func (l *Limiter) project(now monotime.Time, need need) Forecast {
-	if err := l.unfit(&need, false); err != nil {
+	if err := l.unfit(&need); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}}

@@ -46,8 +46,8 @@ func (c *child) States(now monotime.Time, unit string, n int, per time.Duration)
 }
 
 // unfit returns why the claim cannot be granted, however long it waits: something is wrong with the configuration of l
-// or of a bucket above it, or with a unit of the costs. Bare says that the claim is one of Wait or Allow.
-func (l *Limiter) unfit(need *need, bare bool) error {
+// or of a bucket above it, or with a unit of the costs.
+func (l *Limiter) unfit(need *need) error {
 	for b := l; b != nil; b = b.Parent {
 		if b.invalid != nil {
 			return b.invalid
@@ -57,7 +57,7 @@ func (l *Limiter) unfit(need *need, bare bool) error {
 				return e
 			}
 		}
-		if bare {
+		if need.bare {
 			if e := b.notForWait(need.N); e != nil {
 				return e
 			}

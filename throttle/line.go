@@ -274,6 +274,7 @@ type need struct {
 	priority Priority
 	class    class
 	flow     flow
+	bare     bool // see Claim
 }
 
 // flow is Claim.Flow and Claim.Weight.

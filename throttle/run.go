@@ -307,7 +307,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			ahead = &urgent
 		}
 		if w.l == l {
-			err := l.unfit(&w.need, false)
+			err := l.unfit(&w.need)
 			if d, why := w.missedBound(now, w.project(now, ahead)); err == nil && why != nil {
 				err = w.refusal(now, d, why)
 			}

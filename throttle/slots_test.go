@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +122,45 @@ func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "5/s, no limit, 3/s burst 3")}
 		if err := l.Wait(t.Context(), 1); err != nil || !l.Allow(1) {
 			t.Error(err)
+		}
+	})
+}
+
+// TestWaitIsToldOfAQuotaInAnotherUnit: a Wait that stands in line when such a quota comes, here or above, is told then, and not granted
+// what it does not draw on. A claim that says what it costs waits on.
+func TestWaitIsToldOfAQuotaInAnotherUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for text, quota := range map[string]string{"1/m log, 30000 tokens/m": "30000 tokens/m", "2 in flight, 1/m log": "2 in flight"} {
+			for _, above := range []bool{false, true} {
+				account := &Limiter{Name: "a", Quotas: quotas(t, "1/m log")}
+				l := &Limiter{Name: "a", Quotas: quotas(t, "1/m log"), Parent: account}
+				changed := l
+				if above {
+					changed = account
+				}
+				begun := time.Now()
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					err := l.Wait(t.Context(), 1)
+					want := `throttle: a: not sent: cost in the wrong unit: Wait and Allow are for quotas in requests, want Acquire for "` + quota + `"`
+					if !errors.Is(err, ErrUnit) || err.Error() != want || time.Since(begun) != time.Second {
+						t.Errorf("%s: %v after %v\nwant %s after a second", text, err, time.Since(begun), want)
+					}
+				})
+				wg.Go(func() {
+					if _, err := l.Acquire(t.Context(), Claim{}); err != nil || time.Since(begun) != time.Minute {
+						t.Errorf("%s: a claim that says what it costs: %v after %v, want to go after a minute", text, err, time.Since(begun))
+					}
+				})
+				time.Sleep(time.Second)
+				if err := changed.SetQuotas(quotas(t, text)); err != nil {
+					t.Fatal(err)
+				}
+				wg.Wait()
+			}
 		}
 	})
 }

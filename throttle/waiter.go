@@ -190,7 +190,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 	if w.l.standstill == monotime.Unbounded || w.asksStore {
 		return d, false
 	}
-	one := need{w.One(), w.priority, w.class, w.flow}
+	one := need{w.One(), w.priority, w.class, w.flow, w.bare}
 	for b := w.l; b != nil; b = b.Parent {
 		if p, far := b.oneToken(now, &one, w.l, check.Bound(w.l.MaxStandstill)); far && (!beyond || p.At > d.At) {
 			d, beyond = delay{p, b}, true
