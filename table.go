@@ -12,7 +12,7 @@ import (
 // As with ServeMux, a pattern with a host goes before one without: "POST /chat" holds at every host that no other
 // pattern names, with a bucket for each host. A pattern is for all ports of a host, and each port has a bucket of
 // its own. Upper case in the host of a request, a dot behind it, and the port that the scheme implies change nothing.
-// "bücher.example" and "xn--bcher-kva.example" are two hosts here: write the one that stands in the URLs.
+// A host that is not ASCII stands in the pattern as requests send it: "bücher.example" is "xn--bcher-kva.example".
 //
 // In JSON and YAML, a Table is an object. Its values are texts for [quota.Parse], or arrays of such texts:
 //

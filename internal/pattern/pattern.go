@@ -8,6 +8,7 @@
 package pattern
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -131,7 +132,7 @@ func instead(pattern string) string {
 	if strings.Contains(meant, ":") {
 		meant = "[" + meant + "]"
 	}
-	meant = strings.TrimSuffix(strings.ToLower(meant), ".")
+	meant = strings.TrimSuffix(ASCII(meant), ".")
 	if p == "" {
 		p = "/"
 	}
@@ -174,7 +175,7 @@ func checkIPv6(host string, ip netip.Addr) error {
 func checkName(pattern, host string) error {
 	switch {
 	case host != strings.ToLower(host):
-		return fmt.Errorf("want the host in lower case: %q", strings.ToLower(host))
+		return fmt.Errorf("want the host in lower case: %q", ASCII(host))
 	case strings.Contains(host, ":"):
 		return errors.New("want the host without a port, since a pattern is for all ports of a host" + instead(pattern))
 	case strings.HasSuffix(host, "."):
@@ -186,6 +187,9 @@ func checkName(pattern, host string) error {
 		if c < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-._{", c) || c >= 0x80 && !unicode.In(c, unicode.L, unicode.M, unicode.N) {
 			return fmt.Errorf(`want a host, in which there can be no %q: a pattern is for one, and "/" for each that is not named`, c)
 		}
+	}
+	if ascii := ASCII(host); host != ascii {
+		return fmt.Errorf("want the host in ASCII, as requests send it: %q", ascii)
 	}
 	return nil // ServeMux itself refuses '{'
 }
@@ -227,19 +231,36 @@ func HostOnly(pattern string) (host string, ok bool) {
 	return host, path == "" && !strings.ContainsAny(host, " \t")
 }
 
-// Hostname returns the host of u by which a request is looked up: in lower case, without a port, without the dot behind
+// Hostname returns the host of u by which a request is looked up: as of ASCII, without a port, without the dot behind
 // it that makes a name absolute, and without the brackets around an IPv6 address, which is in its shortest form.
 func Hostname(u *url.URL) string {
 	if IsPlain(u.Host) {
 		return u.Host
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	host := strings.TrimSuffix((&url.URL{Host: ASCII(u.Host)}).Hostname(), ".")
 	if strings.Contains(host, ":") {
 		if ip, err := netip.ParseAddr(host); err == nil {
 			return ip.String()
 		}
 	}
 	return host
+}
+
+// ASCII returns the host of a URL, possibly with a port, as the header of a request tells it the server: in lower case, and in
+// Punycode (RFC 3492) where it is not ASCII, so that "bücher.example" and "xn--bcher-kva.example" are one host. A host that
+// cannot be sent is returned in lower case.
+func ASCII(host string) string {
+	host = strings.ToLower(host)
+	if strings.HasPrefix(host, "[") || !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		return host
+	}
+	var header strings.Builder // net/http has the table, and exports nothing else that uses it
+	if (&http.Request{URL: &url.URL{Host: host}}).Write(&header) != nil {
+		return host
+	}
+	_, sent, _ := strings.Cut(header.String(), "\r\nHost: ")
+	sent, _, _ = strings.Cut(sent, "\r\n")
+	return cmp.Or(sent, host)
 }
 
 // IsPlain reports whether the host of a URL is its Hostname already, as nearly each is: it has no character in upper

@@ -11,7 +11,7 @@ import (
 func TestCheck(t *testing.T) {
 	for _, pattern := range []string{
 		"/", "/v1/", "GET /v1/{id}", "api.example.com/", "GET api.example.com/search/", "GET\t api.example.com/a b/C",
-		"M-SEARCH api.example.com/{$}", "under_score.example/", "bücher.example/", "xn--bcher-kva.example/", "10.0.0.1/x",
+		"M-SEARCH api.example.com/{$}", "under_score.example/", "xn--bcher-kva.example/", "10.0.0.1/x",
 		"[::1]/", "GET [2001:db8::1]/x/{y...}", "localhost/100%/%2F/a:b@c", "CONNECT api.example.com/", "a.example/./../%2e%2e"[:10],
 		"a.example/%2e%2e/x", "a.example/..a/b..", "GET a.example/a A:1/",
 		"a.example/v1/%3Aid", "a.example/v1/x:batch", "a.example/a%7Cb", "get/", "GET /", "GET get/",
@@ -39,7 +39,10 @@ func TestCheck(t *testing.T) {
 		"Post api.example.com/":              `the method in upper case: "POST"`,
 		"api.example.com /x":                 "the method in upper case",
 		"API.example.com/":                   `the host in lower case: "api.example.com"`,
-		"GET bÜcher.example/":                `the host in lower case: "bücher.example"`,
+		"GET bÜcher.example/":                `the host in lower case: "xn--bcher-kva.example"`,
+		"GET bücher.example/x":               `the host in ASCII, as requests send it: "xn--bcher-kva.example"`,
+		"http://bücher.example:80/x":         `without a scheme, since it is for all of them: "xn--bcher-kva.example/x"`,
+		"bücher.example.:80/x":               `without a port, since a pattern is for all ports of a host: "xn--bcher-kva.example/x"`,
 		"api.example.com:8080/":              `without a port, since a pattern is for all ports of a host: "api.example.com/"`,
 		"GET api.example.com.:80/a/b":        `without a port, since a pattern is for all ports of a host: "GET api.example.com/a/b"`,
 		"[::1]:80/":                          `without a port, since a pattern is for all ports of a host: "[::1]/"`,
@@ -219,5 +222,23 @@ func TestMatchIPv6(t *testing.T) {
 	m := ps.Match(&http.Request{URL: u})
 	if got := ps.OfHost(Hostname(u)); got != "host" || m.Pattern == "" || m.Value != "route" || m.Values != "b" {
 		t.Errorf("got %q and %+v", got, m)
+	}
+}
+
+// TestASCII: hosts as net/http writes them into the header of a request; what it would not send remains.
+func TestASCII(t *testing.T) {
+	for host, want := range map[string]string{
+		"API.example:443":          "api.example:443",
+		"bücher.example":           "xn--bcher-kva.example",
+		"BÜCHER.example.:8443":     "xn--bcher-kva.example.:8443",
+		"xn--BCHER-kva.example":    "xn--bcher-kva.example",
+		"[FE80::1%25Ü]:80":         "[fe80::1%25ü]:80",
+		"ü/x":                      "ü/x",
+		"ü\r\nHost: b.example\r\n": "ü\r\nhost: b.example\r\n",
+		"":                         "",
+	} {
+		if got := ASCII(host); got != want {
+			t.Errorf("%q is %q, want %q", host, got, want)
+		}
 	}
 }

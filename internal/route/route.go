@@ -22,7 +22,7 @@ import (
 // pattern.Check refuse a zero byte.
 const separator = "\x00"
 
-// Host returns the key of the bucket of a host whose requests have no tenants. The key has the host and port in lower case,
+// Host returns the key of the bucket of a host whose requests have no tenants. The key has the host and port as of pattern.ASCII,
 // without the port that the scheme implies and the dot behind a name.
 func Host(u *url.URL) string { return authority(u) }
 
@@ -32,31 +32,24 @@ func Tenants(u *url.URL) string { return authority(u) + separator }
 // Tenant returns the key of the bucket of a tenant, below that of Tenants. No pattern is like it.
 func Tenant(tenant string) string { return separator + tenant }
 
-// authority returns the host and port of u in lower case, without the port that the scheme implies. The host is that of
+// authority returns the host and port of u as of pattern.ASCII, without the port that the scheme implies. The host is that of
 // pattern.Hostname, so that "api.example.com." has no bucket beside that of "api.example.com".
 func authority(u *url.URL) string {
 	if pattern.IsPlain(u.Host) {
 		return u.Host
 	}
-	host := strings.ToLower(u.Host)
-	host = strings.TrimSuffix(host, ":") // a port may be empty: RFC 3986 section 3.2.3
-	switch u.Scheme {
-	case "https":
-		host = strings.TrimSuffix(host, ":443")
-	case "http":
-		host = strings.TrimSuffix(host, ":80")
+	host, port := pattern.ASCII(u.Host), ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host, port = host[:i], strings.TrimLeft(host[i+1:], "0") // may be empty (RFC 3986 section 3.2.3); "0443" is 443, as of net.Dial
 	}
-	switch {
-	case strings.HasPrefix(host, "["):
-		if i := strings.LastIndexByte(host, ']'); i > 0 {
-			host = "[" + pattern.Hostname(u) + "]" + host[i+1:]
-		}
-	case strings.HasSuffix(host, "."):
-		host = strings.TrimSuffix(host, ".")
-	case strings.Contains(host, ".:"):
-		host = strings.Replace(host, ".:", ":", 1)
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = "[" + pattern.Hostname(u) + "]"
 	}
-	return host
+	host = strings.TrimSuffix(host, ".")
+	if port == "" || port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
+		return host
+	}
+	return host + ":" + port
 }
 
 // Spelling is a host as a request writes it: "api.example.com" and "API.example.com:443" have one bucket. It saves requests that

@@ -31,8 +31,10 @@ func TestHost(t *testing.T) {
 		"https://[::1]:":                    "[::1]",
 		"http://[fe80::1%25eth0]:80/":       "[fe80::1%eth0]",
 		"http://user:pass@[::1]:81/":        "[::1]:81",
-		"http://É.example":                  "é.example",
-		"http://api.example.com:080":        "api.example.com:080",
+		"http://É.example":                  "xn--9ca.example",
+		"http://xn--9CA.example:080":        "xn--9ca.example",
+		"http://api.example.com:080":        "api.example.com",
+		"http://api.example.com:08080":      "api.example.com:8080",
 		"https://api.example.com:4443":      "api.example.com:4443",
 	} {
 		u, err := url.Parse(text)

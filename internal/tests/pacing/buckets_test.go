@@ -423,7 +423,7 @@ func TestDefaultTransportIsNotItsOwnBase(t *testing.T) {
 }
 
 // However a request writes its host, the quotas of the host hold: one bucket for each port, which the port that the
-// scheme implies, a dot behind the name, upper case and userinfo do not change. Each way is the end of a redirect.
+// scheme implies, a dot behind the name, upper case, Punycode and userinfo do not change. Each way is the end of a redirect.
 func TestQuotasHoldHoweverAHostIsWritten(t *testing.T) {
 	for _, test := range []struct{ url, bucket string }{
 		{"https://api.example/v1/x", "api.example"},
@@ -433,10 +433,15 @@ func TestQuotasHoldHoweverAHostIsWritten(t *testing.T) {
 		{"https://api.example:443/v1/x", "api.example"},
 		{"http://api.example:80/v1/x", "api.example"},
 		{"https://api.example:/v1/x", "api.example"},
+		{"https://api.example:00443/v1/x", "api.example"},
 		{"https://user:secret@api.example/v1/x", "api.example"},
 		{"https://api.example:8443/v1/x", "api.example:8443"},
 		{"https://api.example.:8443/v1/x", "api.example:8443"},
 		{"http://api.example:443/v1/x", "api.example:443"},
+		{"https://xn--bcher-kva.example/v1/x", "xn--bcher-kva.example"},
+		{"https://bücher.example/v1/x", "xn--bcher-kva.example"},
+		{"https://B%C3%9Ccher.example.:443/v1/x", "xn--bcher-kva.example"},
+		{"https://BÜCHER.example.:8443/v1/x", "xn--bcher-kva.example:8443"},
 		{"https://[2001:db8::1]/v1/x", "[2001:db8::1]"},
 		{"https://[2001:DB8::1]:443/v1/x", "[2001:db8::1]"},
 		{"https://[2001:db8:0:0::1]:8443/v1/x", "[2001:db8::1]:8443"},
@@ -451,8 +456,9 @@ func TestQuotasHoldHoweverAHostIsWritten(t *testing.T) {
 				})
 				one := quota.Quotas{{N: 1, Per: time.Minute}}
 				tr := &pacer.Transport{Base: base, Quotas: pacer.Table{
-					"api.example/": one, "[2001:db8::1]/": one,
+					"api.example/": one, "[2001:db8::1]/": one, "xn--bcher-kva.example/": one,
 					"GET api.example/v1/{id}": {{N: 2, Per: time.Minute}}, "GET [2001:db8::1]/v1/{id}": {{N: 2, Per: time.Minute}},
+					"GET xn--bcher-kva.example/v1/{id}": {{N: 2, Per: time.Minute}},
 				}}
 				c := &http.Client{Transport: tr}
 				start := time.Now()
