@@ -135,8 +135,9 @@ type Transport struct {
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is further away,
 	// because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it: requests fail at once
 	// with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned. Zero means two minutes,
-	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. Of a limit whose reset is
-	// further away than MaxStandstill, the last fifth is spread over the time to it; see Learn.Spend.
+	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. If negative, it is zero: requests
+	// wait only for others, and for answers. Of a limit whose reset is further away than MaxStandstill, the last fifth is spread
+	// over the time to it, unless MaxStandstill is negative; see Learn.Spend.
 	MaxStandstill time.Duration
 
 	// Line says how requests wait in line.

@@ -384,6 +384,13 @@ func TestALongPlainQuotaIsNotUsedUpAtOnce(t *testing.T) {
 		if got := waitOf(short); got != time.Minute {
 			t.Errorf("of a minute, the next waits %v", got)
 		}
+		// Who waits for no standstill is not to wait for the next of what is spread.
+		impatient := &Limiter{Quotas: quotas(t, "50/h"), MaxStandstill: -1}
+		for range 50 {
+			if err := impatient.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,6 +207,37 @@ func TestPromiseWarmUpNotAfterAnOrderlyWait(t *testing.T) {
 				t.Errorf("after the reset, requests went after pauses of %v, want 100ms", pauses(g.went[30:]))
 				break
 			}
+		}
+	})
+}
+
+// A MaxQueue keeps its word at a new host, where all but one wait for the first answer.
+func TestPromiseSlowStartBesideMaxQueue(t *testing.T) {
+	visit(t, func(int) *http.Response {
+		time.Sleep(100 * time.Millisecond)
+		return reply(200)
+	}, func(g *guest) {
+		g.Line.MaxQueue = 10
+		var sent, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				resp, err := g.RoundTrip(lab.Request(g.t, "GET", "http://a.example/", ""))
+				var e *throttle.Error
+				switch {
+				case err == nil:
+					resp.Body.Close()
+					sent.Add(1)
+				case errors.As(err, &e) && e.Cause == throttle.CauseSlowStart && errors.Is(err, throttle.ErrQueueFull) && time.Since(g.start) == 0:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if sent.Load() != 11 || refused.Load() != 39 {
+			t.Errorf("%d were sent and %d refused, want 11 and 39", sent.Load(), refused.Load())
 		}
 	})
 }
