@@ -72,11 +72,10 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only
-// slots in hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than
-// that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always
-// returns false if a field is invalid, which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero
-// counts as one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in
+// hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants
+// nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid,
+// which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant
@@ -95,8 +94,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 	return l.acquire(ctx, &c, new(Grant), nil) // inlined, so that the Grant need not be allocated
 }
 
-// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find
-// the bucket again.
+// acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
 	if l.grantFast(ctx, c, g) {
 		return g, nil
@@ -198,8 +196,7 @@ func (c *Claim) need() need {
 	return need
 }
 
-// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It
-// requires that mu is held.
+// enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
 func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
 	if err := check.Claim(c.MaxWait, c.Weight); err != nil {
 		return nil, err
@@ -321,8 +318,7 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 	}
 }
 
-// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the
-// line.
+// await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the line.
 func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
 	ended := false
 	defer func() {

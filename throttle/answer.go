@@ -28,8 +28,7 @@ type Answer struct {
 	// are held until Done is called once more; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once
-	// more, with the cost in Spent.
+	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once more, with the cost in Spent.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.

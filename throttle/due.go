@@ -168,9 +168,8 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	return d
 }
 
-// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether
-// it waits for longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts
-// for how long that has lasted. See due for asked.
+// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for longer than the
+// bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
 	d = l.due(now, now, predecessors{}, one, asked, true)
 	if l.link == nil {

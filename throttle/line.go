@@ -128,10 +128,9 @@ func (w *waiter) ahead() *predecessors {
 	return ahead
 }
 
-// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for
-// w's bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if
-// it has one in the line of l and would let all of them go at once; else only that one counts. Of the buckets below, those
-// whose claims stand first count.
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's bucket first, then
+// for its parents. The result is a lower bound: of a bucket below l, all waiters count only if it has one in the line of l and would let all
+// of them go at once; else only that one counts. Of the buckets below, those whose claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }
@@ -240,13 +239,33 @@ func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
 // these goes ahead after it.
 func (l *Limiter) letOthersAhead() {
 	for _, w := range slices.Collect(l.line.InOrder()) {
-		if w.l != l || w.place.past == nil {
-			continue
+		if w.l == l && w.place.past != nil {
+			w.leave()
+			w.place.past.Behind = max(w.place.past.Behind, l.hold)
+			w.rank = l.rankOf(&w.place, w.priority)
+			w.enter(false)
 		}
+	}
+	l.letAnotherProbe()
+}
+
+// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to refuse the first one's
+// kind, or refuses one claim after the other: else as many that it always refuses would go ahead as are made at once.
+func (l *Limiter) letAnotherProbe() {
+	heads := l.line.Heads(new([priorities]*waiter))
+	if len(heads) == 0 {
+		return
+	}
+	probes := heads[:1:1]
+	for w := range l.line.Row(heads[0].Row()) {
+		if w != heads[0] && w.l == l && w.place.past == nil {
+			probes = append(probes, w)
+		}
+	}
+	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return probes[i].kind() })]; w != heads[0] {
 		w.leave()
-		w.place.past.Behind = max(w.place.past.Behind, l.hold)
-		w.rank = l.rankOf(&w.place, w.priority)
-		w.enter(false)
+		w.rank = heads[0].rank - 1
+		w.enter(true)
 	}
 }
 

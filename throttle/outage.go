@@ -14,11 +14,10 @@ const (
 	// OutageShare goes on with a safe part. While m of n processes have lost the store, up to m/n of the quota goes beyond it.
 	// It is safe if all have lost it.
 	//
-	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after the last slot
-	// that any process may have in hand. Of a window, a process uses no more than it used before, and its part of
-	// what was left; after twice the window, its part of N. A claim that costs more than the part waits for the
-	// store. When the store is back, it is told what went before it hands out anything. If the store was never
-	// reached, the number of processes is not known, and OutageShare is the same as OutageClosed.
+	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after the last slot that any
+	// process may have in hand. Of a window, a process uses no more than it used before, and its part of what was left; after twice the window,
+	// its part of N. A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out
+	// anything. If the store was never reached, the number of processes is not known, and OutageShare is the same as OutageClosed.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.

@@ -264,8 +264,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 }
 
-// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody
-// waits for its end.
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody waits for its end.
 func (l *Limiter) outageTooLong() monotime.Time {
 	bound := l.root().standstill
 	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
@@ -330,8 +329,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from
-// which w came, take its place.
+// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from which w came, take its place.
 func (l *Limiter) refuse(now monotime.Time, w *waiter, err error) {
 	w.end(now, err)
 	for b := w.l; b != l; b = b.Parent {

@@ -3,6 +3,9 @@ package throttle
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -215,6 +218,46 @@ func TestRefusalsOfOneKindAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnotherKindGoesAheadAfterTwoRefusals: of a line of claims of which the server refuses two, one of another kind goes ahead after
+// the second hold; the others keep their order, and those that were refused go behind those that came before the hold ended.
+func TestAnotherKindGoesAheadAfterTwoRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		start := time.Now()
+		var went []string
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i, path := range []string{"/bad", "/bad", "/bad", "/good", "/bad", "/good"} {
+			wg.Go(func() {
+				var after *Grant
+				for {
+					g, err := l.Acquire(t.Context(), Claim{Verb: "GET", Path: path, After: after})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					went = append(went, fmt.Sprint(time.Since(start), " ", i))
+					refused := len(went) < 3 && path == "/bad"
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+					if g.Done(Answer{Refused: refused}); !refused {
+						return
+					}
+					after = g
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		want := []string{"0s 0", "101ms 0", "302ms 3", "303ms 1", "303ms 2", "304ms 0", "304ms 4", "304ms 5"}
+		slices.Sort(went) // those of one instant are noted by chance
+		if !slices.Equal(went, want) {
+			t.Errorf("went %q, want %q", went, want)
+		}
+	})
 }
 
 // TestGrantsEndFastAgain: while it is remembered that requests of a kind are refused, grants end with the lock, so that it is

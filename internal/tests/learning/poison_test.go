@@ -22,6 +22,7 @@ type poisoned struct {
 	good      func(i int) string       // path of the i-th request that is served; nil means /good
 	poison    func(i int) string       // path and query of the i-th request that is refused; nil means /poison
 	every     time.Duration            // one of these is made; zero means one at the beginning
+	burst     int                      // so many of these at once; zero means one
 	gap       time.Duration            // between two good requests, which come more slowly then; zero means 100 ms
 	header    []string                 // of the refusals
 }
@@ -73,7 +74,11 @@ func (p *poisoned) run(t *testing.T) (got poisoning) {
 		client := &http.Client{Transport: tr}
 		var wait sync.WaitGroup
 		for i := range 1200 {
+			burst := 0
 			if i == 10 || p.every > 0 && i%int(p.every/gap) == 10%int(p.every/gap) {
+				burst = max(p.burst, 1)
+			}
+			for range burst {
 				uri := poison(got.poisons)
 				got.poisons++
 				wait.Go(func() {
@@ -234,6 +239,38 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Nor do those that are made at once, as those of a batch whose messages are all too large: they stand before all good requests, and
+// would else go ahead one after the other, each after a hold that is longer than the one before.
+func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
+	for name, poison := range map[string]func(i int) string{
+		"one path":   nil,
+		"each its":   func(i int) string { return "/" + word(i) + "/" + word(i+7) },
+		"good ones'": func(int) string { return "/good" },
+	} {
+		for _, p := range []poisoned{
+			{burst: 20},
+			{burst: 20, header: []string{"Retry-After", "1"}},
+			{burst: 20, header: []string{"Retry-After", "5"}},
+			{burst: 20, every: 30 * time.Second, header: []string{"Retry-After", "1"}},
+		} {
+			t.Run(fmt.Sprint(name, p.header, p.every), func(t *testing.T) {
+				p.poison = poison
+				got := p.run(t)
+				got.enough(t)
+				if got.all != 11*got.poisons {
+					t.Errorf("%d poison requests were sent %d times, want 11 times each", got.poisons, got.all)
+				}
+			})
+		}
+	}
+	t.Run("200", func(t *testing.T) {
+		for _, header := range [][]string{nil, {"Retry-After", "1"}} {
+			got := (&poisoned{burst: 200, header: header}).run(t)
+			got.enough(t)
+		}
+	})
 }
 
 // Nor do those whose method and path are those of good requests, or all whose paths differ, so that nothing tells them from
