@@ -257,7 +257,7 @@ func (l *Limiter) letAnotherProbe() {
 		return
 	}
 	probes := heads[:1:1]
-	for w := range l.line.Row(heads[0].Row()) {
+	for w := range l.line.InOrder() {
 		if w != heads[0] && w.l == l && w.place.past == nil {
 			probes = append(probes, w)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
 )
 
 // poisoned is 1200 requests, ten a second, to a host that serves them, and always refuses some others, as gRPC refuses a message
@@ -265,6 +266,18 @@ func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
 			})
 		}
 	}
+	t.Run("more urgent", func(t *testing.T) {
+		p := poisoned{burst: 20, configure: func(t *pacer.Transport) {
+			t.Line.Priority = func(req *http.Request) throttle.Priority {
+				if req.Header.Get("Poison") != "" {
+					return throttle.Urgent
+				}
+				return throttle.Normal
+			}
+		}}
+		got := p.run(t)
+		got.enough(t)
+	})
 	t.Run("200", func(t *testing.T) {
 		for _, header := range [][]string{nil, {"Retry-After", "1"}} {
 			got := (&poisoned{burst: 200, header: header}).run(t)
