@@ -24,10 +24,9 @@ func (p *Past) PlacedAt() monotime.Time {
 	return p.Behind
 }
 
-// evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever happens,
-// or whose limit for such requests is narrower than for the rest: the request is refused again and again, although others
-// are served in between, so often that chance hardly explains it. Then its refusals say nothing about the bucket. What became of the
-// others says how likely a refusal is.
+// evidence tells a server that refuses because too much is asked of it from one that refuses a request whatever happens, or whose limit for
+// such requests is narrower than for the rest: the request is refused again and again, although others are served in between, so often that
+// chance hardly explains it. Then its refusals say nothing about the bucket. What became of the others says how likely a refusal is.
 //
 // It is kept of each claim, and of the requests of a kind together: where one after the other is made, none of them may be
 // refused often enough before the line has grown so long that it does not go again.
@@ -43,8 +42,7 @@ type evidence struct {
 	served, refused int // how many others had been served, and refused, at the first one
 }
 
-// refuse takes in a refusal of a request, which went ahead of all others if first says so; so many others have been
-// served and refused so far.
+// refuse takes in a refusal of a request, which went ahead of all others if first says so; so many others have been served and refused so far.
 func (e *evidence) refuse(first bool, served, refused int) {
 	switch e.refusals++; {
 	case e.refusals == 1:
@@ -66,9 +64,8 @@ func (e *evidence) improbable(served, refused int) bool {
 }
 
 const (
-	// enoughRounds is how often others must be served between two refusals, and of one claim, how often it must be refused
-	// when it goes ahead. At servers that refuse and do not say why, two were too few: now and then claims met that, whose
-	// refusals were then not heeded.
+	// enoughRounds is how often others must be served between two refusals, and of one claim, how often it must be refused when it goes ahead. At
+	// servers that refuse and do not say why, two were too few: now and then claims met that, whose refusals were then not heeded.
 	enoughRounds = 3
 
 	// byChance is how likely chance may be to bring as many refusals. In 2761 requests of five processes that share a server, of
@@ -80,9 +77,8 @@ const (
 	byChanceInTwo = byChance / 10
 )
 
-// unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is seen
-// in several ways, from the narrowest to the widest: where each request has a path of its own, only those of all
-// paths alike show what becomes of them.
+// unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is seen in several ways,
+// from the narrowest to the widest: where each request has a path of its own, only those of all paths alike show what becomes of them.
 type unserved [5]unservedKinds
 
 // The ways to see what kind a request is of.
@@ -156,8 +152,7 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 	return refusedKind{kind: kind.as(way)}
 }
 
-// refuse takes in a refusal of a request of a kind. Alone is whether that is its own matter, or of some kind; it is set if it is
-// of this one.
+// refuse takes in a refusal of a request of a kind. Alone is whether that is its own matter, or of some kind; it is set if it is of this one.
 func (u *unservedKinds) refuse(now monotime.Time, kind Kind, way int, t *Ticket, served int, answer sequence, alone *bool) {
 	k := u.recall(now, kind, way)
 	if i := u.find(kind, way); i >= 0 {
@@ -213,9 +208,9 @@ func (k Kind) as(way int) Kind {
 
 // Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the first in line, the
 // others were not refused yet. If the first is of a kind that was refused, and of which none was served since, it is the first of another
-// kind: else requests that the server always refuses would go ahead one after the other. They may be of the same kind as others, or
-// each of its own. So after several refusals in a row, it is any one: not the last one that came, which would always be that of
-// the caller that was served last.
+// kind: else requests that the server always refuses would go ahead one after the other. They may be of the same kind as others, or each of
+// its own. So after several refusals in a row, it is any one: not the last one that came, which would always be that of the caller that was
+// served last. Where a limit that the server states explains the refusals, it is the first one.
 func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 	refused := func(i int) bool { return s.unserved[byPath].find(*kind(i), byPath) >= 0 }
 	for i := 1; i < n && refused(0); i++ {
@@ -223,7 +218,7 @@ func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 			return i
 		}
 	}
-	if s.refusals > severalRefusals {
+	if s.refusals > severalRefusals && s.unserved.any() {
 		return max(0, min(int(s.config.Random()*float64(n)), n-1))
 	}
 	return 0

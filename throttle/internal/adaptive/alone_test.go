@@ -184,6 +184,7 @@ func TestProbe(t *testing.T) {
 		{"aXbXc", 3, 1, 4}, // of a Rand that is not as it should be
 		{"aXbXc", 3, -1, 0},
 		{"aXbXc", 3, math.NaN(), 0},
+		{"abc", 3, 0.5, 0}, // the server states a limit that is used up
 	} {
 		var s Server
 		s.Init(new(Site), Config{MaxHold: time.Minute, Random: func() float64 { return test.luck }})
