@@ -25,7 +25,8 @@ type exchange struct {
 	last      *throttle.Grant // grant of the latest attempt
 	firstSent time.Time       // when the request was sent for the first time, by the monotonic clock too: the other may be set
 
-	err error // of the latest attempt
+	err   error         // of the latest attempt
+	delay time.Duration // how long the next attempt was kept back out of line
 
 	failures int // attempts that failed
 	refusals int // attempts that the server refused as too early
@@ -96,18 +97,17 @@ func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 
 // prepare does all that comes before another attempt, or returns why there is to be none.
 func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
-	var delay time.Duration
-	x.terms.waits = nil
+	x.terms.waits, x.delay = nil, 0
 	if v.Kind == verdict.Refused {
-		delay, why = x.onRefusal(ctx, v.After)
+		why = x.onRefusal(ctx, v.After)
 	} else {
-		delay, why = x.onFailure(ctx, v.After)
+		why = x.onFailure(ctx, v.After)
 	}
 	if why == nil {
 		why = x.acquire(ctx)
 	}
 	if why == nil {
-		why = x.nextRequest(ctx, v.Kind == verdict.Refused, delay)
+		why = x.nextRequest(ctx, v.Kind == verdict.Refused)
 	}
 	if why == nil {
 		x.terms.resends = x.failures + x.refusals
@@ -130,20 +130,20 @@ func (x *exchange) giveBack() {
 }
 
 // onRefusal counts a refusal, and asks for the request's old place in line. If the refusal is the matter of this request
-// alone, which is not to be sent again for so long, onRefusal waits for that out of line, and returns it.
-func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) (d time.Duration, why *stop) {
+// alone, which is not to be sent again for so long, onRefusal waits for that out of line.
+func (x *exchange) onRefusal(ctx context.Context, alone time.Duration) *stop {
 	x.refusals++
 	x.terms.claim.After = x.last
 	switch {
 	case x.refusals > x.t.Retry.maxRefusals():
-		return 0, &stop{reason: ReasonRefusals}
+		return &stop{reason: ReasonRefusals}
 	case !x.t.mayWait(0, alone), alone > 0 && x.terms.maxWait != 0 && time.Since(x.firstSent)+alone > max(x.terms.maxWait, 0):
-		return 0, &stop{reason: ReasonHint}
+		return &stop{reason: ReasonHint}
 	}
-	if why = x.mayBegin(ctx, alone); why != nil || alone == 0 {
-		return 0, why
+	if why := x.mayBegin(ctx, alone); why != nil || alone == 0 {
+		return why
 	}
-	return alone, x.sleep(ctx, alone)
+	return x.sleep(ctx, alone)
 }
 
 // mayBegin returns why no attempt may begin after a delay; nil if one may.
@@ -157,30 +157,30 @@ func (x *exchange) mayBegin(ctx context.Context, delay time.Duration) *stop {
 	return nil
 }
 
-// onFailure counts a failure, and waits for the backoff, which it returns, or returns why there is to be no other
+// onFailure counts a failure, and waits for the backoff, or returns why there is to be no other
 // attempt. A delay that the server asks for is never shortened: if it is too long, there is no other attempt.
-func (x *exchange) onFailure(ctx context.Context, after time.Duration) (d time.Duration, why *stop) {
+func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
 	x.failures++
 	mayWait := func(d time.Duration) bool { return x.t.mayWait(x.terms.maxWait, d) }
 	switch {
 	case x.failures >= x.terms.maxAttempts:
-		return 0, &stop{reason: ReasonAttempts}
+		return &stop{reason: ReasonAttempts}
 	case !mayWait(after):
-		return 0, &stop{reason: ReasonHint}
+		return &stop{reason: ReasonHint}
 	}
 	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewBackOff: x.t.Retry.NewBackOff, Rand: x.t.Rand}, x.failures, x.terms.resp, mayWait)
 	switch {
 	case asked:
-		return 0, &stop{reason: ReasonHint}
+		return &stop{reason: ReasonHint}
 	case !ok:
-		return 0, &stop{reason: ReasonBackoff}
+		return &stop{reason: ReasonBackoff}
 	}
 	if d < after {
 		// Clients that were told the same delay do not come back at the same instant.
 		d = after + min(d, after/10)
 	}
-	if why = x.mayBegin(ctx, d); why != nil {
-		return 0, why
+	if why := x.mayBegin(ctx, d); why != nil {
+		return why
 	}
 	x.paid = x.budget().Withdraw()
 	wasDry := bucketOf(x.last.Limiter()).dry.Swap(!x.paid)
@@ -188,17 +188,19 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) (d time.D
 		hook(RanDry{x.event()})
 	}
 	if !x.paid {
-		return 0, &stop{reason: ReasonBudget}
+		return &stop{reason: ReasonBudget}
 	}
 	// A retry of a failure is a new claim: it pays again, and waits at the end of the line.
 	x.terms.claim.After = nil
-	return d, x.sleep(ctx, d)
+	return x.sleep(ctx, d)
 }
 
 // sleep waits for d. The answer at hand is kept meanwhile.
 func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	x.readAhead()
-	if err := attempt.Sleep(ctx, d, x.terms.claim.Cancel, throttle.ErrCanceled); err != nil {
+	begun := time.Now()
+	err := attempt.Sleep(ctx, d, x.terms.claim.Cancel, throttle.ErrCanceled)
+	if x.delay = time.Since(begun); err != nil {
 		return &stop{ReasonCanceled, err}
 	}
 	return nil
@@ -236,7 +238,7 @@ func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter())
 // nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the
 // body of the previous attempt may still read the previous request. Trace is told, with what kind of attempt went
 // before, and the answer at hand is discarded.
-func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Duration) *stop {
+func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	next := x.req.Clone(withInfo(ctx, func(i *requestInfo) { i.resends = x.failures + x.refusals }))
 	if x.req.Body != nil && x.req.Body != http.NoBody {
 		body, err := x.req.GetBody()
@@ -259,7 +261,7 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool, delay time.Dur
 	}
 	x.t.counts.retried.Add(1)
 	if hook := x.t.trace().Retrying; hook != nil {
-		hook(Retrying{x.event(), x.failures + x.refusals, refusal, x.status(), x.err, delay})
+		hook(Retrying{x.event(), x.failures + x.refusals, refusal, x.status(), x.err, x.delay})
 	}
 	resp := x.terms.resp
 	x.terms.resp = nil // its Close may panic, and is not called twice
@@ -311,6 +313,6 @@ func (x *exchange) trace(why *stop) {
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
 		causes := x.terms.waits
-		hook(GaveUp{x.event(), max(x.failures+x.refusals, 1), x.status(), why.reason, x.err, why.because, waits.Sum(causes), causes})
+		hook(GaveUp{x.event(), max(x.failures+x.refusals, 1), x.status(), why.reason, x.err, why.because, waits.Sum(causes), causes, x.delay})
 	}
 }

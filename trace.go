@@ -137,6 +137,7 @@ type GaveUp struct {
 
 	Wait  time.Duration   // how long it waited in line since the last attempt
 	Waits []throttle.Wait // and what for; see Went
+	Delay time.Duration   // how long it was kept back out of line since then; see Retrying
 }
 
 // RanDry describes a request that is not sent again, since nothing is left of the retry budget of its bucket.
@@ -175,17 +176,15 @@ func (r Reason) String() string { return reasons.String("Reason", int(r)) }
 func Log(logger *slog.Logger) *Trace {
 	l := logline.New(logger)
 	return &Trace{
-		Went:    func(e Went) { l.Waited(e.logged(), e.Wait, e.Waits) },
-		NotSent: func(e NotSent) { l.NotSent(e.logged(), e.Err, e.Wait, e.Waits) },
-		Answered: func(e Answered) {
-			if e.Refused {
-				l.Refused(e.logged(), e.Status, e.Held)
-			}
-		},
+		Went:     func(e Went) { l.Waited(e.logged(), e.Wait, e.Waits) },
+		NotSent:  func(e NotSent) { l.NotSent(e.logged(), e.Err, e.Wait, e.Waits) },
+		Answered: func(e Answered) { l.Answered(e.logged(), e.Refused, e.Status, e.Held) },
 		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refusal, e.Status, e.Err) },
-		GaveUp:   func(e GaveUp) { l.GaveUp(e.logged(), e.Reason.String(), e.Attempts, e.Status, e.Err, e.Because) },
-		RanDry:   func(e RanDry) { l.RanDry(e.logged()) },
-		Store:    l.Store,
+		GaveUp: func(e GaveUp) {
+			l.GaveUp(e.logged(), e.Reason.String(), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
+		},
+		RanDry: func(e RanDry) { l.RanDry(e.logged()) },
+		Store:  l.Store,
 	}
 }
 

@@ -205,8 +205,7 @@ func (h hooks) retrying(e pacer.Retrying) {
 	defer h.p.mu.Unlock()
 	now, r := time.Now(), &h.p.record
 	if b := r.of(e.Bucket, r.second(now)); b != nil {
-		b.remember(past{at: now, method: clip(e.Request.Method), how: "sent again", wait: e.Delay},
-			[]throttle.Wait{{Bucket: e.Bucket, Label: e.Label, Cause: causeBackoff, For: e.Delay}})
+		b.remember(past{at: now, method: clip(e.Request.Method), how: sentAgain, wait: e.Delay}, keptBack(nil, &e.Event, e.Delay))
 	}
 }
 
@@ -214,9 +213,23 @@ func (h hooks) gaveUp(e pacer.GaveUp) {
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
 	now, r := time.Now(), &h.p.record
-	r.count(&e.Event, r.second(now), func(s *second) { s.failed++ })
+	if e.Reason != pacer.ReasonCanceled { // else the caller wanted it so
+		r.count(&e.Event, r.second(now), func(s *second) { s.failed++ })
+	}
 	r.waited(&e.Event, now, "not sent again: "+e.Reason.String(), e.Wait, e.Waits)
+	if b := r.buckets[e.Bucket]; b != nil && e.Delay > 0 {
+		last := &b.past[len(b.past)-1]
+		last.wait += e.Delay
+		last.parts = keptBack(last.parts, &e.Event, e.Delay)
+	}
 }
 
-// causeBackoff is the delay after a failure, which is no wait in line.
-const causeBackoff throttle.Cause = "backoff"
+const (
+	sentAgain                   = "sent again" // the JavaScript knows it, too
+	causeBackoff throttle.Cause = "backoff"    // the delay after a failure, which is no wait in line
+)
+
+// keptBack adds to what a request waited for that it was kept back out of line.
+func keptBack(parts []throttle.Wait, e *pacer.Event, delay time.Duration) []throttle.Wait {
+	return append(parts, throttle.Wait{Bucket: e.Bucket, Label: e.Label, Cause: causeBackoff, For: delay})
+}

@@ -283,6 +283,21 @@ func TestSpansOfRetries(t *testing.T) {
 	})
 }
 
+// A delay is counted as far as it lasted, also if no attempt comes after it.
+func TestBackoffInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 0)
+		tr := &pacer.Transport{Rand: zero, Trace: l.Trace(), Retry: pacer.Retry{Backoff: steady{}}, Base: script(503)}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second/4, cancel)
+		if err := send(ctx, tr, "http://a.example/"); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		same(t, "metrics", only(l.read(t), "pacer.backoff", "pacer.gave"),
+			"pacer.backoff.time{pacer.bucket=a.example} 0.25", "pacer.gave_up{pacer.bucket=a.example,pacer.reason=canceled} 1")
+	})
+}
+
 // What a wait for a retry was in vain for has the words of the error, if there is one, and else those of the reason.
 func TestWhyInVain(t *testing.T) {
 	for _, test := range []struct {

@@ -52,7 +52,9 @@ func (t *Telemetry) Trace() *pacer.Trace {
 			if reason < 0 || int(reason) >= reasons {
 				reason = 0
 			}
-			t.counts(&e.Event).gaveUp[reason].Add(1)
+			c := t.counts(&e.Event)
+			c.gaveUp[reason].Add(1)
+			add(&c.backoff, e.Delay)
 			if e.Wait > 0 {
 				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
 			}

@@ -135,9 +135,8 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 	return true
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now,
-// and puts the claim in line and returns the waiter, or returns an error. P is the place in line that the claim has
-// already, else zero. The error is errDismissed if the claim may belong in another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and puts the claim in line and
+// returns the waiter, or returns an error. P is the place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
@@ -240,7 +239,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
 	w.enter(front)
-	l.run(now)
+	if l.run(now); w.forecast.Cause == "" && l.root().frozen > 0 {
+		w.forecast = Forecast{Bucket: l.Name, Label: l.Label, Cause: CauseHold} // until buckets were changed; then nobody knows yet
+	}
 	return w, nil
 }
 
@@ -403,10 +404,9 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of
-// the claim; it is called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast
-// of the wait. Waited, if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause
-// once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the claim; it is called again after each
+// Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited, if not nil, is called after the wait, granted
+// or not, with what the claim has waited for: each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
 func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }

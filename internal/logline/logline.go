@@ -92,8 +92,11 @@ func (l *Log) NotSent(r Request, err error, wait time.Duration, waits []throttle
 	l.write(r, level, r.would("request not sent", "request would not have been sent"), append(append(refused(err), waited(wait, waits)...), all(waits)))
 }
 
-// Refused notes that a server has refused a request as too early, and for how long its bucket is held.
-func (l *Log) Refused(r Request, status int, held time.Duration) {
+// Answered notes if a server has refused a request as too early, and for how long its bucket is held.
+func (l *Log) Answered(r Request, refused bool, status int, held time.Duration) {
+	if !refused {
+		return
+	}
 	attrs := []slog.Attr{number("status", status)}
 	if held > 0 {
 		attrs = append(attrs, slog.Duration("held", held))
@@ -102,10 +105,18 @@ func (l *Log) Refused(r Request, status int, held time.Duration) {
 }
 
 // GaveUp notes that a request is not sent again, with the reason, what became of the latest attempt, and the error behind the
-// reason.
-func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error) {
+// reason; and for how long since then it was kept back, and waited.
+func (l *Log) GaveUp(r Request, reason string, attempts, status int, err, because error, delay, wait time.Duration, waits []throttle.Wait) {
 	attrs := []slog.Attr{slog.String("reason", reason), slog.Int("attempts", attempts), number("status", status), text("error", kind(err))}
-	l.write(r, slog.LevelWarn, "request not sent again", append(attrs, refused(because)...))
+	attrs = append(attrs, refused(because)...)
+	if delay > 0 {
+		attrs = append(attrs, slog.Duration("backoff", delay))
+	}
+	level := slog.LevelWarn
+	if reason == "canceled" {
+		level = slog.LevelInfo // the caller wanted it so
+	}
+	l.write(r, level, "request not sent again", append(append(attrs, waited(wait, waits)...), all(waits)))
 }
 
 // RanDry notes that the retry budget of a bucket is used up.

@@ -45,7 +45,8 @@ func TestOneLineASecond(t *testing.T) {
 			l.Waited(request(t, "a"), 3*time.Second, waits)
 		}
 		l.Waited(request(t, "b"), 3*time.Second, waits[1:])
-		l.Refused(request(t, "a"), 429, 0)
+		l.Answered(request(t, "a"), true, 429, 0)
+		l.Answered(request(t, "h"), false, 200, 0)
 		time.Sleep(time.Second - 1)
 		l.Waited(request(t, "a"), 3*time.Second, waits)
 		time.Sleep(time.Nanosecond)
@@ -54,7 +55,9 @@ func TestOneLineASecond(t *testing.T) {
 		l.BackedOff(request(t, "c"), 2*time.Second, false, 503, nil)
 		l.BackedOff(request(t, "e"), 2*time.Second, true, 429, nil)
 		l.RanDry(request(t, "c"))
-		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill})
+		l.GaveUp(request(t, "c"), "wait", 2, 503, nil, &throttle.Error{Bucket: "secret", Cause: throttle.CausePace, Quota: "1/s", Wait: time.Hour, Err: throttle.ErrStandstill}, 0, 0, nil)
+		l.GaveUp(request(t, "d"), "deadline", 1, 0, io.EOF, &throttle.Error{Err: throttle.ErrDeadline}, time.Second, 3*time.Second, waits)
+		l.GaveUp(request(t, "e"), "canceled", 1, 0, io.EOF, context.Canceled, time.Second, 0, nil)
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Down: time.Minute})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Lost: true})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Others: quota.MustParse("9/s")})
@@ -68,6 +71,9 @@ level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff
 level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff status=429 advice="this request alone was refused, and not others: see docs/learning.md"
 level=WARN msg="pacer: retry budget used up" method=GET bucket=c
 level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
+level=WARN msg="pacer: request not sent again" method=GET bucket=d reason=deadline attempts=1 error=EOF why="wait past the context's deadline" ` +
+			`backoff=1s wait=3s cause="window used up" quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
+level=INFO msg="pacer: request not sent again" method=GET bucket=e reason=canceled attempts=1 error=EOF why="context canceled" backoff=1s
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s
 level=WARN msg="pacer: store does not know the bucket: it is new, or was lost" bucket=d
 level=WARN msg="pacer: store has the bucket with other quotas, too" bucket=d others=9/s

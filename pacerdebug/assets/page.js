@@ -243,7 +243,7 @@ function updateDetail(tr, { row: r, detail: d }) {
   say(line.children[0], who);
   list(line.children[1], d.line || [], (w) => w.number, () => make("li", {}, make("strong"), make("span")), (li, w) => {
     say(li.children[0], `${w.method} has waited ${time(w.since)}`);
-    say(li.children[1], `${w.of ? " to " + w.of : ""}. When it came it was told ${w.told.for ? time(w.told.for) : "to wait for an answer"}: ${cause(w.told)}`);
+    say(li.children[1], `${w.of ? " to " + w.of : ""}. When it joined the line it was told ${w.told.for ? time(w.told.for) : "to wait for an answer"}: ${cause(w.told)}`);
   });
   const all = d.causes || [];
   const sum = all.reduce((n, c) => n + c.for, 0);
@@ -256,8 +256,7 @@ function updateDetail(tr, { row: r, detail: d }) {
   say(past.children[0], d.past ? "" : "None is known.");
   show(past.children[0], !d.past);
   list(past.children[1], d.past || [], (w, i) => i, () => make("li", {}, make("strong"), make("span"), make("span", { class: "quiet" })), (li, w) => {
-    const backoff = w.for && w.for.length === 1 && w.for[0].cause === "backoff";
-    say(li.children[0], `${w.method} ${w.how && !backoff ? w.how + (w.wait ? " after " + time(w.wait) : "") : (r.observe ? "would have waited " : "waited ") + time(w.wait)}`);
+    say(li.children[0], `${w.method} ${w.how && w.how !== "sent again" ? w.how + (w.wait ? " after " + time(w.wait) : "") : (r.observe ? "would have waited " : "waited ") + time(w.wait)}`);
     say(li.children[1], (w.for || []).length ? ": " + w.for.map((p) => `${time(p.for)} ${cause(p)}`).join("; ") : "");
     say(li.children[2], ` – ${time(w.ago)} ago`);
   });

@@ -165,8 +165,10 @@ func told(all *[]string) *pacer.Trace {
 		Went:     func(e pacer.Went) { note("%v went %d after %v%s", e.Mode, e.Attempt, e.Wait, waits(e.Waits)) },
 		NotSent:  func(e pacer.NotSent) { note("%v not sent after %v%s: %v", e.Mode, e.Wait, waits(e.Waits), e.Err) },
 		Retrying: func(e pacer.Retrying) { note("retrying after %v", e.Delay) },
-		GaveUp:   func(e pacer.GaveUp) { note("gave up: %v after %v%s", e.Reason, e.Wait, waits(e.Waits)) },
-		RanDry:   func(e pacer.RanDry) { note("%s ran dry", e.Label) },
+		GaveUp: func(e pacer.GaveUp) {
+			note("gave up: %v after %v, kept back for %v%s", e.Reason, e.Wait, e.Delay, waits(e.Waits))
+		},
+		RanDry: func(e pacer.RanDry) { note("%s ran dry", e.Label) },
 		Answered: func(e pacer.Answered) {
 			note("answered %d: %d, %v after %v, costs %v, refused %v, held %v", e.Attempt, e.Status, e.Err, e.Latency, e.Costs, e.Refused, e.Held)
 		},
@@ -256,19 +258,50 @@ level=INFO msg="pacer: request waited" method=GET bucket=a.example wait=3s cause
 func TestTraceOfGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
+		var log bytes.Buffer
 		tr := &pacer.Transport{
 			Base:   &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(500, "")}},
 			Quotas: lab.All(quota.Quota{N: 1, Per: 10 * time.Second, Kind: quota.TokenBucket}), MaxWait: time.Minute,
-			Retry: pacer.Retry{Backoff: lab.Steady{}, MaxAttempts: 3}, Rand: lab.Zero, Trace: told(&got),
+			Retry: pacer.Retry{Backoff: lab.Steady{}, MaxAttempts: 3}, Rand: lab.Zero,
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(4*time.Second, cancel)
-		_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
-		if !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		if last := got[len(got)-1]; last != "gave up: canceled after 3s 3s pace of a.example" {
-			t.Error(last)
+		page := &pacerdebug.Page{Transport: tr}
+		tr.Trace = pacer.Traces(told(&got), pacer.Log(lines(&log)), page.Trace())
+		for _, test := range []struct {
+			after time.Duration // the request is canceled
+			want  string
+			log   string
+			page  string
+		}{
+			{
+				4 * time.Second, "gave up: canceled after 3s, kept back for 1s 3s pace of a.example",
+				`why=canceled refused_for=pace refused_by="1/10s even" could_go_in=6s advice="a configured quota: raise it if the provider allows more" backoff=1s wait=3s cause=pace quota="1/10s even"`,
+				`"wait":4000,"for":[{"for":3000,"cause":"pace","quota":"1/10s even"},{"for":1000,"cause":"backoff"}]`,
+			},
+			{
+				time.Second / 4, "gave up: canceled after 0s, kept back for 250ms",
+				`why="context canceled" backoff=250ms`,
+				`"wait":250,"for":[{"for":250,"cause":"backoff"}]`,
+			},
+		} {
+			log.Reset()
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(test.after, cancel)
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if last := got[len(got)-1]; last != test.want {
+				t.Error(last)
+			}
+			if want := `level=INFO msg="pacer: request not sent again" method=GET bucket=a.example reason=canceled attempts=1 status=500 ` + test.log + "\n"; !strings.HasSuffix(log.String(), want) {
+				t.Errorf("log:\n%s\nwant\n%s", &log, want)
+			}
+			w := httptest.NewRecorder()
+			page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/?as=json&open="+pacer.KeyDigest("a.example"), http.NoBody))
+			if want := `"past":[{"ago":0,"method":"GET","how":"not sent again: canceled",` + test.page; !strings.Contains(w.Body.String(), want) || strings.Contains(w.Body.String(), `"failing"`) {
+				t.Errorf("page:\n%s\nwant\n%s", w.Body, want)
+			}
+			time.Sleep(6 * time.Second) // the next one goes at once
 		}
 		for range 7 {
 			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
@@ -277,7 +310,7 @@ func TestTraceOfGivingUp(t *testing.T) {
 		if len(dry) != 1 {
 			t.Errorf("ran dry %d times", len(dry))
 		}
-		if s := tr.Stats(); s.Budgets["a.example"] != 0 || len(s.Budgets) != 1 || s.Buckets != 1 || s.Retried != 10 || s.GaveUp != 8 || s.Waiting != 0 || s.InFlight != 0 {
+		if s := tr.Stats(); s.Budgets["a.example"] != 0 || len(s.Budgets) != 1 || s.Buckets != 1 || s.Retried != 10 || s.GaveUp != 9 || s.Waiting != 0 || s.InFlight != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
