@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gopacer/pacer"
@@ -75,6 +77,38 @@ func (w *world) send(t *testing.T, n int, host string) {
 	})
 }
 
+// story plays lab.ThreeSeconds, and returns the URL of a page which shows what there was to be seen then.
+func story(t *testing.T) string {
+	t.Helper()
+	page := &pacerdebug.Page{Transport: &pacer.Transport{Rand: lab.Zero, Quotas: lab.All(lab.OnePerSecond())}}
+	var seen []byte
+	synctest.Test(t, func(t *testing.T) {
+		made := func(base http.RoundTripper) http.RoundTripper {
+			page.Transport.Base = base
+			return page.Transport
+		}
+		begin := func() { page.Transport.Trace = page.Trace() }
+		if after, err := lab.ThreeSeconds(t, made, begin, lab.Request(t, "GET", "http://api.example.com/why?token=secret", "")); after != 3*time.Second || err != nil {
+			t.Fatalf("sent after %v, %v", after, err)
+		}
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/?as=json&open="+pacer.KeyDigest("api.example.com"), http.NoBody))
+		seen = w.Body.Bytes()
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Query().Get("as") {
+		case "events":
+			w.WriteHeader(http.StatusNoContent) // then it polls
+		case "json":
+			w.Write(seen)
+		default:
+			page.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}
+
 // TestBrowser looks at the page with Chromium, if there is one: go test ./pacerdebug -run Browser -args -pictures DIRECTORY.
 func TestBrowser(t *testing.T) {
 	b := startBrowser(t)
@@ -138,6 +172,20 @@ func TestBrowser(t *testing.T) {
 		}
 		p.accessible()
 		p.clean(w.url)
+	})
+
+	t.Run("why a request waited three seconds", func(t *testing.T) {
+		p := b.open(t, story(t)+"#open="+pacer.KeyDigest("api.example.com"), 1000, 900, "light")
+		p.until(`document.querySelectorAll(".detail ol:last-of-type li").length > 0`)
+		detail := p.text(`document.querySelector(".detail").innerText`)
+		const line = "GET waited 3 s: 2.5 s window used up “the server's limit of 100”; 500 ms pace “1/s even”"
+		if !strings.Contains(detail, line+" – 0 ms ago") {
+			t.Errorf("no %q in\n%s", line, detail)
+		}
+		if readme, err := os.ReadFile("../README.md"); err != nil || !strings.Contains(string(readme), line) {
+			t.Errorf("README.md does not have %s, %v", line, err)
+		}
+		p.picture("why")
 	})
 
 	t.Run("dark, on a phone", func(t *testing.T) {

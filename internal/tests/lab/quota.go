@@ -10,6 +10,9 @@ import (
 // All is Quotas for every host.
 func All(qs ...quota.Quota) map[string]quota.Quotas { return map[string]quota.Quotas{"/": qs} }
 
+// OnePerSecond is "1/s even".
+func OnePerSecond() quota.Quota { return quota.Quota{N: 1, Kind: quota.TokenBucket} }
+
 // InFlight is "n in flight".
 func InFlight(n int) quota.Quota { return quota.Quota{N: n, Kind: quota.InFlight} }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,51 +38,39 @@ func lines(b *bytes.Buffer) *slog.Logger {
 	}}))
 }
 
-// play sends a request for which a quota of one a second is there for the first time in a second, and half a second later an
-// answer to another one says that the server's window is used up for 2.5 s. It returns when the request was sent, and its error.
+// play plays lab.ThreeSeconds at api.example.com, with hooks, a Call and pages.
 func play(t *testing.T, trace *pacer.Trace, c *pacer.Call, pages ...*pacerdebug.Page) (after time.Duration, err error) {
 	t.Helper()
-	known := 0
-	var at time.Time
-	base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		switch known++; r.URL.Path {
-		case "/slow":
-			time.Sleep(time.Second / 2)
-			return lab.Answer(r, 200, "", "X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "2.5"), nil
-		case "/why":
-			at = time.Now()
-		}
-		return lab.Answer(r, 200, ""), nil
-	})
-	tr := &pacer.Transport{Base: base, Rand: lab.Zero, Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket})}
+	tr := &pacer.Transport{Rand: lab.Zero, Quotas: lab.All(lab.OnePerSecond())}
 	for _, p := range pages {
 		p.Transport = tr
 	}
-	for known < 40 { // so that the bucket is not new
-		lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
+	made := func(base http.RoundTripper) http.RoundTripper {
+		tr.Base = base
+		return tr
 	}
-	time.Sleep(time.Second)
-	tr.Trace = trace
-	start := time.Now()
-	go lab.Get(t, &http.Client{Transport: tr}, "http://a.example/slow")
-	synctest.Wait()
-	resp, err := tr.RoundTrip(of(lab.Request(t, "GET", "http://a.example/why?token=secret", ""), c))
-	if err == nil {
-		resp.Body.Close()
+	return lab.ThreeSeconds(t, made, func() { tr.Trace = trace }, of(lab.Request(t, "GET", "http://api.example.com/why?token=secret", ""), c))
+}
+
+// inReadme checks that the README has a text.
+func inReadme(t *testing.T, text string) {
+	t.Helper()
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil || !strings.Contains(string(readme), text) {
+		t.Errorf("README.md does not have %s, %v", text, err)
 	}
-	return at.Sub(start), err
 }
 
 // TestWhyItWaitedThreeSeconds is the story that hooks are for. A request joins the line and is told that it waits for the
 // quota, 1 s. It waits 3 s, since an answer says meanwhile that the server's window is used up. The hook, the Call, the
-// log and the page say so; and the error, if the request may not wait as long. The test of this name in pacerotel plays the
-// same, with metrics and a span.
+// log and the page say so; and the error, if the request may not wait as long. The README shows what they say. The test of this name in pacerotel plays
+// the same, with metrics and a span; that of pacerotel/examples/prometheus has the line of the README; and pacerdebug looks at the page in a browser.
 func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	const window = "the server's limit of 100"
 	want := []throttle.Wait{
-		{Bucket: "a.example", Label: "a.example", Cause: throttle.CauseWindow, Quota: window, For: 2500 * ms},
-		{Bucket: "a.example", Label: "a.example", Cause: throttle.CausePace, Quota: "1/s even", For: 500 * ms},
+		{Bucket: "api.example.com", Label: "api.example.com", Cause: throttle.CauseWindow, Quota: window, For: 2500 * ms},
+		{Bucket: "api.example.com", Label: "api.example.com", Cause: throttle.CausePace, Quota: "1/s even", For: 500 * ms},
 	}
 	of := func(e pacer.Event) bool { return e.Request.URL.Path == "/why" }
 	var log bytes.Buffer
@@ -92,7 +81,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 	onPage := func(want string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/debug/pacer?as=json&open="+pacer.KeyDigest("a.example"), http.NoBody))
+		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/debug/pacer?as=json&open="+pacer.KeyDigest("api.example.com"), http.NoBody))
 		if got := w.Body.String(); !strings.Contains(got, want) || strings.Contains(got, "secret") {
 			t.Errorf("page:\n%s\nwant\n%s", got, want)
 		}
@@ -118,15 +107,21 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if len(went) != 1 || went[0].Wait != 3*time.Second || !slices.Equal(went[0].Waits, want) || went[0].Attempt != 1 || went[0].Mode != pacer.ModeWait {
 			t.Errorf("went: %+v", went)
 		}
+		var text []string
+		for _, w := range went[0].Waits {
+			text = append(text, fmt.Sprint(w.For, " ", w.Cause, ", ", w.Quota))
+		}
+		inReadme(t, "`"+strings.Join(text, "; ")+"`")
 		if got := c.Waits(); !slices.Equal(got, want) || c.Waited() != 3*time.Second {
 			t.Errorf("the call waited %v: %+v", c.Waited(), got)
 		}
-		line := `level=INFO msg="pacer: request waited" method=GET bucket=a.example wait=3s cause="window used up" quota="the server's limit of 100" ` +
+		line := `level=INFO msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause="window used up" quota="the server's limit of 100" ` +
 			`advice="the server says that its limit is used up: send less, or ask the provider for more" ` +
-			`causes="2.5s window used up \"the server's limit of 100\" of a.example; 500ms pace \"1/s even\" of a.example"` + "\n"
+			`causes="2.5s window used up \"the server's limit of 100\" of api.example.com; 500ms pace \"1/s even\" of api.example.com"` + "\n"
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
 		}
+		inReadme(t, `msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause="window used up" quota="the server's limit of 100"`)
 		onPage(`"past":[{"ago":0,"method":"GET","wait":3000,"for":[{"for":2500,"cause":"window used up","quota":"the server's limit of 100"},{"for":500,"cause":"pace","quota":"1/s even"}]}`)
 	})
 	log.Reset()
@@ -134,15 +129,16 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		c := pacer.Call{MaxWait: 2 * time.Second}
 		page = &pacerdebug.Page{}
 		_, err := play(t, pacer.Traces(hooks, page.Trace()), &c, page)
-		text := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 500ms): window used up "the server's limit of 100", could go in 2.5s`
+		text := `throttle: api.example.com: not sent: wait over MaxWait (2s, after waiting for 500ms): window used up "the server's limit of 100", could go in 2.5s`
 		var e *throttle.Error
 		if !errors.As(err, &e) || e.Cause != throttle.CauseWindow || e.Quota != window || e.Error() != text {
 			t.Errorf("got %v\nwant %s", err, text)
 		}
+		inReadme(t, "`"+text+"`")
 		if len(notSent) != 1 || notSent[0].Wait != 500*ms || !slices.Equal(notSent[0].Waits, want[1:]) || !slices.Equal(c.Waits(), want[1:]) {
 			t.Errorf("not sent: %+v, the call waited for %+v", notSent, c.Waits())
 		}
-		line := `level=WARN msg="pacer: request not sent" method=GET bucket=a.example why="wait over MaxWait" refused_for="window used up" ` +
+		line := `level=WARN msg="pacer: request not sent" method=GET bucket=api.example.com why="wait over MaxWait" refused_for="window used up" ` +
 			`refused_by="the server's limit of 100" could_go_in=2.5s advice="the server says that its limit is used up: send less, or ask the provider for more" wait=500ms cause=pace quota="1/s even"` + "\n"
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)

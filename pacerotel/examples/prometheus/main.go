@@ -39,7 +39,7 @@ func main() {
 func run(out io.Writer, listen string) error {
 	server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 10, Burst: 10}, pacertest.NoHeaders) // in place of an API
 	defer server.Close()
-	p, err := newProgram(server.Transport())
+	p, err := newProgram(server.Transport(), quota.MustParse("10/s burst 10"))
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ type program struct {
 	close   func() error
 }
 
-func newProgram(base http.RoundTripper) (*program, error) {
+func newProgram(base http.RoundTripper, quotas quota.Quotas) (*program, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
 	if err != nil {
@@ -78,7 +78,7 @@ func newProgram(base http.RoundTripper) (*program, error) {
 	}
 	transport := &pacer.Transport{
 		Base:   base,
-		Quotas: pacer.Table{"api.example.com/": quota.MustParse("10/s burst 10")},
+		Quotas: pacer.Table{"api.example.com/": quotas},
 		Trace:  telemetry.Trace(),
 	}
 	telemetry.Watch(transport)
