@@ -2,8 +2,8 @@
 // once, as before, and pacer notes what it would have done. After a while the program reports how many refusals that would have
 // saved, for how long requests would have waited, and which quota text fits the server.
 //
-// Without flags, it starts a server on loopback that grants 50 requests in two seconds, and a client that sends 20 at once every half
-// second, for six seconds. With -url, the same client calls that server: be sure that you may call it so often, or say how
+// Without flags, it starts a server on loopback that grants 50 requests in two seconds, and a client that sends 20 at once every 0.6 s, so that
+// none come just when a window ends, for six seconds. With -url, the same client calls that server: be sure that you may call it so often, or say how
 // often by -at-once and -every. To try it in a program of yours, take observe.go and fit.go along, and wrap the Transport
 // of your http.Client:
 //
@@ -29,7 +29,7 @@ func main() {
 	var w work
 	url := flag.String("url", "", "call this `URL` instead of a server of the program's own")
 	flag.DurationVar(&w.lasts, "for", 6*time.Second, "observe for so long")
-	flag.DurationVar(&w.every, "every", 500*time.Millisecond, "how often the client begins to send")
+	flag.DurationVar(&w.every, "every", 600*time.Millisecond, "how often the client begins to send")
 	flag.IntVar(&w.atOnce, "at-once", 20, "how many requests it sends then")
 	flag.Parse()
 	w.every = max(w.every, time.Millisecond)

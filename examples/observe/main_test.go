@@ -15,14 +15,14 @@ import (
 
 // The report of the program as it stands, in virtual time. Which of the requests that are sent at once wait is a matter of chance.
 func TestReport(t *testing.T) {
-	want := regexp.MustCompile(`^For 6s, a client sends 20 requests every 500ms. pacer only looks on.
+	want := regexp.MustCompile(`^For 6s, a client sends 20 requests every 600ms. pacer only looks on.
 
 api.example.com
-  240 answers, 90 of them refusals
-  pacer would have saved (7\d|8\d|90) of the refusals: it would have let these requests wait
+  200 answers, 60 of them refusals
+  pacer would have saved (5\d|60) of the refusals: it would have let these requests wait
   \d+ requests would have waited, for \d+ms on average, for [\d.]+m?s at most
   what for: window used up \(\d+\)(, slow start \(\d+\))?
-  the quota that fits: 50/2s, which explains 240 of 240 answers, and is what the host states
+  the quota that fits: 50/2s, which explains 200 of 200 answers, and is what the host states
 
 	Quotas: pacer.Table{"api.example.com/": quota.MustParse\("50/2s"\)}
 $`)
@@ -30,7 +30,7 @@ $`)
 		server := newServer()
 		defer server.Close()
 		var out strings.Builder
-		run(&out, &http.Client{Transport: server.Transport()}, "http://api.example.com/", work{6 * time.Second, 500 * time.Millisecond, 20})
+		run(&out, &http.Client{Transport: server.Transport()}, "http://api.example.com/", work{6 * time.Second, 600 * time.Millisecond, 20})
 		if !want.MatchString(out.String()) {
 			t.Errorf("got\n%s\nwant\n%s", &out, want)
 		}
@@ -44,13 +44,13 @@ func TestHostsWithoutHeaders(t *testing.T) {
 		want      string
 	}{
 		{nil, "no quota is to be seen"},
-		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, "the quota that fits: 50/2s, which explains 240 of 240 answers\n"},
+		{&pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, "the quota that fits: 50/2s, which explains 200 of 200 answers\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			server := pacertest.NewServer(test.algorithm, pacertest.NoHeaders)
 			defer server.Close()
 			var out strings.Builder
-			run(&out, &http.Client{Transport: server.Transport()}, "http://api.example.com/", work{6 * time.Second, 500 * time.Millisecond, 20})
+			run(&out, &http.Client{Transport: server.Transport()}, "http://api.example.com/", work{6 * time.Second, 600 * time.Millisecond, 20})
 			if !strings.Contains(out.String(), test.want) {
 				t.Errorf("no %q in\n%s", test.want, &out)
 			}
@@ -69,7 +69,7 @@ func TestNothingChanges(t *testing.T) {
 			if observed {
 				client.Transport = (&observer{}).around(client.Transport)
 			}
-			work{6 * time.Second, 500 * time.Millisecond, 20}.do(t.Output(), client, "http://api.example.com/")
+			work{6 * time.Second, 600 * time.Millisecond, 20}.do(t.Output(), client, "http://api.example.com/")
 			seen = append(seen, fmt.Sprintf("%+v", server.Stats()))
 		})
 	}
