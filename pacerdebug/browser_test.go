@@ -230,6 +230,10 @@ func TestBrowser(t *testing.T) {
 		p.picture("thousand")
 		p.eval(`document.querySelector("#more").click()`, nil)
 		p.until(`document.querySelectorAll("#rows > tr").length === 100`)
+		// What comes into view by keyboard is not behind the head of the table.
+		p.eval(`document.querySelectorAll(".name")[20].scrollIntoView(); window.scrollBy(0, 5 + (parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0));
+			document.querySelectorAll(".name")[20].focus()`, nil)
+		p.until(`document.activeElement.getBoundingClientRect().top >= document.querySelector("thead th").getBoundingClientRect().bottom`)
 		p.eval(`const s = document.querySelector("#search"); s.value = "N77"; s.dispatchEvent(new Event("input"))`, nil)
 		p.until(`document.querySelector("#found").textContent === "11 matches"`)
 		p.clean(w.url)
