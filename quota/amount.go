@@ -65,12 +65,12 @@ func isTaken(word string) bool {
 	return n > 0 && p.taken || near(word, Requests) || near(word, Bytes)
 }
 
-// isPlainUnit reports whether a unit stands in a text without double quotes. The word overall does not: who writes
-// "5 overall/s" means "5/s overall".
+// isPlainUnit reports whether a unit stands in a text without double quotes. The words overall and streamed do not:
+// who writes "5 overall/s" means "5/s overall".
 func isPlainUnit(s string) bool {
 	_, n := known([]string{s})
 	scale, _ := scaleOf(s)
-	return s == Requests || s != "overall" && n == 0 && scale == nil && inBytes("", s+"B") == "" && isUnit(s)
+	return s == Requests || s != "overall" && s != "streamed" && n == 0 && scale == nil && inBytes("", s+"B") == "" && isUnit(s)
 }
 
 // suffixes are the suffixes of amounts of bytes, the largest first: those of SI are powers of

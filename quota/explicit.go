@@ -39,7 +39,7 @@ func (q Quota) explicit() Quota {
 	case q.WarmUp > 0:
 		q.ColdFactor = cmp.Or(q.ColdFactor, defaultColdFactor)
 	case q.isBucket():
-		q.Burst = cmp.Or(q.Burst, q.N)
+		q.Burst = cmp.Or(q.Burst, q.defaultBurst())
 	case q.Kind == SlidingWindow:
 		q.Cells = cmp.Or(q.Cells, defaultCells)
 	}

@@ -52,7 +52,7 @@ const (
 	// A Plain quota of Months admits N in each month of the calendar, not in any 30 days: it is a ClockWindow of
 	// which the server's count is believed, over 31 days for a month, and the last fifth is spread until the month ends.
 	//
-	// The zero Kind of a quota with a Burst, a Debt or a WarmUp is TokenBucket.
+	// The zero Kind of a quota with a Burst, a Debt or a WarmUp, or that is Streamed, is TokenBucket.
 	Plain Kind = iota
 
 	// TokenBucket holds Burst tokens and is refilled evenly, N tokens per Per. With a Burst of 1,

@@ -212,8 +212,9 @@ func (g *guess) span(number, word string) string {
 // text returns the text of the quotas.
 func (g *guess) text() string {
 	g.spread()
-	if len(g.words) > 2 && g.words[1] == "overall" {
-		g.words = append(slices.Delete(g.words, 1, 2), "overall")
+	if len(g.words) > 2 && (g.words[1] == "overall" || g.words[1] == "streamed") {
+		word := g.words[1]
+		g.words = append(slices.Delete(g.words, 1, 2), word)
 	}
 	text := g.done
 	for i, word := range g.words {

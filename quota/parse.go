@@ -231,6 +231,8 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 		q.Queue, err = p.amount(q.Unit)
 	case "debt":
 		q.Debt = true
+	case "streamed":
+		q.Streamed = true
 	case "overall":
 		q.Overall = true
 	case "window", "sliding", "log", "estimate":

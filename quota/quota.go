@@ -46,6 +46,7 @@
 //	"no more than 10 concurrent requests"                           10 in flight
 //	"500 requests and 30000 tokens per minute"                      500/m, 30000 tokens/m
 //	"1 MB per second", for files of any size                        1MB/s debt
+//	"1 MB per second of traffic", while files are transferred       1MB/s streamed
 //
 // Where one program has several tokens or tenants, the quotas are of each of them, but for those that are "overall": 5000/h, 100 in flight overall.
 //
@@ -66,6 +67,8 @@ package quota
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"time"
 )
 
@@ -112,13 +115,13 @@ type Quota struct {
 	// imports time/tzdata.
 	Zone string
 
-	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp and
-	// ColdFactor are for a TokenBucket. A quota that has one of the first three is one without a Kind
+	// Kind is how the provider counts. Zero is Plain: N in any Per. Burst, Debt, WarmUp,
+	// ColdFactor and Streamed are for a TokenBucket. A quota that has one of them is one without a Kind
 	// too; with another Kind they are an error.
 	Kind Kind
 
 	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero
-	// means N, and a negative number is an error. With a Burst of 1, tokens are spaced evenly, one every
+	// means N, or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst of 1, tokens are spaced evenly, one every
 	// Per/N. That is the only Burst with which hardly any window of the length Per ever sees more than N.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
@@ -158,6 +161,13 @@ type Quota struct {
 	// fixed in Guava. Anything else below 1 or above 1<<31 - 1 is an error, and without a WarmUp
 	// any number but zero.
 	ColdFactor float64
+
+	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a pacer.Transport reads and writes
+	// the bodies of both directions no faster than N in Per, in pieces of a twentieth of a second at most. Unit must be Bytes, and the
+	// quota is a TokenBucket: for a Burst of zero, it holds what comes in a twentieth of a second. A Burst of 1 would make
+	// pieces of a byte, and is an error where more than 40 bytes come in a second; and so are a Debt, a Queue and a WarmUp. Who does
+	// not speak HTTP has throttle.Reader and throttle.Writer.
+	Streamed bool
 
 	// Overall says that the quota is of all who use the program's address or application together, where others are of each
 	// tenant or credential: "5000/h per token, 100 at a time per application". A pacer.Transport does not split it by Key, and
@@ -200,8 +210,25 @@ func (q Quota) per() time.Duration {
 
 // isBucket reports whether the quota is a TokenBucket.
 func (q *Quota) isBucket() bool {
-	return q.Kind == TokenBucket || q.Kind == Plain && (q.Burst > 0 || q.Debt || q.WarmUp > 0)
+	return q.Kind == TokenBucket || q.Kind == Plain && (q.Burst > 0 || q.Debt || q.WarmUp > 0 || q.Streamed)
 }
+
+// defaultBurst is what a Burst of zero stands for.
+func (q *Quota) defaultBurst() int {
+	if !q.Streamed {
+		return q.N
+	}
+	hi, lo := bits.Mul64(uint64(max(q.N, 0)), uint64(piece))
+	per := uint64(max(q.per(), 1))
+	if hi >= per {
+		return math.MaxInt
+	}
+	n, _ := bits.Div64(hi, lo, per)
+	return int(max(min(n, math.MaxInt), 1))
+}
+
+// piece is how long a quota takes, at most, to bring what is read or written of a stream at once.
+const piece = time.Second / 20
 
 // unit returns Unit, which is empty for requests.
 func (q *Quota) unit() string { return canonical(q.Unit) }

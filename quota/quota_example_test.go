@@ -64,6 +64,18 @@ func ExampleQuota_overall() {
 	// 100 in flight true
 }
 
+// Files of any size are read and written no faster than the quota grants, while others wait for their turn.
+func ExampleQuota_streamed() {
+	q := quota.MustParse("1MB/s streamed")
+	fmt.Println(q.Explicit()[0].Burst, "bytes at once")
+
+	_, err := quota.Parse("5/s streamed")
+	fmt.Println(err)
+	// Output:
+	// 50000 bytes at once
+	// quota: column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as of 1MB/s
+}
+
 // A request takes tokens of several units.
 func ExampleCosts() {
 	l := throttle.Limiter{Quotas: quota.MustParse("500/m, 30000 tokens/m")}

@@ -63,7 +63,7 @@ func (qs Quotas) Redundant(above ...Quota) (why []string) {
 func covers(x, y Quota, above bool) string {
 	above = above || x.Overall != y.Overall
 	switch {
-	case !x.binds() || !y.binds() || x.Unit != y.Unit || x.isNarrower(&y):
+	case !x.binds() || !y.binds() || x.Unit != y.Unit || x.Streamed != y.Streamed || x.isNarrower(&y):
 		return ""
 	case y.Queue > 0 && (x.Queue == 0 || x.Queue > y.Queue):
 		return "" // y refuses requests that have a place in the queue of x

@@ -81,6 +81,12 @@ func TestRedundant(t *testing.T) {
 		{quotas: "1kB/s even, 1MB/h log", want: ""},
 		{quotas: "1kB/s burst 1kB, 4MB/h log", want: "4MB/h log never binds: 1kB/s burst 1kB admits at most 3601002B in 1h0m0s"},
 
+		// Streamed bytes are counted at other instants than those that are not.
+		{quotas: "1kB/s streamed, 2kB/s streamed", want: "2kB/s streamed never binds: 1kB/s streamed admits at most 50B at once, and no more than 1kB/s from then on"},
+		{quotas: "1kB/s burst 200B streamed, 2kB/s streamed"},
+		{quotas: "1kB/s streamed, 9MB/h log"},
+		{quotas: "1kB/s even, 2kB/s streamed"},
+
 		// What is overall sees the requests of all tenants, each of which has the rest for itself.
 		{quotas: "5/s overall, 10/s", want: "10/s never binds: 5/s overall admits at most 5 in each window of 1s"},
 		{quotas: "5/s, 10/s overall"},

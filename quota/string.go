@@ -41,7 +41,7 @@ func (q Quota) String() string {
 		s += "/" + q.span()
 	}
 	burst := q.Burst
-	if q.Kind == TokenBucket && !q.Debt && q.WarmUp == 0 {
+	if q.Kind == TokenBucket && !q.Debt && q.WarmUp == 0 && !q.Streamed {
 		burst = cmp.Or(burst, q.N) // some word has to say that it is a bucket
 	}
 	switch {
@@ -68,6 +68,9 @@ func (q Quota) String() string {
 		if q.ColdFactor != 0 {
 			s += " cold " + strconv.FormatFloat(q.ColdFactor, 'g', -1, 64)
 		}
+	}
+	if q.Streamed {
+		s += " streamed"
 	}
 	if q.Overall {
 		s += " overall"

@@ -2,6 +2,8 @@ package quota
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -104,6 +106,26 @@ func TestZeroBurstIsN(t *testing.T) {
 	for _, q := range []Quota{{N: 10, WarmUp: 1e9}, {N: 10, Kind: TokenBucket, WarmUp: 1e9}} {
 		if e := (Quotas{q}).Explicit()[0]; e.Burst != 0 || e.Kind != TokenBucket || e.Validate() != nil {
 			t.Errorf("%#v is %+v", q, e)
+		}
+	}
+}
+
+// Of a streamed quota, the default is what comes in a twentieth of a second.
+func TestStreamedBurst(t *testing.T) {
+	for text, want := range map[string]int{
+		"1MB/s streamed": 50_000, "64kB/s streamed": 3200, "1GB/s streamed": 50_000_000, "39B/s streamed": 1, "1B/h streamed": 1, "60MB/m streamed": 50_000,
+		"1MB/ms streamed": 50_000_000, "1MB/s burst 7B streamed": 7, "9223372036854775807B/s streamed": 461168601842738790, "9223372036854775807B/ms streamed": math.MaxInt,
+		"5B/s even streamed": 1,
+	} {
+		if strconv.IntSize < 64 && strings.HasPrefix(text, "9") {
+			continue
+		}
+		e := MustParse(text).Explicit()[0]
+		if e.Burst != want || e.Kind != TokenBucket || e.Name != text {
+			t.Errorf("%s: got %+v, want a TokenBucket with a Burst of %d", text, e, want)
+		}
+		if again := (Quotas{e}).Explicit()[0]; again != e || e.Validate() != nil {
+			t.Errorf("%s: %+v is not explicit: %+v, %v", text, e, again, e.Validate())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 //	300/m sliding 20 as "calls of a tenant"
 //	10/s warm-up 10s cold 3
 //	1MiB/s burst 8MiB debt
+//	1MiB/s streamed
 //
 // A quota begins with one of these forms:
 //
@@ -47,6 +48,7 @@ import (
 //	cold F            the ColdFactor of a TokenBucket
 //	from DAY          the day of the month on which Months begin, or the day of the week of w window grid
 //	in ZONE           the Zone: America/Los_Angeles
+//	streamed          Streamed: bytes count as they flow
 //	overall           Overall: of all tenants together
 //	as NAME           the Name: one word, or several in double quotes as in a Go string
 //

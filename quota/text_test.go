@@ -63,6 +63,9 @@ func TestParse(t *testing.T) {
 		{text: "100 in flight overall, 5000/h", want: Quotas{{N: 100, Kind: InFlight, Overall: true}, {N: 5000, Per: h}}},
 		{text: "5/s overall burst 9 queue 3 as x", want: Quotas{{N: 5, Per: s, Burst: 9, Queue: 3, Overall: true, Name: "x"}}, back: "5/s burst 9 queue 3 overall as x"},
 		{text: "5/s warm-up 9s cold 2 overall, 7 \"overall\"/month in UTC overall", want: Quotas{{N: 5, Per: s, WarmUp: 9 * s, ColdFactor: 2, Overall: true}, {N: 7, Unit: "overall", Months: 1, Zone: "UTC", Overall: true}}, back: "5/s warm-up 9s cold 2 overall, 7 \"overall\"/month in UTC overall"},
+		{text: "1MiB/s streamed", want: Quotas{{N: 1 << 20, Unit: Bytes, Per: s, Streamed: true}}},
+		{text: "1MB/s overall streamed burst 5MB as x", want: Quotas{{N: 1e6, Unit: Bytes, Per: s, Burst: 5e6, Streamed: true, Overall: true, Name: "x"}}, back: "1MB/s burst 5MB streamed overall as x"},
+		{text: "40B/s even streamed, 5 \"streamed\"/s", want: Quotas{{N: 40, Unit: Bytes, Per: s, Burst: 1, Streamed: true}, {N: 5, Unit: "streamed", Per: s}}},
 		{text: "no limit", want: Quotas{{}}},
 		{text: "no limit of PutRecords, 1000 PutRecord/s, 1000 PutRecords/s", want: Quotas{{Unit: "PutRecords"}, {N: 1000, Unit: "PutRecord", Per: s}, {N: 1000, Unit: "PutRecords", Per: s}}},
 		{text: `no limit of "queries" as these, no limit of requests`, want: Quotas{{Unit: "queries", Name: "these"}, {}}, back: `no limit of "queries" as these, no limit`},
@@ -93,108 +96,119 @@ func TestParseErrors(t *testing.T) {
 	atMost := "want at most " + strconv.Itoa(math.MaxInt)
 	const after = `want a unit and a span such as tokens/m (of bytes, one word: 1MiB/s), "in flight" or "unanswered"`
 	for text, want := range map[string]string{
-		"fast":                     `column 1: "fast", ` + start,
-		"5/s,":                     `column 5: nothing, ` + start,
-		"5/s,, 6/s":                `column 5: ",", ` + start,
-		"5":                        `column 2: nothing, ` + after,
-		"5 / s":                    `column 3: "/", did you mean "5/s"`,
-		"5, 6/s":                   `column 2: ",", ` + after,
-		"5 tokens":                 `column 9: nothing, ` + after,
-		"5 tokens per minute":      `column 10: "per", did you mean "5 tokens/m"`,
-		"5 tokens/":                `column 10: nothing, want ms`,
-		"5 tokens/fortnight":       `column 10: "fortnight", want ms`,
-		"5/s fast":                 `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, overall or as`,
-		"5 tok€ns/m":               `column 3: "tok€ns/m", ` + after,
-		"5 MB/s":                   `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
-		"5 KB/s":                   `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
-		"5 Requests/s":             `column 3: "Requests/s", did you mean "5/s"`,
-		"5 in/s":                   `column 3: "in/s", ` + after,
-		"5 unanswered/s":           `column 3: "unanswered/s", ` + after,
-		"1MiB tokens/s":            `column 6: "tokens/s", ` + after,
-		"1MiB":                     `column 5: nothing, ` + after,
-		"5 in":                     `column 5: nothing, want "flight" after "in"`,
-		"5 in, 6/s":                `column 5: ",", want "flight" after "in"`,
-		"5 in flight/s":            `column 6: "flight/s", want "flight" after "in"`,
-		"5 points in in flight":    `column 13: "in", want "flight" after "in"`,
-		"5/s in flight":            `column 5: "in", want a comma, even, burst`,
-		"5 in flight log":          `column 13: "log", want only one kind`,
-		"5 in flight burst 2":      `column 13: "5 burst 2 in flight": Burst is 2, want 0 for a Kind other than TokenBucket`,
-		"5 in flight debt":         `column 13: "5 debt in flight": Debt is true, want false for a Kind other than TokenBucket`,
-		"5/s log debt":             `Debt is true, want false for a Kind other than TokenBucket`,
-		"5/s debt warm-up 1s":      `Debt is true, want false beside a WarmUp`,
-		"5/s debt debt":            `column 10: "debt", want only one debt`,
-		"5/s burst 1kB":            `column 11: "1kB", want a whole number from 1, or bytes if the quota is of bytes`,
-		"5 tokens/s queue 1kB":     `column 18: "1kB", want a whole number from 1, or bytes if`,
-		"1kB/s queue":              `column 12: nothing, want a whole number from 1, or bytes if`,
-		"1kB/s queue 0":            `column 13: "0", want a whole number from 1, or bytes if`,
-		"no limit queue 5":         `"no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`,
-		"1.0001kB/s":               `column 1: "1.0001kB", want a whole number of bytes`,
-		"1.B/s":                    `column 1: "1.B", ` + number,
-		"9e3kB/s":                  `column 1: "9e3kB", ` + number,
-		"5/s overall overall":      `column 13: "overall", want only one overall`,
-		"no limit overall":         `"no limit": N is 0, want a positive number beside Overall`,
-		"5 , 6/s":                  `column 3: ",", ` + after,
-		"5/s, 10/fortnight":        `column 9: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
-		"5/":                       `column 3: nothing, want ms`,
-		"5/0s":                     `column 3: "0s", want more than zero`,
-		"5/-1s":                    `column 3: "-1s", want more than zero`,
-		"5/s/s":                    `column 3: "s/s", want ms, s`,
-		"5/0d":                     `column 3: "0d", want more than zero`,
-		"5/106752d":                `column 3: "106752d", want at most 106751d`,
-		"5/1d12h":                  `column 3: "1d12h", want ms`,
-		"/s":                       `column 1: nothing, ` + number,
-		"0/s":                      `column 1: "0", ` + number + `, or "no limit"`,
-		"-5/s":                     `column 1: "-5", ` + number,
-		"9223372036854775808/s":    `column 1: "9223372036854775808", ` + atMost,
-		"5/s burst":                `column 10: nothing, want a whole number from 1`,
-		"5/s burst many":           `column 11: "many", want a whole number from 1`,
-		"5/s  brust 10":            `column 6: "brust", did you mean "5/s burst 10"`,
-		"5/s burst 3 burst 3":      `column 13: "burst", want only one of even and burst`,
-		"5/s even even":            `column 10: "even", want only one of even and burst`,
-		"5/s burst 3 even":         `column 13: "even", want only one of even and burst`,
-		"5/s even log":             `column 5: "5/s even log": Burst is 1 ("even"), want 0 for a Kind other than TokenBucket: N may go at once`,
-		"5/s window log":           `column 12: "log", want only one kind`,
-		"5/s sliding 0":            `column 13: "0", want a number of cells from 1`,
-		"1/s, 5/s burst 9 log":     `column 10: "5/s burst 9 log": Burst is 9, want 0 for a Kind other than TokenBucket`,
-		"5/s log warm-up 1s":       `column 9: "5/s log warm-up 1s": WarmUp is 1s, want 0`,
-		"5/s burst 1 warm-up 1s":   `column 5: "5/s even warm-up 1s": Burst is 1 ("even"), want 0 beside a WarmUp`,
-		"5/s cold 3":               `column 5: "5/s": ColdFactor is 3, want 0 without a WarmUp`,
-		"5/s warm-up 1s cold 0.5":  `column 21: "0.5", want a number from 1`,
-		"5/s warm-up 1s cold inf":  `column 21: "inf", want a number from 1`,
-		"5/s warm-up 1s cold 0x9":  `column 21: "0x9", want a number from 1`,
-		"5/s warm-up 1s cold 1e99": `ColdFactor is 1e+99, want from 1 to 2147483647`,
-		"5/s warm-up soon":         `column 13: "soon", want a duration such as 10s`,
-		"5/s as":                   `column 7: nothing, want a word, or some in double quotes`,
-		"5/s as , 6/s":             `column 8: ",", want a word`,
-		`5/s as "daily`:            `column 8: "\"daily", want a word`,
-		`5/s as ""`:                `column 8: "\"\"", want a word`,
-		"no":                       `column 3: nothing, want "limit" after "no"`,
-		"no limit log":             `column 1: "no limit": N is 0, want a positive number beside a Kind`,
-		"1mb/s":                    `column 1: "1mb", want 1MB or 1MiB, in bytes`,
-		"1.5KB/s":                  `column 1: "1.5KB", want 1.5kB or 1.5KiB, in bytes`,
-		"1kib in flight":           `column 1: "1kib", want 1KiB, in bytes`,
-		"5b/s":                     `column 1: "5b", want 5B, in bytes`,
-		"1kB/s burst 8KB":          `column 13: "8KB", want 8kB or 8KiB, in bytes`,
-		"5/s burst 8KB":            `column 11: "8KB", want a whole number from 1, or bytes if the quota is of bytes`,
-		"1kB/s queue 1.0001kB":     `column 13: "1.0001kB", want a whole number of bytes`,
-		"99999999TB/s":             `column 1: "99999999TB", ` + atMost + " bytes",
-		"10Mi/s":                   `column 1: "10Mi", want the number in digits, or of bytes 10MiB`,
-		"5 kb in flight":           `column 3: "kb", want bytes in one word with the number: 5kB or 5KiB`,
-		"10unanswered":             `column 1: "10unanswered", did you mean "10 unanswered"`,
-		"1e3/s":                    `column 1: "1e3", ` + number,
-		"5/s burst 0":              `column 11: "0", want a whole number from 1, or bytes if`,
-		"5/s queue 1" + zeros:      `column 11: "1` + zeros + `", ` + atMost,
-		"5/s sliding 1" + zeros:    `column 13: "1` + zeros + `", ` + atMost,
-		"5/s sliding 1.5":          `column 13: "1.5", want a number of cells from 1`,
-		"5/60":                     `column 3: "60", want a unit too, such as 60s`,
-		"5/0":                      `column 3: "0", want more than zero`,
-		"5/+1s":                    `column 3: "+1s", want ms`,
-		"5/99999999h":              `column 3: "99999999h", want at most 106751d`,
-		"5/1" + zeros + "d":        `column 3: "1` + zeros + `d", want at most 106751d`,
-		"5/s warm-up 0s":           `column 13: "0s", want more than zero`,
-		"5/s warm-up 10":           `column 13: "10", want a unit too, such as 10s`,
-		"5/s warm-up 99999999h":    `column 13: "99999999h", want at most 106751d`,
-		"5/500000h log":            `Per is 500000h0m0s, want at most 50 years`,
+		"fast":                              `column 1: "fast", ` + start,
+		"5/s,":                              `column 5: nothing, ` + start,
+		"5/s,, 6/s":                         `column 5: ",", ` + start,
+		"5":                                 `column 2: nothing, ` + after,
+		"5 / s":                             `column 3: "/", did you mean "5/s"`,
+		"5, 6/s":                            `column 2: ",", ` + after,
+		"5 tokens":                          `column 9: nothing, ` + after,
+		"5 tokens per minute":               `column 10: "per", did you mean "5 tokens/m"`,
+		"5 tokens/":                         `column 10: nothing, want ms`,
+		"5 tokens/fortnight":                `column 10: "fortnight", want ms`,
+		"5/s fast":                          `column 5: "fast", want a comma, even, burst, debt, queue, window, sliding, log, estimate, warm-up, cold, from, in, streamed, overall or as`,
+		"5 tok€ns/m":                        `column 3: "tok€ns/m", ` + after,
+		"5 MB/s":                            `column 3: "MB/s", want bytes in one word with the number: 5MB or 5MiB`,
+		"5 KB/s":                            `column 3: "KB/s", want bytes in one word with the number: 5kB or 5KiB`,
+		"5 Requests/s":                      `column 3: "Requests/s", did you mean "5/s"`,
+		"5 in/s":                            `column 3: "in/s", ` + after,
+		"5 unanswered/s":                    `column 3: "unanswered/s", ` + after,
+		"1MiB tokens/s":                     `column 6: "tokens/s", ` + after,
+		"1MiB":                              `column 5: nothing, ` + after,
+		"5 in":                              `column 5: nothing, want "flight" after "in"`,
+		"5 in, 6/s":                         `column 5: ",", want "flight" after "in"`,
+		"5 in flight/s":                     `column 6: "flight/s", want "flight" after "in"`,
+		"5 points in in flight":             `column 13: "in", want "flight" after "in"`,
+		"5/s in flight":                     `column 5: "in", want a comma, even, burst`,
+		"5 in flight log":                   `column 13: "log", want only one kind`,
+		"5 in flight burst 2":               `column 13: "5 burst 2 in flight": Burst is 2, want 0 for a Kind other than TokenBucket`,
+		"5 in flight debt":                  `column 13: "5 debt in flight": Debt is true, want false for a Kind other than TokenBucket`,
+		"5/s log debt":                      `Debt is true, want false for a Kind other than TokenBucket`,
+		"5/s debt warm-up 1s":               `Debt is true, want false beside a WarmUp`,
+		"5/s debt debt":                     `column 10: "debt", want only one debt`,
+		"5/s burst 1kB":                     `column 11: "1kB", want a whole number from 1, or bytes if the quota is of bytes`,
+		"5 tokens/s queue 1kB":              `column 18: "1kB", want a whole number from 1, or bytes if`,
+		"1kB/s queue":                       `column 12: nothing, want a whole number from 1, or bytes if`,
+		"1kB/s queue 0":                     `column 13: "0", want a whole number from 1, or bytes if`,
+		"no limit queue 5":                  `"no limit": N is 0, want a positive number beside a Burst, a Debt, a Queue or a WarmUp`,
+		"1.0001kB/s":                        `column 1: "1.0001kB", want a whole number of bytes`,
+		"1.B/s":                             `column 1: "1.B", ` + number,
+		"9e3kB/s":                           `column 1: "9e3kB", ` + number,
+		"5/s streamed":                      `column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as of 1MB/s`,
+		"9/h, 30 tokens/m burst 9 streamed": `column 26: "30 tokens/m burst 9 streamed": Streamed is true, want false for a quota of tokens`,
+		"1MB/s streamed streamed":           `column 16: "streamed", want only one streamed`,
+		"1MB in flight streamed":            `column 1: "1MB in flight streamed": Kind is in flight, want TokenBucket beside Streamed, since bytes flow evenly: 1MB/s streamed`,
+		"1GB/d streamed window":             `column 16: "1GB/d window streamed": Kind is window, want TokenBucket beside Streamed`,
+		"1GB/month streamed":                `column 1: "1GB/month streamed": Months is 1, want 0 for a TokenBucket`,
+		"41B/s streamed even":               `column 16: "41B/s even streamed": Burst is 1 ("even"), want 0 beside Streamed`,
+		"1MB/s streamed debt":               `column 16: "1MB/s debt streamed": Debt is true, want false beside Streamed`,
+		"1MB/s queue 1kB streamed":          `column 7: "1MB/s queue 1kB streamed": Queue is 1000, want 0 beside Streamed`,
+		"1MB/s streamed warm-up 9s":         `column 16: "1MB/s warm-up 9s streamed": WarmUp is 9s, want 0 beside Streamed`,
+		"no limit streamed":                 `"no limit": N is 0, want a positive number beside Overall or Streamed`,
+		"5/s overall overall":               `column 13: "overall", want only one overall`,
+		"no limit overall":                  `"no limit": N is 0, want a positive number beside Overall or Streamed`,
+		"5 , 6/s":                           `column 3: ",", ` + after,
+		"5/s, 10/fortnight":                 `column 9: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
+		"5/":                                `column 3: nothing, want ms`,
+		"5/0s":                              `column 3: "0s", want more than zero`,
+		"5/-1s":                             `column 3: "-1s", want more than zero`,
+		"5/s/s":                             `column 3: "s/s", want ms, s`,
+		"5/0d":                              `column 3: "0d", want more than zero`,
+		"5/106752d":                         `column 3: "106752d", want at most 106751d`,
+		"5/1d12h":                           `column 3: "1d12h", want ms`,
+		"/s":                                `column 1: nothing, ` + number,
+		"0/s":                               `column 1: "0", ` + number + `, or "no limit"`,
+		"-5/s":                              `column 1: "-5", ` + number,
+		"9223372036854775808/s":             `column 1: "9223372036854775808", ` + atMost,
+		"5/s burst":                         `column 10: nothing, want a whole number from 1`,
+		"5/s burst many":                    `column 11: "many", want a whole number from 1`,
+		"5/s  brust 10":                     `column 6: "brust", did you mean "5/s burst 10"`,
+		"5/s burst 3 burst 3":               `column 13: "burst", want only one of even and burst`,
+		"5/s even even":                     `column 10: "even", want only one of even and burst`,
+		"5/s burst 3 even":                  `column 13: "even", want only one of even and burst`,
+		"5/s even log":                      `column 5: "5/s even log": Burst is 1 ("even"), want 0 for a Kind other than TokenBucket: N may go at once`,
+		"5/s window log":                    `column 12: "log", want only one kind`,
+		"5/s sliding 0":                     `column 13: "0", want a number of cells from 1`,
+		"1/s, 5/s burst 9 log":              `column 10: "5/s burst 9 log": Burst is 9, want 0 for a Kind other than TokenBucket`,
+		"5/s log warm-up 1s":                `column 9: "5/s log warm-up 1s": WarmUp is 1s, want 0`,
+		"5/s burst 1 warm-up 1s":            `column 5: "5/s even warm-up 1s": Burst is 1 ("even"), want 0 beside a WarmUp`,
+		"5/s cold 3":                        `column 5: "5/s": ColdFactor is 3, want 0 without a WarmUp`,
+		"5/s warm-up 1s cold 0.5":           `column 21: "0.5", want a number from 1`,
+		"5/s warm-up 1s cold inf":           `column 21: "inf", want a number from 1`,
+		"5/s warm-up 1s cold 0x9":           `column 21: "0x9", want a number from 1`,
+		"5/s warm-up 1s cold 1e99":          `ColdFactor is 1e+99, want from 1 to 2147483647`,
+		"5/s warm-up soon":                  `column 13: "soon", want a duration such as 10s`,
+		"5/s as":                            `column 7: nothing, want a word, or some in double quotes`,
+		"5/s as , 6/s":                      `column 8: ",", want a word`,
+		`5/s as "daily`:                     `column 8: "\"daily", want a word`,
+		`5/s as ""`:                         `column 8: "\"\"", want a word`,
+		"no":                                `column 3: nothing, want "limit" after "no"`,
+		"no limit log":                      `column 1: "no limit": N is 0, want a positive number beside a Kind`,
+		"1mb/s":                             `column 1: "1mb", want 1MB or 1MiB, in bytes`,
+		"1.5KB/s":                           `column 1: "1.5KB", want 1.5kB or 1.5KiB, in bytes`,
+		"1kib in flight":                    `column 1: "1kib", want 1KiB, in bytes`,
+		"5b/s":                              `column 1: "5b", want 5B, in bytes`,
+		"1kB/s burst 8KB":                   `column 13: "8KB", want 8kB or 8KiB, in bytes`,
+		"5/s burst 8KB":                     `column 11: "8KB", want a whole number from 1, or bytes if the quota is of bytes`,
+		"1kB/s queue 1.0001kB":              `column 13: "1.0001kB", want a whole number of bytes`,
+		"99999999TB/s":                      `column 1: "99999999TB", ` + atMost + " bytes",
+		"10Mi/s":                            `column 1: "10Mi", want the number in digits, or of bytes 10MiB`,
+		"5 kb in flight":                    `column 3: "kb", want bytes in one word with the number: 5kB or 5KiB`,
+		"10unanswered":                      `column 1: "10unanswered", did you mean "10 unanswered"`,
+		"1e3/s":                             `column 1: "1e3", ` + number,
+		"5/s burst 0":                       `column 11: "0", want a whole number from 1, or bytes if`,
+		"5/s queue 1" + zeros:               `column 11: "1` + zeros + `", ` + atMost,
+		"5/s sliding 1" + zeros:             `column 13: "1` + zeros + `", ` + atMost,
+		"5/s sliding 1.5":                   `column 13: "1.5", want a number of cells from 1`,
+		"5/60":                              `column 3: "60", want a unit too, such as 60s`,
+		"5/0":                               `column 3: "0", want more than zero`,
+		"5/+1s":                             `column 3: "+1s", want ms`,
+		"5/99999999h":                       `column 3: "99999999h", want at most 106751d`,
+		"5/1" + zeros + "d":                 `column 3: "1` + zeros + `d", want at most 106751d`,
+		"5/s warm-up 0s":                    `column 13: "0s", want more than zero`,
+		"5/s warm-up 10":                    `column 13: "10", want a unit too, such as 10s`,
+		"5/s warm-up 99999999h":             `column 13: "99999999h", want at most 106751d`,
+		"5/500000h log":                     `Per is 500000h0m0s, want at most 50 years`,
 	} {
 		qs, err := Parse(text)
 		if err == nil || !strings.HasPrefix(err.Error(), "quota: column ") || !strings.Contains(err.Error(), want) {
@@ -248,7 +262,7 @@ func FuzzParse(f *testing.F) {
 		"10/s warm-up 10s cold 3", `no limit as "a, b"`, "9/1h30m estimate", "5/s,", "1/106751d", "1/1.5ms cold 1e3 warm-up 1m",
 		"30000 tokens/m burst 30000", "1.5MB/s burst 8MiB debt", "10 in flight, 2 points unanswered queue 3", "1 request/s",
 		"5 rps", `5 "calls"/s`, "10 concurrent", "100 per minute", "1.5k hits/s + 10 Mbps", "2.50 x / 3 weeks, with bursts of 7", "9 IN 1,000 month token bucket", "leaky bucket 0.1/d as N", "5/2minutes", "30 a per 10 secnds", "1,000/h", "7/3months from 31 in UTC queue 2", "5/w window grid in Asia/Tokyo", "5/w window grid from friday", "1/2w",
-		"6 monthly from 3", "9 in flight overall, 5/s overall as x", "9 at once globally", "9/d window grid in Nowhere", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
+		"6 monthly from 3", "9 in flight overall, 5/s overall as x", "1MiB/s streamed overall", "9kB streamed/m burst 9B", "9 at once globally", "9/d window grid in Nowhere", "5 Req / Hour", "9 x parallel", "5/s brust 3", "5/ week",
 	} {
 		f.Add(s)
 	}
@@ -270,18 +284,19 @@ func FuzzParse(f *testing.F) {
 
 // FuzzQuotaString writes every valid quota and reads it again.
 func FuzzQuotaString(f *testing.F) {
-	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0, 0, 0, "", false)
-	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0, 0, 0, "", false)
-	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5, 0, 0, "", false)
-	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0, 0, 0, "", false)
-	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0, 0, 0, "", false)
-	f.Add("", "", 2000, int64(0), 0, 0, false, 0, 0, int64(0), 0.0, 1, 31, "Europe/Berlin", false)
-	f.Add("", "", 100, int64(0), int(InFlight), 0, false, 3, 0, int64(0), 0.0, 0, 0, "", true)
-	f.Add("", "", 2000, int64(7*24*time.Hour), int(ClockWindow), 0, false, 0, 0, int64(0), 0.0, 0, 7, "", false)
-	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64, months, from int, zone string, overall bool) {
+	f.Add("", "", 5, int64(0), 0, 10, false, 0, 0, int64(0), 0.0, 0, 0, "", false, false)
+	f.Add("a b", "", 5, int64(time.Hour), 3, 0, false, 0, 7, int64(0), 0.0, 0, 0, "", false, false)
+	f.Add("", "tokens", 5, int64(90*time.Minute+1), 0, 0, false, 6, 0, int64(time.Second), 1234567.5, 0, 0, "", false, false)
+	f.Add("", Bytes, 1500, int64(time.Minute), 0, 1<<20, true, 3000, 0, int64(0), 0.0, 0, 0, "", false, false)
+	f.Add("x", "points", 1500, int64(0), int(InFlight), 0, false, 30, 0, int64(0), 0.0, 0, 0, "", false, false)
+	f.Add("", "", 2000, int64(0), 0, 0, false, 0, 0, int64(0), 0.0, 1, 31, "Europe/Berlin", false, false)
+	f.Add("", "", 100, int64(0), int(InFlight), 0, false, 3, 0, int64(0), 0.0, 0, 0, "", true, false)
+	f.Add("", "", 2000, int64(7*24*time.Hour), int(ClockWindow), 0, false, 0, 0, int64(0), 0.0, 0, 7, "", false, false)
+	f.Add("", Bytes, 1_000_000, int64(time.Second), 0, 0, false, 0, 0, int64(0), 0.0, 0, 0, "", true, true)
+	f.Fuzz(func(t *testing.T, name, unit string, n int, per int64, kind, burst int, debt bool, queue, cells int, warmUp int64, cold float64, months, from int, zone string, overall, streamed bool) {
 		writtenAndRead(t, Quota{
 			Name: name, Unit: unit, N: n, Per: time.Duration(per), Kind: Kind(kind), Burst: burst, Debt: debt, Queue: queue,
-			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold, Months: months, From: from, Zone: zone, Overall: overall,
+			Cells: cells, WarmUp: time.Duration(warmUp), ColdFactor: cold, Months: months, From: from, Zone: zone, Overall: overall, Streamed: streamed,
 		})
 	})
 }
@@ -313,7 +328,7 @@ func TestQuotaStringRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(0, 6))
 	some := func(n int) int { return (1 + r.IntN(n)) * r.IntN(2) * r.IntN(2) }
 	const tries = 20_000
-	valid, civil := map[Kind]int{}, 0
+	valid, civil, streamed := map[Kind]int{}, 0, 0
 	for range tries {
 		q := Quota{
 			Name: []string{"", "daily", "a b", `"`, ",", "ü", "in", "\xff"}[r.IntN(8)],
@@ -335,12 +350,24 @@ func TestQuotaStringRandom(t *testing.T) {
 		if q.WarmUp > 0 && r.IntN(2) == 0 {
 			q.ColdFactor = 1 + 100*r.Float64()
 		}
+		if r.IntN(4) == 0 {
+			q.Streamed = true
+			if r.IntN(4) > 0 {
+				q.Unit, q.Kind, q.Debt, q.Queue, q.Cells, q.WarmUp, q.Months, q.From, q.ColdFactor = Bytes, Kind(r.IntN(2)), false, 0, 0, 0, 0, 0, 0
+			}
+		}
 		if writtenAndRead(t, q) {
 			valid[q.Kind]++
+			if q.Streamed {
+				streamed++
+			}
 			if q.isCivil() {
 				civil++
 			}
 		}
+	}
+	if streamed < tries/20 {
+		t.Errorf("only %d were streamed", streamed)
 	}
 	if civil < tries/200 {
 		t.Errorf("only %d began on days of the calendar", civil)

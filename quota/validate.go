@@ -91,6 +91,12 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("WarmUp", q.WarmUp, "0 for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Burst > 0:
 		return bad("Burst", burst(q.Burst), "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
+	case q.Streamed:
+		if field, value, want := q.checkStreamed(); want != "" {
+			return bad(field, value, want)
+		}
+	}
+	switch {
 	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
 		return bad("ColdFactor", q.ColdFactor, "from 1 to 2147483647, or 0 for 3")
 	case q.ColdFactor != 0 && q.WarmUp == 0:
@@ -101,8 +107,8 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("Cells", q.Cells, "0 for what is no SlidingWindow")
 	case q.N == 0 && (q.Burst != 0 || q.WarmUp != 0 || q.Debt || q.Queue != 0):
 		return bad("N", q.N, "a positive number beside a Burst, a Debt, a Queue or a WarmUp")
-	case q.N == 0 && q.Overall:
-		return bad("N", q.N, "a positive number beside Overall")
+	case q.N == 0 && (q.Overall || q.Streamed):
+		return bad("N", q.N, "a positive number beside Overall or Streamed")
 	case q.N == 0 && q.Kind != Plain:
 		return bad("N", q.N, "a positive number beside a Kind")
 	}
@@ -135,6 +141,26 @@ func (q *Quota) checkCalendar() (field string, value any, want string) { //nolin
 		return "Zone", strconv.Quote(q.Zone), wantedZone(q.Zone, time.LoadLocation)
 	case q.N == 0 && (q.Months != 0 || q.From != 0 || q.Zone != ""):
 		return "N", q.N, "a positive number beside Months, From or a Zone"
+	}
+	return "", nil, ""
+}
+
+// checkStreamed returns what is wrong with a quota that is Streamed, and what is wanted there; no want if nothing is.
+func (q *Quota) checkStreamed() (field string, value any, want string) {
+	switch unit := q.unit(); {
+	case q.N == 0: // of which check says what is wrong
+	case unit != Bytes:
+		return "Streamed", q.Streamed, "false for a quota of " + named(unit) + ": only bytes are streamed, as of 1MB/s"
+	case q.Kind != Plain && q.Kind != TokenBucket:
+		return "Kind", q.Kind, "TokenBucket beside Streamed, since bytes flow evenly: 1MB/s streamed"
+	case q.Burst == 1 && q.perSecond() > 2/piece.Seconds():
+		return "Burst", burst(q.Burst), "0 beside Streamed, for what comes in a twentieth of a second, or a larger one: bytes flow evenly anyway"
+	case q.Debt:
+		return "Debt", q.Debt, "false beside Streamed: bytes are paid for as they flow"
+	case q.Queue > 0:
+		return "Queue", q.Queue, "0 beside Streamed: a body that has begun must not be refused"
+	case q.WarmUp > 0:
+		return "WarmUp", q.WarmUp, "0 beside Streamed"
 	}
 	return "", nil, ""
 }

@@ -71,6 +71,7 @@ var phrases = [...]phrase{
 	{to: "warm-up", from: []string{"warm", "warmup", "warm up"}},
 	{to: "as", from: []string{"name", "named"}},
 	{to: "overall", from: []string{"over all", "in total", "altogether", "global", "globally", "in all"}},
+	{to: "streamed", from: []string{"streaming", "stream", "as it flows", "as they flow", "while it flows", "of traffic"}},
 	{to: "in UTC", from: []string{"utc", "in utc", "gmt", "in gmt"}},
 
 	// What joins quotas, and what says nothing.
@@ -123,10 +124,10 @@ var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", 
 var multiples = map[string]int64{"k": 1e3, "K": 1e3, "M": 1e6, "thousand": 1e3, "million": 1e6}
 
 // clauses are the words with which clauses begin.
-var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "from", "in", "overall", "as"}
+var clauses = []string{"even", "burst", "debt", "queue", "window", "sliding", "log", "estimate", "warm-up", "cold", "from", "in", "streamed", "overall", "as"}
 
 // fieldOf has the field that each clause sets.
 var fieldOf = map[string]string{
 	"even": "Burst", "burst": "Burst", "debt": "Debt", "queue": "Queue", "window": "Kind", "sliding": "Kind", "log": "Kind", "estimate": "Kind",
-	"warm-up": "WarmUp", "cold": "ColdFactor", "from": "From", "in": "Zone", "overall": "Overall", "as": "Name",
+	"warm-up": "WarmUp", "cold": "ColdFactor", "from": "From", "in": "Zone", "streamed": "Streamed", "overall": "Overall", "as": "Name",
 }
