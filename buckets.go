@@ -33,7 +33,8 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	if err != nil {
 		return err
 	}
-	return t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
+	err = t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
+	return errors.Join(err, t.streams.Update(func() (moved bool) { return false }))
 }
 
 // Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the bucket
@@ -50,7 +51,8 @@ func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 // routes are the quotas of a Table, ready to be looked up.
 type routes struct {
 	*pattern.Set[quota.Quotas]
-	hasBytes bool // at least one quota is of bytes, so bodies are counted
+	hasBytes   bool // at least one quota is of bytes that are not Streamed, so bodies are counted
+	hasStreams bool // at least one quota is Streamed
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on
@@ -60,7 +62,8 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	rs := &routes{}
 	for p, qs := range quotas {
 		copied[p] = slices.Clone(qs)
-		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes })
+		rs.hasBytes = rs.hasBytes || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Unit == quota.Bytes && !q.Streamed })
+		rs.hasStreams = rs.hasStreams || len(table.Flowing(qs, true)) > 0
 	}
 	var err error
 	rs.Set, err = table.Check(copied)
@@ -88,12 +91,17 @@ func (t *Transport) checkShared(quotas Table) error {
 	return errors.Join(all...)
 }
 
-// quotasOf returns the quotas of a bucket.
-func (rs *routes) quotasOf(b route.Bucket) quota.Quotas {
+// quotasOf returns the quotas of a bucket: of what flows, or of requests.
+func (rs *routes) quotasOf(b route.Bucket, streamed bool) quota.Quotas {
 	if b.Pattern != "" {
-		return rs.Value(b.Pattern)
+		return table.Flowing(rs.Value(b.Pattern), streamed)
 	}
-	return table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall)
+	return table.Flowing(table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall), streamed)
+}
+
+// streams reports whether a quota of the request is Streamed.
+func (rs *routes) streams(req *http.Request) bool {
+	return rs.hasStreams && len(table.Flowing(rs.OfHost(pattern.Hostname(req.URL)), true))+len(table.Flowing(rs.Match(req).Value, true)) > 0
 }
 
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
@@ -103,7 +111,11 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 		return t.hostLimiter(req)
 	}
 	var few [3]string
-	path := few[:0]
+	return t.buckets.Limiter(t.path(few[:0], rs, req)...)
+}
+
+// path appends the keys of the most specific bucket of the request.
+func (t *Transport) path(path []string, rs *routes, req *http.Request) []string {
 	if t.Key == nil {
 		path = append(path, route.Host(req.URL))
 	} else {
@@ -112,7 +124,7 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	if m := rs.Match(req); m.Pattern != "" {
 		path = append(path, route.Pattern(m.Pattern, m.Values))
 	}
-	return t.buckets.Limiter(path...)
+	return path
 }
 
 // KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal
@@ -154,7 +166,7 @@ func (r *hostSpelling) matches(req *http.Request) bool {
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, false), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
 		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
@@ -163,6 +175,14 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 		l.Store, l.StoreName, l.Outage, l.Late, l.New, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.Shared.New, t.storeEvent
 	}
 	return l
+}
+
+// newStream makes the Limiter of the bodies of a bucket, in a tree of their own: what delays requests does not delay them.
+func (t *Transport) newStream(path []string) *throttle.Limiter {
+	b := route.Parse(path)
+	return &throttle.Limiter{
+		Name: b.Label() + " (bodies)", Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve,
+	}
 }
 
 // bucket is what a Transport keeps for a bucket beside its Limiter.

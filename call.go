@@ -249,6 +249,7 @@ type terms struct {
 	maxWait     time.Duration
 	maxAttempts int
 	once        bool
+	stream      *throttle.Limiter // on which its bodies draw as they flow; nil if no quota is Streamed
 	countsBytes bool              // the sent and received bytes are counted, and charged at the end
 	nested      bool              // a Transport above this one retries the request
 	limiter     *throttle.Limiter // where the request was granted, or waits
@@ -286,11 +287,15 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 			tm.apply(c.calls)
 		}
 	}
-	if t.routes.Load().hasBytes {
+	rs := t.routes.Load()
+	if rs.hasBytes {
 		tm.costBytes(req)
 	}
 	if tm.mode = cmp.Or(tm.mode, ModeWait); tm.mode != ModeWait {
 		tm.claim.MaxWait = -1
+	}
+	if rs.hasStreams && tm.mode != ModeObserve && rs.streams(req) {
+		tm.stream = t.streams.Limiter(t.path(nil, rs, req)...)
 	}
 	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
 }
@@ -325,6 +330,11 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 		return t.Mode
 	}
 	return mode
+}
+
+// flowing is the claim of the bytes of its bodies.
+func (tm *terms) flowing() throttle.Claim {
+	return throttle.Claim{Priority: tm.claim.Priority, Flow: tm.claim.Flow, Weight: tm.claim.Weight}
 }
 
 // costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes

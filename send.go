@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/stream"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -72,6 +73,9 @@ func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.R
 		next = next.WithContext(next.Context())
 		next.Body = body.Count(next.Body, sent)
 	}
+	if tm.stream != nil {
+		next = stream.Request(next, tm.stream, tm.flowing())
+	}
 	return next, sent
 }
 
@@ -96,12 +100,17 @@ func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 }
 
 // send hands the request to Base.
-func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
+func (t *Transport) send(req *http.Request, tm *terms) (resp *http.Response, err error) {
 	if d := t.Retry.AttemptTimeout; d != 0 && d != NoLimit && tm.mode != ModeObserve {
 		tm.ends = time.Now().Add(d)
-		return attempt.SendWithin(d, t.base(), req)
+		resp, err = attempt.SendWithin(d, t.base(), req)
+	} else {
+		resp, err = attempt.Send(t.base(), req)
 	}
-	return attempt.Send(t.base(), req)
+	if tm.stream != nil && err == nil {
+		stream.Response(req, resp, tm.stream, tm.flowing())
+	}
+	return resp, err
 }
 
 // ErrAttemptTimeout says that an attempt took longer than Retry.AttemptTimeout; errors.Is finds it. Timeout of the error

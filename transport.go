@@ -163,6 +163,7 @@ type Transport struct {
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
+	streams        throttle.Group               // of bodies, by the quotas that are Streamed
 	lastHost       atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool // there is another Transport in Base
@@ -309,6 +310,7 @@ func (t *Transport) init() error {
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
+	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	return errors.Join(append(wrong, err)...)
 }
 
@@ -371,6 +373,7 @@ func (t *Transport) Close() error {
 // or later; State does not return these.
 func (t *Transport) State() []throttle.State {
 	states := t.buckets.State()
+	states = append(states, slices.DeleteFunc(t.streams.State(), func(s throttle.State) bool { return len(s.Limits) == 0 })...)
 	for i := range states {
 		states[i].Value = nil
 	}

@@ -96,10 +96,19 @@ func OfHost(t map[string]quota.Quotas, p string) (string, quota.Quotas) {
 }
 
 // Of returns those quotas of a host that are Overall, and those that are not, as asked for.
-func Of(qs quota.Quotas, overall, others bool) (of quota.Quotas) {
-	for _, q := range qs {
-		if q.Overall && overall || !q.Overall && others {
-			of = append(of, q)
+func Of(qs quota.Quotas, overall, others bool) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return q.Overall && overall || !q.Overall && others })
+}
+
+// Flowing returns the quotas that are Streamed, or those that are not.
+func Flowing(qs quota.Quotas, streamed bool) quota.Quotas {
+	return some(qs, func(q *quota.Quota) bool { return q.Streamed == streamed })
+}
+
+func some(qs quota.Quotas, are func(*quota.Quota) bool) (of quota.Quotas) {
+	for i := range qs {
+		if are(&qs[i]) {
+			of = append(of, qs[i])
 		}
 	}
 	return of

@@ -1,0 +1,76 @@
+// Package piece reads and writes bytes piece by piece, each of which is paid for.
+//
+// In come a reader or a writer, and who grants bytes (a [Payer]); what flows is what was granted. The package does not know how
+// bytes are granted, nor what waits for that.
+package piece
+
+import "io"
+
+// Payer pays for bytes.
+type Payer interface {
+	// Most returns how many bytes a piece has at most, 1 or more.
+	Most() int
+
+	// Pay waits until n bytes are granted, or as many of them as a piece has by then, and returns how many. With an error, none are.
+	Pay(n int) (paid int, err error)
+
+	// Flown says that only n bytes have flown of those that were paid for last.
+	Flown(n int)
+}
+
+// Reader reads from another reader. A piece is read first, and handed on when it is paid for: so it is known how large it is, and a
+// source that has nothing to read holds nothing that others could use.
+type Reader struct {
+	left []byte // what was read and could not be paid for
+	err  error  // what the source returned with it
+}
+
+// Read reads a piece of source into p. What cannot be paid for is kept for the next Read: nothing is lost.
+func (r *Reader) Read(source io.Reader, p []byte, payer Payer) (n int, err error) {
+	if r.left == nil {
+		if n, err = source.Read(p[:min(len(p), payer.Most())]); n <= 0 {
+			return n, err
+		}
+		paid, payErr := payer.Pay(n)
+		if paid < n { // or pieces have become smaller
+			r.left, r.err, err = append([]byte(nil), p[paid:n]...), err, payErr
+		}
+		return paid, err
+	}
+	if n, err = payer.Pay(min(len(p), len(r.left))); n > 0 {
+		copy(p, r.left[:n])
+		r.left = r.left[n:]
+	}
+	if len(r.left) == 0 {
+		err, r.left, r.err = r.err, nil, nil
+	}
+	return n, err
+}
+
+// Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back.
+func Write(sink io.Writer, p []byte, payer Payer) (n int, err error) {
+	if len(p) == 0 {
+		return sink.Write(p)
+	}
+	for n < len(p) && err == nil {
+		var paid, k int
+		if paid, err = payer.Pay(len(p) - n); err == nil {
+			k, err = write(sink, p[n:n+paid], payer)
+		}
+		n += k
+	}
+	return n, err
+}
+
+// write writes a piece that was paid for.
+func write(sink io.Writer, piece []byte, payer Payer) (n int, err error) {
+	defer func() { // also if Write panics
+		if n = max(n, 0); n < len(piece) {
+			payer.Flown(n)
+		}
+	}()
+	if n, err = sink.Write(piece); n < len(piece) && err == nil {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
