@@ -6,6 +6,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,22 +68,14 @@ type flow struct {
 // Read implements io.Reader.
 func (f *flow) Read(p []byte) (int, error) {
 	n, err := f.reader.Read(p)
-	if err != nil {
-		err = f.orClosed(err)
+	if errors.Is(err, throttle.ErrCanceled) {
+		select {
+		case <-f.closed:
+			err = http.ErrBodyReadAfterClose
+		default:
+		}
 	}
 	return n, err
-}
-
-// orClosed returns err, or if the body is closed, that it is.
-func (f *flow) orClosed(err error) error {
-	select {
-	case <-f.closed:
-		if err != io.EOF {
-			return http.ErrBodyReadAfterClose
-		}
-	default:
-	}
-	return err
 }
 
 // Close implements io.Closer. A Read that waits for a piece ends.

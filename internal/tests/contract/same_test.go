@@ -61,6 +61,9 @@ var layers = map[string]func(base http.RoundTripper) http.RoundTripper{
 			Spent: func(*http.Response) quota.Costs { return quota.Costs{quota.Requests: 1} },
 		}
 	},
+	"streaming": func(base http.RoundTripper) http.RoundTripper { // more than flows
+		return &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1e12, Unit: quota.Bytes, Streamed: true})}
+	},
 	"able": func(base http.RoundTripper) http.RoundTripper {
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: 2 * time.Hour, ResendHeader: "X-Resent", MaxElapsed: time.Hour}}
 	},
