@@ -332,11 +332,6 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 	return mode
 }
 
-// flowing is the claim of the bytes of its bodies.
-func (tm *terms) flowing() throttle.Claim {
-	return throttle.Claim{Priority: tm.claim.Priority, Flow: tm.claim.Flow, Weight: tm.claim.Weight}
-}
-
 // costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes
 // already. Before the request is sent, at most the length of its own body is known; it is charged for one byte at
 // least, so that it waits while a quota is in debt for answers before.

@@ -75,7 +75,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // learns from the outcome. The answer, if there is one, is in the terms.
 func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Grant) (v verdict.Verdict, err error) {
 	var sent *atomic.Int64 // bytes read of the request's body; nil if they need no counting
-	if t.isAbove() || tm.countsBytes || tm.stream != nil {
+	if t.isAbove() || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
 	resp, err := t.send(next, tm)

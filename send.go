@@ -73,9 +73,6 @@ func (t *Transport) prepareSend(req, next *http.Request, tm *terms) (out *http.R
 		next = next.WithContext(next.Context())
 		next.Body = body.Count(next.Body, sent)
 	}
-	if tm.stream != nil {
-		next = stream.Request(next, tm.stream, tm.flowing())
-	}
 	return next, sent
 }
 
@@ -100,17 +97,16 @@ func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 }
 
 // send hands the request to Base.
-func (t *Transport) send(req *http.Request, tm *terms) (resp *http.Response, err error) {
+func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
+	base := t.base()
+	if tm.stream != nil {
+		base = &stream.Base{RoundTripper: base, Bucket: tm.stream, Claim: throttle.Claim{Priority: tm.claim.Priority, Flow: tm.claim.Flow, Weight: tm.claim.Weight}}
+	}
 	if d := t.Retry.AttemptTimeout; d != 0 && d != NoLimit && tm.mode != ModeObserve {
 		tm.ends = time.Now().Add(d)
-		resp, err = attempt.SendWithin(d, t.base(), req)
-	} else {
-		resp, err = attempt.Send(t.base(), req)
+		return attempt.SendWithin(d, base, req)
 	}
-	if tm.stream != nil && err == nil {
-		stream.Response(req, resp, tm.stream, tm.flowing())
-	}
-	return resp, err
+	return attempt.Send(base, req)
 }
 
 // ErrAttemptTimeout says that an attempt took longer than Retry.AttemptTimeout; errors.Is finds it. Timeout of the error

@@ -1,7 +1,7 @@
 // Package stream makes bodies flow no faster than a bucket grants bytes.
 //
-// In come a request or an answer, a bucket and a claim that says for whom bytes flow; out comes the same, with a body that waits
-// for the bucket piece by piece. The package does not know which bucket a request draws on.
+// In come a RoundTripper, a bucket, and a claim that says for whom bytes flow; out comes a RoundTripper whose bodies wait for the
+// bucket piece by piece. The package does not know which bucket a request draws on.
 package stream
 
 import (
@@ -12,47 +12,64 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Request returns a request whose body flows as l grants: a copy of req if it has a body, which is charged again if it is sent again.
-func Request(req *http.Request, l *throttle.Limiter, c throttle.Claim) *http.Request {
+// Base is a RoundTripper through which bodies flow as a bucket grants: those of both directions, and what is written to a connection
+// that is used for another protocol. Waits end with the context of the request that it is given.
+type Base struct {
+	http.RoundTripper
+	Bucket *throttle.Limiter
+	Claim  throttle.Claim // for whom bytes flow
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *Base) RoundTrip(req *http.Request) (*http.Response, error) {
+	out := b.request(req)
+	resp, err := attempt.Send(b.RoundTripper, out)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Request == out {
+		resp.Request = req
+	}
+	if body.Has(req, resp) {
+		resp.Body = b.flowing(req.Context(), resp.Body)
+	}
+	return resp, nil
+}
+
+// request returns req, or if it has a body a copy whose body flows, and is charged again if it is sent again.
+func (b *Base) request(req *http.Request) *http.Request {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req
 	}
 	out := req.WithContext(req.Context())
-	out.Body = flowing(req.Context(), req.Body, l, c)
+	out.Body = b.flowing(req.Context(), req.Body)
 	if get := req.GetBody; get != nil { // which net/http calls where a connection turns out to be closed
 		out.GetBody = func() (io.ReadCloser, error) {
-			b, err := get()
-			if err != nil || b == nil {
-				return b, err
+			again, err := get()
+			if err != nil || again == nil {
+				return again, err
 			}
-			return flowing(req.Context(), b, l, c), nil
+			return b.flowing(req.Context(), again), nil
 		}
 	}
 	return out
 }
 
-// Response makes the body of the answer to req flow as l grants, if it has one. What is written to a connection that is used for
-// another protocol flows so, too.
-func Response(req *http.Request, resp *http.Response, l *throttle.Limiter, c throttle.Claim) {
-	if body.Has(req, resp) {
-		resp.Body = flowing(req.Context(), resp.Body, l, c)
-	}
-}
-
-// flowing returns a body of which pieces wait until ctx ends, or the body is closed.
-func flowing(ctx context.Context, b io.ReadCloser, l *throttle.Limiter, c throttle.Claim) io.ReadCloser {
-	closing := make(chan struct{})
+// flowing returns a body whose pieces wait until ctx ends, or the body is closed.
+func (b *Base) flowing(ctx context.Context, whole io.ReadCloser) io.ReadCloser {
+	closing, c := make(chan struct{}), b.Claim
 	c.Cancel = closing
 	f := &flow{
-		ReadCloser: b, reader: throttle.Reader{R: b, Limiter: l, Context: ctx, Claim: c},
+		ReadCloser: whole, reader: throttle.Reader{R: whole, Limiter: b.Bucket, Context: ctx, Claim: c},
 		closing: sync.OnceFunc(func() { close(closing) }), closed: closing,
 	}
-	if w, ok := b.(io.Writer); ok {
-		return &upgraded{flow: f, writer: throttle.Writer{W: w, Limiter: l, Context: ctx, Claim: c}}
+	if w, ok := whole.(io.Writer); ok {
+		return &upgraded{flow: f, writer: throttle.Writer{W: w, Limiter: b.Bucket, Context: ctx, Claim: c}}
 	}
 	return f
 }
