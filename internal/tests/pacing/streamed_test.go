@@ -220,7 +220,7 @@ func TestStreamedClientTimeout(t *testing.T) {
 	})
 }
 
-// Each body draws on the quotas of its host, its tenant and its pattern, and on what is overall, of which tenants have equal parts.
+// Each body draws on the quotas of its host, its tenant and its pattern, and on what is overall, of which each has its turn.
 func TestStreamedBuckets(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
 		tr := &pacer.Transport{
@@ -256,7 +256,7 @@ func TestStreamedBuckets(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		const burst, piece = 7500, 2500 // of what is overall, and of a tenant
-		if a, b, c := got["a"], got["b"], got["c"]; a-b > 2*piece || b-a > 2*piece || c > 100_500 || c < 99_000 || all > 1_500_000+burst || all < 1_500_000+burst-piece {
+		if a, b, c := got["a"], got["b"], got["c"]; a-2*b > 2*piece || 2*b-a > 2*piece || c-b/10 > 250 || b/10-c > 250 || all > 1_500_000+burst || all < 1_500_000+burst-piece {
 			t.Errorf("got %v, %d in all", got, all)
 		}
 		for _, s := range tr.State() {
