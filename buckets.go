@@ -80,11 +80,13 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 func (t *Transport) checkShared(quotas Table) error {
 	var all []error
 	for _, p := range slices.Sorted(maps.Keys(quotas)) {
-		var l *throttle.Limiter
+		var l [2]*throttle.Limiter
 		for _, level := range table.Levels(quotas, p, t.Key != nil) {
-			l = &throttle.Limiter{Name: level.Name, Store: t.Shared.Store, Late: t.Shared.Late, Parent: l}
-			if err := l.SetQuotas(level.Quotas); err != nil && level.Own {
-				all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
+			for i, streamed := range [...]bool{false, true} {
+				l[i] = &throttle.Limiter{Name: level.Name, Store: t.Shared.Store, Late: t.Shared.Late, Parent: l[i]}
+				if err := l[i].SetQuotas(table.Flowing(level.Quotas, streamed)); err != nil && level.Own {
+					all = append(all, fmt.Errorf("pacer: Quotas[%q]: %w", p, err))
+				}
 			}
 		}
 	}
@@ -171,18 +173,26 @@ func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
 	}
+	return t.share(l, b.Shared())
+}
+
+// share has a Limiter share its quotas under a name.
+func (t *Transport) share(l *throttle.Limiter, name string) *throttle.Limiter {
 	if t.Shared.Store != nil && len(l.Quotas) > 0 {
-		l.Store, l.StoreName, l.Outage, l.Late, l.New, l.StoreEvent = t.Shared.Store, b.Shared(), t.Shared.Outage, t.Shared.Late, t.Shared.New, t.storeEvent
+		l.Store, l.StoreName, l.Outage, l.Late, l.New, l.StoreEvent = t.Shared.Store, name, t.Shared.Outage, t.Shared.Late, t.Shared.New, t.storeEvent
 	}
 	return l
 }
 
+// bodies tells the names of buckets of what flows from those of requests.
+const bodies = " (bodies)"
+
 // newStream makes the Limiter of the bodies of a bucket, in a tree of their own: what delays requests does not delay them.
 func (t *Transport) newStream(path []string) *throttle.Limiter {
 	b := route.Parse(path)
-	return &throttle.Limiter{
-		Name: b.Label() + " (bodies)", Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve,
-	}
+	return t.share(&throttle.Limiter{
+		Name: b.Label() + bodies, Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Rand: t.Rand,
+	}, b.Shared()+bodies)
 }
 
 // bucket is what a Transport keeps for a bucket beside its Limiter.

@@ -366,7 +366,7 @@ func (t *Transport) Close() error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	return t.buckets.Close()
+	return errors.Join(t.buckets.Close(), t.streams.Close())
 }
 
 // State returns what the buckets look like now, ordered by host and pattern. Idle buckets are forgotten sooner

@@ -1,8 +1,8 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 
 	"github.com/gopacer/pacer/quota"
@@ -10,52 +10,47 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/piece"
 )
 
-// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant. It reads in pieces of a fortieth
-// of a second, or of half of a Burst if that is less, and hands each on when it is granted. Several Readers and Writers have their
-// turns piece by piece. An error of a wait is an [*Error], as of Acquire; nothing is lost by it, and the next Read tries again. What
-// buffers below R hold, such as those of a connection, comes as fast as before.
-//
-//	l := &throttle.Limiter{Quotas: quota.MustParse("1MB/s streamed")}
-//	n, err := io.Copy(file, &throttle.Reader{R: conn, Limiter: l})
-//
-// A piece counts as a request, too: the Limiter should be for bytes alone. Who calls Read concurrently takes turns as with R.
+// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of a fortieth of a second, or
+// of half of a Burst if that is less. A piece is read, and handed on when it is granted, which an [*Error] may prevent, as for Acquire:
+// then the next Read tries again, and nothing is lost. Readers and Writers of a Limiter have their turns, piece by piece. What buffers
+// below R hold comes as fast as before. Each piece counts as a request, too: a Limiter for Readers is best for bytes alone.
 type Reader struct {
 	R       io.Reader
 	Limiter *Limiter
-	Context context.Context //nolint:containedctx // it has the Reader's life, as that of an http.Request // ends waits; nil is one that does not end
-	Claim   Claim           // of each piece, for all but its cost in bytes: Priority, Flow, Weight, Cancel and MaxWait count
+	Context context.Context //nolint:containedctx // of all that is read. It ends waits; nil never does.
+	Claim   Claim           // of each piece, but for its Costs: N, Priority, Flow, Weight, Cancel, MaxWait
 
 	pieces piece.Reader
 }
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
-	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, &r.Claim, nil})
+	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, r.Claim, nil})
 }
 
-// Writer writes to W no faster than the Quotas in bytes of a Limiter grant: what a Reader is to what is read. It writes each piece
-// when it is granted, and gives back what W does not write.
+// Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a piece when that is granted, and
+// gives back what W does not write.
 type Writer struct {
 	W       io.Writer
 	Limiter *Limiter
-	Context context.Context
+	Context context.Context //nolint:containedctx // of all that is written
 	Claim   Claim
 }
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
-	return piece.Write(w.W, p, &payer{w.Limiter, w.Context, &w.Claim, nil})
+	return piece.Write(w.W, p, &payer{w.Limiter, w.Context, w.Claim, nil})
 }
 
-// payer claims bytes. It implements piece.Payer.
+// payer claims bytes.
 type payer struct {
 	l     *Limiter
-	ctx   context.Context // may be nil
-	claim *Claim
+	ctx   context.Context //nolint:containedctx // of one Read or Write
+	claim Claim
 	last  *Grant
 }
 
-// Most returns how many bytes to claim at once.
+// Most implements piece.Payer.
 func (p *payer) Most() int {
 	l, root := p.l.lockCurrent()
 	defer l.unlock(root)
@@ -66,23 +61,14 @@ func (p *payer) Most() int {
 	return least
 }
 
-// Pay claims bytes, or a piece of them.
-func (p *payer) Pay(n int) (paid int, err error) {
-	ctx, c := p.ctx, *p.claim
-	if ctx == nil {
-		ctx = context.Background()
+// Pay implements piece.Payer.
+func (p *payer) Pay(n int) (err error) {
+	p.claim.Costs = quota.Costs{quota.Bytes: n}
+	if p.last, err = p.l.Acquire(cmp.Or(p.ctx, context.Background()), p.claim); err == nil {
+		p.last.endUnreported()
 	}
-	for paid = min(n, p.Most()); ; paid = min(n, p.Most()) {
-		c.Costs = quota.Costs{quota.Bytes: paid}
-		if p.last, err = p.l.Acquire(ctx, c); err == nil {
-			p.last.endUnreported()
-			return paid, nil
-		}
-		if !errors.Is(err, ErrTooLarge) || p.Most() >= paid {
-			return 0, err
-		} // else the quotas have become smaller
-	}
+	return err
 }
 
-// Flown gives back what was granted last, but for n bytes.
+// Flown implements piece.Payer.
 func (p *payer) Flown(n int) { p.last.Settle(quota.Costs{quota.Bytes: n}) }

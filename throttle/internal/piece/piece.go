@@ -8,11 +8,11 @@ import "io"
 
 // Payer pays for bytes.
 type Payer interface {
-	// Most returns how many bytes a piece has at most, 1 or more.
+	// Most returns how many bytes a piece has at most, 1 or more. That may change.
 	Most() int
 
-	// Pay waits until n bytes are granted, or as many of them as a piece has by then, and returns how many. With an error, none are.
-	Pay(n int) (paid int, err error)
+	// Pay waits until n bytes are granted, which are no more than Most has returned last. With an error, none are.
+	Pay(n int) error
 
 	// Flown says that only n bytes have flown of those that were paid for last.
 	Flown(n int)
@@ -31,13 +31,13 @@ func (r *Reader) Read(source io.Reader, p []byte, payer Payer) (n int, err error
 		if n, err = source.Read(p[:min(len(p), payer.Most())]); n <= 0 {
 			return n, err
 		}
-		paid, payErr := payer.Pay(n)
+		paid, payErr := pay(payer, n)
 		if paid < n { // or pieces have become smaller
 			r.left, r.err, err = append([]byte(nil), p[paid:n]...), err, payErr
 		}
 		return paid, err
 	}
-	if n, err = payer.Pay(min(len(p), len(r.left))); n > 0 {
+	if n, err = pay(payer, min(len(p), len(r.left))); n > 0 {
 		copy(p, r.left[:n])
 		r.left = r.left[n:]
 	}
@@ -47,6 +47,21 @@ func (r *Reader) Read(source io.Reader, p []byte, payer Payer) (n int, err error
 	return n, err
 }
 
+// pay pays for n bytes, or for as many of them as a piece has, and returns how many.
+func pay(payer Payer, n int) (paid int, err error) {
+	for most := payer.Most(); ; most = payer.Most() {
+		if err != nil && most >= paid {
+			return 0, err
+		} // else pieces have become smaller, and that one was too large
+		if paid = min(n, most); paid == 0 {
+			return 0, nil
+		}
+		if err = payer.Pay(paid); err == nil {
+			return paid, nil
+		}
+	}
+}
+
 // Write writes p to sink, each piece when it is paid for. What was paid for and not written is given back.
 func Write(sink io.Writer, p []byte, payer Payer) (n int, err error) {
 	if len(p) == 0 {
@@ -54,7 +69,7 @@ func Write(sink io.Writer, p []byte, payer Payer) (n int, err error) {
 	}
 	for n < len(p) && err == nil {
 		var paid, k int
-		if paid, err = payer.Pay(len(p) - n); err == nil {
+		if paid, err = pay(payer, len(p)-n); err == nil {
 			k, err = write(sink, p[n:n+paid], payer)
 		}
 		n += k
