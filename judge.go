@@ -51,9 +51,8 @@ func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.
 	return verdict.Verdict{}
 }
 
-// askCheckRetry reports whether CheckRetry wants another attempt. An error is passed in a url.Error, as
-// http.Client would, since the policies of go-retryablehttp misjudge other errors. If CheckRetry itself
-// returns an error, that means no.
+// askCheckRetry reports whether CheckRetry wants another attempt. An error is passed in a url.Error, as http.Client would, since the policies of
+// go-retryablehttp misjudge other errors. If CheckRetry itself returns an error, that means no.
 func (t *Transport) askCheckRetry(req *http.Request, resp *http.Response, err error) bool {
 	ctx := context.WithValue(req.Context(), requestKey{}, req)
 	if err != nil {
@@ -67,8 +66,7 @@ func (t *Transport) askCheckRetry(req *http.Request, resp *http.Response, err er
 	return again && stop == nil
 }
 
-// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since
-// its Call says so.
+// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since its Call says so.
 func idempotent(req *http.Request) bool {
 	if verdict.Idempotent(req) {
 		return true
@@ -141,10 +139,9 @@ func idempotentByError(ctx context.Context, err error) bool {
 	return errors.As(err, &sent) && sent.Op != "" && verdict.IdempotentMethod(strings.ToUpper(sent.Op))
 }
 
-// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are
-// those of it. Otherwise they lie between min and max, which are RetryWaitMin and RetryWaitMax of the Client:
-// min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any header that package
-// headers knows, RetryDelay returns no shorter one.
+// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of it. Otherwise they lie between min and
+// max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any
+// header that package headers knows, RetryDelay returns no shorter one.
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
 	var hint headers.Retry
 	if resp != nil {

@@ -124,25 +124,11 @@ func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Resp
 	return nil, err
 }
 
-// fallback returns the answer of Fallback. It closes the body of the request if Fallback has left it alone.
+// fallback returns the answer of Fallback.
 func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Response, error) {
 	if t.Fallback == nil { // init has checked the modes of t: it was the Call that asked for ModeDegrade
 		body.Close(req, nil)
 		return nil, errors.New("pacer: Fallback is nil, want a function that answers in ModeDegrade")
 	}
-	out, touched := req, func() bool { return false }
-	if req.Body != nil && req.Body != http.NoBody {
-		out = req.WithContext(req.Context())
-		out.Body, touched = body.Touched(req.Body)
-	}
-	defer func() {
-		if !touched() {
-			body.Close(req, nil)
-		}
-	}()
-	resp, err := t.Fallback(out, why)
-	if resp, err = attempt.Checked(resp, err, "Fallback"); err == nil && (resp.Request == nil || resp.Request == out) {
-		resp.Request = req
-	}
-	return resp, err
+	return attempt.Instead(req, func(req *http.Request) (*http.Response, error) { return t.Fallback(req, why) }, "Fallback")
 }

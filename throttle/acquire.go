@@ -72,10 +72,10 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in
-// hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants
-// nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid,
-// which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in hand, and has more
+// slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants nothing; use Acquire with a negative
+// MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid, which Validate tells, or if a quota is one for which
+// Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant
@@ -258,9 +258,8 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line
-// before w costs a quota's Queue or more, or if MaxQueue claims wait. But if another waiter of this bucket
-// would go after w, that one is refused instead. D is the delay that w would have.
+// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or
+// if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {
@@ -336,8 +335,7 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 	return err
 }
 
-// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was
-// dismissed; the tree that it froze is thawed.
+// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was dismissed; the tree that it froze is thawed.
 func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
 	if moved != nil {
 		defer moved.l.thaw() // also when search.find panics

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -52,33 +51,11 @@ func (l *Limiter) unfit(need *need) error {
 		if b.invalid != nil {
 			return b.invalid
 		}
-		if need.Costs != nil {
-			if e := b.misspelled(need.Costs); e != nil {
-				return e
+		if need.Costs != nil || bare {
+			if q, cost, why := check.Unit(need.Costs, need.N, bare, b.quotas); why != "" {
+				return &Error{Bucket: b.Name, Quota: q.Name, Cost: cost, Err: ErrUnit, detail: why}
 			}
 		}
-		if need.bare {
-			if e := b.notForWait(need.N); e != nil {
-				return e
-			}
-		}
-	}
-	return nil
-}
-
-// misspelled returns an ErrUnit if one of the units is nearly that of a quota of l.
-func (l *Limiter) misspelled(costs quota.Costs) *Error {
-	unit, q, ok := check.Misspelled(costs, l.quotas)
-	if !ok {
-		return nil
-	}
-	return &Error{Bucket: l.Name, Quota: q.Name, Cost: costs[unit], Err: ErrUnit, detail: fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))}
-}
-
-// notForWait returns an ErrUnit if there is a quota on which n requests alone do not draw.
-func (l *Limiter) notForWait(n int) *Error {
-	if q := check.NotInRequests(l.quotas); q != nil {
-		return &Error{Bucket: l.Name, Quota: q.Name, Cost: n, Err: ErrUnit, detail: ": Wait and Allow are for quotas in requests, want Acquire for"}
 	}
 	return nil
 }

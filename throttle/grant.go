@@ -59,9 +59,8 @@ func (g *Grant) Limiter() *Limiter { return g.l }
 // Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
-// allocation in callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the
-// stack. Keep is called before g is shared with other goroutines.
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in callers that rarely have
+// to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
@@ -73,8 +72,7 @@ func (g *Grant) Keep() *Grant {
 // current is g, or what stands for it since Keep was called.
 func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
-// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line
-// moves up. After Done, Cancel does nothing.
+// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After Done, Cancel does nothing.
 func (g *Grant) Cancel() {
 	if g.kept != nil {
 		g.kept.Cancel()
@@ -83,10 +81,7 @@ func (g *Grant) Cancel() {
 	if !g.state.CompareAndSwap(underWay, canceled) {
 		return
 	}
-	root := g.l.lock()
-	defer g.l.unlock(root)
-	now := root.now()
-	g.l.change(now, func() { g.giveBack(now) })
+	g.l.alter(g.giveBack)
 }
 
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
@@ -117,11 +112,11 @@ func (g *right) end() {
 	g.l.server.ProbeOver(&g.ticket)
 }
 
-// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was
-// claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns
-// the cost at the end; this may leave a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and
-// after it, and more than once. A negative cost counts as zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit
-// that is ErrUnit in a Claim counts as the right one, unless spent has that too. After Cancel, Settle does nothing.
+// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was claimed too much
+// goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns the cost at the end; this may
+// leave a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A negative cost
+// counts as zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless
+// spent has that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {
 		g.kept.Settle(spent)
@@ -166,17 +161,14 @@ func (g *right) endUnreported() {
 	}
 }
 
-// endFast ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer
-// could confirm. It reports whether it did.
+// endFast ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer could confirm. It reports whether it did.
 func (l *Limiter) endFast(n int) bool {
 	if !l.fastDone.Load() {
 		return false
 	}
 	l.fastInFlight.Add(int64(-n))
 	if !l.fastDone.Load() { // another goroutine has changed l meanwhile, and its claim may wait for this end
-		root := l.lock()
-		l.change(root.now(), func() {})
-		l.unlock(root)
+		l.alter(func(monotime.Time) {})
 	}
 	return true
 }

@@ -193,9 +193,7 @@ func (g *Group) Update(change func() (moved bool)) error {
 	}
 	if moved {
 		for l := range g.buckets.All() { // who waits in l finds its bucket again
-			root := l.lock()
-			l.change(root.now(), func() { l.dismiss() })
-			l.unlock(root)
+			l.alter(func(monotime.Time) { l.dismiss() })
 		}
 	}
 	var errs []error
@@ -412,11 +410,8 @@ func (g *Group) restore(l *Limiter) {
 // remember makes l know what m says, unless l has learned something itself, and charges to each quota what it says, unless
 // something was charged to that. What is out of date is left out.
 func (l *Limiter) remember(m adaptive.Memory, luck float64) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.luck = luck
-	l.change(now, func() {
+	l.alter(func(now monotime.Time) {
+		l.luck = luck
 		if l.stack.Charge(now, m.Used, &l.clock) {
 			l.later()
 		}

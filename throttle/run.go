@@ -296,6 +296,14 @@ func (l *Limiter) change(now monotime.Time, f func()) {
 	}
 }
 
+// alter is change for a caller that does not hold mu.
+func (l *Limiter) alter(f func(now monotime.Time)) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	l.change(now, func() { f(now) })
+}
+
 // refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now, or never
 // go. It reports whether there were any.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {

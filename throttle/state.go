@@ -57,24 +57,15 @@ func (l *Limiter) State() State {
 
 // levels returns how much is left of each configured quota.
 func (l *Limiter) levels(now monotime.Time) (levels []Level) {
-	var inHand []int
+	var shared *lease.Lease
 	switch {
 	case l.invalid != nil:
 		return nil
 	case l.link != nil:
-		inHand = l.link.lease.Hand(now)
+		shared = l.link.lease
 	}
-	for i := range l.quotas {
-		q := &l.quotas[i]
-		level := Level{Quota: q.Name, Unit: q.Unit, Rate: limit.Rate(q)}
-		if l.link != nil && lease.Stored(q) {
-			level.Limit, level.Available, inHand = limit.Most(q), inHand[0], inHand[1:]
-		} else if left, ok := l.stack.Level(now, i); ok {
-			level.Limit, level.Available, level.Reset = left.Most, left.Available, max(left.Full.Sub(now), 0)
-		} else {
-			continue // it is no limit
-		}
-		levels = append(levels, level)
+	for _, left := range lease.Levels(now, l.quotas, l.stack, shared) {
+		levels = append(levels, Level{left.Quota, "", left.Unit, left.Most, left.Available, left.Reset, left.Rate, false})
 	}
 	return levels
 }

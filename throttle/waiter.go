@@ -73,10 +73,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 
 // expire refuses w, whose MaxWait has passed, unless it may go now.
 func (w *waiter) expire() {
-	root := w.l.lock()
-	defer w.l.unlock(root)
-	now := root.now()
-	w.l.change(now, func() {
+	w.l.alter(func(now monotime.Time) {
 		if w.entries != nil {
 			w.end(now, w.refusal(now, w.sharing(now, w.project(now, w.ahead())), ErrMaxWait))
 		}
@@ -101,9 +98,7 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // for the next in line; if w was dismissed, the tree that waits for it waits no longer.
 func (w *waiter) drop(ctxErr, cause error) error {
 	e := &Error{Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled}
-	root := w.l.lock()
-	now := root.now()
-	w.l.change(now, func() {
+	w.l.alter(func(now monotime.Time) {
 		switch {
 		case w.entries != nil:
 			if known := w.refusal(now, w.project(now, w.ahead()), ErrCanceled); known.Cause != "" {
@@ -116,7 +111,6 @@ func (w *waiter) drop(ctxErr, cause error) error {
 			w.grant.giveBack(now)
 		}
 	})
-	w.l.unlock(root)
 	if errors.Is(w.err, errDismissed) {
 		w.l.thaw()
 	}

@@ -74,6 +74,26 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	return resp, nil
 }
 
+// Instead returns the answer of what answers in place of a server, and has that name. It closes the body of the request if that is
+// left alone.
+func Instead(req *http.Request, answer func(*http.Request) (*http.Response, error), name string) (*http.Response, error) {
+	out, touched := req, func() bool { return false }
+	if req.Body != nil && req.Body != http.NoBody {
+		out = req.WithContext(req.Context())
+		out.Body, touched = body.Touched(req.Body)
+	}
+	defer func() {
+		if !touched() {
+			body.Close(req, nil)
+		}
+	}()
+	resp, err := answer(out)
+	if resp, err = Checked(resp, err, name); err == nil && (resp.Request == nil || resp.Request == out) {
+		resp.Request = req
+	}
+	return resp, err
+}
+
 // ContextError returns the cause for which a context has ended. errors.Is finds the Err of the context in it, too.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)

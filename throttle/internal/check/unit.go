@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
@@ -32,6 +34,19 @@ func Spelled(costs quota.Costs, qs quota.Quotas) quota.Costs {
 		}
 		costs = meant
 	}
+}
+
+// Unit says what is wrong with the unit of a claim of n requests, and which quota it is not fit for, and what was claimed of that: a
+// unit of costs is nearly that of the quota; or the claim is bare, of Wait or Allow, and the quota is of something else than
+// requests. Why is empty if the claim is fit.
+func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (q quota.Quota, cost int, why string) {
+	if unit, q, ok := Misspelled(costs, qs); ok {
+		return q, costs[unit], fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))
+	}
+	if q := NotInRequests(qs); bare && q != nil {
+		return *q, n, ": Wait and Allow are for quotas in requests, want Acquire for"
+	}
+	return q, 0, ""
 }
 
 // NotInRequests returns the first quota on which requests alone do not draw, or that wants to know when they end; nil if none.

@@ -1,0 +1,99 @@
+package piece
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+var errLater = errors.New("later")
+
+// payer pays, or not, as a seed says, in pieces whose size changes.
+type payer struct {
+	r    *rand.Rand
+	paid int // in all
+	last int
+	most int
+}
+
+func (p *payer) Most() int {
+	p.most = 1 + p.r.IntN(9)
+	return p.most
+}
+
+func (p *payer) Pay(n int) error {
+	if n < 1 || n > p.most {
+		panic("not what Most has returned")
+	}
+	if p.r.IntN(4) == 0 {
+		return errLater
+	}
+	p.paid, p.last = p.paid+n, n
+	return nil
+}
+
+func (p *payer) Flown(n int) {
+	if n < 0 || n >= p.last {
+		panic("nothing to give back")
+	}
+	p.paid -= p.last - n
+}
+
+// FuzzPieces moves a text through a Reader and through Write, each of which may fail at any piece: all of it comes, in order and once,
+// and as much as has come is paid for.
+func FuzzPieces(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed, []byte("all of it comes, in order and once, and nothing else"))
+	}
+	f.Add(uint64(1), []byte{})
+	f.Fuzz(func(t *testing.T, seed uint64, text []byte) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		source := bytes.NewReader(text)
+		var reader Reader
+		var read bytes.Buffer
+		from := &payer{r: r}
+		for err := error(nil); err != io.EOF; {
+			p := make([]byte, r.IntN(20))
+			var n int
+			n, err = reader.Read(readFunc(func(p []byte) (int, error) {
+				n, err := source.Read(p[:min(len(p), 1+r.IntN(20))])
+				if source.Len() == 0 && r.IntN(2) == 0 {
+					err = io.EOF // with the last bytes
+				}
+				return n, err
+			}), p, from)
+			if read.Write(p[:n]); err != nil && err != io.EOF && !errors.Is(err, errLater) || read.Len() != from.paid {
+				t.Fatalf("%v, and %d of %d bytes are paid for", err, from.paid, read.Len())
+			}
+		}
+		if !bytes.Equal(read.Bytes(), text) {
+			t.Errorf("read %q of %q", read.Bytes(), text)
+		}
+
+		var wrote bytes.Buffer
+		to := &payer{r: r}
+		for left := text; len(left) > 0; {
+			n, err := Write(writeFunc(func(p []byte) (int, error) {
+				p = p[:len(p)-r.IntN(2)*r.IntN(len(p)+1)]
+				return wrote.Write(p)
+			}), left[:1+r.IntN(len(left))], to)
+			left = left[n:]
+			if err != nil && !errors.Is(err, errLater) && !errors.Is(err, io.ErrShortWrite) || wrote.Len() != to.paid {
+				t.Fatalf("%v, and %d of %d bytes are paid for", err, to.paid, wrote.Len())
+			}
+		}
+		if !bytes.Equal(wrote.Bytes(), text) {
+			t.Errorf("wrote %q of %q", wrote.Bytes(), text)
+		}
+	})
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(p []byte) (int, error) { return f(p) }
