@@ -184,7 +184,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"1MB/s streaming":           `column 7: "streaming", did you mean "1MB/s streamed"`,
 		"1MB/s as it flows":         `column 13: "flows", did you mean "1MB/s streamed"`,
 		"1MB streamed/s":            `column 5: "streamed/s", did you mean "1MB/s streamed"`,
-		"1MB/s streamd overal":      `column 7: "streamd", did you mean "1MB/s streamed overall"`,
+		"1MB/s streame overal":      `column 7: "streame", did you mean "1MB/s streamed overall"`,
 		"1MB per second of traffic": `column 5: "per", did you mean "1MB/s streamed"`,
 		"5 overall/s":               `column 3: "overall/s", did you mean "5/s overall"`,
 		"9/h, 5 overall/s burst 7":  `column 8: "overall/s", did you mean "5/s burst 7 overall"`,

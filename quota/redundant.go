@@ -63,7 +63,7 @@ func (qs Quotas) Redundant(above ...Quota) (why []string) {
 func covers(x, y Quota, above bool) string {
 	above = above || x.Overall != y.Overall
 	switch {
-	case !x.binds() || !y.binds() || x.Unit != y.Unit || x.Streamed != y.Streamed || x.isNarrower(&y):
+	case !x.binds() || !y.binds() || !x.isLike(&y) || x.isNarrower(&y):
 		return ""
 	case y.Queue > 0 && (x.Queue == 0 || x.Queue > y.Queue):
 		return "" // y refuses requests that have a place in the queue of x
@@ -80,6 +80,9 @@ func covers(x, y Quota, above bool) string {
 	}
 	return coversWindow(x, y, above)
 }
+
+// isLike reports whether q and o count the same tokens, at the same instants.
+func (q *Quota) isLike(o *Quota) bool { return q.Unit == o.Unit && q.Streamed == o.Streamed }
 
 // isNarrower reports whether q is of each tenant, and o of all of them: then each may use as much as q admits.
 func (q *Quota) isNarrower(o *Quota) bool { return o.Overall && !q.Overall }

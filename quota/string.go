@@ -69,6 +69,11 @@ func (q Quota) String() string {
 			s += " cold " + strconv.FormatFloat(q.ColdFactor, 'g', -1, 64)
 		}
 	}
+	return s + q.whose()
+}
+
+// whose returns the clauses that say of what and of whom the quota is.
+func (q *Quota) whose() (s string) {
 	if q.Streamed {
 		s += " streamed"
 	}

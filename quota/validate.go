@@ -51,7 +51,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	bad := func(field string, value any, want string) error {
 		return &fieldError{field, fmt.Sprintf("%.100q: %s is %v, want %s", q.label(), field, value, want)}
 	}
-	if field, value, want := q.checkCalendar(); want != "" && q.N >= 0 {
+	if field, value, want := q.checkApart(); want != "" && q.N >= 0 {
 		return bad(field, value, want)
 	}
 	switch {
@@ -91,12 +91,6 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("WarmUp", q.WarmUp, "0 for a Kind other than TokenBucket")
 	case q.WarmUp > 0 && q.Burst > 0:
 		return bad("Burst", burst(q.Burst), "0 beside a WarmUp: tokens stored while idling stand for coldness, not for a burst")
-	case q.Streamed:
-		if field, value, want := q.checkStreamed(); want != "" {
-			return bad(field, value, want)
-		}
-	}
-	switch {
 	case q.ColdFactor != 0 && !(q.ColdFactor >= 1 && q.ColdFactor <= math.MaxInt32):
 		return bad("ColdFactor", q.ColdFactor, "from 1 to 2147483647, or 0 for 3")
 	case q.ColdFactor != 0 && q.WarmUp == 0:
@@ -113,6 +107,14 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 		return bad("N", q.N, "a positive number beside a Kind")
 	}
 	return nil
+}
+
+// checkApart returns what is wrong with the calendar, or with what is Streamed; no want if nothing is.
+func (q *Quota) checkApart() (field string, value any, want string) {
+	if field, value, want = q.checkCalendar(); want == "" && q.Streamed {
+		return q.checkStreamed()
+	}
+	return field, value, want
 }
 
 // checkCalendar returns which of Months, From and Zone is wrong, or what is beside them, and what is wanted there; no want if

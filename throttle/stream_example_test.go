@@ -1,6 +1,7 @@
 package throttle_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -30,10 +31,13 @@ func ExampleReader() {
 
 // A write that cannot make it in time says so, and has written what could go.
 func ExampleWriter() {
-	l := &throttle.Limiter{Name: "uplink", Quotas: quota.MustParse("1kB/h burst 2kB streamed")}
+	l := &throttle.Limiter{Name: "uplink", Quotas: quota.MustParse("24B/d burst 100B streamed")}
 	w := &throttle.Writer{W: io.Discard, Limiter: l, Claim: throttle.Claim{MaxWait: time.Second}}
-	n, err := w.Write(make([]byte, 5000))
-	fmt.Println(n, "bytes:", err)
+	n, err := w.Write(make([]byte, 500))
+	var refusal *throttle.Error
+	if errors.As(err, &refusal) {
+		fmt.Println(n, "bytes:", refusal.Err, "for", refusal.Quota, "of", refusal.Bucket)
+	}
 	// Output:
-	// 2000 bytes: throttle: uplink: not sent: wait over MaxWait (1s): pace "1kB/h burst 2kB streamed", could go in 3.6s
+	// 100 bytes: wait over MaxWait for 24B/d burst 100B streamed of uplink
 }

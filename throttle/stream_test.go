@@ -3,7 +3,6 @@ package throttle
 import (
 	"context"
 	"errors"
-	"github.com/gopacer/pacer/quota"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // endless is a source that always has something to read.
@@ -262,7 +263,7 @@ func TestReaderErrorLosesNothing(t *testing.T) {
 		for err == nil || errors.Is(err, ErrDeadline) {
 			err = read()
 		}
-		if want := strings.Repeat("0123456789", 10); err != io.EOF || string(got) != want {
+		if want := strings.Repeat("0123456789", 10); !errors.Is(err, io.EOF) || string(got) != want {
 			t.Errorf("%q, %v", got, err)
 		}
 		if s := l.State(); s.InFlight != 0 || s.Waiting != 0 {
@@ -307,7 +308,7 @@ func TestWriterGivesBack(t *testing.T) {
 		})
 	}
 	n, err := (&Writer{W: sink(func(p []byte) (int, error) { return len(p), io.EOF }), Limiter: &Limiter{}}).Write(nil)
-	if n != 0 || err != io.EOF {
+	if n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("of nothing: %d, %v", n, err)
 	}
 }

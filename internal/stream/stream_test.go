@@ -28,7 +28,7 @@ func TestGetBody(t *testing.T) {
 					req.Body.Close()
 					req.Body, _ = req.GetBody()
 				}
-				return &http.Response{StatusCode: 204, Body: http.NoBody, Request: req}, nil
+				return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: req}, nil
 			}),
 			Bucket: &throttle.Limiter{Quotas: quota.MustParse("1kB/s streamed")},
 		}

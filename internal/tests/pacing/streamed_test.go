@@ -57,6 +57,7 @@ func take(t *testing.T, rt http.RoundTripper, n, m int) time.Duration {
 // Bodies of both directions flow at the quota, to the nanosecond, over both protocols; lengths and trailers are as they were.
 func TestStreamedBothBodies(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		tr := &pacer.Transport{Base: lab.Serve(t, two, sends), Quotas: flows("1MB/s streamed")}
 		for _, test := range []struct{ sent, got int }{{0, 1_050_000}, {1_050_000, 0}, {500_000, 550_000}, {0, 50_000}, {30_000, 20_000}, {0, 0}} {
 			want := time.Duration(max(test.sent+test.got-50_000, 0)) * time.Microsecond
@@ -71,6 +72,7 @@ func TestStreamedBothBodies(t *testing.T) {
 // What holds requests does not hold the bytes of answers under way; nor do these hold requests.
 func TestStreamedBesideAHold(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		tr := &pacer.Transport{
 			Base: lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/refused" {
@@ -87,7 +89,7 @@ func TestStreamedBesideAHold(t *testing.T) {
 		start := time.Now()
 		refused := get(t, tr, "http://a.example/refused")
 		refused.Body.Close()
-		if refused.StatusCode != 429 || time.Since(start) != 0 {
+		if refused.StatusCode != http.StatusTooManyRequests || time.Since(start) != 0 {
 			t.Errorf("got %d after %v", refused.StatusCode, time.Since(start))
 		}
 		if held := lab.State(t, tr, "a.example").Held; held <= 0 {
@@ -123,6 +125,7 @@ func TestStreamedEndsEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lab.Protocols(t, func(t *testing.T, two bool) {
+				t.Helper()
 				tr := &pacer.Transport{Base: lab.Serve(t, two, sends), Quotas: flows("100kB/s streamed")}
 				ctx, cancel := context.WithTimeout(t.Context(), 2001*time.Millisecond)
 				if name != "deadline" {
@@ -162,6 +165,7 @@ func TestStreamedEndsEarly(t *testing.T) {
 // An upload whose body waits ends with the attempt, and is charged again when it is sent again.
 func TestStreamedUploads(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		tries := 0
 		tr := &pacer.Transport{
 			Base: lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
@@ -187,6 +191,7 @@ func TestStreamedUploads(t *testing.T) {
 		}
 	})
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		tr := &pacer.Transport{
 			Base: lab.Serve(t, two, sends), Quotas: flows("100kB/s streamed"), Retry: pacer.Retry{AttemptTimeout: time.Second, MaxAttempts: -1},
 		}
@@ -205,6 +210,7 @@ func TestStreamedUploads(t *testing.T) {
 // http.Client.Timeout ends a body that waits.
 func TestStreamedClientTimeout(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		c := &http.Client{Transport: &pacer.Transport{Base: lab.Serve(t, two, sends), Quotas: flows("100kB/s streamed")}, Timeout: 3 * time.Second}
 		start := time.Now()
 		resp, err := c.Get("http://a.example/x?n=1000000")
@@ -223,6 +229,7 @@ func TestStreamedClientTimeout(t *testing.T) {
 // Each body draws on the quotas of its host, its tenant and its pattern, and on what is overall, of which each has its turn.
 func TestStreamedBuckets(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
 		tr := &pacer.Transport{
 			Base: lab.Serve(t, two, sends),
 			Quotas: pacer.Table{

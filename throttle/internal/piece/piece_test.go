@@ -54,7 +54,7 @@ func FuzzPieces(f *testing.F) {
 		var reader Reader
 		var read bytes.Buffer
 		from := &payer{r: r}
-		for err := error(nil); err != io.EOF; {
+		for err := error(nil); !errors.Is(err, io.EOF); {
 			p := make([]byte, r.IntN(20))
 			var n int
 			n, err = reader.Read(readFunc(func(p []byte) (int, error) {
