@@ -32,6 +32,7 @@ var packages = map[string][]struct{ module, path string }{
 	"errors":        {{"", "errors"}},
 	"fmt":           {{"", "fmt"}},
 	"http":          {{"", "net/http"}},
+	"io":            {{"", "io"}},
 	"json":          {{"", "encoding/json"}},
 	"os":            {{"", "os"}},
 	"slog":          {{"", "log/slog"}},
