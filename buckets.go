@@ -187,7 +187,7 @@ const bodies = " (bodies)"
 func (t *Transport) newStream(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	return t.share(&throttle.Limiter{
-		Name: b.Label() + bodies, Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Rand: t.Rand,
+		Name: b.Label() + bodies, Label: b.Public() + bodies, Quotas: t.routes.Load().quotasOf(b, true), Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Rand: t.Rand,
 	}, b.Shared()+bodies)
 }
 

@@ -369,8 +369,8 @@ func (t *Transport) Close() error {
 	return errors.Join(t.buckets.Close(), t.streams.Close())
 }
 
-// State returns what the buckets look like now, ordered by host and pattern. Idle buckets are forgotten sooner
-// or later; State does not return these.
+// State returns what the buckets look like now, ordered by host and pattern, and after them those of what flows (quota.Quota.Streamed): "a.example (bodies)". Idle
+// buckets are forgotten sooner or later; State does not return these.
 func (t *Transport) State() []throttle.State {
 	states := t.buckets.State()
 	states = append(states, slices.DeleteFunc(t.streams.State(), func(s throttle.State) bool { return len(s.Limits) == 0 })...)
