@@ -18,8 +18,7 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of
-	// the empty unit, or else 1. Negative panics.
+	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of the empty unit, or else 1. Negative panics.
 	N int
 
 	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on; but once some request was
@@ -57,13 +56,11 @@ type Claim struct {
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
-// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would
-// end after ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no
-// token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer than
+// MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is
-// in flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended.
-// Use Acquire also for requests whose answers the bucket is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is ErrUnit: use
+// Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
 	if err == nil {
@@ -72,10 +69,10 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in hand, and has more
-// slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants nothing; use Acquire with a negative
-// MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid, which Validate tells, or if a quota is one for which
-// Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in
+// hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants
+// nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid,
+// which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant

@@ -16,9 +16,8 @@ type Answer struct {
 	// Refused says that the server refused the request because of a limit, and did nothing.
 	Refused bool
 
-	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a
-	// Retry-After. It is taken for Refused if failures are seen to depend on how fast requests go: from when
-	// a good part of the answers were failures, and for as long as slower requests fail less often.
+	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a Retry-After. It is taken for Refused if failures
+	// are seen to depend on how fast requests go: from when a good part of the answers were failures, and for as long as slower requests fail less often.
 	MayRefuse bool
 
 	// Lost says that no answer came: the request may have reached the server or not.
@@ -34,8 +33,7 @@ type Answer struct {
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to
-	// Limiter.MaxHold. Zero or negative: not at all.
+	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to Limiter.MaxHold. Zero or negative: not at all.
 	Hold      time.Duration
 	HoldKnown bool
 
@@ -54,15 +52,14 @@ type Outcome struct {
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
-	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all
-	// others, while others were served in between, so many that chance brings that once in 10,000 times at most. Or that is so
-	// of the requests of its Verb and Path together, wherever in line they were, and none of them was served since; or of those
-	// whose Paths differ from it in what looks like an ID, in the last part, in all before the last part, or in all behind the
-	// first one. Or claims that were refused, of whatever kind, are refused again although others are served in between, and none
-	// of them is served: from 20 to 1 on, the next claim goes at once, to show whether the bucket refuses it as well. Or the
-	// numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is not
-	// held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals of the
-	// request. The request is not to be made again before Alone has passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all others, while others
+	// were served in between, so many that chance brings that once in 10,000 times at most. Or that is so of the requests of its Verb and Path
+	// together, wherever in line they were, and none of them was served since; or of those whose Paths differ from it in what looks like an ID, in
+	// the last part, in all before the last part, or in all behind the first one. Or claims that were refused, of whatever kind, are refused again
+	// although others are served in between, and none of them is served: from 20 to 1 on, the next claim goes at once, to show whether the bucket
+	// refuses it as well. Or the numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is
+	// not held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals of the request. The
+	// request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 
@@ -280,13 +277,12 @@ func (g *Group) counterFor(whole *Limiter, e *entry, r *right, a *Answer) (learn
 
 // learnFromOther makes l learn from the answer to a request that another bucket of the tree granted.
 func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
 	t := g.ticket.Elsewhere()
-	l.luck = luck
-	l.change(now, func() { o.Refused = l.learn(now, &t, a, nil, g.class) })
-	o.Held = max(l.hold.Sub(now), 0)
+	l.alter(func(now monotime.Time) {
+		l.luck = luck
+		o.Refused = l.learn(now, &t, a, nil, g.class)
+		o.Held = max(l.hold.Sub(now), 0)
+	})
 	return o
 }
 

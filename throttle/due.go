@@ -51,8 +51,8 @@ func (l *Limiter) unfit(need *need) error {
 		if b.invalid != nil {
 			return b.invalid
 		}
-		if need.Costs != nil || bare {
-			if q, cost, why := check.Unit(need.Costs, need.N, bare, b.quotas); why != "" {
+		if need.Costs != nil || need.bare {
+			if q, cost, why := check.Unit(need.Costs, need.N, need.bare, b.quotas); why != "" {
 				return &Error{Bucket: b.Name, Quota: q.Name, Cost: cost, Err: ErrUnit, detail: why}
 			}
 		}

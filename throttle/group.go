@@ -89,8 +89,7 @@ func (g *Group) current(l *Limiter) *Limiter {
 	return g.namedBucket(whole, n.Key)
 }
 
-// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up
-// should then ask the Group again.
+// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up should then ask the Group again.
 func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
@@ -449,10 +448,9 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 // Otherwise a program that runs every minute would have to find out each time that a limit is used up. Paths
 // are written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
 //
-// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket: else each run would spend
-// the day's quota anew. In windows of the clock the next run has exactly what is left; of other quotas no more, and of
-// a bucket that warms up it knows nothing. A run whose Quotas are others charges it to those of the same unit, of the same kind
-// first, as SetQuotas does. What is in a Store is there, and not saved.
+// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket: else each run would spend the day's quota anew. In
+// windows of the clock the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose
+// Quotas are others charges it to those of the same unit, of the same kind first, as SetQuotas does. What is in a Store is there, and not saved.
 //
 // Nothing grows for ever: a limit is saved until its reset, a hold until its end, a rate for a day, and what was charged for
 // two spans of its quota. What else an earlier Load has read and no bucket has asked for since is saved for 31 days at most. Save writes no more than 100,000 buckets

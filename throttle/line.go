@@ -47,8 +47,7 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 		!l.line.Any(func(w *waiter) bool { return need.Shares(&w.Demand, l.quotas) })
 }
 
-// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It
-// requires that mu is held.
+// enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires that mu is held.
 func (w *waiter) enter(fromFront bool) {
 	w.joinLine(w.l, fromFront)
 	w.addCounts(1)
@@ -235,8 +234,7 @@ func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
 	return max(order.Rank(p.since, of.index()-Normal.index(), l.Ageing), p.past.PlacedAt())
 }
 
-// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
-// these goes ahead after it.
+// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of these goes ahead after it.
 func (l *Limiter) letOthersAhead() {
 	for _, w := range slices.Collect(l.line.InOrder()) {
 		if w.l == l && w.place.past != nil {

@@ -15,8 +15,8 @@ const (
 	// It is safe if all have lost it.
 	//
 	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after the last slot that any
-	// process may have in hand. Of a window, a process uses no more than it used before, and its part of what was left; after twice the window, its
-	// part of N. A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out
+	// process may have in hand. Of a window, a process uses no more than it used before, and its part of what was left; after twice the window,
+	// its part of N. A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out
 	// anything. If the store was never reached, the number of processes is not known, and OutageShare is the same as OutageClosed.
 	OutageShare Outage = iota
 

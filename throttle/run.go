@@ -370,9 +370,8 @@ func (l *Limiter) thaw() {
 	}
 }
 
-// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is
-// frozen until each of them has joined there with its old place, or has given up: so all line up in the old
-// order before any goes. It requires that mu is held, and is called in a change of l.
+// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is frozen until each of them has joined there
+// with its old place, or has given up: so all line up in the old order before any goes. It requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
 	now := l.root().now()
 	for w := range l.line.Leaving() {

@@ -9,9 +9,9 @@
 // It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
 // quota, throttle/store and warmup of this module.
 //
-// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request costs and how urgent it is,
-// and an [Answer], what became of the request and what the server stated. Out come a [Grant], the right to send one request now, or an [Error] that
-// says why there is none; and an [Outcome], what the answer means for the requests that follow.
+// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request costs and how
+// urgent it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant], the right to send one
+// request now, or an [Error] that says why there is none; and an [Outcome], what the answer means for the requests that follow.
 //
 // # Waiting
 //
@@ -83,10 +83,10 @@ const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
-// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when the Limiter is first used,
-// and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A Limiter must not be copied. It is safe for concurrent use,
-// has no goroutine, and needs no Close unless it has a Store. If a field is invalid, such as a duration below 1 µs, which is a number without a unit,
-// nothing is granted: see Validate.
+// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when the Limiter
+// is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A Limiter must not be copied.
+// It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If a field is invalid, such as a duration
+// below 1 µs, which is a number without a unit, nothing is granted: see Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
@@ -114,23 +114,23 @@ type Limiter struct {
 	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
-	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the reset of a server's
-	// limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at when a claim is made and whenever something is
-	// learned. A line that moves is waited for, however long it is; and so is what only an answer can end: requests in flight, and a slow start. Zero
-	// and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
+	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the reset of a
+	// server's limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at when a claim is made and
+	// whenever something is learned. A line that moves is waited for, however long it is; and so is what only an answer can end: requests
+	// in flight, and a slow start. Zero and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
 	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority or its
 	// flow puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If negative, nobody waits.
 	MaxQueue int
 
-	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as one step more urgent than a new one;
-	// see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim always goes first.
+	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as one step more urgent than a
+	// new one; see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim always goes first.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent claims may use. With 0.1 of
-	// 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero means none. It must be at least 0 and less than 1, or
-	// every claim is refused with an error. Whatever the share, other claims can always go one at a time.
+	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent claims may use.
+	// With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero means none. It must be at least 0
+	// and less than 1, or every claim is refused with an error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
 	// Spend says how what remains of a server's limit is spent until its reset. Zero is SpendAuto.
@@ -149,8 +149,8 @@ type Limiter struct {
 	// for each bucket, with the Group locked: it must not call the Group. If nil, rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
-	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it, one request goes to find
-	// out. Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a server says holds the bucket.
+	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it, one request
+	// goes to find out. Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
@@ -249,8 +249,8 @@ func (l *Limiter) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or MaxWait are refused at once. A
-// pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the bucket then starts slowly.
+// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or MaxWait are
+// refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)

@@ -207,6 +207,33 @@ func TestStreamedUploads(t *testing.T) {
 	})
 }
 
+// An upload that cannot make it before its deadline says so, and is not sent again.
+func TestStreamedUploadDeadline(t *testing.T) {
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		tries := 0
+		base := lab.Serve(t, two, sends)
+		tr := &pacer.Transport{
+			Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				tries++
+				return base.RoundTrip(req)
+			}),
+			Quotas: flows("100kB/s streamed"), Retry: pacer.Retry{Backoff: lab.Steady{}},
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2001*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := tr.RoundTrip(lab.Request(t, "PUT", "http://a.example/x?n=0", strings.Repeat("x", 1_000_000)).WithContext(ctx))
+		if !errors.Is(err, context.DeadlineExceeded) || tries != 1 || time.Since(start) > 2001*time.Millisecond {
+			t.Errorf("got %v after %v and %d tries", err, time.Since(start), tries)
+		}
+		time.Sleep(time.Second)
+		if s := lab.State(t, tr, "a.example (bodies)"); s.Waiting != 0 || s.InFlight != 0 {
+			t.Errorf("%+v is left", s)
+		}
+	})
+}
+
 // http.Client.Timeout ends a body that waits.
 func TestStreamedClientTimeout(t *testing.T) {
 	lab.Protocols(t, func(t *testing.T, two bool) {

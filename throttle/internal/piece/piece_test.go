@@ -61,7 +61,7 @@ func TestPieces(t *testing.T) {
 				}
 				return n, err
 			}), p, from)
-			if read.Write(p[:n]); err != nil && err != io.EOF && !errors.Is(err, errLater) || read.Len() != from.paid {
+			if read.Write(p[:n]); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLater) || read.Len() != from.paid {
 				t.Fatalf("%v, and %d of %d bytes are paid for", err, from.paid, read.Len())
 			}
 		}
