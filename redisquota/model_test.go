@@ -45,13 +45,16 @@ func history(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, 
 		for i := range quotas {
 			versions[1][i].N /= 2
 		}
+		turned := slices.Clone(quotas)
+		slices.Reverse(turned)
+		versions = append(versions, append(turned, parse(t, "20/s burst 4")...), parse(t, "10/2s log, 8/s window grid"))
 		for range 60 {
 			time.Sleep(pause(r))
 			u := &users[r.IntN(len(users))]
 			if u.name == "" {
 				*u = user{name: fmt.Sprintf("m%d", len(steps))}
 			}
-			req := u.request(r, versions[r.IntN(8)/7])
+			req := u.request(r, versions[[]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3}[r.IntN(16)]])
 			reply, _, err := model.Exchange(time.Since(start), &req)
 			if err != nil {
 				t.Fatal(err)
@@ -81,6 +84,9 @@ func pause(r *rand.Rand) time.Duration {
 	d := time.Duration(r.IntN(100)) * time.Millisecond
 	switch r.IntN(8) {
 	case 0:
+		if r.IntN(8) == 0 {
+			return 12 * time.Second // other versions are about no more
+		}
 		return 0
 	case 1:
 		return 5 * d
@@ -116,7 +122,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		req.Back = append(req.Back, p)
 	}
 	for _, p := range u.has {
-		for k := range p.Cost {
+		for k := range min(len(p.Cost), len(req.Hand)) {
 			req.Hand[k] += p.Cost[k] * r.IntN(2)
 		}
 	}

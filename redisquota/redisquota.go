@@ -22,7 +22,7 @@
 //
 // # Keys
 //
-// A bucket has five keys, and one more for each quota that is a log or a window of the past. They begin with
+// A bucket has five keys, and one more for each quota that is a log or a window of the past, of each version of a program that is about. They begin with
 // "{prefix:name}", so that they are on one node of a cluster, and all are declared; colons of a name, and braces of a
 // prefix, are escaped as in a URL. What somebody else writes into them counts as lost. News of servers that
 // pushed back are on the channel "prefix:news". Keys expire a day, or twice the longest Per, after their last
@@ -58,6 +58,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -90,6 +91,7 @@ type Store struct {
 	// is in use.
 	Prefix string
 
+	logs  atomic.Int64 // how many any bucket was seen to need: see moreLogs
 	calls atomic.Uint64
 	run   atomic.Uint64 // random; tells this Store from others
 
@@ -129,14 +131,34 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	if err := check(r); err != nil {
 		return nil, err
 	}
-	keys, args := encode(r, s.prefix(), s.channel(), s.nonce())
-	flat, err := s.Client.Run(ctx, keys, args)
-	if err != nil {
-		return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+	for logs := int(s.logs.Load()); ; {
+		keys, args := encode(r, s.prefix(), s.channel(), s.nonce(), logs)
+		flat, err := s.Client.Run(ctx, keys, args)
+		if err != nil {
+			return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+		}
+		if need := moreLogs(flat); need > logs && need <= mostLogs+len(r.Quotas) {
+			logs = need
+			s.logs.Store(int64(need))
+			continue
+		}
+		reply, err := decode(flat)
+		if err != nil {
+			return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+		}
+		return reply, nil
 	}
-	reply, err := decode(flat)
-	if err != nil {
-		return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+}
+
+// mostLogs is how many logs a bucket may have beside those of the one who asks.
+const mostLogs = 64
+
+// moreLogs returns how many logs are to be declared, if the script needs more keys than it was given: others have logs by which
+// the member does not ask. Then nothing was done.
+func moreLogs(flat []string) int {
+	if len(flat) != 1 {
+		return 0
 	}
-	return reply, nil
+	n, _ := strconv.Atoi(strings.TrimPrefix(flat[0], "logs "))
+	return n
 }

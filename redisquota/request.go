@@ -85,7 +85,8 @@ func (a *arguments) costs(c []int, n int) {
 }
 
 // encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
-func encode(r *store.Request, prefix, channel, nonce string) (names, args []string) {
+// So many logs are declared, if it does not have more.
+func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, args []string) {
 	tag := keys.Tag(prefix, r.Bucket)
 	names = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
@@ -109,10 +110,14 @@ func encode(r *store.Request, prefix, channel, nonce string) (names, args []stri
 	a.text(r.Bucket)
 	a.described(r.Quotas)
 	a.number(int64(len(r.Quotas)))
+	own := 0
 	for i := range r.Quotas {
-		if q := &r.Quotas[i]; a.quota(q) {
-			names = append(names, tag+":log"+strconv.Itoa(i+1))
+		if a.quota(&r.Quotas[i]) {
+			own++
 		}
+	}
+	for i := range max(own, logs) {
+		names = append(names, tag+":log"+strconv.Itoa(i+1))
 	}
 	n := len(r.Quotas)
 	a.costs(r.Hand, n)
@@ -146,7 +151,7 @@ func (a *arguments) described(qs quota.Quotas) {
 	a.text(strings.Join(texts, ", "))
 }
 
-// quota writes one, and reports whether it has a key of its own.
+// quota writes one, and reports whether it is a log, which has a key of its own.
 func (a *arguments) quota(q *quota.Quota) (log bool) {
 	kind, tag, cell := "log", strconv.Itoa(int(q.Kind))+":"+q.Unit, time.Duration(-1)
 	switch q.Kind {

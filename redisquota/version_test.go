@@ -81,3 +81,38 @@ func TestStoreNoCosts(t *testing.T) {
 		})
 	}
 }
+
+// TestStoreTwoVersions: members that ask by quotas of other kinds, of which they do not know how many logs the others have, pay for
+// all of them, and what the others do not ask by any more is gone from the server later.
+func TestStoreTwoVersions(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			s := goredis.New(c)
+			old := &member{t: t, store: s, quotas: parse(t, "30/s log, 30/2s log"), name: "old"}
+			fresh := old.request(0, 0)
+			fresh.Horizon, fresh.New = 0, true
+			old.send(fresh)
+			if n := granted(old.ask(1, 40), 0); n != 30 {
+				t.Fatalf("%d of the others, want 30", n)
+			}
+			later := &member{t: t, store: goredis.New(c), quotas: parse(t, "100/s burst 60"), name: "new"} // a process of its own
+			later.ask(1, 0)
+			time.Sleep(700 * time.Millisecond) // its bucket is new, and has something by now
+			if reply := later.ask(1, 60); len(reply.Slots) == 0 || reply.Slots[0].In < time.Second {
+				t.Errorf("slots %+v beside 30 of the others, want them after their two seconds", reply.Slots)
+			}
+			if n := granted(old.ask(1, 30), time.Second); n > 0 {
+				t.Errorf("%d more of the others, want none", n)
+			}
+			reply := later.ask(1, 1)
+			if len(reply.Others) != 1 || len(reply.Left) != 1 {
+				t.Errorf("others %v, left %v, want one of each", reply.Others, reply.Left)
+			}
+			keys := c.Keys(t.Context(), "*log*").Val()
+			if len(keys) != 2 {
+				t.Errorf("logs %v, want two", keys)
+			}
+		})
+	}
+}

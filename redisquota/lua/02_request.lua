@@ -35,30 +35,24 @@ local now, last -- the instant of the call, and the latest slot: see there
 -- The keys. They are on the same node of a cluster, and all are declared.
 local key = { state = KEYS[1], active = KEYS[2], members = KEYS[3], holes = KEYS[4], said = KEYS[5] }
 
--- What the quotas are; their ledgers are in the files that follow.
-local quotas = {}
-local logs = 5
+-- The quotas by which the member asks; those of the bucket, and their ledgers, are in the files that follow.
+local asked = {}
 for i = 1, number() do
-  local q = {
+  asked[i] = {
     kind = text(),
-    tag = text(), -- with another one the ledger is another quota's
+    tag = text(), -- a ledger can become that of another quota with the same
     n = number(),
     per = number(),
     burst = number(),
-    debt = text() == '1',
+    debt = number(), -- 1 or 0
     cell = number(), -- what is so soon after the first of a cell joins it; of a log, -1: late
   }
-  if q.kind == 'log' then
-    logs = logs + 1
-    q.key = KEYS[logs]
-  end
-  quotas[i] = q
 end
 
 -- costs returns one of each quota.
 local function costs()
   local c = {}
-  for i = 1, #quotas do
+  for i = 1, #asked do
     c[i] = number()
   end
   return c

@@ -85,7 +85,7 @@ end
 
 -- ahead is how long before the bucket is full n may go.
 function bucket.ahead(q, n)
-  if q.debt then
+  if q.debt == 1 then
     n = math.min(n, q.burst)
   end
   return q.tolerance - comeback(q, n)
@@ -118,7 +118,22 @@ function bucket.bears(q, full, k)
   return true
 end
 
+-- count charges a slot of a bucket that does not bind, whose debt would grow without bound. It leaves the bucket empty at most, after the last such slot, and
+-- nothing comes back of it.
+function bucket.count(q, slot, n)
+  if slot <= q.since then
+    return -- a bucket that is empty has paid for all before
+  end
+  q:settle(slot)
+  slot = math.max(slot, q.order)
+  q.full = math.max(q.full, math.min(math.max(q.full, slot) + comeback(q, n), slot + q.tolerance))
+  q.at, q.missing, q.order = { slot + 1 }, { 0 }, slot
+end
+
 function bucket.take(q, now, slot, n)
+  if not q.binds then
+    return q:count(slot, n)
+  end
   local ahead = slot - now
   if ahead > near and #q.far < bucket.few or ahead > 2 * horizon and #q.far < bucket.most then
     q:settle(now + near)
@@ -170,6 +185,9 @@ end
 
 -- owe charges what goes now, whatever is there.
 function bucket.owe(q, now, n)
+  if not q.binds then
+    return q:count(now, n)
+  end
   q:settle(now) -- what went before is charged before
   q:charge(math.max(now, q.order), n)
 end

@@ -9,7 +9,7 @@ end
 -- clear returns t, or, if it is in the last moments of a window, the beginning of the next.
 local function clear(q, t)
   local finish = tick(q, t) + q.per
-  if t + late < finish then
+  if t + q.late < finish then
     return t, true
   end
   return finish, false
@@ -116,7 +116,7 @@ end
 function grid.when(q, t, n)
   if t < q.turn then
     local s = math.max(q:first(q.early, t, n), q.early.last)
-    if s + late < q.turn and q:bears(n) then
+    if s + q.late < q.turn and q:bears(n) then
       return s
     end
   end

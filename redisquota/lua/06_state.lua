@@ -1,13 +1,14 @@
 -- What is remembered of the bucket as a whole.
 
 local fields = { 'bucket', 'lists' }
-for i = 1, #quotas do
+for i = 1, #asked do
   fields[i + 2] = 'q' .. i
 end
-local ledgers = read('HMGET', key.state, unpack(fields))
-local version = 3 -- of what is written here; another one is of another release, and no use
+local texts = read('HMGET', key.state, unpack(fields))
+local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
+local version = 4 -- of what is written here; another one is of another release, and no use
 local state = {}
-local n = ledgers[1] and numbers(ledgers[1]) or {}
+local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 14 then
   state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1 }
 end
@@ -28,7 +29,7 @@ if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
     born = now, learn = now + horizon,
-    fresh = request.new and not ledgers[1] and request.since <= 0,
+    fresh = request.new and not was_bucket and request.since <= 0,
   }
 end
 now = math.max(now, state.now)
@@ -46,13 +47,6 @@ if now - state.span >= 2 * second then
   state.late, state.span = 0, now
 end
 state.late = math.max(state.late, late)
-local longest = math.max(state.late, state.before)
-for _, q in ipairs(quotas) do
-  if q.kind == 'clock' or q.kind == 'estimate' then
-    longest = math.min(longest, math.floor(q.per / 2))
-  end
-end
-late = math.max(late, longest)
 
 last = state.last
 local hold = state.hold -- until when nothing goes

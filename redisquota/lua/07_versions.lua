@@ -1,9 +1,8 @@
 -- By which quotas members ask, the latest first: two versions of a program may be about. A line has when that was, to
--- a second; how the name of that member begins; the numbers of each; and how people write them.
+-- a second; how the name of that member begins; what 08_places.lua needs of each quota; and how people write them.
 
 local lists = {}
 local most_lists, about = 4, 10 * second
-local was_lists = ledgers[2] or ''
 
 for at, by, numbered, described in string.gmatch(lost and '' or was_lists, '(%d+) ([^|\n]*)|([^|\n]*)|([^\n]+)\n') do
   if #lists < most_lists then
@@ -14,32 +13,10 @@ end
 -- numbered returns the numbers of the quotas by which the member asks.
 local function numbered()
   local all = {}
-  for i, q in ipairs(quotas) do
-    all[i] = string.format('%s %.0f %.0f %.0f %d', q.tag, q.n, q.per, q.burst, q.debt and 1 or 0)
+  for i, q in ipairs(asked) do
+    all[i] = string.format('%s %.0f %.0f %.0f %d %.0f', q.tag, q.n, q.per, q.burst, q.debt, q.cell)
   end
   return table.concat(all, ',')
-end
-local mine_numbered = numbered()
-
--- tighten has the i-th quota grant no more than those do at its place by which others ask, if they are of one kind and
--- unit, and windows of one length.
-local function tighten(q, i)
-  for _, o in ipairs(lists) do
-    local place = 0
-    for tag, n, per, burst, debt in string.gmatch(now - o.at <= about and o.numbered or '', '(%S+) (%d+) (%d+) (%d+) (%d),?') do
-      place, n, per = place + 1, tonumber(n), tonumber(per)
-      if place ~= i or tag ~= q.tag then
-        -- It is another one.
-      elseif q.kind == 'bucket' then
-        if n * q.per < q.n * per then
-          q.n, q.per = n, per
-        end
-        q.burst, q.debt = math.min(q.burst, tonumber(burst)), q.debt and debt == '1'
-      elseif per == q.per then
-        q.n = math.min(q.n, n)
-      end
-    end
-  end
 end
 
 -- others notes by which quotas the member asks, and returns by which others do. A member that has got other quotas takes along
@@ -57,7 +34,7 @@ local function others()
   end
   if mine ~= '' and (found ~= 1 or now - lists[1].at >= second) then
     table.remove(lists, found or most_lists)
-    table.insert(lists, 1, { at = now, by = by, numbered = mine_numbered, described = mine })
+    table.insert(lists, 1, { at = now, by = by, numbered = numbered(), described = mine })
   end
   local all = {}
   for i, o in ipairs(lists) do
@@ -67,6 +44,7 @@ local function others()
   end
   return all
 end
+local other = others()
 
 -- describe returns what is to be written.
 local function describe()

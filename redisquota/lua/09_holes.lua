@@ -8,7 +8,14 @@ local filled = {} -- those that are no more
 if state.holes > 0 then
   for _, t in ipairs(read('ZRANGE', key.holes, 0, -1)) do
     local cost = numbers(t)
-    holes[#holes + 1] = { slot = table.remove(cost, 1) or 0, cost = cost, was = t }
+    local slot = table.remove(cost, 1) or 0
+    while #cost >= state.places and #cost < #quotas + #closed do
+      cost[#cost + 1] = 0 -- of a place that is new
+    end
+    for _, p in ipairs(closed) do
+      table.remove(cost, p)
+    end
+    holes[#holes + 1] = { slot = slot, cost = cost, was = t }
   end
 end
 

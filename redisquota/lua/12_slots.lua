@@ -4,14 +4,14 @@ local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
-  local at, bound, moved = math.max(now, hold, learn), -1, true
+  local at, bound, moved = math.max(now, hold, learn), nil, true
   while moved do
     moved = false
     for i, q in ipairs(quotas) do
-      if cost[i] > 0 then
+      if cost[i] > 0 and q.binds then
         local t = math.max(q:when(at, math.min(cost[i], q.limit)), q.since)
         if t > at then
-          at, bound, moved = t, i - 1, true
+          at, bound, moved = t, i, true
         end
       end
     end
@@ -20,20 +20,10 @@ local function earliest(cost)
     if hole.slot > at then
       break
     elseif hole.slot >= hold and covers(hole, cost) then
-      return hole.slot, -1, i
+      return hole.slot, nil, i
     end
   end
   return at, bound
-end
-
--- fits reports whether a cost can ever be handed out.
-local function fits(cost)
-  for i, q in ipairs(quotas) do
-    if cost[i] > q.allows then
-      return false
-    end
-  end
-  return true
 end
 
 -- add adds a slot to the reply, to the one before it if that is the same.
@@ -42,7 +32,7 @@ local function add(slot, ask, bound)
   if s and s.slot == slot and s.ask == ask then
     s.count = s.count + 1
   else
-    reply.slots[#reply.slots + 1] = { slot = slot, ask = ask, count = 1, bound = bound }
+    reply.slots[#reply.slots + 1] = { slot = slot, ask = ask, count = 1, bound = index(bound) }
   end
   member.active = math.max(member.active, slot + late)
 end
@@ -57,11 +47,11 @@ local function grant()
   local missed, one = false, nil
   local function refuse(slot, bound)
     if not missed then
-      missed, reply.next, reply.bound = true, slot - now, bound
+      missed, reply.next, reply.bound = true, slot - now, index(bound)
     end
   end
   for i, ask in ipairs(request.asks) do
-    if fits(ask.cost) then
+    if ask.fits then
       one = ask.cost
       for _ = 1, ask.count do
         local slot, bound, hole = earliest(ask.cost)
@@ -89,7 +79,7 @@ local function grant()
   end
   if one and not missed then
     local slot, bound = earliest(one)
-    reply.next, reply.bound = slot - now, bound
+    reply.next, reply.bound = slot - now, index(bound)
   elseif not one then
     reply.next = math.max(last - now, 0)
   end

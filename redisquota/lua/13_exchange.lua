@@ -106,7 +106,6 @@ end
 
 local counted = exchange()
 local members = math.max(count_active(counted), 1)
-local other = others()
 
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
@@ -121,7 +120,7 @@ local function write()
     ),
   }
   for i, q in ipairs(quotas) do
-    values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_quota(q)
+    values[2 * i + 1], values[2 * i + 2] = 'q' .. i, write_place(q)
   end
   local described = describe()
   if described ~= was_lists then
@@ -133,6 +132,9 @@ local function write()
   end
   for i = #quotas + 1, math.min(state.places, #quotas + 100) do
     redis.call('HDEL', key.state, 'q' .. i)
+  end
+  for _, n in ipairs(free) do
+    redis.call('DEL', KEYS[5 + n])
   end
   for _, q in ipairs(quotas) do
     if q.flush then
@@ -170,11 +172,13 @@ if not request.look then
 end
 
 local ahead, left = last, {}
-for i, q in ipairs(quotas) do
-  left[i] = whole(q:left(now))
-  if q.kind == 'bucket' then
+for _, q in ipairs(quotas) do
+  if q.kind == 'bucket' and q.binds then
     ahead = math.max(ahead, q:emptied())
   end
+end
+for i, p in ipairs(places) do
+  left[i] = whole(quotas[p]:left(now))
 end
 local out = {
   string.format(

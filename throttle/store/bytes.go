@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 3
+const version = 4
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -27,12 +27,12 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
 	b = varint.Append(varint.Append(b, l.born), l.learnsUntil)
-	b = varint.Append(b, len(l.quotas))
-	for i := range l.quotas {
-		b = appendQuota(b, &l.quotas[i])
-		b = varint.Append(b, l.noneBefore[i])
-		b = varint.Append(varint.Append(varint.Append(b, l.lates[i].late), l.lates[i].falls), l.lates[i].to)
-		b = l.ledgers[i].Append(b)
+	b = varint.Append(b, len(l.places))
+	for p := range l.places {
+		o := &l.places[p]
+		b = varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked)
+		b = varint.Append(varint.Append(varint.Append(b, o.late.late), o.late.falls), o.late.to)
+		b = o.ledger.Append(b)
 	}
 	b = varint.Append(b, len(l.returned))
 	for _, o := range l.returned {
@@ -80,14 +80,14 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
 	read.born, read.learnsUntil = r.Time(), r.Time()
 	for range r.Len() {
-		read.readLedger(r)
+		read.readPlace(r)
 	}
 	for range r.Len() {
 		o := returnedSlot{at: r.Time(), cost: make([]int, r.Len())}
 		for i := range o.cost {
 			o.cost[i] = readCount(r)
 		}
-		if n := len(read.returned); n > 0 && o.at <= read.returned[n-1].at {
+		if n := len(read.returned); len(o.cost) != len(read.places) || n > 0 && o.at <= read.returned[n-1].at {
 			r.Fail()
 		}
 		read.returned = append(read.returned, o)
@@ -137,18 +137,17 @@ func readQuota(r *varint.Reader) quota.Quota {
 	return q
 }
 
-// readLedger reads a quota and its ledger.
-func (l *Ledger) readLedger(r *varint.Reader) {
-	q := readQuota(r)
+// readPlace reads a quota and its ledger.
+func (l *Ledger) readPlace(r *varint.Reader) {
+	o := place{quota: readQuota(r)}
 	if r.Err() != nil {
 		return
 	}
-	noneBefore := r.Time()
-	late := ledgerLate{readLate(r), r.Time(), readLate(r)}
-	ledger := slot.New(q, late.late, l.horizon, l.Epoch.UnixNano()-1)
-	ledger.Restore(r)
-	l.lates = append(l.lates, late)
-	l.quotas, l.ledgers, l.noneBefore = append(l.quotas, q), append(l.ledgers, ledger), append(l.noneBefore, noneBefore)
+	o.noneBefore, o.asked = r.Time(), r.Time()
+	o.late = ledgerLate{readLate(r), r.Time(), readLate(r)}
+	o.ledger = slot.New(o.quota, o.late.late, l.horizon, l.Epoch.UnixNano()-1)
+	o.ledger.Restore(r)
+	l.places = append(l.places, o)
 }
 
 func appendStatement(b []byte, s *statement) []byte {

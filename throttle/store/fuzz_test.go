@@ -32,6 +32,14 @@ func used(tb testing.TB) *Ledger {
 	return l
 }
 
+// quotasOf are those by which a Ledger counts.
+func quotasOf(l *Ledger) (qs quota.Quotas) {
+	for p := range l.places {
+		qs = append(qs, l.places[p].quota)
+	}
+	return qs
+}
+
 // exchange is Exchange of a request that is not refused.
 func exchange(tb testing.TB, l *Ledger, now time.Duration, r *Request) *Reply {
 	tb.Helper()
@@ -62,11 +70,11 @@ func FuzzLedger(f *testing.F) {
 		if _, err := again(t, &l).Epoch.MarshalBinary(); err != nil {
 			return // no date
 		}
-		cost := make([]int, len(l.quotas))
+		cost := make([]int, len(l.places))
 		for i := range cost {
 			cost[i] = 1
 		}
-		r := request(l.quotas, 3)
+		r := request(quotasOf(&l), 3)
 		r.Asks = []Ask{{Cost: cost, Count: 3, Within: time.Hour}}
 		l.Exchange(time.Second, r) // an error, if Late is too long for the quotas
 	})
@@ -113,7 +121,7 @@ func FuzzExchange(f *testing.F) {
 		}
 		below := func(n int64) int64 { return int64(uint64(number()) % uint64(n)) }
 		l := used(t)
-		now, qs := time.Second, l.quotas
+		now, qs := time.Second, quotasOf(l)
 		ids := []int64{1}
 		for len(b) > 0 {
 			now += time.Duration(below(int64(time.Second)))
@@ -179,7 +187,7 @@ func TestRefused(t *testing.T) {
 		var m Memory
 		l := used(t)
 		before, _ := l.MarshalBinary()
-		r := request(l.quotas, 3)
+		r := request(quotasOf(l), 3)
 		r.Bucket, r.Hold = "b", time.Second
 		change(r)
 		reply, news, err := l.Exchange(time.Second, r)
@@ -242,7 +250,7 @@ func TestLedgerNoCosts(t *testing.T) {
 		if err := new(Ledger).UnmarshalBinary(b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if at := l.ledgers[1].When(instant(time.Millisecond), 1); at != instant(time.Minute+10*time.Millisecond) {
+		if at := l.places[1].ledger.When(instant(time.Millisecond), 1); at != instant(time.Minute+10*time.Millisecond) {
 			t.Errorf("%s: after it came back a slot at %d", name, at)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends
 // where the member has its share of the Horizon; an ask that cannot wait long enough is passed over.
 func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monotime.Time) {
-	work, share := l.work(r.Hand), r.Horizon/time.Duration(max(l.active(now), 1))
+	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(max(l.active(now), 1))
 	next := func(cost []int) {
 		at, bound, _ := l.earliest(cost, now)
 		reply.Next, reply.Bound = at.Sub(now), bound
@@ -23,9 +23,10 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 		if !l.fits(r.Quotas, ask.Cost) {
 			continue
 		}
-		one = ask.Cost
+		cost := l.spread(ask.Cost)
+		one = cost
 		for range ask.Count {
-			at, bound, again := l.earliest(ask.Cost, now)
+			at, bound, again := l.earliest(cost, now)
 			in := at.Sub(now)
 			if ask.Within >= 0 && in > ask.Within {
 				if !missed {
@@ -39,8 +40,8 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				return last
 			}
-			l.take(now, ask.Cost, at, again)
-			work += l.work(ask.Cost)
+			l.take(now, cost, at, again)
+			work += l.work(cost)
 			last = max(last, at)
 			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: bound})
 		}
@@ -68,7 +69,7 @@ func (r *Reply) add(s Slot) {
 
 // fits reports whether a cost is one that the quotas by which a member asks can hand out.
 func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
-	if len(cost) != len(l.ledgers) {
+	if len(cost) != len(qs) {
 		return false
 	}
 	for i, n := range cost {
@@ -79,19 +80,20 @@ func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
 	return true
 }
 
-// earliest returns the next slot for a cost, and the index of the quota that it waits for. If it is
+// earliest returns the next slot for a cost, and the place of the quota that it waits for. If it is
 // a returned slot, again is the index of that; else again is negative.
 func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, again int) {
 	at, bound = max(now, l.heldUntil, l.learnsUntil), -1
 	for moved := true; moved; {
 		moved = false
-		for i, n := range cost {
-			if n == 0 {
+		for p, n := range cost {
+			o := &l.places[p]
+			if n == 0 || !o.binds {
 				continue
 			}
-			n = min(n, slot.Most(&l.quotas[i])) // more may go if all of what is tighter is there
-			if t := max(l.ledgers[i].When(at, n), l.noneBefore[i]); t > at {
-				at, bound, moved = t, i, true
+			n = min(n, slot.Most(&o.quota)) // more may go if all of what is tighter is there
+			if t := max(o.ledger.When(at, n), o.noneBefore); t > at {
+				at, bound, moved = t, p, true
 			}
 		}
 	}
@@ -118,12 +120,19 @@ func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int
 		return
 	}
 	l.lastSlot = max(l.lastSlot, at)
-	for i, n := range cost {
+	for p, n := range cost {
 		if n > 0 {
-			l.ledgers[i].Take(now, at, n)
+			l.places[p].take(now, at, n)
 		}
 	}
 }
 
 // work returns the time in which a cost comes back.
-func (l *Ledger) work(cost []int) time.Duration { return slot.Work(l.quotas, cost) }
+func (l *Ledger) work(cost []int) (d time.Duration) {
+	for p, n := range cost {
+		if o := &l.places[p]; n > 0 && o.binds {
+			d = max(d, monotime.Scale(o.quota.Per, int64(n), int64(o.quota.N)))
+		}
+	}
+	return d
+}

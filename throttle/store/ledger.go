@@ -22,19 +22,17 @@ type Ledger struct {
 	// Ledger is in use.
 	Epoch time.Time
 
-	known      bool            // the bucket has been used
-	lost       bool            // the bucket is not known, and may have been used before
-	fresh      bool            // a member said that the bucket is new; others may know better
-	quotas     quota.Quotas    // as they are counted: see tightest
-	ledgers    []slot.Ledger   // of the quotas
-	noneBefore []monotime.Time // of each quota: no slot is before, since slots of a ledger that was lost may be about
-	late       time.Duration   // how long after its instant a slot may be used that is handed out now
+	known      bool          // the bucket has been used
+	lost       bool          // the bucket is not known, and may have been used before
+	fresh      bool          // a member said that the bucket is new; others may know better
+	places     []place       // of the quotas: see there
+	at         []int         // the place of each quota by which the latest request asks
+	late       time.Duration // how long after its instant a slot may be used that is handed out now
 	asked      askedLate
-	lates      []ledgerLate  // of the ledgers
 	horizon    time.Duration // of the latest request
 	lastSlot   monotime.Time // the latest slot
 	heldUntil  monotime.Time
-	returned   []returnedSlot // in their order
+	returned   []returnedSlot // in their order; their costs are of all places
 	members    map[string]*member
 	statements []statement
 	lists      []list        // of quotas by which members ask, the latest first
@@ -114,13 +112,14 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	if l.members[r.Member] == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters() {
 		l.Lose() // it was not new
 	}
+	others := l.others(r, t)
 	lost := l.open(r, t)
 	l.dropPassed(t)
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
 	reply.Known = t.Sub(l.born) + time.Microsecond
-	reply.Others = l.others(r, t)
+	reply.Others = others
 	news := News{Room: room, Lost: lost, Released: r.Release}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
@@ -164,26 +163,25 @@ func (l *Ledger) Idle(now time.Duration) bool {
 			return false
 		}
 	}
-	return l.heldUntil <= t && t.Sub(max(l.lastUsed, l.lastSlot)) > 24*time.Hour+2*longestPer(l.quotas)
+	return l.heldUntil <= t && t.Sub(max(l.lastUsed, l.lastSlot)) > 24*time.Hour+2*l.longestPer()
 }
 
 // matters is for how long it matters what a member sent.
-func (l *Ledger) matters() time.Duration { return max(longestPer(l.quotas), time.Minute) }
+func (l *Ledger) matters() time.Duration { return max(l.longestPer(), time.Minute) }
 
 // instant is how the ledger calls an instant: none is zero.
 func instant(now time.Duration) monotime.Time { return monotime.Time(now) + 1 }
 
 // longestPer is the longest Per.
-func longestPer(qs quota.Quotas) (d time.Duration) {
-	for i := range qs {
-		d = max(d, qs[i].Per)
+func (l *Ledger) longestPer() (d time.Duration) {
+	for p := range l.places {
+		d = max(d, l.places[p].quota.Per)
 	}
 	return d
 }
 
-// open takes over the quotas of a request, and reports whether the bucket may have been lost. A
-// quota of the same kind at the same place keeps its ledger. The other quotas, and all if the bucket
-// was lost, get ledgers that assume that slots are about.
+// open takes over the quotas of a request, and reports whether the bucket may have been lost. If it was, its ledgers assume that
+// slots are about.
 func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	fresh := !l.known && !l.lost
 	lost = l.lost
@@ -195,35 +193,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		l.fresh = r.New && r.Since <= 0
 		fresh = l.fresh
 	}
-	late := l.asked.ask(r.Late, now)
-	for i := range r.Quotas {
-		if r.Quotas[i].Kind.OnClock() {
-			late = min(late, r.Quotas[i].Per/2)
-		}
-	}
-	late = max(late, r.Late)
-	ledgers, noneBefore := make([]slot.Ledger, len(r.Quotas)), make([]monotime.Time, len(r.Quotas))
-	lates := make([]ledgerLate, len(r.Quotas))
-	quotas := l.tightest(r.Quotas, now)
-	for i, q := range quotas {
-		if i < len(l.quotas) && slot.Compatible(&l.quotas[i], &q) {
-			ledgers[i], noneBefore[i], lates[i] = l.ledgers[i], l.noneBefore[i], l.lates[i]
-			was := lates[i].late
-			lates[i].follow(late, &q, now, l.lastSlot)
-			if l.quotas[i] != q || was != lates[i].late || l.horizon != r.Horizon {
-				ledgers[i].Set(q, lates[i].late, r.Horizon)
-			}
-			continue
-		}
-		lates[i].late = late
-		ledgers[i] = slot.New(q, late, r.Horizon, l.Epoch.UnixNano()-1)
-		if !fresh {
-			noneBefore[i] = max(now.Add(r.Horizon), l.lastSlot)
-			ledgers[i].Assume(noneBefore[i], first(r, now, noneBefore[i]))
-		}
-	}
-	l.quotas, l.ledgers, l.noneBefore, l.lates = quotas, ledgers, noneBefore, lates
-	l.late, l.horizon = late, r.Horizon
+	l.arrange(r, now, fresh)
 	l.known, l.lost = true, false
 	return lost
 }
@@ -299,13 +269,14 @@ func (l *Ledger) forgetMembers(now monotime.Time) {
 // own charges what a member sent, or will send, of slots that the bucket does not know.
 func (l *Ledger) own(r *Request, now monotime.Time) {
 	for _, o := range r.Own {
-		if len(o.Cost) != len(l.ledgers) {
+		cost := l.spread(o.Cost)
+		if cost == nil {
 			continue // of other quotas
 		}
 		at := now.Add(min(max(o.In, -monotime.Longest), monotime.Longest))
-		for i, n := range o.Cost {
+		for p, n := range cost {
 			if n > 0 {
-				l.ledgers[i].Own(now, at, n)
+				l.places[p].own(now, at, n)
 			}
 		}
 		l.lastSlot = max(l.lastSlot, at)
@@ -322,10 +293,11 @@ func first(r *Request, now, at monotime.Time) time.Duration {
 
 // startAfter has the buckets be empty at an instant, up to which members have slots, but for what is there so soon after that.
 func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
-	for i := range l.ledgers {
-		if b, ok := l.ledgers[i].(*slot.Bucket); ok && at > max(b.Debt(), l.noneBefore[i]) {
+	for p := range l.places {
+		o := &l.places[p]
+		if b, ok := o.ledger.(*slot.Bucket); ok && at > max(b.Debt(), o.noneBefore) {
 			b.Assume(at, first)
-			l.noneBefore[i] = max(l.noneBefore[i], at)
+			o.noneBefore = max(o.noneBefore, at)
 			l.lastSlot = max(l.lastSlot, at)
 		}
 	}
@@ -335,11 +307,17 @@ func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
 	reply.Late, reply.Members = l.late, max(l.active(now), 1)
 	last := l.lastSlot
-	for i := range l.ledgers {
-		if b, ok := l.ledgers[i].(*slot.Bucket); ok {
+	for p := range l.places {
+		if b, ok := l.places[p].ledger.(*slot.Bucket); ok && l.places[p].binds {
 			last = max(last, b.Debt())
 		}
-		reply.Left = append(reply.Left, l.ledgers[i].Left(now))
+	}
+	for _, p := range l.at {
+		reply.Left = append(reply.Left, l.places[p].ledger.Left(now))
+	}
+	reply.Bound = l.indexOf(reply.Bound)
+	for i := range reply.Slots {
+		reply.Slots[i].Bound = l.indexOf(reply.Slots[i].Bound)
 	}
 	reply.Ahead, reply.Hold = max(last.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
 	for _, w := range l.statements {
@@ -364,14 +342,11 @@ func (l *Ledger) active(now monotime.Time) (n int) {
 	return n
 }
 
-// dropPassed has returned slots that have passed be as if they had never been handed out. Those of
-// another number of quotas than there are now are lost.
+// dropPassed has returned slots that have passed be as if they had never been handed out.
 func (l *Ledger) dropPassed(now monotime.Time) {
 	n := 0
 	for n < len(l.returned) && l.returned[n].at < now {
-		if len(l.returned[n].cost) == len(l.ledgers) {
-			l.give(now, l.returned[n].at, l.returned[n].cost)
-		}
+		l.give(now, l.returned[n].at, l.returned[n].cost)
 		n++
 	}
 	l.returned = slices.Delete(l.returned, 0, n)
@@ -380,44 +355,44 @@ func (l *Ledger) dropPassed(now monotime.Time) {
 // takeBack takes back what was not used. Back is the work of what was of the past, which may be used at once.
 func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration) (back time.Duration) {
 	for _, p := range parts {
-		at := monotime.Time(p.Slot)
-		if len(p.Cost) != len(l.ledgers) || slices.ContainsFunc(p.Cost, func(n int) bool { return n < 0 || int64(n) > quota.MaxN }) {
+		at, cost := monotime.Time(p.Slot), l.spread(p.Cost)
+		if cost == nil || slices.ContainsFunc(cost, func(n int) bool { return n < 0 || int64(n) > quota.MaxN }) {
 			continue // of other quotas, or no cost
 		}
 		if at < now {
-			l.give(now, at, p.Cost)
-			back = min(back+l.work(p.Cost), monotime.Longest)
+			l.give(now, at, cost)
+			back = min(back+l.work(cost), monotime.Longest)
 			continue
 		}
-		if at > now.Add(slot.Near(horizon)) && !l.passed(now, at, p.Cost) {
-			l.give(now, at, p.Cost)
+		if at > now.Add(slot.Near(horizon)) && !l.passed(now, at, cost) {
+			l.give(now, at, cost)
 			continue
 		}
 		i, found := slices.BinarySearchFunc(l.returned, at, func(r returnedSlot, at monotime.Time) int { return cmp.Compare(r.at, at) })
 		switch {
 		case !found:
-			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int, len(p.Cost))})
-		case len(l.returned[i].cost) != len(p.Cost):
+			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int, len(cost))})
+		case len(l.returned[i].cost) != len(cost):
 			continue
 		}
-		slot.Add(l.returned[i].cost, p.Cost, 1)
+		slot.Add(l.returned[i].cost, cost, 1)
 	}
 	return back
 }
 
 // give has a cost at a slot be as if it had never been.
 func (l *Ledger) give(now, at monotime.Time, cost []int) {
-	for i, n := range cost {
-		if n > 0 && i < len(l.ledgers) && at >= l.noneBefore[i] {
-			l.ledgers[i].Give(now, at, n)
+	for p, n := range cost {
+		if n > 0 && at >= l.places[p].noneBefore {
+			l.places[p].ledger.Give(now, at, n)
 		}
 	}
 }
 
 // passed reports whether a cost at a slot to come would be of no use if it were as if it had never been.
 func (l *Ledger) passed(now, at monotime.Time, cost []int) bool {
-	for i, n := range cost {
-		if n > 0 && l.ledgers[i].Passed(now, at) {
+	for p, n := range cost {
+		if n > 0 && l.places[p].binds && l.places[p].ledger.Passed(now, at) {
 			return true
 		}
 	}
@@ -426,13 +401,10 @@ func (l *Ledger) passed(now, at monotime.Time, cost []int) bool {
 
 // overdraw charges what is sent now, whether there is room for it or not.
 func (l *Ledger) overdraw(cost []int, now monotime.Time) {
-	if len(cost) != len(l.ledgers) {
-		return
-	}
-	for i, n := range cost {
+	for p, n := range l.spread(cost) {
 		if n > 0 {
 			l.lastSlot = max(l.lastSlot, now)
-			l.ledgers[i].Overdraw(now, n)
+			l.places[p].overdraw(now, n)
 		}
 	}
 }

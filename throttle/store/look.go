@@ -6,7 +6,6 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
-	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
 // list is quotas by which members ask.
@@ -48,36 +47,10 @@ func (l *Ledger) others(r *Request, now monotime.Time) (others []quota.Quotas) {
 	return others
 }
 
-// tightest returns quotas by which a member asks, with the tighter numbers of those by which others do, at the same place and of the
-// same kind.
-func (l *Ledger) tightest(qs quota.Quotas, now monotime.Time) quota.Quotas {
-	if len(l.lists) < 2 && (len(l.lists) == 0 || slices.Equal(l.lists[0].quotas, qs)) {
-		return qs
-	}
-	qs = slices.Clone(qs)
-	for _, o := range l.lists {
-		if now.Sub(o.at) > aboutFor {
-			continue
-		}
-		for i := range min(len(qs), len(o.quotas)) {
-			tighten(&qs[i], &o.quotas[i])
-		}
-	}
-	return qs
-}
-
-// tighten has q grant no more than o does, if they are of one kind and unit, and windows of one length.
+// tighten has q grant no more than o does, which is the same quota in another list.
 func tighten(q, o *quota.Quota) {
-	switch {
-	case !slot.Compatible(q, o):
-	case q.Kind == quota.TokenBucket:
-		if float64(o.N)*float64(q.Per) < float64(q.N)*float64(o.Per) {
-			q.N, q.Per = o.N, o.Per
-		}
-		q.Burst, q.Debt = min(q.Burst, o.Burst), q.Debt && o.Debt
-	case q.Per == o.Per:
-		q.N = min(q.N, o.N)
-	}
+	q.N, q.Burst, q.Cells = min(q.N, o.N), min(q.Burst, o.Burst), min(q.Cells, o.Cells)
+	q.Debt = q.Debt && o.Debt
 }
 
 // unnamed returns quotas without their names, which are for errors.
@@ -109,8 +82,9 @@ func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
 func (l *Ledger) release(now monotime.Time) {
 	l.heldUntil, l.statements = min(l.heldUntil, now), nil
 	at := max(now, l.learnsUntil)
-	for i := range l.ledgers {
-		l.ledgers[i].Release(at)
-		l.noneBefore[i] = min(l.noneBefore[i], at)
+	for p := range l.places {
+		o := &l.places[p]
+		o.ledger.Release(at)
+		o.noneBefore = min(o.noneBefore, at)
 	}
 }

@@ -198,12 +198,16 @@ type Request struct {
 	// Limiter.Reserve leaves to claims that are not urgent follows as further quotas. All
 	// costs in requests and replies are slices of the same length: so much of each quota.
 	//
-	// Processes may differ in their quotas, while a new version is rolled out: see Reply.Others. A quota
-	// of the same Kind and Unit at the same place has the same ledger, whatever its
-	// numbers: instants and counts. As long as another version is about, the tighter numbers hold: of a TokenBucket
-	// the lower rate and the smaller Burst, and no Debt unless all have it; of windows of one Per the smaller N. What costs more than these
-	// goes once all of them is there. If a place changes its Kind, Unit, or, where windows
-	// are on the clock, its Per, its ledger is lost.
+	// Processes may differ in their quotas, while a new version is rolled out: see Reply.Others. A quota of the same Kind, Unit
+	// and Per is the same one in all lists, wherever it stands: the first such of one list is the first such of another. A list
+	// is about until ten seconds after a member asked by it last. All quotas of all lists that are about hold, with the tightest numbers
+	// that a quota has in any of them: the smallest N, Burst and Cells, and no Debt unless all have it. What costs more than these
+	// goes once all of them is there. A quota that the member does not have costs what the request costs of those of
+	// its Unit, the most of them. Once its lists are about no more, it holds nobody, and is charged for its Per, a minute at least, and 16 of these
+	// at most; so charged, a TokenBucket is never deeper in debt than empty.
+	//
+	// A quota that is new to the bucket takes over the instants and counts of one of the same Kind and Unit, and, where windows
+	// are on the clock, Per, if no list that has that is about. Else it is lost: see Store.
 	Quotas quota.Quotas
 
 	// Late is E, how long after its instant a slot may be used, as the member needs it: not negative,
@@ -338,8 +342,8 @@ type Reply struct {
 	// before. If nothing was asked for, Next is how far ahead of now the last slot is.
 	Next time.Duration
 
-	// Bound is the index of the quota which Next waits for; -1 if it is none, or
-	// the hold.
+	// Bound is the index of the quota which Next waits for; of one that the member does not have, that of the first of its Unit;
+	// -1 if it is none, or the hold.
 	Bound int
 
 	// Ahead is how far ahead of now the last slot is that was handed out, to any member, or the end of the debt of a

@@ -351,7 +351,7 @@ func TestLedgerLose(t *testing.T) {
 }
 
 // TestStoreRollout: while processes differ in the numbers of a quota, both draw on one ledger; a
-// quota of another kind begins anew, as if used.
+// quota of another kind begins anew, as if used, and the other one still holds.
 func TestStoreRollout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t}
@@ -362,7 +362,7 @@ func TestStoreRollout(t *testing.T) {
 			{quota.Quota{N: 4, Kind: quota.SlidingLog}, []time.Duration{0, 0}},
 			{quota.Quota{N: 6, Kind: quota.SlidingLog}, []time.Duration{0, 0}},
 			{quota.Quota{N: 4, Kind: quota.SlidingLog}, []time.Duration{1010e6}}, // four went; the next one is beyond the share of three
-			{quota.Quota{N: 10, Burst: 10}, []time.Duration{1110e6, 1210e6}},     // empty after the last of them
+			{quota.Quota{N: 10, Burst: 10}, []time.Duration{1110e6}},             // empty after the last of them; the next one is beyond the share of four, by the log
 		} {
 			s.qs = quota.Quotas{plain(c.quota)}
 			r := s.exchange(Request{Member: fmt.Sprint("m", i), Serial: 1, Asks: []Ask{{Cost: []int{1}, Count: 2, Within: -1}}})
@@ -484,7 +484,7 @@ func TestLook(t *testing.T) {
 	l := used(t)
 	before, _ := l.MarshalBinary()
 	for serial := range int64(4) {
-		r := request(l.quotas, serial)
+		r := request(quotasOf(l), serial)
 		r.Look, r.Release, r.Hold, r.More, r.Own = true, serial%2 == 0, time.Hour, []int{1, 1, 1, 1, 1}, []Own{{0, []int{1, 1, 1, 1, 1}}}
 		r.Asks = []Ask{{Cost: []int{1, 1, 1, 1, 1}, Count: 4, Within: -1}}
 		c := again(t, l)
@@ -502,8 +502,8 @@ func TestLook(t *testing.T) {
 	}
 	r := request(nil, 1)
 	r.Look = true
-	if reply := exchange(t, l, time.Hour, r); len(reply.Others) != 1 || !slices.Equal(reply.Others[0], unnamed(l.quotas)) {
-		t.Errorf("the quotas are %v, want %v", reply.Others, l.quotas)
+	if reply := exchange(t, l, time.Hour, r); len(reply.Others) != 1 || !slices.Equal(reply.Others[0], unnamed(quotasOf(l))) {
+		t.Errorf("the quotas are %v, want %v", reply.Others, quotasOf(l))
 	}
 }
 

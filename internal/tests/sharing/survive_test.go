@@ -90,9 +90,15 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 	}
 }
 
-// over is by how much the sends are more than a quota grants, in any span.
+// over is by how much the sends are more than one of the quotas grants, in any span.
 func over(text string, sends []sent) (most int) {
-	q := quota.MustParse(text).Explicit()[0]
+	for _, q := range quota.MustParse(text).Explicit() {
+		most = max(most, overOne(&q, sends))
+	}
+	return most
+}
+
+func overOne(q *quota.Quota, sends []sent) (most int) {
 	slices.SortStableFunc(sends, func(a, b sent) int { return int(a.at - b.at) })
 	if q.Kind == quota.TokenBucket {
 		// In parts of a token that is N·Per: what is in the bucket comes back at N in Per.

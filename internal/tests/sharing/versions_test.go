@@ -11,8 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestTheTighterNumbersHoldWhileTwoVersionsAreAbout: where a new version of a program has other numbers, nothing goes beyond the
-// tighter ones, these are used, and the events of both say what the other has.
+// TestTheTighterNumbersHoldWhileTwoVersionsAreAbout: where a new version of a program has other quotas, of whatever kind and at
+// whatever place, nothing goes beyond those of either, the tighter ones are used, and the events of both say what the other has.
 func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 	for _, c := range []struct{ old, new, tighter string }{
 		{"100/s burst 20", "50/s burst 10", "50/s burst 10"},
@@ -21,6 +21,12 @@ func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 		{"60/2s log", "40/2s log", "40/2s log"},
 		{"40/2s sliding", "60/2s sliding", "40/2s sliding"},
 		{"60/2s window grid", "40/2s window grid", "40/2s window grid"},
+		{"100/s burst 20", "60/2s log", "60/2s log"}, // of another kind
+		{"60/2s log", "60/2s window grid", "60/2s log"},
+		{"60/2s estimate", "40/2s window grid", "40/2s window grid"},
+		{"100/s burst 20", "2400/m burst 10", "40/s burst 10"},                      // by another span
+		{"30/s burst 10, 100/2s log", "100/2s log, 30/s burst 10", "30/s burst 10"}, // at another place
+		{"100/s burst 20", "100/s burst 20, 60/2s log", "60/2s log"},                // one more
 	} {
 		t.Run(c.old+" to "+c.new, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -35,8 +41,10 @@ func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 						both = append(both, o)
 					}
 				}
-				if n := over(c.tighter, both); n > 0 {
-					t.Errorf("%d over", n)
+				for _, text := range []string{c.old, c.new, c.tighter} {
+					if n := over(text, both); n > 0 {
+						t.Errorf("%d over %s", n, text)
+					}
 				}
 				if r := rate(c.tighter, both, 6*time.Second, 20*time.Second); r < 0.95 {
 					t.Errorf("%.3f of the rate, want 0.95", r)

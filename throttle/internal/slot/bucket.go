@@ -125,6 +125,19 @@ func (b *Bucket) Overdraw(now monotime.Time, n int) {
 	b.charge(max(now, b.lastNear), n)
 }
 
+// Count charges a slot that the bucket need not have granted. It leaves the bucket empty at most, after the last such slot, and
+// nothing comes back of it.
+func (b *Bucket) Count(slot monotime.Time, n int) {
+	if slot <= b.assumed {
+		return // a bucket that is empty has paid for all before
+	}
+	b.settle(slot)
+	slot = max(slot, b.lastNear)
+	b.full = max(b.full, min(max(b.full, slot).Add(b.Work(n)), slot.Add(b.tolerance)))
+	b.peaks.Note(slot+1, 0, 1) // of an earlier one, and of this one
+	b.lastNear = slot
+}
+
 // Give implements Ledger.
 func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	for i := range b.far {

@@ -1,0 +1,351 @@
+-- The quotas of the bucket, and their ledgers. Members may ask by different lists of quotas. Each quota of any list has a
+-- place, and the same quota of two lists has the same place, wherever it stands in them. Those of lists that are about bind; the
+-- others are charged for a while.
+
+local kinds = { bucket = bucket, log = log, clock = clock, estimate = estimate }
+local most_kept, kept_for = 16, 60 * second -- places by which the member that asks does not ask; and for how long, or for its Per
+local most_logs = 64 -- logs, beside those of the member
+
+local quotas = {} -- of the bucket, each at its place
+local places = {} -- of those by which the member asks: at which place each is
+local free = {} -- logs whose place is no more
+local closed = {} -- which places are no more, in turn: see 09_holes.lua
+
+-- parse_place returns the quota of a place, and the numbers of its ledger; nil if somebody else has written it.
+local function parse_place(text)
+  local kind, tag, rest = string.match(text, '^(%l+) (%S+) (.*)$')
+  local n = {}
+  for word in string.gmatch(rest or '', '%S+') do
+    n[#n + 1] = tonumber(word)
+    if not n[#n] or math.abs(n[#n]) > 2 ^ 53 or #n > 1000 then
+      return nil
+    end
+  end
+  if not kinds[kind] or #n < 11 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
+    return nil
+  end
+  local q = {
+    kind = kind, tag = tag, n = n[1], per = n[2], burst = n[3], debt = n[4], cell = n[5], asked = n[6],
+    log = n[7], -- which key it has, if it is a log
+    since = n[8], late = n[9], falls = n[10], to = n[11],
+  }
+  for i = 1, #n do
+    if n[i] < 0 and i ~= 5 then
+      return nil
+    end
+  end
+  q.ledger = { unpack(n, 12) }
+  return q
+end
+
+local function write_place(q)
+  return string.format(
+    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f ', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
+    q.since, q.late, q.falls, q.to
+  ) .. table.concat(q:write(), ' ')
+end
+
+-- find returns at which places quotas are; nothing for one that has none. Of several that look the same, the first one is at
+-- the first such place.
+local function find(list)
+  local at, taken = {}, {}
+  for i, o in ipairs(list) do
+    for p, q in ipairs(quotas) do
+      if not taken[p] and q.tag == o.tag and q.per == o.per then
+        at[i], taken[p] = p, true
+        break
+      end
+    end
+  end
+  return at, taken
+end
+
+-- bind has the quotas of lists that are about bind, with the tightest numbers.
+local function bind()
+  for _, q in ipairs(quotas) do
+    q.binds = false
+  end
+  for _, l in ipairs(lists) do
+    if now - l.at <= about then
+      local list = {}
+      for tag, n, per, burst, debt, cell in string.gmatch(l.numbered, '(%S+) (%d+) (%d+) (%d+) (%d) (%-?%d+),?') do
+        list[#list + 1] = { tag = tag, n = tonumber(n), per = tonumber(per), burst = tonumber(burst), debt = tonumber(debt), cell = tonumber(cell) }
+      end
+      for i, p in pairs(find(list)) do
+        local q, o = quotas[p], list[i]
+        if q.binds then
+          q.n, q.burst, q.debt, q.cell = math.min(q.n, o.n), math.min(q.burst, o.burst), math.min(q.debt, o.debt), math.max(q.cell, o.cell)
+        else
+          q.n, q.burst, q.debt, q.cell, q.binds = o.n, o.burst, o.debt, o.cell, true
+        end
+      end
+    end
+  end
+end
+
+-- number_log gives a log the first key that no other one has.
+local function number_log(q)
+  local used = {}
+  for _, o in ipairs(quotas) do
+    used[o.log] = true
+  end
+  q.log = 1
+  while used[q.log] do
+    q.log = q.log + 1
+  end
+end
+
+-- seat returns the place of a quota that has none: that of one like it by which no member asks any more, or a new one.
+local function seat(o, taken)
+  local at
+  for p, q in ipairs(quotas) do
+    if not q.binds and not taken[p] and q.tag == o.tag and (not at or q.asked > quotas[at].asked) then
+      at = p
+    end
+  end
+  if at then
+    local q = quotas[at]
+    q.n, q.per, q.burst, q.debt, q.cell = o.n, o.per, o.burst, o.debt, o.cell
+  else
+    local q = { kind = o.kind, tag = o.tag, n = o.n, per = o.per, burst = o.burst, debt = o.debt, cell = o.cell, asked = now, log = 0 }
+    if q.kind == 'log' then
+      number_log(q)
+    end
+    quotas[#quotas + 1] = q
+    at = #quotas
+  end
+  taken[at] = true
+  return at
+end
+
+-- close has a place be no more.
+local function close(p)
+  local q = table.remove(quotas, p)
+  if q.kind == 'log' then
+    free[#free + 1] = q.log
+  end
+  closed[#closed + 1] = p
+  for i, at in ipairs(places) do
+    if at > p then
+      places[i] = at - 1
+    end
+  end
+end
+
+-- forget closes places that do not matter any more, and beyond most_kept those by which nobody asked for longest.
+local function forget_places()
+  local kept = 0
+  for p = #quotas, 1, -1 do
+    local q = quotas[p]
+    if not q.binds and now - q.asked > math.max(q.per, kept_for) then
+      close(p)
+    elseif not q.binds then
+      kept = kept + 1
+    end
+  end
+  while kept > most_kept do
+    local oldest
+    for p, q in ipairs(quotas) do
+      if not q.binds and (not oldest or q.asked < quotas[oldest].asked) then
+        oldest = p
+      end
+    end
+    close(oldest)
+    kept = kept - 1
+  end
+end
+
+-- grants is what a quota grants at once, at most.
+local function grants(q)
+  if q.kind ~= 'bucket' then
+    return q.n
+  end
+  return q.debt == 1 and most or q.burst
+end
+
+-- follow has the late of a ledger be that of the slots which are handed out from now on. It rises at once, and falls when
+-- the slots have expired that may be used for longer; of a log, when they have left it.
+local function follow(q, late)
+  if q.falls > 0 and now >= q.falls then
+    q.late, q.falls = q.to, 0
+  end
+  if late >= q.late or q.kind == 'clock' or q.kind == 'estimate' then
+    q.late, q.falls = late, 0
+  elseif q.falls == 0 or late > q.to then
+    q.falls, q.to = math.max(now, last) + q.late + (q.kind == 'log' and q.per or 0), late
+  end
+end
+
+local function on_clock(q)
+  return q.kind == 'clock' or q.kind == 'estimate'
+end
+
+-- What is there.
+if not lost then
+  for i = #asked + 1, math.min(state.places, #asked + most_kept) do
+    texts[i] = read('HGET', key.state, 'q' .. i)
+  end
+  for i = 1, math.min(state.places, #asked + most_kept) do
+    quotas[#quotas + 1] = texts[i] and parse_place(texts[i])
+  end
+end
+
+-- Where the quotas are by which the member asks; and Late, as far as windows of the clock bear it.
+do
+  local taken
+  places, taken = find(asked)
+  bind()
+  local longest = math.max(state.late, state.before)
+  for _, q in ipairs(asked) do
+    longest = on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
+  end
+  for _, q in ipairs(quotas) do
+    longest = q.binds and on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
+  end
+  late = math.max(late, longest)
+  local seated = false
+  for i, o in ipairs(asked) do
+    o.grants = grants(o)
+    if not places[i] then
+      places[i], seated = seat(o, taken), true
+    end
+    quotas[places[i]].asked = now
+  end
+  if seated then
+    bind()
+  end
+  forget_places()
+end
+
+-- The keys of logs: who asks need not know of all, and is to declare them.
+do
+  local need = 0
+  for _, q in ipairs(quotas) do
+    need = math.max(need, q.log)
+  end
+  for _, n in ipairs(free) do
+    need = math.max(need, n)
+  end
+  if need > #KEYS - 5 then
+    return { 'logs ' .. need }
+  end
+end
+
+-- The ledgers.
+for _, q in ipairs(quotas) do
+  setmetatable(q, { __index = kinds[q.kind] })
+  q.key = KEYS[5 + q.log]
+  q.limit = grants(q)
+  local longest = late
+  if on_clock(q) and late >= q.per then
+    longest = math.floor(q.per / 2) -- only others ask by it
+  end
+  local known = q.ledger
+  if known then
+    follow(q, longest)
+    q:set()
+    known = not q:read(q.ledger)
+  end
+  if not known then
+    q.late, q.falls, q.to = longest, 0, 0
+    q:set()
+    q.since = math.max(now + horizon, last)
+    if lost and fresh then
+      q.since = 0
+      q:empty()
+    else
+      q:drain(q.since, first(q.since))
+    end
+    renew = true
+  end
+end
+
+-- spread returns a cost of the quotas by which the member asks as one of all. Of one by which only others ask, it costs what it costs of those of
+-- the unit, the most of them.
+local function spread(cost)
+  local all = {}
+  for i, p in ipairs(places) do
+    all[p] = cost[i]
+  end
+  for p, q in ipairs(quotas) do
+    if not all[p] then
+      all[p] = 0
+      for i, o in ipairs(places) do
+        if q.unit == quotas[o].unit then
+          all[p] = math.max(all[p], cost[i])
+        end
+      end
+    end
+  end
+  return all
+end
+
+-- index returns which of the quotas of the member is at a place; of another place, the first one of its unit; -1 if there is none.
+local function index(place)
+  local like = -1
+  for i, p in ipairs(places) do
+    if p == place then
+      return i - 1
+    elseif like < 0 and place and quotas[p].unit == quotas[place].unit then
+      like = i - 1
+    end
+  end
+  return like
+end
+
+for _, q in ipairs(quotas) do
+  q.unit = string.match(q.tag, '^%d+:([^:]*)')
+end
+request.hand, request.more = spread(request.hand), spread(request.more)
+for _, part in ipairs(request.back) do
+  part.cost = spread(part.cost)
+end
+for _, o in ipairs(request.own) do
+  o.cost = spread(o.cost)
+end
+for _, ask in ipairs(request.asks) do
+  ask.fits = true
+  for i, o in ipairs(asked) do
+    ask.fits = ask.fits and ask.cost[i] <= o.grants
+  end
+  ask.cost = spread(ask.cost)
+end
+
+-- charge takes a slot from all ledgers.
+local function charge(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 then
+      q:take(now, slot, cost[i])
+    end
+  end
+end
+
+-- forget has a cost at a slot be as if it had never been.
+local function forget(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and slot >= q.since then
+      q:give(now, slot, cost[i])
+    end
+  end
+end
+
+-- passed reports whether a cost at a slot to come would be of no use if it were as if it had never been.
+local function passed(slot, cost)
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and q.binds and q:passed(now, slot) then
+      return true
+    end
+  end
+  return false
+end
+
+-- work is the time in which a cost comes back, of all quotas the longest.
+local function work(cost)
+  local longest = 0
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and q.binds then
+      longest = math.max(longest, scale(q.per, math.min(cost[i], most), q.n))
+    end
+  end
+  return longest
+end
