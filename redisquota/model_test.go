@@ -137,6 +137,9 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		return c
 	}
 	req.New = r.IntN(3) == 0
+	if u.sent != nil {
+		req.Answered = u.sent.Serial + int64(r.IntN(60)/59)
+	}
 	if r.IntN(2) == 0 {
 		req.Standstill = time.Duration(1+r.IntN(3)) * 50 * time.Millisecond
 	}

@@ -48,8 +48,9 @@
 //
 // A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
 // is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
-// done gets the slots that it got then. A replica that takes over without the last moments hands out the
-// slots of these again.
+// done gets the slots that it got then. Where a server lacks what it
+// has answered, since a replica took over too early or a file was not written, the bucket is lost as soon as a process asks that
+// was answered since; until then slots of these moments may be handed out again.
 package redisquota
 
 import (

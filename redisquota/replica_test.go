@@ -12,6 +12,7 @@ import (
 
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/redisquota/internal/server"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // A replica that has what its primary had goes on where that ended.
@@ -32,6 +33,48 @@ func TestStoreReplica(t *testing.T) {
 	if got.Lost || len(got.Slots) != 1 || got.Slots[0].ID <= last.Slots[len(last.Slots)-1].ID {
 		t.Errorf("the replica goes on with %+v after %+v", got, last)
 	}
+}
+
+// A replica that takes over and lacks what its primary did last has lost the bucket: a process that was answered since knows.
+func TestStoreReplicaThatLacks(t *testing.T) {
+	primary, replica := realServer(t), realServer(t)
+	follow(t, primary, replica)
+	before, after := dial(t, primary), dial(t, replica)
+	a := &member{t: t, store: goredis.New(before), quotas: parse(t, "10/s burst 5, 50/2s log"), name: "a"}
+	b := &member{t: t, store: goredis.New(before), quotas: a.quotas, name: "b"}
+	a.open()
+	a.ask(1, 1)
+	b.ask(1, 1)
+	if n, err := before.Do(t.Context(), "wait", 1, 5000).Int(); err != nil || n != 1 {
+		t.Fatalf("%d replicas, %v, want 1", n, err)
+	}
+	do(t, after, "replicaof", "no", "one")
+	a.ask(1, 3) // which the replica does not hear of
+	primary.Stop()
+	a.store, b.store = goredis.New(after), goredis.New(after)
+	lost := make(chan struct{}, 16)
+	stop, err := b.store.Listen("api", func(n store.News) {
+		if n.Lost {
+			lost <- struct{}{}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	subscribers(t, after, 1)
+	ask := func(m *member) *store.Reply {
+		r := m.request(1, 1)
+		r.Answered = r.Serial - 1
+		return m.send(r)
+	}
+	if r := ask(b); r.Lost || len(r.Slots) != 1 {
+		t.Errorf("to who was not answered since: %+v, want a slot", r)
+	}
+	if r := ask(a); !r.Lost || len(r.Slots) > 0 {
+		t.Errorf("to who was: %+v, want the bucket to be lost", r)
+	}
+	<-lost // and others hear of it
 }
 
 func follow(t *testing.T, primary, replica *server.Server) {

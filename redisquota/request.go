@@ -106,6 +106,7 @@ func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, a
 	a.up(max(longest, time.Minute))
 	a.up(max(r.Ahead, 0))
 	a.up(max(r.Since, -1))
+	a.number(max(r.Answered, 0))
 	a.text(channel)
 	a.text(r.Bucket)
 	a.described(r.Quotas)

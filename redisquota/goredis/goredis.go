@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -99,9 +100,26 @@ func (c *client) address() string {
 	return "the server"
 }
 
-// Subscribe implements redisquota.Client. go-redis renews the subscription by itself.
+// Subscribe implements redisquota.Client. Each node of a Ring has the news of its own buckets.
 func (c *client) Subscribe(ctx context.Context, channel string, hear func(message string)) error {
-	s := c.redis.Subscribe(ctx, channel)
+	ring, ok := c.redis.(*redis.Ring)
+	if !ok {
+		return subscribe(ctx, c.redis, channel, hear)
+	}
+	if ring.Len() < len(ring.Options().Addrs) { // a node is down: it is tried again later
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, ringAgain)
+		defer cancel()
+	}
+	return ring.ForEachShard(ctx, func(ctx context.Context, node *redis.Client) error { return subscribe(ctx, node, channel, hear) })
+}
+
+// ringAgain is after how long nodes of a Ring are looked for again that were down.
+const ringAgain = 10 * time.Second
+
+// subscribe hears a channel of a node, or of a Cluster. go-redis renews the subscription by itself.
+func subscribe(ctx context.Context, from redis.UniversalClient, channel string, hear func(message string)) error {
+	s := from.Subscribe(ctx, channel)
 	defer s.Close()
 	messages := s.ChannelWithSubscriptions()
 	for {

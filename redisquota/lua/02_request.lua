@@ -23,6 +23,7 @@ local request = {
   know = number(), -- for how long an inactive member is
   ahead = number(), -- how far the last slot is of which the member knows
   since = number(), -- how long ago it sent its latest request that was answered
+  answered = number(), -- the serial of that request
   channel = text(),
   bucket = text(),
   described = text(), -- the quotas, as people write them

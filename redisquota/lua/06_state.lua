@@ -21,15 +21,17 @@ local time = redis.call('TIME')
 now = time[1] * second + time[2]
 local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or state.learn > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
-local called = tonumber((string.match(record, '^%d+ %d+ %d+ (%d+) '))) -- when the member asked last
+local serial, called = string.match(record, '^(%d+) %d+ %d+ (%d+) ')
+called = tonumber(called) -- when the member asked last
 lost = lost or called and request.since > 0 and now - called > request.since + off
+lost = lost or called and tonumber(serial) < request.answered -- what was done since is lost
 -- Who was answered before the bucket was said to be new knows better, as long as that matters.
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
     born = now, learn = now + horizon,
-    fresh = request.new and not was_bucket and request.since <= 0,
+    fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
 end
 now = math.max(now, state.now)

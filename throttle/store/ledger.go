@@ -109,6 +109,9 @@ func (l *Ledger) Exchange(now time.Duration, r *Request) (*Reply, News, error) {
 func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	t := instant(now)
 	held := l.heldUntil
+	if m := l.members[r.Member]; m != nil && m.serial < r.Answered {
+		l.Lose() // what was done since
+	}
 	if l.members[r.Member] == nil && l.fresh && r.Since > t.Sub(l.born) && t.Sub(l.born) <= l.matters() {
 		l.Lose() // it was not new
 	}
@@ -190,7 +193,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 	}
 	if lost {
 		l.lastSlot, l.learnsUntil = now.Add(r.Horizon), now.Add(r.Horizon)
-		l.fresh = r.New && r.Since <= 0
+		l.fresh = r.New && r.Since <= 0 && r.Answered <= 0
 		fresh = l.fresh
 	}
 	l.arrange(r, now, fresh)

@@ -150,7 +150,8 @@ import (
 // If there is no token by [Request.Standstill], one is there then; where that is before Per/10, also ⌊N·d/Per⌋ in all at twice, four times
 // that d and so on, so that nobody waits for hours at the first use of 1000 a day. Of a window of the clock, one token is left over.
 //
-// A clock that was set is a loss of the bucket, too: see [Request.Since]. Who knows that a bucket is new may say so: see [Request.New].
+// A clock that was set is a loss of the bucket, too: see [Request.Since]. So is what the store has answered and does not know:
+// see [Request.Answered]. Who knows that a bucket is new may say so: see [Request.New].
 //
 // A [Memory] loses nothing while its users live: it takes a bucket that it does not know for a new one.
 // A store should remember an unused bucket for a day, or for twice the longest Per if that is longer. It should remember the
@@ -235,6 +236,10 @@ type Request struct {
 	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,
 	// and the Serial is above 1, it does not do Back, which may have been done before.
 	Serial int64
+
+	// Answered is the Serial of the latest request that the store has answered; zero if none was. A store that knows the member, and
+	// no request of it with that Serial or a later one, has lost what it did since, as a replica does that took over too early: the bucket is lost.
+	Answered int64
 
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
 	// was. If by the store's clock more than two seconds more have passed since the member's latest request, that

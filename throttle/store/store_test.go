@@ -210,6 +210,35 @@ func TestStoreLost(t *testing.T) {
 	}
 }
 
+// TestStoreLostWhatItAnswered: a store that has an older state than the one that it answered from has lost the bucket, and tells so.
+// One that has only not answered has not.
+func TestStoreLostWhatItAnswered(t *testing.T) {
+	qs := plain(quota.Quota{N: 10, Kind: quota.SlidingLog, Per: 10 * time.Second})
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	ask := func(l *Ledger, now time.Duration, member string, serial, answered int64) (*Reply, News) {
+		r := request(quota.Quotas{qs}, serial)
+		r.Member, r.Answered, r.Asks = member, answered, one(2)
+		reply, news, err := l.Exchange(now, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply, news
+	}
+	ask(l, time.Second, "a", 1, 0)
+	ask(l, time.Second, "b", 1, 0)
+	old := again(t, l)
+	ask(l, 2*time.Second, "a", 2, 1)
+	if r, _ := ask(old, 2100*time.Millisecond, "b", 2, 1); r.Lost || len(r.Slots) == 0 {
+		t.Errorf("to who knows no more: lost is %v, %d slots, want some", r.Lost, len(r.Slots))
+	}
+	if r, news := ask(old, 2200*time.Millisecond, "a", 3, 2); !r.Lost || !news.Lost || len(r.Slots) > 0 || r.Next < horizon {
+		t.Errorf("to who knows more: %+v, %+v, want a loss", r, news)
+	}
+	if r, _ := ask(l, 2100*time.Millisecond, "a", 4, 2); r.Lost || len(r.Slots) == 0 {
+		t.Errorf("after a request that was not answered: %+v, want no loss", r)
+	}
+}
+
 func TestStoreStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}

@@ -81,6 +81,7 @@ type Lease struct {
 	// Whether to call the store, and what for.
 	serial        int64         // of the next request
 	serialUsed    bool          // a call with it was made, and may have arrived
+	answered      int64         // of the latest request that was answered
 	calling       bool          // a call is under way
 	overdue       bool          // it does not return, and counts as failed
 	mustCall      bool          // a call is due, even if no slots are wanted

@@ -48,6 +48,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	l.recovered(now, &e)
 	l.Acknowledged()
+	l.answered = max(l.answered, c.Request.Serial)
 	answered := l.last.sent // when the request before was sent
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.trip(now.Sub(sent))
