@@ -156,9 +156,15 @@ function grid.give(q, now, slot, n)
   q:forget(q.w, now, slot, n)
 end
 
--- passed: none is handed out in a window between the one that runs and the last that has slots.
-function grid.passed(_, now, slot)
-  return slot <= now + 2 * horizon
+-- passed: none is handed out in a window between the one that runs and the last that has slots, nor before another one of the
+-- same window.
+function grid.passed(q, now, slot)
+  if slot > now + 2 * horizon then
+    return false
+  elseif slot < q.turn then
+    return slot < q.early.last
+  end
+  return slot < q.w.last
 end
 
 local clock = setmetatable({ names = { 'start', 'used', 'last' } }, { __index = grid })

@@ -120,7 +120,7 @@ import (
 //
 // A member may return a part of a slot. If the slot is more than a tenth of the Horizon ahead, the part counts as
 // never handed out, unless that would be of no use: a bucket has handed out later slots in their order, or a window of
-// the clock is less than twice the Horizon ahead. Such a part, and that of a slot which is nearer and still to come,
+// the clock is less than twice the Horizon ahead, and later slots of it, or of a later one, were handed out. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
 // room before. So who asks for the same again with the same request gets it no later.
 // A part that is left when its instant has passed, or that is returned later, counts as never

@@ -3,7 +3,6 @@ package lease
 import (
 	"slices"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
@@ -100,11 +99,8 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 // of the line needs one of them: the same call asks again, and what it gets is not later. This
 // happens once in as long a time at most.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
-	near, often := slot.Near(Horizon), slot.Near(Horizon)
-	if slices.ContainsFunc(l.quotas, func(q quota.Quota) bool { return q.Kind.OnClock() }) {
-		near, often = 2*Horizon, Horizon // a window that is over for slots is over for those that come back, too
-	}
-	if again := l.farReturned.Add(often); again > now && l.farReturned != 0 {
+	near := slot.Near(Horizon)
+	if again := l.farReturned.Add(near); again > now && l.farReturned != 0 {
 		l.wakeBy(again)
 		return
 	}

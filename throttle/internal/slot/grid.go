@@ -108,8 +108,17 @@ func (g *grid) Give(now, slot monotime.Time, n int) {
 	g.latest.Give(now, slot, n)
 }
 
-// Passed implements Ledger. None is handed out in a window between the one that runs and the last that has slots.
-func (g *grid) Passed(now, slot monotime.Time) bool { return slot.Sub(now) <= g.veryFar }
+// Passed implements Ledger. None is handed out in a window between the one that runs and the last that has slots, nor before
+// another one of the same window.
+func (g *grid) Passed(now, slot monotime.Time) bool {
+	if slot.Sub(now) > g.veryFar {
+		return false
+	}
+	if slot < g.until {
+		return slot < g.early.Last
+	}
+	return slot < g.latest.Last
+}
 
 // Assume implements Ledger. The part of N is used up that is over of the window, and all of
 // N in the window before it; but one, if it would come too late, and of an estimate, in which it counts longer, two.
