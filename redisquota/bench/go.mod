@@ -4,12 +4,14 @@ go 1.25.0
 
 replace (
 	github.com/gopacer/pacer => ../../
+	github.com/gopacer/pacer/filequota => ../../filequota
 	github.com/gopacer/pacer/redisquota => ../
 )
 
 require (
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/gopacer/pacer v0.0.0
+	github.com/gopacer/pacer/filequota v0.0.0-00010101000000-000000000000
 	github.com/gopacer/pacer/redisquota v0.0.0-00010101000000-000000000000
 	github.com/redis/go-redis/v9 v9.5.5
 	github.com/redis/rueidis v1.0.79
