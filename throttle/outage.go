@@ -46,8 +46,8 @@ type StoreEvent struct {
 	// lost from one that is new, such as Redis, says so of a new one, too.
 	Lost bool
 
-	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are about. The
-	// tighter numbers hold until ten seconds after one of them asked last. Quotas of other kinds should not share a name.
+	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are about. All
+	// quotas of both hold until ten seconds after one of them asked last; what is the same quota in both, by the tighter numbers.
 	Others quota.Quotas
 }
 

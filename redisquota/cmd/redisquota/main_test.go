@@ -71,7 +71,7 @@ api.test for 00ff  2          T    -     T   20/s burst 5 | 10/s burst 5, 5/h lo
 			}
 			const explained = `api.test for 00ff
   Its quotas are 20/s burst 5.
-  TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by 10/s burst 5, 5/h log. The tighter numbers hold.
+  TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by 10/s burst 5, 5/h log. The quotas of both hold.
   2 processes use it.
   It is HELD for another T: a server said so to one of the processes, or one of them paused.
   The next request may go in T.

@@ -114,7 +114,7 @@ func (b *bucket) explain() string {
 	fmt.Fprintln(&w, printable(b.name))
 	line("Its quotas are %s.", b.quotas)
 	for _, o := range b.others {
-		line("TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by %s. The tighter numbers hold.", o)
+		line("TWO VERSIONS ARE ABOUT: in the last ten seconds, a process asked by %s. The quotas of both hold.", o)
 	}
 	switch b.now.Members {
 	case 0:
