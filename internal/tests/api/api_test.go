@@ -54,7 +54,7 @@ func TestSize(t *testing.T) {
 		pkg string
 		size
 	}{
-		{"throttle", size{types: 17, methods: 31, funcs: 0}},
+		{"throttle", size{types: 19, methods: 33, funcs: 0}}, // of these, 2 and 2 are Reader and Writer
 		{"throttle/store", size{types: 10, methods: 11, funcs: 0}},
 	}
 	const mostOfTransport = 16 // fields
