@@ -39,7 +39,8 @@
 //	until when, too      msec-left; seconds-remaining and remaining-sec beside what is left
 //	all at once          RateLimit, RateLimit-Policy: drafts 03 to 11 of the IETF
 //
-//	number               60 | 57.5 | 1,000 | 99 requests; a fraction below one is no count, and -2 is none left
+//	number               60 | 57.5 | 1,000 | 99 requests; a fraction below one is no count, and -2 is none left;
+//	                     of money only the limit is one, and a quota of so many MiB is one of space
 //	with its window      60/min | 150/15m | 60 requests per hour
 //	of a number          3/2000 | 3 of 2000: what is used, or left, and how much there is in all, which is the
 //	                     greater one where the name does not tell

@@ -72,6 +72,9 @@ func complete(l *Limit, gone Count) bool {
 	case l.Remaining.N > 0 && !l.Limit.Known: // where nothing is left, those that were refused may be counted as well
 		l.Limit = Count{min(l.Remaining.N+gone.N, value.MaxCount), true}
 	}
+	if l.Unit == value.Money {
+		l.Remaining = Count{} // nobody knows for how many requests it suffices
+	}
 	if l.Limit.Known && l.Limit.N > 0 {
 		l.Remaining.N = min(l.Remaining.N, l.Limit.N)
 	}

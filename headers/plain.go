@@ -63,7 +63,12 @@ func plain(l *Limit, g []found, i int, c *value.Clock) bool {
 // believed reports whether a limit is one. A name that has no marker may be about anything, so that more must be
 // known of it. used says that what is gone is stated.
 func (l *Limit) believed(m *name.Meaning, used bool) bool {
-	return !m.Weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known || used)
+	return !m.Weak || l.Remaining.Known && (l.Limit.Known || l.Reset.Known || used) && !l.isOfSpace()
+}
+
+// isOfSpace reports whether what is granted is so many MiB: nobody grants as many requests.
+func (l *Limit) isOfSpace() bool {
+	return l.Limit.N > 0 && l.Limit.N%(1<<20) == 0 && l.Unit == value.Requests
 }
 
 // rest is what a limit follows from that is no field of a Limit.
@@ -160,10 +165,10 @@ func stepOf(f *found, n int64) time.Duration {
 	return cmp.Or(f.Step, time.Second)
 }
 
-// remains sets what is left. Of a fraction below one, and of money, nobody knows whether it suffices for a request.
+// remains sets what is left. Of a fraction below one nobody knows whether it suffices for a request.
 func (r *rest) remains(l *Limit, n value.Number, ok bool) {
 	r.left = n
-	if ok && !n.Below() && (l.Unit != value.Money || n.Whole > 0) {
+	if ok && !n.Below() {
 		l.Remaining = Count{min(n.Whole, value.MaxCount), true}
 	}
 }

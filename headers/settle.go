@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers/internal/value"
 )
 
 // settle concludes what the limits of one response say together: it shares a reset that
@@ -54,7 +55,7 @@ func (l *Limit) spent(long bool) bool {
 }
 
 // shareReset gives a reset that stands alone to the named limits of its family
-// which have none: to those whose windows it fits, if there are any.
+// which have none: to those whose windows it fits, if there are any. Budgets of money have one of their own.
 func shareReset(limits []Limit, from []*name.Meaning) int {
 	for i := range limits {
 		lone := limits[i]
@@ -65,7 +66,7 @@ func shareReset(limits []Limit, from []*name.Meaning) int {
 		for _, fits := range [...]bool{true, false} {
 			for j := range limits {
 				l := &limits[j]
-				if j == i || from[j].Family != from[i].Family || l.Reset.Known || fits && l.Window > 0 && lone.Reset.In > 2*l.Window {
+				if j == i || from[j].Family != from[i].Family || l.Reset.Known || l.Unit == value.Money || fits && l.Window > 0 && lone.Reset.In > 2*l.Window {
 					continue
 				}
 				if l.Reset, shared = lone.Reset, true; !fits && l.Window == from[j].Window && mayBeMillis(&lone.Reset) {

@@ -31,7 +31,10 @@ type unseen struct {
 	unknowable      bool   // only the vendor's documentation tells; listed, not scored
 }
 
-var unseens = []unseen{
+var unseens = slices.Concat(unseenFirst, unseenSecond, unseenThird)
+
+// unseenFirst are those by which the second pass of the rules was measured.
+var unseenFirst = []unseen{
 	{
 		service: "Inoreader", source: "github text 18572693226", open: "a reset whose name is what the groups have in common is theirs (limits-reset-after)", h: []string{"X-Reader-Zone1-Usage", "234", "X-Reader-Zone1-Limit", "5000", "X-Reader-Zone2-Usage", "87", "X-Reader-Zone2-Limit", "100", "X-Reader-Limits-Reset-After", "43200"},
 		want: []string{"zone1; 4766; 5000; ; 12h; -", "zone2; 13; 100; ; 12h; -"},
@@ -872,7 +875,7 @@ func (u *unseen) score(t *testing.T) tally {
 			r := scoreUnseenLimit(spec, &left[i])
 			v := 4*r.right - 4*r.wrong - r.missing
 			if plainName(left[i].Name) == plainName(name) {
-				v += 2
+				v += 5
 			}
 			if v > of && r.right > 0 {
 				best, of = i, v
@@ -945,15 +948,15 @@ func TestUnseen(t *testing.T) {
 	all := s.right + s.missing + s.wrong
 	t.Logf("%d answers of %d services, %d wholly right; %d facts: right %d (%.1f %%), missing %d, wrong %d", answers, len(services), clean, all,
 		s.right, 100*float64(s.right)/float64(all), s.missing, s.wrong)
-	if s.wrong > 0 || s.right < 538 {
-		t.Errorf("right %d, wrong %d, want 538 and none", s.right, s.wrong)
+	if s.wrong > 0 || s.right < 945 {
+		t.Errorf("right %d, wrong %d, want 945 and none", s.right, s.wrong)
 	}
 }
 
 // TestUnseenDamaged reads the answers with bytes changed and put in.
 func TestUnseenDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	odd := []string{"NaN", "-1", "9223372036854775808", "1e400", "0x1p1000", "\x00", " ", ",", ";w=-1", "/", "99999999999999999999h", "9999-12-31T23:59:59Z"}
+	odd := []string{"NaN", "-1", "9223372036854775808", "1e400", "0x1p1000", "\x00", " ", ",", `"`, `" `, ` "`, "{", ":", "=", ";", ";w=-1", "/", "99999999999999999999h", "9999-12-31T23:59:59Z"}
 	for range 5000 {
 		u := &unseens[r.IntN(len(unseens))]
 		h := http.Header{"Date": {"Mon, 02 Mar 2026 12:00:00 GMT"}}

@@ -40,6 +40,8 @@ func inWords(f *found) bool {
 //	          / name ";" number
 //	key       = words of a role, of a window, or a name: "Remaining", "Time until reset", "user-hour-lim", "min"
 //
+// Of "burst:100;rate:10", a bucket and what is added to it, nobody says in which time, so that it says nothing.
+//
 // A comma ends what is said of one limit, unless that was no more than a name. A number without a role has that of the
 // header. What several headers say under one name is about one limit.
 func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
@@ -56,8 +58,13 @@ func appendWords(limits []Limit, g []found, c *value.Clock) []Limit {
 			if size += len(v); size > value.MaxField {
 				break
 			}
+			n := len(r.limits)
+			r.rated = false
 			if !r.object(v) {
 				r.read(v)
+			}
+			if r.rated && f.Role == name.Limit {
+				r.limits = r.limits[:n]
 			}
 		}
 	}
@@ -96,6 +103,7 @@ type wordReader struct {
 	window string // the words for a window that the label is
 	count  int    // of the statements of a header
 	labels bool   // nothing but a name was read since the last comma
+	rated  bool   // the value says how much is added over time: it describes a bucket, and not limits of their own
 }
 
 // read reads one value.
@@ -185,7 +193,7 @@ func (r *wordReader) part(s string) {
 	key := ""
 	var buf [16]string
 	words := buf[:0]
-	for s != "" && len(words) < cap(buf) {
+	for s = strings.TrimLeft(s, " \t"); s != "" && len(words) < cap(buf); {
 		var word string
 		word, s = cutWord(s)
 		k, v, ok := cutKey(word)
@@ -304,15 +312,20 @@ func (r *wordReader) called(what, window string) {
 // number reads a number, a ratio, or a rate, whose role the key says or else the header, and reports whether it is one.
 func (r *wordReader) number(k *name.Meaning, v string) bool {
 	role := k.Role
+	r.rated = r.rated || role == name.Rate
 	if role == name.Ignored {
 		role = r.f.Role
 	}
-	if n, ok := value.ParseNumber(v); ok {
-		w := r.limit(k)
-		if role == name.Reset {
-			w.Reset = better(w.Reset, parseReset(v, r.f.Meaning, &r.c))
+	if role == name.Reset {
+		reset := parseReset(v, r.f.Meaning, &r.c)
+		if reset.Known {
+			w := r.limit(k)
+			w.Reset = better(w.Reset, reset)
 		}
-		w.count(role, n)
+		return reset.Known
+	}
+	if n, ok := value.ParseNumber(v); ok {
+		r.limit(k).count(role, n)
 		return true
 	}
 	if first, second, ok := ratio(v); ok {

@@ -55,7 +55,7 @@ func beginsAsLimit(key string) bool {
 // the word is looked at first: most words have another one.
 func endsAsLimit(key string) bool {
 	switch key[len(key)-2:] {
-	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct", "el":
+	case "et", "ts", "ed", "ge", "nt", "le", "ft", "At", "at", "In", "in", "er", "me", "ds", "Ms", "ms", "es", "ct", "el", "ow", "ve", "ng":
 	default:
 		return false
 	}
@@ -69,6 +69,10 @@ func endsAsLimit(key string) bool {
 		return strings.Contains(key, "eset") || strings.Contains(key, "indow") || strings.Contains(key, "hrottl")
 	case "Level", "level":
 		return strings.Contains(key, "ucket-")
+	case "Window", "window":
+		return strings.Contains(key, "hrottl")
+	case "Active", "active", "Running", "running":
+		return strings.Contains(key, "oncurren")
 	case "Percent", "percent", "Pct", "pct", "Percentage", "percentage":
 		return strings.Contains(key, "sed-")
 	}

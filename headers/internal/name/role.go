@@ -38,7 +38,7 @@ type RoleSet uint32
 func (s RoleSet) Has(r Role) bool { return s&(1<<r) != 0 }
 
 // letters are the keys that values of the form Keys use beside the words of roles.
-var letters = map[string]Role{"q": Limit, "r": Remaining, "t": Reset, "w": Window, "b": Label, "lim": Limit, "rem": Remaining}
+var letters = map[string]Role{"q": Limit, "r": Remaining, "t": Reset, "w": Window, "b": Label, "lim": Limit, "rem": Remaining, "rate": Rate}
 
 // RoleOfKey returns the role of the number or name that follows a key in a value of the form
 // Keys: that of "remaining" and "r" is Remaining. It is Ignored for a key that is not known.
