@@ -108,9 +108,9 @@ type Transport struct {
 	// map that Cost returns must not be changed later.
 	Cost func(*http.Request) quota.Costs
 
-	// Spent returns what a request has cost according to its answer. The difference from Cost is given
-	// back, or charged to later requests: those of which nobody says what they cost wait until the quota is out
-	// of debt. A quota.Requests of zero gives the request itself back: the server does not count it. Spent must not
+	// Spent returns what a request has cost according to its answer. The difference from what was thought is given back, or
+	// charged to later requests. Of a request of which neither Cost nor a Call says what it costs in a unit, it is thought what
+	// requests of its method and like paths have cost on average: see package throttle. A quota.Requests of zero gives the request itself back: the server does not count it. Spent must not
 	// read the body; see Call.Settle for costs that stand there. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 

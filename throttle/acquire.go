@@ -21,10 +21,10 @@ type Claim struct {
 	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of the empty unit, or else 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units. A quota whose unit is not among them is not drawn on; but once some request was
-	// found to cost more of it than was claimed (see Grant.Settle), the claim waits until a token is there, unless it says
-	// that it costs 0. With a Store it does not wait. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see
-	// quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed while the Grant is in use.
+	// Costs are the costs in other units. Of a quota whose unit is not among them, the claim is charged what others of its Verb and like Paths were
+	// settled for on average, at first: see the package, and Grant.Settle. In a Store, it is charged nothing of it then. A unit that no quota has is
+	// ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero.
+	// The map must not be changed while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
@@ -69,10 +69,10 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in
-// hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants
-// nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid,
-// which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in hand, and has more
+// slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants nothing; use Acquire with a negative
+// MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid, which Validate tells, or if a quota is one for which
+// Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant
@@ -137,10 +137,7 @@ func (l *Limiter) grantFast(ctx context.Context, c *Claim, g *Grant) bool {
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
-		return nil, &Error{
-			Bucket: l.Name, Cost: need.N, Err: ErrCanceled,
-			ctxErr: ctx.Err(), cause: context.Cause(ctx), detail: ", since the context has already ended",
-		}
+		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ctx.Err(), cause: context.Cause(ctx), detail: ", since the context has already ended"}
 	}
 	root := l.lock()
 	if l.forgotten.Load() || l.isSplit {
@@ -153,6 +150,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if err := l.unfit(&need); err != nil {
 		return nil, err
 	}
+	l.expect(&need)
 	now := root.now()
 	l.restartIfIdle(now)
 	if root.agenda.Due(now) {
@@ -280,12 +278,11 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 
 // hasQueue reports whether some quota of the path of w bounds its line.
 func (w *waiter) hasQueue() bool {
-	for b := w.l; b != nil; b = b.Parent {
-		if slices.ContainsFunc(b.quotas, func(q quota.Quota) bool { return q.Queue > 0 }) {
-			return true
-		}
+	b := w.l
+	for b != nil && !slices.ContainsFunc(b.quotas, func(q quota.Quota) bool { return q.Queue > 0 }) {
+		b = b.Parent
 	}
-	return false
+	return b != nil
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in
@@ -370,6 +367,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	if root.agenda.Due(now) {
 		l.run(now)
 	}
+	l.expect(&need)
 	f := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
@@ -381,6 +379,7 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	if err := l.unfit(&need); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
+	l.expect(&need)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}}
 	w.rank = l.rankOf(&w.place, need.priority)
 	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself

@@ -63,8 +63,8 @@ type Outcome struct {
 	Alone time.Duration
 }
 
-// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once
-// more when the answer has been read; then only Answer.Spent counts. Further calls do nothing.
+// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once more when the answer has been read; then
+// only Answer.Spent counts. Further calls do nothing.
 func (g *Grant) Done(a Answer) Outcome {
 	switch {
 	case g.kept != nil:
@@ -100,7 +100,7 @@ func (g *Grant) draw() (luck float64) {
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
-	refused := a.Refused
+	refused, void := a.Refused, a.Refused || a.Lost
 	if refused {
 		var own bool
 		var rest time.Duration
@@ -127,8 +127,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		if a.Spent != nil {
 			g.settle(now, a.Spent)
 		}
-		l.server.End(&g.ticket, g.demandOrNil())
-		if l.learn(now, &g.ticket, a, g.costOrNil(), g.class) {
+		claimed, cost := g.costs()
+		l.server.End(&g.ticket, claimed)
+		if l.learn(now, &g.ticket, a, cost, g.class) {
 			o.Refused = true
 		}
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
@@ -144,7 +145,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			g.ensureExtra()
 		}
 		if g.extra != nil {
-			o.Open = g.freeAnswered(a)
+			if o.Open = g.freeAnswered(a); !o.Open {
+				l.account.wake(now, g.extra.expected.End(void))
+			}
 		}
 	})
 	l.hearTenant(now, g, told, o)
@@ -188,6 +191,7 @@ func (g *Grant) finish(spent quota.Costs) {
 			g.settle(now, spent)
 		}
 		g.freeSlots(quota.InFlight)
+		g.l.account.wake(now, g.extra.expected.End(false))
 	})
 }
 
@@ -322,7 +326,7 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	if !a.Reading {
 		g.freeSlots(quota.InFlight)
 	}
-	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight); awaitsEnd {
+	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.expected.Open(); awaitsEnd {
 		g.extra.awaitsEnd = true
 		g.l.unclosed++
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -161,15 +162,19 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound t
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent()}
-	if need.Costs != nil {
-		g.extra = &extra{Charged: limit.Charged{Demand: need.Demand}}
+	if need.Costs != nil || need.Kind != nil {
+		g.extra = &extra{Charged: limit.Charged{Demand: need.Said()}}
+	}
+	d := &need.Demand
+	if need.Kind != nil {
+		d = g.guess(need)
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.lastGrant.Store(int64(now))
 		b.lastCharged = at
-		b.stack.Take(at, now, &need.Demand, g.urgent)
+		b.stack.Take(at, now, d, g.urgent)
 		if b.concurrent {
-			g.recordSlots(b.stack, &need.Demand)
+			g.ensureExtra().Record(b.stack, d, g.urgent)
 		}
 		if b.link != nil {
 			b.link.take(g, at, now, need)
@@ -177,6 +182,39 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	}
 	g.plain = g.extra == nil
 	l.server.Take(now, max(p.since, 1), &need.Demand, need.kind(), l.reserveFor(need), &g.ticket)
+}
+
+// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would have to know, it costs what it
+// says. It requires that mu is held.
+func (l *Limiter) expect(need *need) {
+	for b := l; b != nil; b = b.Parent {
+		switch {
+		case b.link != nil:
+			need.Demand = need.Said()
+			return
+		case b.inUnits:
+			need.Kind = l.account.kinds.Of(need.class.Verb, need.class.Path)
+			need.Silent = max(need.Silent, b.stack.Silent(&need.Demand))
+		}
+	}
+}
+
+// guess returns what the claim costs with what it is expected to, and has the grant be charged that.
+func (g *right) guess(need *need) *limit.Demand {
+	costs := quota.Costs{}
+	for b := g.l; b != nil; b = b.Parent {
+		b.stack.Expect(&need.Demand, costs)
+	}
+	g.extra.expected = expect.Begin(need.Kind, costs)
+	return g.extra.Guess(costs)
+}
+
+// wake looks at those who wait in l, and below it, if there is news of what claims cost that others of their kind wait for.
+func (l *Limiter) wake(now monotime.Time, news bool) {
+	for e := l.line.below.Front(); e != nil && news; e = e.Next() {
+		e.Value.(*Limiter).wake(now, news)
+		e.Value.(*Limiter).promote(now)
+	}
 }
 
 // holdUntil holds the bucket until at, unless it is held for longer already. Said is until when a server said,

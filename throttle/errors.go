@@ -12,25 +12,17 @@ import (
 
 // Why a claim was refused. Each [*Error] wraps one of these.
 var (
-	// ErrWait: the claim could go later, but not now, and must not wait.
-	ErrWait = errors.New("would have to wait")
-	// ErrMaxWait: the wait would be longer than MaxWait.
-	ErrMaxWait = errors.New("wait over MaxWait")
-	// ErrStandstill: not one token comes within MaxStandstill, even with nobody ahead.
-	ErrStandstill = errors.New("nothing can go within MaxStandstill")
-	// ErrDeadline: the wait would not end before the context's deadline.
-	ErrDeadline = errors.New("wait past the context's deadline")
-	// ErrQueueFull: MaxQueue claims wait already, or the line costs as much as a Quota's Queue.
-	ErrQueueFull = errors.New("queue is full")
-	// ErrTooLarge: the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps.
-	ErrTooLarge = errors.New("cost above what the quota ever grants at once")
+	ErrWait       = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
+	ErrMaxWait    = errors.New("wait over MaxWait")                             // the wait would be longer than MaxWait
+	ErrStandstill = errors.New("nothing can go within MaxStandstill")           // not one token comes within MaxStandstill, even with nobody ahead
+	ErrDeadline   = errors.New("wait past the context's deadline")              // the wait would not end before the context's deadline
+	ErrQueueFull  = errors.New("queue is full")                                 // MaxQueue claims wait already, or the line costs as much as a Quota's Queue
+	ErrTooLarge   = errors.New("cost above what the quota ever grants at once") // the cost is above what a quota ever grants at once (its Burst or its N), so no wait helps
 	// ErrUnit: a unit of Claim.Costs is nearly that of a quota, such as "token" beside "tokens": see Claim.Costs. Or Wait
 	// or Allow were called, which claim requests alone, and there is a quota of something else.
-	ErrUnit = errors.New("cost in the wrong unit")
-	// ErrClosed: Limiter.Close was called.
-	ErrClosed = errors.New("closed")
-	// ErrCanceled: the caller's context or Cancel channel ended the wait, or had ended before it.
-	ErrCanceled = errors.New("canceled")
+	ErrUnit     = errors.New("cost in the wrong unit")
+	ErrClosed   = errors.New("closed")   // Limiter.Close was called
+	ErrCanceled = errors.New("canceled") // the caller's context or Cancel channel ended the wait, or had ended before it
 )
 
 // How a waiter ends that is neither granted nor refused.

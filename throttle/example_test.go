@@ -82,6 +82,28 @@ func ExampleLimiter_Acquire() {
 }
 
 // Several quotas are enforced together; an error names the one in the way.
+// Nobody says what a request will cost. What the first ones have cost is what the next ones of their kind are charged at first.
+func ExampleClaim_unsaid() {
+	l := throttle.Limiter{Quotas: quota.MustParse("10000 tokens/m")}
+	for _, cost := range []int{300, 500} {
+		g, err := l.Acquire(context.Background(), throttle.Claim{Verb: "POST", Path: "/chat"})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		g.Settle(quota.Costs{"tokens": cost}) // as the answer says
+		g.Done(throttle.Answer{})
+		fmt.Println(l.State().Limits[0].Available)
+	}
+	g, _ := l.Acquire(context.Background(), throttle.Claim{Verb: "POST", Path: "/chat"})
+	defer g.Cancel()
+	fmt.Println(l.State().Limits[0].Available, "while the third is under way")
+	// Output:
+	// 9700
+	// 9200
+	// 8800 while the third is under way
+}
+
 func ExampleLimiter_quotas() {
 	l := throttle.Limiter{
 		Name:    "api.example.com",

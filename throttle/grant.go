@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -50,7 +51,8 @@ type class adaptive.Kind
 type extra struct {
 	limit.Charged
 	uses      []lease.Use // of slots of a Store
-	awaitsEnd bool        // Done must be called once more
+	expected  expect.Ticket
+	awaitsEnd bool // Done must be called once more
 }
 
 // Limiter returns the bucket that granted the request.
@@ -98,25 +100,26 @@ func (g *right) giveBack(now monotime.Time) {
 	}
 	if g.extra != nil {
 		g.extra.uses = nil
+		g.l.account.wake(now, g.extra.expected.End(true))
 	}
-	g.l.server.Cancel(&g.ticket, g.demandOrNil())
-	g.freeSlots(quota.InFlight)
-	g.freeSlots(quota.Unanswered)
+	claimed, _ := g.costs()
+	g.l.server.Cancel(&g.ticket, claimed)
+	g.freeSlots(quota.InFlight, quota.Unanswered)
 }
 
 // end ends what is under way; what was charged stays charged. It requires that mu is held.
 func (g *right) end() {
-	g.freeSlots(quota.InFlight)
-	g.freeSlots(quota.Unanswered)
-	g.l.server.End(&g.ticket, g.demandOrNil())
+	g.freeSlots(quota.InFlight, quota.Unanswered)
+	claimed, _ := g.costs()
+	g.l.server.End(&g.ticket, claimed)
 	g.l.server.ProbeOver(&g.ticket)
 }
 
-// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was
-// claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns
-// the cost at the end; this may leave a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and
-// after it, and more than once. A negative cost counts as zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit
-// that is ErrUnit in a Claim counts as the right one, unless spent has that too. After Cancel, Settle does nothing.
+// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was claimed too much
+// goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns the cost at the end; this may leave
+// a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A negative cost counts as
+// zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has that
+// too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {
 		g.kept.Settle(spent)
@@ -136,6 +139,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
+	g.l.account.wake(now, g.extra.expected.Settle(spent))
 	g.l.later()
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
@@ -173,21 +177,13 @@ func (l *Limiter) endFast(n int) bool {
 	return true
 }
 
-// demandOrNil is what was claimed; nil if only requests were.
-func (g *right) demandOrNil() *limit.Demand {
-	if g.extra == nil {
-		return nil
+// costs are what was claimed, and what the grant has cost as far as that is known; nil if it is N requests, as claimed.
+func (g *right) costs() (claimed, cost *limit.Demand) {
+	if g.extra != nil {
+		d := g.extra.Cost()
+		claimed, cost = &g.extra.Demand, &d
 	}
-	return &g.extra.Demand
-}
-
-// costOrNil is what the grant has cost, as far as it is known; nil if that is what was claimed, and only requests.
-func (g *right) costOrNil() *limit.Demand {
-	if g.extra == nil {
-		return nil
-	}
-	d := g.extra.Cost()
-	return &d
+	return claimed, cost
 }
 
 // charged is what the grant was charged, and what it holds.
@@ -198,18 +194,10 @@ func (g *right) charged() limit.Charged {
 	return limit.Charged{Demand: limit.Demand{Claims: 1, N: g.ticket.N}}
 }
 
-// recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It requires that mu is held.
-func (g *right) recordSlots(s limit.Stack, d *limit.Demand) {
-	if slots := s.Slots(nil, d, g.urgent); len(slots) > 0 {
-		x := g.ensureExtra()
-		x.Slots = append(x.Slots, slots...)
-	}
-}
-
-// freeSlots gives back the slots of a kind. It requires that mu is held.
-func (g *right) freeSlots(kind quota.Kind) {
+// freeSlots gives back the slots of some kinds. It requires that mu is held.
+func (g *right) freeSlots(kinds ...quota.Kind) {
 	if g.extra != nil {
-		g.extra.Free(kind)
+		g.extra.Free(kinds...)
 	}
 }
 

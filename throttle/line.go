@@ -193,12 +193,11 @@ func (l *Limiter) turn(w *waiter) float64 {
 
 // mayWithdraw reports whether w may leave the line of l, since another comes to stand before it in a bucket between.
 func (w *waiter) mayWithdraw(l *Limiter) bool {
-	for b := w.l; b != l; b = b.Parent {
-		if b.line.waiting > b.line.Len() {
-			return true
-		}
+	b := w.l
+	for b != l && b.line.waiting <= b.line.Len() {
+		b = b.Parent
 	}
-	return false
+	return b != l
 }
 
 // allGoBefore reports whether all who wait in l go at once if the first does, and those of row i before w, which waits elsewhere.

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 )
 
 // Demand is what one claim asks for, or what several ask for together.
@@ -11,13 +12,20 @@ type Demand struct {
 	Claims int         // how many they are
 	N      int         // in requests
 	Costs  quota.Costs // in other units; nil if in none
+
+	Kind   *expect.Kind // says what they cost in units that are not in Costs; nil if nothing does
+	Silent int          // how many of the claims have a Kind
 }
 
 // In returns what is asked for of a quota, whose Unit is canonical.
 func (d *Demand) In(q *quota.Quota) int {
 	switch {
 	case q.Unit != "":
-		return d.Costs[q.Unit]
+		n, said := d.Costs[q.Unit]
+		if d.Silent > 0 && (!said || d.Claims > 1) {
+			n += d.Silent * d.Kind.Cost(q.Unit)
+		}
+		return n
 	case q.Kind.Concurrent():
 		return d.Claims
 	}
@@ -33,6 +41,9 @@ func (d *Demand) Shares(o *Demand, qs quota.Quotas) bool {
 	}
 	return false
 }
+
+// Said returns d without what it is expected to cost.
+func (d *Demand) Said() Demand { return Demand{Claims: d.Claims, N: d.N, Costs: d.Costs} }
 
 // says reports whether d says what it costs in a unit other than requests.
 func (d *Demand) says(unit string) bool {
@@ -74,6 +85,7 @@ func (d *Demand) One() Demand {
 func (d *Demand) Add(o *Demand, sign int) {
 	d.Claims += sign * o.Claims
 	d.N += sign * o.N
+	d.addSilent(o, sign)
 	if len(o.Costs) == 0 {
 		return
 	}
@@ -130,6 +142,15 @@ func (d *Demand) include(o *Demand) {
 	}
 	d.Claims += o.Claims
 	d.N += o.N
+	d.addSilent(o, 1)
+}
+
+// addSilent adds claims that do not say all that they cost.
+func (d *Demand) addSilent(o *Demand, sign int) {
+	if o.Silent > 0 {
+		d.Silent += sign * o.Silent
+		d.Kind = o.Kind.Any()
+	}
 }
 
 // Last returns the least that the last of several asks for: one token of each unit in which d is not zero; and what is

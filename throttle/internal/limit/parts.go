@@ -82,7 +82,21 @@ type Charged struct {
 	Demand Demand // what was claimed
 	Slots  []Slot // of quotas of what is under way
 
-	parts Parts // what was charged; nil if that is the Demand
+	guessed quota.Costs // what was charged beyond the Demand, of which nobody has said yet what it really is
+	parts   Parts       // what was charged; nil if that is the Demand
+}
+
+// Guess has c be charged what the claim is expected to cost in units of which it does not say it, and returns what the claim
+// costs then.
+func (c *Charged) Guess(costs quota.Costs) *Demand {
+	c.guessed = costs
+	d := c.Demand
+	d.Costs = maps.Clone(d.Costs)
+	if d.Costs == nil {
+		d.Costs = quota.Costs{}
+	}
+	maps.Copy(d.Costs, costs)
+	return &d
 }
 
 // Parts returns what was charged, and when: at the grant, if nothing was corrected.
@@ -91,24 +105,33 @@ func (c *Charged) Parts(granted monotime.Time) Parts {
 		return c.parts
 	}
 	cost := quota.Costs{}
-	for unit, n := range c.Demand.Costs {
-		cost[unit] = int(tokens(n))
+	for _, costs := range [...]quota.Costs{c.Demand.Costs, c.guessed} {
+		for unit, n := range costs {
+			cost[unit] = int(tokens(n))
+		}
 	}
 	cost[quota.Requests] = int(tokens(c.Demand.N))
 	return Parts{{At: granted, Cost: cost}}
 }
 
-// Cost is what was claimed, at the cost that was charged.
+// Cost is what was claimed, at the cost that was charged, but for units of which it was only expected.
 func (c *Charged) Cost() Demand {
 	if c.parts == nil {
 		return c.Demand
 	}
-	return c.parts.Demand(c.Demand)
+	d := c.parts.Demand(c.Demand)
+	for unit := range c.guessed {
+		delete(d.Costs, unit)
+	}
+	return d
 }
 
 // Correct is Parts.Correct.
 func (c *Charged) Correct(granted, now monotime.Time, spent quota.Costs) (more quota.Costs, less Parts) {
 	c.parts, more, less = c.Parts(granted).Correct(now, spent)
+	for unit := range spent {
+		delete(c.guessed, unit)
+	}
 	return more, less
 }
 
@@ -117,12 +140,16 @@ func (c *Charged) Holds(kind quota.Kind) bool {
 	return slices.ContainsFunc(c.Slots, func(s Slot) bool { return s.Kind == kind })
 }
 
-// Free gives back the slots of a kind.
-func (c *Charged) Free(kind quota.Kind) {
+// Record records which slots the claim holds in a stack whose quotas bound what is under way.
+func (c *Charged) Record(s Stack, d *Demand, urgent bool) { c.Slots = s.Slots(c.Slots, d, urgent) }
+
+// Free gives back the slots of some kinds.
+func (c *Charged) Free(kinds ...quota.Kind) {
 	c.Slots = slices.DeleteFunc(c.Slots, func(s Slot) bool {
-		if s.Kind == kind {
+		freed := slices.Contains(kinds, s.Kind)
+		if freed {
 			s.Free()
 		}
-		return s.Kind == kind
+		return freed
 	})
 }

@@ -19,6 +19,7 @@ type entry struct {
 	quota      *quota.Quota // with all defaults written out
 	all        Limit        // nil if the quota is no limit
 	unreserved Limit        // what is left to claims that are not urgent; nil if nothing is reserved
+	most       int          // what any claim may cost of it at once
 	settled    bool         // some cost in the unit was found to be more than was claimed
 }
 
@@ -72,8 +73,11 @@ func (s *Stack) Set(now monotime.Time, qs quota.Quotas, reserve float64, wall in
 		if made[i].all == nil {
 			made[i].all = New(qs[i], wall)
 		}
-		if left != nil && made[i].unreserved == nil {
-			made[i].unreserved = New(left[i], wall)
+		if made[i].most = Most(&qs[i]); left != nil {
+			made[i].most = min(made[i].most, Most(&left[i]))
+			if made[i].unreserved == nil {
+				made[i].unreserved = New(left[i], wall)
+			}
 		}
 	}
 	made.setSpread(spread)
@@ -107,14 +111,46 @@ func (e *entry) cost(d *Demand) int {
 	return d.In(e.quota)
 }
 
-// asks is what d waits for: its cost, or one token if it does not say what it costs, and it was seen that claims may cost
-// more than they say.
+// guesses reports whether what one claim costs is expected, since it does not say so.
+func (e *entry) guesses(d *Demand) bool {
+	return d.Silent > 0 && e.all != nil && e.quota.Unit != "" && !e.quota.Kind.Concurrent() && !d.says(e.quota.Unit)
+}
+
+// asks is what one claim waits for: its cost; or what it is expected to cost, and as much more as what is under way may, but
+// no more than ever is there, since the rest can be a debt; or one token if it does not say what it costs, and it was seen that claims may cost more
+// than they say.
 func (e *entry) asks(d *Demand) int {
 	n := e.cost(d)
+	if e.guesses(d) && n > 0 {
+		n = min(n+min(d.Kind.Spare(e.quota.Unit), max(e.most-n, 0)/2), e.most)
+	}
 	if n == 0 && e.settled && !d.says(e.quota.Unit) {
 		return 1
 	}
 	return n
+}
+
+// Expect sets in costs what d is expected to cost in units of quotas of which it does not say it.
+func (s Stack) Expect(d *Demand, costs quota.Costs) {
+	for i := range s {
+		if e := &s[i]; e.guesses(d) {
+			costs[e.quota.Unit] = d.Kind.Cost(e.quota.Unit)
+		}
+	}
+}
+
+// InUnits reports whether some quota is in another unit than requests.
+func (s Stack) InUnits() bool { return s.Silent(&Demand{}) > 0 }
+
+// Silent returns 1 if some quota is in a unit of which one claim does not say what it costs, else 0.
+func (s Stack) Silent(d *Demand) int {
+	one := Demand{Costs: d.Costs, Silent: 1}
+	for i := range s {
+		if s[i].guesses(&one) {
+			return 1
+		}
+	}
+	return 0
 }
 
 // take charges n.
@@ -183,6 +219,9 @@ func (s Stack) Follow(c *monotime.Clock) {
 func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
 	for i := range s {
 		e := &s[i]
+		if e.guesses(d) && d.Kind.Waits(e.quota.Unit) {
+			return false
+		}
 		n := e.asks(d)
 		if n == 0 || opens(e.all, now, 0, n) && (urgent || e.unreserved == nil || opens(e.unreserved, now, 0, n)) {
 			continue
@@ -229,6 +268,10 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 	due := from
 	for i := range s {
 		e := &s[i]
+		if e.guesses(d) && d.Kind.Waits(e.quota.Unit) {
+			due = due.first(now, e.quota, optimist)
+			continue
+		}
 		n, before := e.asks(d), ahead.In(e.quota)
 		if n == 0 {
 			if e.all == nil || before == 0 {

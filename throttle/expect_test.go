@@ -1,0 +1,249 @@
+package throttle
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// spending is a program whose requests cost a quota of tokens, of which nobody says how many.
+type spending struct {
+	quotas  string
+	callers int           // who ask all the time
+	latency time.Duration // of an answer
+	least   float64       // what a request costs at least
+	times   float64       // and at most, times that
+	kinds   int           // of requests: each costs twice as much as the one before
+	lateBy  time.Duration // after Done the cost is settled
+	length  time.Duration
+}
+
+// course is what came of it.
+type course struct {
+	used  float64 // of the quota
+	debt  float64 // the most that was used beyond the quota in any minute, in mean costs
+	early float64 // the same in the first two minutes
+	n     int
+}
+
+func (s spending) run(t *testing.T, seed uint64) (c course) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse(s.quotas), MaxStandstill: 2 * time.Minute}
+		type use struct {
+			at   time.Time
+			cost int
+		}
+		var mu sync.Mutex
+		var uses []use
+		var grants []*Grant
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range s.callers {
+			kind := i % max(s.kinds, 1)
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			all.Go(func() {
+				for time.Since(start) < s.length {
+					g, err := l.Acquire(t.Context(), Claim{Verb: "POST", Path: fmt.Sprintf("/kind-%c/x", 'a'+kind)})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					at := time.Now()
+					cost := int(s.least * math.Pow(s.times, r.Float64()) * math.Pow(2, float64(kind)))
+					mu.Lock()
+					uses = append(uses, use{at, cost})
+					grants = append(grants, g)
+					mu.Unlock()
+					time.Sleep(s.latency)
+					spent := quota.Costs{"tokens": cost}
+					if s.lateBy > 0 {
+						g.Done(Answer{Reading: true})
+						time.Sleep(s.lateBy)
+						g.Settle(spent)
+						g.Done(Answer{})
+					} else {
+						g.Done(Answer{Spent: spent})
+					}
+				}
+			})
+		}
+		all.Wait()
+		q := l.quotas[0]
+		sum := 0
+		for _, u := range uses {
+			sum += u.cost
+		}
+		mean := float64(sum) / float64(len(uses))
+		c.n = len(uses)
+		total := 0
+		for _, u := range uses {
+			if u.at.Sub(start) < s.length {
+				total += u.cost
+			}
+		}
+		var charges []use // as the quota counts them
+		for _, g := range grants {
+			for _, p := range g.extra.Parts(g.ticket.Sent) {
+				if n := p.Cost["tokens"]; n > 0 {
+					charges = append(charges, use{l.clock.Date(p.At), n})
+				}
+			}
+		}
+		slices.SortStableFunc(charges, func(a, b use) int { return a.at.Compare(b.at) })
+		from, in, level, at := 0, 0, float64(q.Burst), start
+		for _, u := range charges {
+			in += u.cost
+			for charges[from].at.Add(q.Per).Compare(u.at) <= 0 {
+				in -= charges[from].cost
+				from++
+			}
+			over := float64(in-q.N) / mean
+			if q.Kind == quota.TokenBucket {
+				level = min(level+u.at.Sub(at).Seconds()*float64(q.N)/q.Per.Seconds(), float64(q.Burst)) - float64(u.cost)
+				at = u.at
+				over = -level / mean
+			}
+			if u.at.Sub(start) < 2*time.Minute {
+				c.early = max(c.early, over)
+			} else {
+				c.debt = max(c.debt, over)
+			}
+		}
+		c.used = float64(total) / (float64(q.N) * float64(s.length) / float64(q.Per))
+	})
+	return c
+}
+
+// TestExpect: nobody says what requests cost before they have ended, and a quota of tokens is used to 95 of 100, with debts of
+// no more than one mean cost. Where many may go at once, and come back bit by bit, the first minutes may be in debt by more.
+func TestExpect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spending
+		early float64 // the debt of the first two minutes
+	}{
+		"the goal":                      {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 100, times: 10}, 1},
+		"few callers":                   {spending{quotas: "30000 tokens/m", callers: 4, latency: time.Second, least: 100, times: 10}, 1},
+		"settled when the body is read": {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 100, times: 10, lateBy: time.Second}, 1},
+		"three kinds":                   {spending{quotas: "30000 tokens/m", callers: 40, latency: time.Second, least: 50, times: 10, kinds: 3}, 1},
+		"a bucket":                      {spending{quotas: "30000 tokens/m burst 3000", callers: 40, latency: 2 * time.Second, least: 100, times: 10}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.length = 30 * time.Minute
+			for seed := range uint64(2) {
+				c := tt.run(t, seed)
+				t.Logf("used %.3f, debt %.2f, early %.2f of a mean cost, %d requests", c.used, c.debt, c.early, c.n)
+				if c.used < 0.95 || c.debt > 1 || c.early > tt.early {
+					t.Errorf("used %.3f, debt %.2f, early %.2f; want 0.95 at least, 1 and %.0f at most", c.used, c.debt, c.early, tt.early)
+				}
+			}
+		})
+	}
+}
+
+// TestExpectFirst: of a kind of which nobody knows what it costs, one request goes, then two more for each cost that was said,
+// and one more for each that ended without a word. Each takes a second, and asks the bucket that its path names.
+func TestExpectFirst(t *testing.T) {
+	tokens := quota.Costs{"tokens": 10}
+	for name, tt := range map[string]struct {
+		claim func(i int) Claim
+		end   func(g *Grant)
+		store bool
+		want  string
+	}{
+		"settled":                 {nil, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"settled before Done":     {nil, func(g *Grant) { g.Settle(tokens); g.Done(Answer{}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"settled after Done":      {nil, func(g *Grant) { g.Done(Answer{}); g.Settle(tokens) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"without a word":          {nil, func(g *Grant) { g.Done(Answer{}) }, false, "[0 1 1 2 2 2 2 3 3 3]"},
+		"refused":                 {nil, func(g *Grant) { g.Done(Answer{Lost: true}) }, false, "[0 1 2 3 4 5 6 7 8 9]"},
+		"not sent":                {nil, func(g *Grant) { g.Cancel() }, false, "[0 1 2 3 4 5 6 7 8 9]"},
+		"IDs are one kind":        {func(i int) Claim { return Claim{Path: fmt.Sprint("/a/", i)} }, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 1 1 1 2 2 2 2 2 2]"},
+		"each a kind of its own":  {func(i int) Claim { return Claim{Path: "/" + string(rune('a'+i))} }, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"they say what they cost": {func(int) Claim { return Claim{Costs: tokens} }, func(g *Grant) { g.Done(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"they say that it is 0":   {func(int) Claim { return Claim{Costs: quota.Costs{"tokens": 0}} }, func(g *Grant) { g.Done(Answer{}) }, false, "[0 0 0 0 0 0 0 0 0 0]"},
+		"in a Store":              {nil, func(g *Grant) { g.Done(Answer{Spent: tokens}) }, true, "[0 0 0 0 0 0 0 0 0 0]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all := &Limiter{Name: "all", Quotas: quota.MustParse("1000000 tokens/m")}
+				if tt.store {
+					all.Store = new(store.Memory)
+					defer all.Close()
+				}
+				buckets := [2]*Limiter{{Parent: all}, {Parent: all}}
+				start := time.Now()
+				went := make([]int, 10)
+				var wg sync.WaitGroup
+				for i := range went {
+					c := Claim{}
+					if tt.claim != nil {
+						c = tt.claim(i)
+					}
+					wg.Go(func() {
+						g, err := buckets[i%2].Acquire(t.Context(), c)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						went[i] = int(time.Since(start).Seconds())
+						time.Sleep(time.Second)
+						tt.end(g)
+					})
+				}
+				wg.Wait()
+				slices.Sort(went)
+				if got := fmt.Sprint(went); got != tt.want {
+					t.Errorf("requests went at %v s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestExpectCharge: what a claim is expected to cost is charged, corrected by what it really costs, and given back by Cancel.
+func TestExpectCharge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("1000 tokens/m")}
+		left := func(want int) {
+			t.Helper()
+			if got := l.State().Limits[0].Available; got != want {
+				t.Errorf("%d tokens are left, want %d", got, want)
+			}
+		}
+		acquire := func() *Grant {
+			t.Helper()
+			g, err := l.Acquire(t.Context(), Claim{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		first := acquire()
+		left(1000)
+		first.Done(Answer{Spent: quota.Costs{"tokens": 100}})
+		left(900)
+		second := acquire() // expected to cost as much
+		left(800)
+		second.Cancel()
+		left(900)
+		third := acquire()
+		third.Done(Answer{}) // as thought
+		left(800)
+		fourth := acquire()
+		fourth.Settle(quota.Costs{"tokens": 40})
+		left(760)
+		fourth.Settle(quota.Costs{"tokens": 60})
+		fourth.Done(Answer{})
+		left(740)
+		acquire().Done(Answer{Spent: quota.Costs{"tokens": 0}}) // 80, the mean of 100 and 60
+		left(740)
+	})
+}
