@@ -219,8 +219,8 @@ func TestInFlightBodyWritesOnlyIfItCould(t *testing.T) {
 	})
 }
 
-// Without a quota of what is in flight nobody needs to know when an answer ends: the
-// response is exactly what Base gave.
+// Without a quota of what is in flight nobody needs to know when an answer ends, unless it is not said what the request costs
+// of a quota: the response is exactly what Base gave.
 func TestNothingIsWrappedWithoutNeed(t *testing.T) {
 	for name, qs := range map[string]quota.Quotas{
 		"none": nil, "a rate": {{N: 5, Burst: 1}}, "tokens": {tokens(10)}, "unanswered": {{N: 1, Kind: quota.Unanswered}},
@@ -228,7 +228,8 @@ func TestNothingIsWrappedWithoutNeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var given *http.Response
-				tr := &pacer.Transport{Cost: lab.NoCost, Quotas: lab.All(qs...), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				said := func(*http.Request) quota.Costs { return quota.Costs{"tokens": 1} }
+				tr := &pacer.Transport{Cost: said, Quotas: lab.All(qs...), Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					given = lab.Answer(r, 200, "text")
 					return given, nil
 				})}
