@@ -417,7 +417,7 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 		if !l.server.Fresh() {
 			return
 		}
-		if l.server.Remember(now, &m, &l.clock, check.IdleAfter(l.IdleAfter)) {
+		if l.server.Remember(now, &m, &l.clock) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
 		}
 		l.holdUntil(min(l.clock.At(m.Held), now.Add(check.MaxHold(l.MaxHold))), l.clock.At(m.Held), now)
@@ -452,7 +452,7 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 // windows of the clock the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose
 // Quotas are others charges it to those of the same unit, of the same kind first, as SetQuotas does. What is in a Store is there, and not saved.
 //
-// Nothing grows for ever: a limit is saved until its reset, a hold until its end, a rate for a day, and what was charged for
+// Nothing grows for ever: what remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, and what was charged for
 // two spans of its quota. What else an earlier Load has read and no bucket has asked for since is saved for 31 days at most. Save writes no more than 100,000 buckets
 // and 64 MB, and leaves out the oldest.
 func (g *Group) Save(w io.Writer) error {

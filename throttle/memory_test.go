@@ -100,11 +100,14 @@ func TestMemoryOfASilentServer(t *testing.T) {
 		if took := time.Since(start).Seconds(); took < 18/10. || took > 20/8. {
 			t.Errorf("20 took %v s at %v a second", took, m.Rate)
 		}
-		time.Sleep(time.Minute)
-		c := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
-		c.l.remember(m, 0) // of a time that is idling
-		if c.l.memory().Rate != 0 {
-			t.Error("a rate is remembered for longer than IdleAfter")
+		for after, want := range map[time.Duration]bool{time.Hour: true, 24 * time.Hour: false} {
+			later := m
+			later.At = m.At.Add(-after)
+			c := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
+			c.l.remember(later, 0)
+			if known := c.l.memory().Rate != 0; known != want {
+				t.Errorf("%v later, the rate is known: %v, want %v", after, known, want)
+			}
 		}
 	})
 }
@@ -113,7 +116,7 @@ func TestMemoryOfAServerThatRefills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := time.Now().Add(time.Hour)
 		a := asker{t, &Limiter{Rand: noJitter}}
-		a.l.remember(adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Late: late, Early: late, Refill: 2}}}, 0)
+		a.l.remember(adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Late: late, Early: late, Habits: adaptive.Habits{Refill: 2}}}}, 0)
 		start := time.Now()
 		a.get()
 		a.get()
@@ -145,8 +148,8 @@ func TestMemoryMayBeNonsense(t *testing.T) {
 		{Windows: make([]adaptive.WindowMemory, 1000)},
 		{Windows: []adaptive.WindowMemory{{Limit: math.MinInt, Remaining: math.MinInt, Early: ever, Late: ever, Resolution: math.MinInt64, Span: math.MinInt64}}},
 		{Windows: []adaptive.WindowMemory{{Limit: math.MaxInt, Remaining: 0, Early: time.Unix(-1<<50, 0), Late: ever, Resolution: math.MaxInt64, Span: math.MaxInt64}}},
-		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Refill: math.Inf(1)}}},
-		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Refill: 1e-300}}},
+		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Habits: adaptive.Habits{Refill: math.Inf(1)}}}},
+		{Windows: []adaptive.WindowMemory{{Limit: 5, Late: ever, Habits: adaptive.Habits{Refill: 1e-300}}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)

@@ -92,6 +92,20 @@ func TestMemoryOverRuns(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAnEarlierPacer: what an earlier pacer has saved is loaded as well as what this one saves.
+func TestMemoryOfAnEarlierPacer(t *testing.T) {
+	const file = `{"version":1,"buckets":{"85ff5c92d93a0ccf08a691b883f8d803":{"windows":[{"limit":10,"remaining":0,` +
+		`"early":"2026-11-21T08:00:59Z","late":"2026-11-21T08:01:00Z","resolution":1000000000,"floors":true,"refill":0.2}],"at":"2026-11-21T08:00:00Z"}}}`
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		saved := bytes.NewBufferString(file)
+		_, took := run(t, saved, lab.OK(), "http://a.example/", "http://a.example/")
+		if took[0] != 5*time.Second || took[1] != 10*time.Second { // one token of 0.2 a second
+			t.Errorf("they went after %v, want 5s and 10s", took)
+		}
+	})
+}
+
 func TestMemoryIsOfItsBucketAndNamesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.RoundTripper(func(r *http.Request) (*http.Response, error) {

@@ -202,6 +202,14 @@ func FuzzSnapshot(f *testing.F) {
 	} {
 		f.Add([]byte(strings.Replace(whole, old, hostile, 1)))
 	}
+	for _, habits := range []string{
+		`"refill":1e-300,"raises":true`, `"refill":0.01,"raises":true,"limit":1`, `"wholeSteps":-9,"earlyFailed":9223372036854775807,"refillFailed":-1,"emptyReset":true,"floors":true`,
+		`"unit":"tokens","price":{"mean":1e300,"variance":-1}`, `"unit":"tokens","price":{"mean":1e9,"variance":1e17,"kinds":{"":1e300,"` + strings.Repeat("x", 300) + `":0}}`,
+	} {
+		f.Add([]byte(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1)))
+		f.Add([]byte(strings.Replace(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1), "2026-11-", "2025-11-", -1)))
+	}
+	f.Add([]byte(strings.Replace(whole, `"windows":[`, `"failuresRefuse":true,"rate":0.001,"former":1e300,"burst":9223372036854775807,"at":"2026-11-21T00:00:00Z","windows":[`, 1)))
 	for _, went := range []string{"0,1", "9e18,3,5,1", "5,1125899906842624,0,1125899906842624", "-1,1", "0"} {
 		for _, kind := range []string{"plain", "window", "window grid", "bucket", "estimate", "log", "sliding", "in flight", "", "of a later version"} {
 			f.Add([]byte(strings.Replace(whole, `"windows":[`, `"used":[{"kind":"`+kind+`","span":3600000000000,"at":"2026-11-21T07:59:00Z","went":[`+went+`]}],"windows":[`, 1)))

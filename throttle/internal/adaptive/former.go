@@ -139,3 +139,9 @@ func (f *formerRate) hold(now monotime.Time) {
 func (f *formerRate) holds(pace float64, served int) bool {
 	return f.during(pace, f.tried) >= f.goal(pace) && served >= provenServed && f.tried >= heldFor.Seconds()
 }
+
+// resume takes over the former rate from an earlier run, which has ended at a pace.
+func (f *formerRate) resume(now monotime.Time, pace, rate float64) {
+	*f = formerRate{rate: rate}
+	f.note(now, rate, 0, pace)
+}

@@ -231,7 +231,7 @@ func (c *chaos) step() {
 			c.t.Fatal(err)
 		}
 		if s.Fresh() {
-			s.Remember(c.now, &m, &c.clock, time.Minute)
+			s.Remember(c.now, &m, &c.clock)
 		}
 	}
 }
@@ -246,27 +246,49 @@ func (c *chaos) end(i int) flight {
 }
 
 func (c *chaos) memory() (m Memory) {
-	m = Memory{Rate: pick(c, rates), Growth: pick(c, rates), At: c.clock.Date(c.now.Add(pick(c, spans[:9])))}
+	m = Memory{
+		Rate: pick(c, rates), Growth: pick(c, rates), At: c.clock.Date(c.now.Add(pick(c, spans[:9]))), Former: pick(c, rates), Burst: pick(c, counts),
+		FailuresRefuse: c.next()%2 > 0,
+	}
 	for range c.next() % 40 {
 		early := c.clock.Date(c.now.Add(pick(c, spans[:11])))
 		m.Windows = append(m.Windows, WindowMemory{
 			Name: string(rune('a' + c.next()%40)), Unit: pick(c, units), Limit: pick(c, counts), Remaining: pick(c, counts),
-			Early: early, Late: c.clock.Date(c.now.Add(pick(c, spans[:11]))), Resolution: pick(c, spans), Floors: c.next()%2 > 0,
-			Span: pick(c, spans), Refill: pick(c, rates),
+			Early: early, Late: c.clock.Date(c.now.Add(pick(c, spans[:11]))), Resolution: pick(c, spans), Span: pick(c, spans), Habits: c.habits(),
 		})
 	}
 	return m
+}
+
+func (c *chaos) habits() (h Habits) {
+	h = Habits{
+		Floors: c.next()%2 > 0, WholeSteps: pick(c, counts), Refill: pick(c, rates), Raises: c.next()%2 > 0,
+		EarlyFailed: pick(c, counts), RefillFailed: pick(c, counts), EmptyReset: c.next()%2 > 0,
+	}
+	if c.next()%2 > 0 {
+		h.Price = &PriceMemory{Mean: pick(c, rates), Variance: pick(c, rates), Kinds: map[string]float64{}}
+		for range c.next() % 40 {
+			h.Price.Kinds[Kind{Path: string(rune('a' + c.next()%40))}.digest()] = pick(c, rates)
+		}
+	}
+	return h
 }
 
 // sane reports whether a Memory is not one that chaos has made up, which JSON has no numbers for.
 func (c *chaos) sane(m *Memory) bool {
 	finite := func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 	for _, w := range m.Windows {
-		if !finite(w.Refill) {
+		if p := w.Price; !finite(w.Refill) || p != nil && (!finite(p.Mean) || !finite(p.Variance)) {
 			return false
+		} else if p != nil {
+			for _, mean := range p.Kinds {
+				if !finite(mean) {
+					return false
+				}
+			}
 		}
 	}
-	return finite(m.Rate) && finite(m.Growth)
+	return finite(m.Rate) && finite(m.Growth) && finite(m.Former)
 }
 
 // check checks what always holds.

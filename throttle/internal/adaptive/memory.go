@@ -24,6 +24,12 @@ type Memory struct {
 	Rate   float64 `json:"rate,omitzero"`
 	Growth float64 `json:"growth,omitzero"`
 
+	// Former is the highest rate that was served for long, which is tried again after a fall. Burst is how many requests the server serves
+	// at once, beyond Rate, when it has idled. Zero if that is not known. FailuresRefuse says that failures without explanation were seen to be refusals.
+	Former         float64 `json:"former,omitzero"`
+	Burst          int     `json:"burst,omitzero"`
+	FailuresRefuse bool    `json:"failuresRefuse,omitzero"`
+
 	// Used is what was charged to the quotas of the bucket. It is not the Server's, which leaves it alone.
 	Used []limit.Used `json:"used,omitempty"`
 
@@ -39,29 +45,25 @@ type WindowMemory struct {
 	Limit     int    `json:"limit,omitzero"`
 	Remaining int    `json:"remaining"`
 
-	// The reset is in [Early, Late]; both are zero if it is not known. The server states resets
-	// in steps of Resolution, rounded down if Floors is true. Span is the length of the
-	// window, zero if the server does not state it.
+	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. The server states resets
+	// in steps of Resolution. Span is the length of the window, zero if the server does not state it.
 	Early      time.Time     `json:"early,omitzero"`
 	Late       time.Time     `json:"late,omitzero"`
 	Resolution time.Duration `json:"resolution,omitzero"`
-	Floors     bool          `json:"floors,omitzero"`
 	Span       time.Duration `json:"span,omitzero"`
 
-	// Refill is the rate at which the limit comes back token by token, in tokens per second.
-	// Zero if the whole limit comes back at once.
-	Refill float64 `json:"refill,omitzero"`
+	Habits // are true after the reset, too
 }
 
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
-	rateKept = 24 * time.Hour      // a rate
+	rateKept = 24 * time.Hour      // a rate, or a price
 	kept     = 31 * 24 * time.Hour // all else, if its reset or its end is so far away: a month, the longest common window
 )
 
-// Prune takes out of m what is out of date: limits whose reset is not known or has passed, a hold that is over, a rate
-// that is a day old, and all that is a month old, but what was charged to quotas, which has spans of its own. It reports whether anything is left. What says no instant, or one to
-// come, is taken to be of now.
+// Prune takes out of m what is out of date: what remains of limits whose reset is not known or has passed, of which the Habits are left;
+// a hold that is over; rates and prices that are a day old; and all that is a month old, but what was charged to quotas, which has spans
+// of its own. It reports whether anything is left. What says no instant, or one to come, is taken to be of now.
 func (m *Memory) Prune(now time.Time) (left bool) {
 	if m.At.IsZero() || m.At.After(now) {
 		m.At = now
@@ -73,21 +75,38 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 		return len(m.Used) > 0
 	}
 	if age >= rateKept || !saneRate(m.Rate) {
-		m.Rate, m.Growth = 0, 0
+		m.Rate, m.Growth, m.Former, m.Burst = 0, 0, 0, 0
 	}
 	if !m.Held.After(now) {
 		m.Held = time.Time{}
 	}
-	m.Windows = slices.DeleteFunc(slices.Clone(m.Windows), func(w WindowMemory) bool {
-		return !w.Late.After(now) || len(w.Name)+len(w.Bucket)+len(w.Unit) > 3*maxKeptName
+	m.Windows = slices.Clone(m.Windows)
+	for i := range m.Windows {
+		m.Windows[i].prune(now, age)
+	}
+	m.Windows = slices.DeleteFunc(m.Windows, func(w WindowMemory) bool {
+		return w.Late.IsZero() && !w.any() || len(w.Name)+len(w.Bucket)+len(w.Unit) > 3*maxKeptName
 	})
 	m.Windows = m.Windows[:min(len(m.Windows), maxWindows)]
 	return m.Any()
 }
 
+// prune takes out what is out of date, if it is so old.
+func (m *WindowMemory) prune(now time.Time, age time.Duration) {
+	if !m.Late.After(now) {
+		m.Remaining, m.Early, m.Late = 0, time.Time{}, time.Time{}
+	}
+	if age >= rateKept {
+		m.forgetRates()
+	}
+	if m.Price != nil && len(m.Price.Kinds) > maxPricedKinds {
+		m.Price = nil
+	}
+}
+
 // Any reports whether m has anything.
 func (m *Memory) Any() bool {
-	return len(m.Windows) > 0 || m.Rate > 0 || !m.Held.IsZero() || len(m.Used) > 0
+	return len(m.Windows) > 0 || m.Rate > 0 || m.FailuresRefuse || !m.Held.IsZero() || len(m.Used) > 0
 }
 
 // maxKeptName is more than the 64 bytes that package headers reads of a name.
@@ -99,13 +118,12 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 		wm := WindowMemory{
 			Name: w.name, Bucket: w.bucket, Unit: w.unit, Limit: w.limit, Remaining: max(w.remaining-s.inFlightOn(w), 0),
 			Early: clock.Date(w.reset.early), Late: clock.Date(w.reset.late),
-			Resolution: w.reset.resolution, Floors: w.reset.roundsDown, Span: w.span,
-		}
-		if w.refill.refills && saneRate(w.refill.rate) {
-			wm.Refill = w.refill.rate
+			Resolution: w.reset.resolution, Span: w.span, Habits: w.habits(),
 		}
 		m.Windows = append(m.Windows, wm)
 	}
+	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
+	m.FailuresRefuse = s.overload.belief == meanRefusal
 	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
 	// nothing then.
 	rate := s.served.rateAt(now)
@@ -114,6 +132,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	}
 	if saneRate(rate) {
 		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(now)
+		m.Former, m.Burst = s.served.former.rate, s.served.burst.memory(rate)
 	}
 	return m
 }
@@ -123,20 +142,33 @@ func (s *Server) Fresh() bool {
 	return len(s.windows) == 0 && s.served.measuredFrom == 0 && s.refusals == 0
 }
 
-// Remember takes over m as what a Fresh server has learned. Windows whose reset has passed by the
-// clock are left out, and so is a rate that is older than a bucket may idle. No number in m can do
+// Remember takes over m as what a Fresh server has learned. Of windows whose reset has passed by the
+// clock only the habits are, and a rate is not that is older than rateKept. No number in m can do
 // more harm than a statement of a server: it holds requests back, for at most MaxHold before a
 // probe goes. Known reports whether a rate was taken over, so that the bucket is not new any more.
-func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock, idleAfter time.Duration) (known bool) {
+func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
+	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
+		s.keep(&m.Windows[i])
+	}
 	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
 		s.restore(now, m.Windows[i].hearsay(clock))
 	}
-	if len(s.windows) > 0 || !saneRate(m.Rate) || !(m.Growth >= 0) || now.Sub(clock.At(m.At)) >= idleAfter {
+	if m.FailuresRefuse {
+		s.overload.believe()
+	}
+	age := now.Sub(clock.At(m.At))
+	if len(s.windows) > 0 || !saneRate(m.Rate) || !(m.Growth >= 0) || age >= rateKept {
 		return false
 	}
 	growth := min(max(m.Growth, minGrowth), maxGrowth)
 	rate := max(m.Rate, slowestRate(s.config.MaxHold))
 	s.served = servedRate{measuredFrom: now, lastGrant: now, rate: rate, growth: growth, setAt: now, pacedTo: now}
+	if saneRate(m.Former) {
+		s.served.former.resume(now, rate, m.Former)
+	}
+	if s.served.burst.resume(m.Burst, rate, age) {
+		s.Restart(false)
+	}
 	return true
 }
 
@@ -183,11 +215,9 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 		w.spentSince, w.missedProbes = 0, 0
 	}
 	if saneRate(h.refill) && w.limit > 0 {
-		w.refill.maxHold = s.config.MaxHold
-		o := outcome{now: now, limit: w.limit, remaining: w.remaining}
-		full := monotime.Seconds(float64(w.limit) / h.refill)
-		w.refill.start(&o, now, full, full)
+		w.refill.resume(now, w.limit, w.remaining, h.refill, w.kept != nil && w.kept.Raises, s.config.MaxHold)
 	}
+	w.kept = nil
 	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)
 }

@@ -37,7 +37,7 @@ func TestMemoryRoundTrip(t *testing.T) {
 		{
 			"rounded down",
 			[]Answer{refuses(quota.Statement{Limit: 9, ResetKnown: true, Resolution: time.Second})},
-			WindowMemory{Limit: 9, Resolution: time.Second, Floors: true},
+			WindowMemory{Limit: 9, Resolution: time.Second, Habits: Habits{Floors: true}},
 			2 * time.Second / 9,
 		},
 		{
@@ -46,7 +46,7 @@ func TestMemoryRoundTrip(t *testing.T) {
 			WindowMemory{Name: "a", Bucket: "b", Unit: "tokens", Remaining: 7, Span: 2 * time.Hour},
 			0,
 		},
-		{"refills", []Answer{says(left(5, 10, 5*time.Second)), says(left(4, 10, 6*time.Second))}, WindowMemory{Limit: 10, Remaining: 4, Refill: 1}, 0},
+		{"refills", []Answer{says(left(5, 10, 5*time.Second)), says(left(4, 10, 6*time.Second))}, WindowMemory{Limit: 10, Remaining: 4, Habits: Habits{Refill: 1}}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBucket(t, Config{})
@@ -62,7 +62,7 @@ func TestMemoryRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			later := newBucket(t, Config{})
-			if later.Remember(later.now, &m, clock, time.Minute) {
+			if later.Remember(later.now, &m, clock) {
 				t.Error("known because of a rate")
 			}
 			again := later.Memory(later.now, clock)
@@ -105,8 +105,8 @@ func TestRememberLeavesOutStale(t *testing.T) {
 		{"reset to come", Memory{Windows: []WindowMemory{{Late: date(1)}}}, 1, 0},
 		{"reset now", Memory{Windows: []WindowMemory{{Late: date(0)}}}, 0, 0},
 		{"no reset", Memory{Windows: []WindowMemory{{Limit: 10}}}, 0, 0},
-		{"rate", Memory{Rate: 10, At: date(1 - time.Minute)}, 0, 10},
-		{"old rate", Memory{Rate: 10, At: date(-time.Minute)}, 0, 0},
+		{"rate", Memory{Rate: 10, At: date(1 - rateKept)}, 0, 10},
+		{"old rate", Memory{Rate: 10, At: date(-rateKept)}, 0, 0},
 		{"rate of a server that states limits", Memory{Rate: 10, At: date(0), Windows: []WindowMemory{{Late: date(1)}}}, 1, 0},
 		{"not a number", Memory{Rate: math.NaN(), At: date(0)}, 0, 0},
 		{"infinite", Memory{Rate: math.Inf(1), At: date(0)}, 0, 0},
@@ -114,7 +114,7 @@ func TestRememberLeavesOutStale(t *testing.T) {
 		{"growth is not a number", Memory{Rate: 1, Growth: math.NaN(), At: date(0)}, 0, 0},
 	} {
 		b := newBucket(t, Config{})
-		known := b.Remember(b.now, &test.m, clock, time.Minute)
+		known := b.Remember(b.now, &test.m, clock)
 		if len(b.windows) != test.windows || b.served.rate != test.rate || known != (test.rate > 0) {
 			t.Errorf("%s: %d windows, rate %v, known %v; want %d windows, rate %v", test.name, len(b.windows), b.served.rate, known, test.windows, test.rate)
 		}
@@ -126,7 +126,7 @@ func TestRememberLeavesOutStale(t *testing.T) {
 func TestRememberIsBoundedByMaxHold(t *testing.T) {
 	clock := wallClock()
 	b := newBucket(t, Config{MaxHold: time.Minute})
-	b.Remember(b.now, &Memory{Rate: 1e-300, At: clock.Date(b.now)}, clock, time.Hour)
+	b.Remember(b.now, &Memory{Rate: 1e-300, At: clock.Date(b.now)}, clock)
 	b.wantDue(time.Minute)
 }
 
@@ -160,14 +160,28 @@ func TestPrune(t *testing.T) {
 	at := now.Add
 	const day = 24 * time.Hour
 	window := WindowMemory{Limit: 10, Late: at(100 * day)}
+	prices := func(n int) Habits {
+		p := &PriceMemory{Kinds: map[string]float64{}}
+		for i := range n {
+			p.Kinds[strconv.Itoa(i)] = 1
+		}
+		return Habits{Price: p}
+	}
+	habits := prices(maxPricedKinds)
+	habits.Floors, habits.Refill, habits.Raises = true, 5, true
 	for name, test := range map[string]struct{ m, want Memory }{
 		"nothing":           {Memory{}, Memory{}},
 		"reset to come":     {Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}, {Late: at(0)}, {Name: "a"}}}, Memory{At: at(-1), Windows: []WindowMemory{{Late: at(1)}}}},
 		"no reset":          {Memory{At: at(-1), Windows: []WindowMemory{{Limit: 10}}}, Memory{}},
 		"hold":              {Memory{At: at(-1), Held: at(1)}, Memory{At: at(-1), Held: at(1)}},
 		"hold that is over": {Memory{At: at(-1), Held: at(0)}, Memory{}},
-		"rate":              {Memory{At: at(1 - day), Rate: 1, Growth: 2}, Memory{At: at(1 - day), Rate: 1, Growth: 2}},
-		"old rate":          {Memory{At: at(-day), Rate: 1, Growth: 2, Held: at(1)}, Memory{At: at(-day), Held: at(1)}},
+		"rate":              {Memory{At: at(1 - day), Rate: 1, Growth: 2, Former: 3, Burst: 4}, Memory{At: at(1 - day), Rate: 1, Growth: 2, Former: 3, Burst: 4}},
+		"old rate":          {Memory{At: at(-day), Rate: 1, Growth: 2, Former: 3, Burst: 4, Held: at(1)}, Memory{At: at(-day), Held: at(1)}},
+		"habits":            {Memory{At: at(1 - day), Windows: []WindowMemory{{Remaining: 3, Late: at(0), Habits: habits}}}, Memory{At: at(1 - day), Windows: []WindowMemory{{Habits: habits}}}},
+		"old habits":        {Memory{At: at(-day), Windows: []WindowMemory{{Habits: habits}}}, Memory{At: at(-day), Windows: []WindowMemory{{Habits: Habits{Floors: true}}}}},
+		"habits of a month": {Memory{At: at(-31 * day), Windows: []WindowMemory{{Habits: habits}}}, Memory{}},
+		"too many prices":   {Memory{At: at(-1), Windows: []WindowMemory{{Habits: prices(maxPricedKinds + 1)}}}, Memory{}},
+		"failures":          {Memory{At: at(-1), FailuresRefuse: true}, Memory{At: at(-1), FailuresRefuse: true}},
 		"not a rate":        {Memory{At: at(-1), Rate: -1}, Memory{}},
 		"for years":         {Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}},
 		"a month old":       {Memory{At: at(-31 * day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{}},

@@ -178,3 +178,6 @@ func (o *overload) again() { o.begun = 0 }
 // longestHold is for how long at most nothing goes after failures that are taken for refusals without a hint: while nothing is
 // served, a request must go often enough for the trial to go on.
 const longestHold = patience / 2
+
+// believe takes failures for refusals, as an earlier run has found.
+func (o *overload) believe() { o.belief = meanRefusal }

@@ -22,6 +22,8 @@ type price struct {
 	learned  int         // how often learn was told
 	first    float64     // what was missing of a new window at the first answer; zero if much was: others may have used it
 
+	kept map[string]float64 // means of kinds that an earlier run has learned, by their digests; nil if there are none
+
 	// The newest answer came at an instant, and stated that so much remains.
 	at        monotime.Time
 	remaining int
@@ -69,7 +71,8 @@ func (p *price) of(kind *Kind) float64 {
 	if i := p.find(*kind); i >= 0 {
 		return p.thought(&p.kinds[i])
 	}
-	return p.mean
+	k := p.recall(*kind)
+	return p.thought(&k)
 }
 
 // thought returns the mean of a kind, as far as it is known.
@@ -93,7 +96,7 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 
 // count takes in that a request of a kind was served.
 func (p *price) count(kind Kind) {
-	k := kindPrice{kind: kind}
+	k := p.recall(kind)
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)

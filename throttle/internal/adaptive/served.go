@@ -32,6 +32,7 @@ type servedRate struct {
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 
 	former formerRate // is tried again after a fall
+	burst  burst      // may go at once when the server has idled
 }
 
 // episode is the unit in which a rate is measured: refusals in a row, which are one signal, and
@@ -122,7 +123,7 @@ func (s *servedRate) mostAt(t monotime.Time) float64 {
 // due returns when n tokens may go, not before t, if ahead tokens go before. An optimist expects that the rate rises
 // meanwhile, as it does until something is refused.
 func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
-	if s.rate == 0 {
+	if s.rate == 0 || s.burst.allows(ahead+n) {
 		return t
 	}
 	in := float64(ahead+n) / s.rateAt(t)
@@ -144,6 +145,7 @@ func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.
 
 // take counts a grant, now, of n tokens to a request that came at the instant asked.
 func (s *servedRate) take(now, asked monotime.Time, n int) {
+	s.burst.take(now, n)
 	if s.measuredFrom == 0 {
 		return
 	}
@@ -186,6 +188,7 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 // addServed counts n tokens that were served.
 func (s *servedRate) addServed(now monotime.Time, n int) {
 	s.servedSince += n
+	s.burst.serve(n)
 	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
 		s.rate, s.setAt = s.former.goal(s.rate), now
 		s.uselessCuts = 0 // it may have held too soon: then the pace is the reason for refusals
@@ -203,6 +206,7 @@ func (s *servedRate) addServed(now monotime.Time, n int) {
 // addRefusal takes in a refusal: it is the first of all, or belongs to the latest episode, or ends
 // that and begins the next. Hinted says that the server said for how long it would refuse.
 func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
+	s.burst.refuse(now)
 	switch {
 	case s.former.trial:
 		s.endTrial(now)

@@ -28,14 +28,15 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows     []*window
-	unserved    unserved     // kinds of requests that were refused, and not served since
-	strays      strays       // refusals that are not the server's
-	persistence *persistence // are those of the server the bucket's; nil if there was none lately
-	successes   int          // requests that were served
-	silent      int          // answers in a row, to requests that were served, without a statement
-	stated      sequence     // the latest answer that stated anything
-	doubted     sequence     // the latest refusal that no used-up window explains; zero if a later request was served with a statement
-	served      servedRate   // while refusals are not explained by windows
+	kept        []WindowMemory // habits of limits that the server has not stated yet
+	unserved    unserved       // kinds of requests that were refused, and not served since
+	strays      strays         // refusals that are not the server's
+	persistence *persistence   // are those of the server the bucket's; nil if there was none lately
+	successes   int            // requests that were served
+	silent      int            // answers in a row, to requests that were served, without a statement
+	stated      sequence       // the latest answer that stated anything
+	doubted     sequence       // the latest refusal that no used-up window explains; zero if a later request was served with a statement
+	served      servedRate     // while refusals are not explained by windows
 	overload    overload
 
 	contradicted bool  // two answers about one window cannot be about one counter
@@ -304,6 +305,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 		return w
 	}
 	w := &window{name: name, bucket: bucket, unit: unit}
+	s.recall(w)
 	if len(s.windows) < maxWindows {
 		s.windows = append(s.windows, w)
 		return w

@@ -64,6 +64,7 @@ type window struct {
 	probing bool
 
 	overlap overlap
+	kept    *WindowMemory // what is kept of an earlier run, until the first answer states the limit; nil if nothing is
 
 	contradictions contradictions
 	instances      bool // it is of several instances of the server, see Answer.Instances

@@ -1,0 +1,70 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// burst is how many requests a server that states nothing serves at once when it has idled, beyond the rate at which it serves.
+// A later run of a program may send so many before it keeps to the rate, if all has come back meanwhile.
+//
+// Nobody knows whether all comes back at once or bit by bit. So the burst is lent: the requests that follow go when they
+// would have gone without it, the n-th after n/rate. That is right for buckets and for windows.
+//
+// In come grants (take), what was served (serve) and refusals (refuse); out comes how much is to be saved (memory), and in a later run whether
+// requests may go at once (allows). Requests that are granted while nothing is known are not counted, so that a large
+// burst is found to be smaller than it is.
+type burst struct {
+	since  monotime.Time // the first request
+	served int           // from then to the first refusal
+	took   time.Duration // how long that was; zero before the first refusal
+
+	lent int // what an earlier run has found; zero if a refusal has shown that it is wrong
+	left int // so much of that has not gone
+}
+
+// take counts a grant.
+func (b *burst) take(now monotime.Time, n int) {
+	if b.since == 0 {
+		b.since = now
+	}
+	b.left = max(b.left-n, 0)
+}
+
+// serve counts what was served.
+func (b *burst) serve(n int) {
+	if b.took == 0 {
+		b.served = min(b.served+n, maxTokens)
+	}
+}
+
+// refuse takes in a refusal.
+func (b *burst) refuse(now monotime.Time) {
+	if b.took == 0 && b.since != 0 {
+		b.took = max(now.Sub(b.since), 1)
+	}
+	if b.left > 0 {
+		b.lent, b.left = 0, 0
+	}
+}
+
+// memory returns the burst, if the server serves at a rate.
+func (b *burst) memory(rate float64) int {
+	if b.lent > 0 || b.took == 0 {
+		return b.lent
+	}
+	return int(max(float64(b.served)-rate*b.took.Seconds(), 0))
+}
+
+// resume takes over what an earlier run has found, of a server that has idled for so long. It reports whether the burst may go at once.
+func (b *burst) resume(size int, rate float64, idle time.Duration) bool {
+	b.lent = bounded(size)
+	if idle > monotime.Seconds(float64(b.lent)/rate) {
+		b.left = b.lent
+	}
+	return b.left > 0
+}
+
+// allows reports whether n requests may go at once.
+func (b *burst) allows(n int) bool { return n <= b.left }
