@@ -9,6 +9,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/together"
 )
 
 // Answer is what became of a request. The zero Answer is a success of which nothing else is known.
@@ -52,14 +53,10 @@ type Outcome struct {
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 
-	// Alone is not zero if the refusal is a matter of this request alone: it was refused three times when it went ahead of all others, while others
-	// were served in between, so many that chance brings that once in 10,000 times at most. Or that is so of the requests of its Verb and Path
-	// together, wherever in line they were, and none of them was served since; or of those whose Paths differ from it in what looks like an ID, in
-	// the last part, in all before the last part, or in all behind the first one. Or claims that were refused, of whatever kind, are refused again
-	// although others are served in between, and none of them is served: from 20 to 1 on, the next claim goes at once, to show whether the bucket
-	// refuses it as well. Or the numbers of other answers contradict it, so that something in front of the server has refused it. Then the bucket is
-	// not held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals of the request. The
-	// request is not to be made again before Alone has passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and again, while
+	// others were served in between (docs/learning.md says how that is told), or something in front of the server has refused it. Then
+	// the bucket is not held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals
+	// of the request. The request is not to be made again before Alone has passed; see Claim.After.
 	Alone time.Duration
 }
 
@@ -233,45 +230,43 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 	if whole.entry.node.Named {
 		whole = whole.Parent
 	}
-	e := &whole.entry
+	t := &whole.entry.table
 	switch {
 	case whole.forgotten.Load():
 		return r.l, 0
-	case a.Bucket == "" || e.counters.Split():
-		return g.counterFor(whole, e, r, a)
-	case e.classes == nil:
-		e.classes, e.counters = adaptive.NewNames(a.Bucket), nil
+	case a.Bucket == "" || t.Split():
+		return g.counterFor(whole, t, r, a)
 	}
-	kept, separate := e.classes.Note(r.class.Verb, r.class.Path, a.Bucket, adaptive.Exhausted(a.Statements))
-	if !whole.isSplit && !separate {
+	name, own := t.Named(r.class.Verb, r.class.Path, a.Bucket, adaptive.Exhausted(a.Statements))
+	if !whole.isSplit && !own {
 		return whole, 0
 	} else if !whole.isSplit {
-		g.regroup(whole, []string{kept, e.classes.First()}, nil)
+		g.regroup(whole, []string{name, t.First()}, nil)
 	}
-	return g.namedBucket(whole, kept), 0
+	return g.namedBucket(whole, name), 0
 }
 
 // counterFor is learnerFor where the server gives no name, and answers have contradicted each other.
-func (g *Group) counterFor(whole *Limiter, e *entry, r *right, a *Answer) (learner *Limiter, hold time.Duration) {
+func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	root := whole.lock()
 	now, heard := root.now(), whole.server.Now()
-	if name, any := whole.server.Contradicted(); any && e.counters == nil && e.classes == nil {
-		e.counters = counter.New(name)
-	} else if e.counters.Calm() {
-		e.counters = nil
+	if name, any := whole.server.Contradicted(); any {
+		t.Suspect(name)
+	}
+	if t.Calm() {
 		whole.contradicted.Store(whole.server.Reconcile())
 	}
 	whole.unlock(root)
-	if e.counters == nil {
+	if !t.HasCounters() {
 		return r.l, 0
 	}
-	change := e.counters.Hear(r.class.Verb, r.class.Path, &counter.Answer{
+	change := t.Hear(r.class.Verb, r.class.Path, &counter.Answer{
 		Granted: r.ticket.Granted(), Heard: heard, Sent: r.ticket.Sent, Now: now, N: r.ticket.N, Refused: a.Refused, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements,
 	})
 	if change.Instances != nil {
 		a.Statements, a.instances = change.Instances, true
 	}
-	if !e.counters.Split() {
+	if !t.Split() {
 		return r.l, 0
 	} else if len(change.Left) > 0 {
 		g.regroup(whole, change.Left, change.Gone)

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,8 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
-	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/together"
 	"github.com/gopacer/pacer/throttle/internal/tree"
 )
 
@@ -55,13 +56,11 @@ type Group struct {
 	closed  bool           // Close was called
 }
 
-// entry is what a Group knows of a Limiter. Both are nil if it is in no Group.
+// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group.
 type entry struct {
 	group *Group
-	node  *bucketNode // Named if the bucket is for what a server counts on its own; its key is the server's name for that
-
-	classes  *adaptive.Names // which claims belong to which name; nil if the server names nothing
-	counters *counter.Router // which claims belong to which counter; nil unless answers contradict each other
+	node  *bucketNode    // Named if the bucket is for what a server counts on its own; its key is the server's name for that
+	table together.Table // which claims the server counts together
 }
 
 type bucketNode = tree.Node[*Limiter]
@@ -83,7 +82,7 @@ func (g *Group) current(l *Limiter) *Limiter {
 		return g.find(n.Path())
 	}
 	whole := g.find(n.Parent.Path())
-	if l.contradicted.Load() && !whole.entry.counters.Has(n.Key) {
+	if l.contradicted.Load() && !whole.entry.table.Has(n.Key) {
 		return whole // the counter is one with another
 	}
 	return g.namedBucket(whole, n.Key)
@@ -235,13 +234,6 @@ func (g *Group) abandon(root *Limiter) {
 	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
 	successor.unlock(successor)
 	root.unlock(root)
-	for l := range old.All() {
-		if l.isSplit && l.entry.classes != nil { // what tells its claims apart goes on; counters show themselves again
-			whole := g.find(l.entry.node.Path())
-			whole.entry.classes = l.entry.classes
-			g.regroup(whole, []string{l.entry.classes.First()}, nil)
-		}
-	}
 }
 
 // snapshot returns the nodes of all buckets, each before those below it, in the order of their paths. They are put in order
@@ -281,16 +273,14 @@ func (g *Group) classBucket(l *Limiter, c class) *Limiter {
 	if l.forgotten.Load() {
 		return l
 	}
-	if l.entry.classes != nil {
-		return g.namedBucket(l, l.entry.classes.Of(c.Verb, c.Path))
-	}
-	return g.namedBucket(l, l.entry.counters.Of(c.Verb, c.Path))
+	return g.namedBucket(l, l.entry.table.Of(c.Verb, c.Path))
 }
 
 // namedBucket returns the bucket below whole for what the server counts under a name. A new one takes over
 // what whole knows of the limits of that name. It requires that g.mu is held.
 func (g *Group) namedBucket(whole *Limiter, name string) *Limiter {
 	return g.buckets.FindName(whole.entry.node, name, func(n *bucketNode) {
+		n.Saved = whole.entry.table.Key(n.Key)
 		g.enroll(n, whole.part(n.Key))
 		whole.splitOff(n.Key, n.Value)
 	}).Value
@@ -317,10 +307,10 @@ func (g *Group) wouldBe(l *Limiter, c class) *Limiter {
 func (g *Group) counterBucket(l *Limiter, c class) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.forgotten.Load() || l.entry.counters == nil {
+	if l.forgotten.Load() || !l.entry.table.HasCounters() {
 		return nil
 	}
-	name := l.entry.counters.Look(c.Verb, c.Path)
+	name := l.entry.table.Look(c.Verb, c.Path)
 	if n := l.entry.node.Name(name); n != nil {
 		return n.Value
 	}
@@ -342,7 +332,7 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 	whole.lock()
 	defer whole.unlock(root)
-	if whole.isSplit = true; whole.entry.counters != nil {
+	if whole.isSplit = true; whole.entry.table.HasCounters() {
 		whole.account.sharers.Leave(&whole.server) // what it knows is of several counters
 	}
 	for _, l := range regrouped {
@@ -363,7 +353,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	l.countFast()
 	now := root.now()
 	l.change(now, func() {
-		if r := l.entry.counters; r != nil {
+		if r := l.entry.table.Counters(); r != nil {
 			to.contradicted.Store(true)
 			to.server.CountApart(&l.server, r.Name())
 			if st, ok := r.Stated(bucket, now); ok {
@@ -402,6 +392,17 @@ func (g *Group) restore(l *Limiter) {
 		luck := l.draw()
 		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
 			l.remember(m, luck)
+			g.reunite(l, m.Together)
+		}
+	}
+}
+
+// reunite has claims be counted together as an earlier run has found. It requires that g.mu is held.
+func (g *Group) reunite(l *Limiter, text json.RawMessage) {
+	if !l.entry.node.Named && !l.isSplit && len(text) > 0 {
+		split, contradicted := l.entry.table.Load(text, g.clock.Now(), &g.clock)
+		if l.contradicted.Store(contradicted); split {
+			g.regroup(l, nil, nil)
 		}
 	}
 }
@@ -424,10 +425,12 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64) {
 	})
 }
 
-// saveTo adds what l has learned, if that is anything.
+// saveTo adds what l has learned, if that is anything. It requires that g.mu is held.
 func (l *Limiter) saveTo(buckets map[string]adaptive.Memory) {
-	if m := l.memory(); m.Any() {
-		buckets[l.entry.node.Digest()] = m
+	m, n := l.memory(), l.entry.node
+	m.Together = l.entry.table.Save(l.clock.Now(), &l.clock, n.DigestOf)
+	if m.Any() {
+		buckets[n.Digest()] = m
 	}
 }
 
@@ -445,8 +448,8 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 }
 
 // Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program.
-// Otherwise a program that runs every minute would have to find out each time that a limit is used up. Paths
-// are written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
+// Otherwise a program that runs every minute would have to find out each time that a limit is used up, how it comes back, and which
+// requests are counted together. Paths are written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
 //
 // What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket: else each run would spend the day's quota anew. In
 // windows of the clock the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose
@@ -460,8 +463,10 @@ func (g *Group) Save(w io.Writer) error {
 	learned := g.loaded.Clone()
 	all := g.buckets.Nodes()
 	g.mu.Unlock()
-	for _, n := range all {
+	for _, n := range all { // requests wait for one bucket at a time
+		g.mu.Lock()
 		n.Value.saveTo(learned)
+		g.mu.Unlock()
 	}
 	if err := adaptive.Write(w, time.Now(), learned); err != nil {
 		return fmt.Errorf("throttle: save: %w", err)

@@ -20,6 +20,7 @@ var pure = map[string][]string{
 	"throttle/internal/check":     nil,
 	"throttle/internal/civil":     {"zone.go"}, // reads a time zone once
 	"throttle/internal/counter":   nil,
+	"throttle/internal/together":  nil,
 	"throttle/internal/lease":     nil,
 	"throttle/internal/limit":     nil,
 	"throttle/internal/order":     nil,

@@ -209,6 +209,14 @@ func FuzzSnapshot(f *testing.F) {
 		f.Add([]byte(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1)))
 		f.Add([]byte(strings.Replace(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1), "2026-11-", "2025-11-", -1)))
 	}
+	for _, together := range []string{
+		`{"names":["core","core","search"]}`, `{"names":["","` + strings.Repeat("x", 300) + `"]}`, `{"names":["\u001b[2J","a"]}`, `[]`, `{"names":` + strings.Repeat("[", 1000) + `}`,
+		`{"counters":{"counters":[{"key":"../..","limit":-1,"leaves":["e3b0c44298fc1c14"]},{"limit":9223372036854775807,"byNumbers":true,"leaves":["",""]}],"full":["e3b0c44298fc1c14"]}}`,
+		`{"counters":{"counters":[{"limit":10,"instances":true,"slots":[{"early":"9999-12-31T23:59:59Z","late":"9999-12-31T23:59:59Z","remaining":-1},{}],"leaves":["e3b0c44298fc1c14"]}]}}`,
+		`{"counters":{"counters":[{"leaves":[` + strings.Repeat(`"0",`, 3000) + `"1"]}]}}`,
+	} {
+		f.Add([]byte(strings.Replace(whole, `"windows":[`, `"together":`+together+`,"windows":[`, 1)))
+	}
 	f.Add([]byte(strings.Replace(whole, `"windows":[`, `"failuresRefuse":true,"rate":0.001,"former":1e300,"burst":9223372036854775807,"at":"2026-11-21T00:00:00Z","windows":[`, 1)))
 	for _, went := range []string{"0,1", "9e18,3,5,1", "5,1125899906842624,0,1125899906842624", "-1,1", "0"} {
 		for _, kind := range []string{"plain", "window", "window grid", "bucket", "estimate", "log", "sliding", "in flight", "", "of a later version"} {

@@ -35,8 +35,8 @@
 //
 // A request that wants to go is checked in server.go: slow start, served rate, and each window,
 // of which the latest instant counts. Apart from this way lie memory.go (what is learned as
-// data, to be saved and restored), state.go (what is learned as shown to users) and names.go
-// (which requests of a bucket draw on which limit).
+// data, to be saved and restored; habit.go has what is true after a reset, burst.go what a later run may send at once) and
+// state.go (what is learned as shown to users).
 package adaptive
 
 import (

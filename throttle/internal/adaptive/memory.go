@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 	"time"
@@ -32,6 +33,9 @@ type Memory struct {
 
 	// Used is what was charged to the quotas of the bucket. It is not the Server's, which leaves it alone.
 	Used []limit.Used `json:"used,omitempty"`
+
+	// Together is what package together knows: which requests are counted together. It is not the Server's, either.
+	Together json.RawMessage `json:"together,omitempty"`
 
 	// At is when all this was known, and the instant of Rate.
 	At time.Time `json:"at,omitzero"`
@@ -80,6 +84,9 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 	if !m.Held.After(now) {
 		m.Held = time.Time{}
 	}
+	if len(m.Together) > maxTogether {
+		m.Together = nil
+	}
 	m.Windows = slices.Clone(m.Windows)
 	for i := range m.Windows {
 		m.Windows[i].prune(now, age)
@@ -106,8 +113,11 @@ func (m *WindowMemory) prune(now time.Time, age time.Duration) {
 
 // Any reports whether m has anything.
 func (m *Memory) Any() bool {
-	return len(m.Windows) > 0 || m.Rate > 0 || m.FailuresRefuse || !m.Held.IsZero() || len(m.Used) > 0
+	return len(m.Windows) > 0 || m.Rate > 0 || m.FailuresRefuse || !m.Held.IsZero() || len(m.Used) > 0 || len(m.Together) > 0
 }
+
+// maxTogether bounds the bytes of Memory.Together.
+const maxTogether = 64 << 10
 
 // maxKeptName is more than the 64 bytes that package headers reads of a name.
 const maxKeptName = 256

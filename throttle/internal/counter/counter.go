@@ -73,13 +73,20 @@ type Router struct {
 	ids      int        // numbers the counters
 	unit     unit       // what is known of the step in which resets are stated
 	calm     int        // answers since the latest sign of several counters
-	change   *Change    // of the answer that is being heard
+
+	// What an earlier run knew: which leaves belonged together, and the places that were full, by digests.
+	before     map[string]*former
+	fullBefore map[string]bool
+	clock      *monotime.Clock // tells the instants of that; not what time it is
+	since      monotime.Time   // when it was read
+	change     *Change         // of the answer that is being heard
 }
 
 // counter is one counter of the server.
 type counter struct {
 	id         int
 	name       string
+	key        string // see Key
 	limit      int    // zero if it is not known
 	limitHeard uint64 // when the limit was made known
 	chain      chain
@@ -164,7 +171,7 @@ func (r *Router) Stated(name string, now monotime.Time) (st quota.Statement, ok 
 // Hear takes in the answer to a request. (Were the verb and the path in the Answer, its Statements would escape.)
 func (r *Router) Hear(verb, path string, a *Answer) (change Change) {
 	r.change, r.calm = &change, r.calm+1
-	if len(r.counters) == 0 {
+	if len(r.counters) == 0 && !r.split {
 		r.add(false)
 	}
 	l := r.leafOf(verb, path)

@@ -108,6 +108,7 @@ func (r *Router) below(n *node, part string, depth int) *node {
 		n.below = map[string]*node{}
 	}
 	next := &node{parent: n, key: strings.Clone(part)}
+	next.full = len(r.fullBefore) > 0 && r.fullBefore[next.digest()]
 	n.below[next.key] = next
 	return next
 }
@@ -115,6 +116,7 @@ func (r *Router) below(n *node, part string, depth int) *node {
 func (r *Router) starOf(n *node) *node {
 	if n.star == nil && len(r.leaves) < maxLeaves {
 		n.star = &node{parent: n, key: star}
+		n.star.full = len(r.fullBefore) > 0 && r.fullBefore[n.star.digest()]
 	}
 	return n.star
 }
@@ -212,7 +214,10 @@ func (r *Router) forget(l *leaf) {
 // all leaves that are as long and have its verb, its first and its last part, if they have one in common, since a part
 // between these may be the name of a user; else a new one.
 func (r *Router) expected(l *leaf) (c *counter) {
-	if len(r.counters) == 0 {
+	if c = r.recall(l); c != nil {
+		return c
+	}
+	if len(r.counters) == 0 && !r.split {
 		return r.add(false)
 	}
 	if !r.split || len(r.counters) >= maxCounters {

@@ -37,6 +37,7 @@ type Node[V any] struct {
 	Parent *Node[V]
 	Key    string // last key of the path
 	Named  bool   // it is a name below its Parent, which differs from a key of the same text
+	Saved  string // Digest, if not that of the path
 	depth  int    // how many are above it
 
 	children, names map[string]*Node[V]
@@ -144,9 +145,20 @@ func (n *Node[V]) Path() (path []string) {
 	return path
 }
 
-// Digest stands for the path of n in what is saved. The digests of two nodes differ, whatever is in their
+// DigestOf is the Digest of the node of a name below n, whether there is one or not.
+func (n *Node[V]) DigestOf(name string) string {
+	if named := n.names[name]; named != nil {
+		return named.Digest()
+	}
+	return (&Node[V]{Parent: n, Key: name, Named: true}).Digest()
+}
+
+// Digest stands for the path of n in what is saved, unless Saved does. The digests of two nodes differ, whatever is in their
 // keys: %q writes a list of texts so that it can be read again.
 func (n *Node[V]) Digest() string {
+	if n.Saved != "" {
+		return n.Saved
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %v", n.Path(), n.Named))
 	return hex.EncodeToString(sum[:16])
 }

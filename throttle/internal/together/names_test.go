@@ -1,4 +1,4 @@
-package adaptive
+package together
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // TestNamesNote: when requests get a bucket of their own.
 func TestNamesNote(t *testing.T) {
-	n := NewNames("core")
+	n := newNames("core")
 	for i, step := range []struct {
 		path, name string
 		spent      bool
@@ -25,7 +25,7 @@ func TestNamesNote(t *testing.T) {
 			t.Errorf("step %d: %s, %v; want %s, %v", i, of, own, step.of, step.own)
 		}
 	}
-	n = NewNames("core")
+	n = newNames("core")
 	if _, own := n.Note("GET", "/search", "search", true); !own {
 		t.Error("a second name that is spent does not get a bucket of its own")
 	}
@@ -33,7 +33,7 @@ func TestNamesNote(t *testing.T) {
 
 // TestNamesOf: a request is expected to draw on what the nearest known request drew on.
 func TestNamesOf(t *testing.T) {
-	n := NewNames("core")
+	n := newNames("core")
 	n.Note("GET", "/repos/a", "core", false)
 	n.Note("GET", "/search/code", "code", true)
 	n.Note("GET", "/search/users", "search", false)
@@ -59,7 +59,7 @@ func TestNamesOf(t *testing.T) {
 
 // TestNamesAreBounded: a server that names every path anew does not fill the memory.
 func TestNamesAreBounded(t *testing.T) {
-	n := NewNames("first")
+	n := newNames("first")
 	for i := range 5000 {
 		name := fmt.Sprint("name", i)
 		of, own := n.Note("GET", fmt.Sprint("/a/", i, "/", i), name, true)

@@ -1,11 +1,11 @@
-package adaptive
+package together
 
 import (
 	"slices"
 	"strings"
 )
 
-// Names finds out which requests of one bucket draw on which limit, if the server says so in its
+// names finds out which requests of one bucket draw on which limit, if the server says so in its
 // answers (quota.Statement.Bucket): GitHub counts searches apart from the rest of its API, Discord
 // groups its routes. Requests that draw on a limit of their own need a bucket of their own, so that
 // other requests need not wait for that limit.
@@ -14,12 +14,14 @@ import (
 // come the names that need buckets of their own, and the name on which a request is expected to
 // draw (Of): that of the latest answer to the same verb and path, or to the nearest path that is
 // known.
-type Names struct {
+type names struct {
 	first     string   // the name of the first answer
 	candidate string   // the latest other name that was seen once, while there is one bucket for all
 	separate  []string // the names that have buckets of their own; nil while there is one bucket for all
 	root      place
 	places    int // how many there are below root
+
+	before map[uint64]string // what an earlier run knew of places, by their digests: as root, but for those that were met since
 }
 
 // place is the verb or one part of a path, in a tree. All requests to places below it draw on name;
@@ -39,14 +41,14 @@ const (
 	overview  = 2  // places up to this depth are in the tree even if the place above is not mixed
 )
 
-// NewNames returns the Names of a bucket after one answer that says on which limit it drew.
-func NewNames(name string) *Names {
+// newNames returns the names of a bucket after one answer that says on which limit it drew.
+func newNames(name string) *names {
 	first := strings.Clone(name) // the text of an answer is not kept
-	return &Names{first: first, root: place{name: first}}
+	return &names{first: first, root: place{name: first}}
 }
 
 // First returns the name of the first answer.
-func (n *Names) First() string { return n.first }
+func (n *names) First() string { return n.first }
 
 // Note takes in that a request drew on name; spent says that nothing remains of that limit. It
 // returns the name under which such requests count from now on, and whether they need a bucket of
@@ -56,10 +58,12 @@ func (n *Names) First() string { return n.first }
 //   - The second name does when it is seen again, if no third was seen in between; or at once, if
 //     its limit is spent.
 //   - From then on, each new name does at once. If there are too many, the others count as the first.
-func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) {
+func (n *names) Note(verb, path, name string, spent bool) (of string, own bool) {
 	stored := n.stored(name)
 	var buf [maxDepth]string
-	n.root.note(parts(buf[:0], verb, path), stored, &n.places)
+	all := parts(buf[:0], verb, path)
+	n.forget(all)
+	n.root.note(all, stored, &n.places)
 	switch {
 	case slices.Contains(n.separate, stored):
 		return stored, true
@@ -78,7 +82,7 @@ func (n *Names) Note(verb, path, name string, spent bool) (of string, own bool) 
 
 // stored returns the name as a string that may be kept: one that is kept already, or a copy, because
 // the name is a part of the answer's text.
-func (n *Names) stored(name string) string {
+func (n *names) stored(name string) string {
 	if i := slices.Index(n.separate, name); i >= 0 {
 		return n.separate[i]
 	}
@@ -92,9 +96,14 @@ func (n *Names) stored(name string) string {
 }
 
 // Of returns the name on which a request is expected to draw.
-func (n *Names) Of(verb, path string) string {
+func (n *names) Of(verb, path string) string {
 	var buf [maxDepth]string
-	if name := n.root.of(parts(buf[:0], verb, path)); slices.Contains(n.separate, name) {
+	all := parts(buf[:0], verb, path)
+	name, depth := n.root.of(all)
+	if before, ok := n.recall(all, depth); ok {
+		name = before
+	}
+	if slices.Contains(n.separate, name) {
 		return name
 	}
 	return n.first
@@ -137,10 +146,10 @@ func (p *place) note(parts []string, name string, places *int) {
 	p.name = name // of the latest
 }
 
-// of returns the name on which requests to a place below p are expected to draw.
-func (p *place) of(parts []string) string {
-	for p.mixed && len(parts) > 0 && p.below[parts[0]] != nil {
-		p, parts = p.below[parts[0]], parts[1:]
+// of returns the name on which requests to a place below p are expected to draw, and how many of the parts are known.
+func (p *place) of(parts []string) (name string, depth int) {
+	for p.mixed && depth < len(parts) && p.below[parts[depth]] != nil {
+		p, depth = p.below[parts[depth]], depth+1
 	}
-	return p.name
+	return p.name, depth
 }

@@ -1,0 +1,184 @@
+package learning
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
+)
+
+var (
+	againSeeds = flag.Int("again", 1, "how many seeds of each world have a second run")
+	againAnew  = flag.Bool("anew", false, "second runs know nothing of the first ones")
+)
+
+// instances is a server of several processes behind a balancer, each with a counter of its own. Requests go to them at random.
+type instances struct {
+	pacertest.Dialect
+
+	mu       sync.Mutex
+	counters []pacertest.Algorithm
+	random   *rand.Rand
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *instances) RoundTrip(req *http.Request) (*http.Response, error) {
+	time.Sleep(5 * time.Millisecond)
+	s.mu.Lock()
+	now := time.Now()
+	v := s.counters[s.random.IntN(len(s.counters))].Take(now, 1)
+	s.mu.Unlock()
+	resp := lab.Answer(req, http.StatusOK, "", "Date", now.UTC().Format(http.TimeFormat))
+	if !v.OK {
+		resp.StatusCode = http.StatusTooManyRequests
+	}
+	s.Set(resp.Header, v, now)
+	time.Sleep(5 * time.Millisecond)
+	return resp, nil
+}
+
+// program sends requests of some callers for a while, and counts what is refused of its first hundred answers.
+type program struct {
+	base   http.RoundTripper
+	paths  []string
+	names  []string // of the buckets in the end
+	served int      // by the latest run
+}
+
+func (p *program) run(t *testing.T, file *bytes.Buffer, span time.Duration, seed uint64) (refused int) {
+	t.Helper()
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 2))
+	answers := 0
+	p.served = 0
+	tr := &pacer.Transport{Rand: func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.Float64()
+	}, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := p.base.RoundTrip(req)
+		mu.Lock()
+		defer mu.Unlock()
+		if answers++; resp.StatusCode == http.StatusOK {
+			p.served++
+		} else if answers <= 100 {
+			refused++
+		}
+		return resp, err
+	})}
+	if file.Len() > 0 {
+		if err := tr.Load(file); err != nil {
+			t.Fatal(err)
+		}
+		file.Reset()
+	}
+	c := &http.Client{Transport: tr}
+	end := time.Now().Add(span)
+	var wg sync.WaitGroup
+	for i := range 2 * len(p.paths) {
+		wg.Go(func() {
+			for k := 0; time.Now().Before(end); k++ {
+				if !get(t, c, "http://api.test"+p.paths[i/2]+"/"+strconv.Itoa(1000+100_000*i+k)) {
+					time.Sleep(time.Second)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := tr.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	p.names = nil
+	for _, s := range tr.State() {
+		p.names = append(p.names, s.Bucket)
+	}
+	return refused
+}
+
+// TestRoutesAndInstancesAreKept: a second run of a program knows from the beginning which routes and which instances of a server count on their
+// own: at most one of its first hundred requests is refused.
+func TestRoutesAndInstancesAreKept(t *testing.T) {
+	type world struct {
+		name  string
+		of    func(seed uint64) *program
+		split bool // there are several buckets in the end
+		most  int  // refused of the first hundred of the second run
+		least int  // served in its first minute
+	}
+	var worlds []world
+	for _, w := range routesWorlds {
+		if w.all != nil || *againSeeds == 1 && (w.name == "5 routes" || w.name == "20 routes") {
+			continue // the limit of all is not a route's; and some take long
+		}
+		most, least := 1, 0
+		switch w.name {
+		case "4 routes, GCRA, one busy":
+			most = 3 // the first run takes longer to tell them apart
+		case "4 routes, quarters of an hour":
+			least = 20 // one that knows nothing is held by the narrowest route, and is served one request
+		}
+		worlds = append(worlds, world{w.name, func(seed uint64) *program {
+			dialect := []pacertest.Dialect{xRate, pacertest.XRateLimitDelta, pacertest.RateLimitDraft7}[seed/3%3]
+			if w.epoch {
+				dialect = xRate
+			}
+			s := &routes{Dialect: dialect, counters: w.counters(), lag: 20 * time.Millisecond, random: rand.New(rand.NewPCG(seed, 1)), served: map[string]int{}}
+			p := &program{base: s}
+			for path := range s.counters {
+				p.paths = append(p.paths, path)
+			}
+			slices.Sort(p.paths)
+			return p
+		}, w.name != "4 equal routes, one busy" && w.name != "4 routes, GCRA, one busy" && w.name != "8 equal routes", most, least})
+	}
+	for _, n := range []int{2, 3, 5} {
+		worlds = append(worlds, world{fmt.Sprintf("%d instances", n), func(seed uint64) *program {
+			s := &instances{Dialect: xRate, random: rand.New(rand.NewPCG(seed, 3))}
+			for range n {
+				s.counters = append(s.counters, &pacertest.ClockWindow{Limit: 50, Window: time.Minute, Phase: time.Duration(s.random.Float64() * float64(time.Minute))})
+			}
+			return &program{base: s, paths: []string{"/a", "/b"}}
+		}, false, 1, 0})
+	}
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(*againSeeds) {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(time.Until(time.Date(2026, 11, 21, 8, 0, 0, int(seed*123456789%1e9), time.UTC)))
+					p := w.of(seed)
+					var file bytes.Buffer
+					first := p.run(t, &file, 5*time.Minute, seed)
+					names := p.names
+					if bytes.Contains(file.Bytes(), []byte("/")) || bytes.Contains(file.Bytes(), []byte("GET")) {
+						t.Errorf("a path stands in %s", &file)
+					}
+					if *againAnew {
+						file.Reset()
+					}
+					time.Sleep(time.Duration(seed%4) * 7 * time.Second)
+					size := file.Len()
+					again := p.run(t, &file, time.Minute, seed+100)
+					t.Logf("seed %d: %d refused of the first hundred, %d in the first run; %d served; %d bytes; %q and then %q", seed, again, first, p.served, size, names, p.names)
+					if again > w.most || p.served < w.least {
+						t.Errorf("%d refused of the first hundred, and %d served in a minute; want at most %d, and at least %d", again, p.served, w.most, w.least)
+					}
+					if w.split && len(p.names) < len(p.paths) {
+						t.Errorf("buckets %q, want one of each route", p.names)
+					}
+				})
+			}
+		})
+	}
+}
