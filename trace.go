@@ -103,7 +103,8 @@ type Answered struct {
 // Learned describes what an answer said about limits.
 type Learned struct {
 	Event
-	Limits []headers.Limit
+	Limits   []headers.Limit
+	Believes []string // what is believed of the bucket now: see throttle.State
 }
 
 // Held describes an answer after which its bucket grants nothing for a while.
@@ -257,6 +258,6 @@ func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, er
 // the stack if there is no hook.
 func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
-		hook(Learned{event(req, l, tm.mode), slices.Clone(limits)})
+		hook(Learned{event(req, l, tm.mode), slices.Clone(limits), l.State().Believes})
 	}
 }

@@ -620,3 +620,22 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// What is believed of the server is there in words, whatever the server calls its limits.
+func TestBelieves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := &lab.Script{}
+		for i := range 4 {
+			script.Answers = append(script.Answers, lab.Status(200, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", fmt.Sprint(4-i), "X-RateLimit-Reset", fmt.Sprint(6+i), "X-RateLimit-Resource", "<b>core</b>"))
+		}
+		tr, page := traced(script, nil)
+		for range 4 {
+			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
+			time.Sleep(3 * time.Second)
+		}
+		text := fmt.Sprint(path(t, seen(t, page, ""), "rows", 0, "believes", 0))
+		if !strings.HasPrefix(text, "<b>core</b> of 10: refills ") || len(text) > 400 {
+			t.Errorf("%q is believed", text)
+		}
+	})
+}

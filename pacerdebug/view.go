@@ -69,6 +69,7 @@ type row struct {
 	Next      *next    `json:"next,omitempty"` // what a request would wait for; missing if it would go
 	Limits    []level  `json:"limits,omitempty"`
 	MoreThan  int      `json:"moreThan,omitempty"` // how many limits are shown, if there are more
+	Believes  []string `json:"believes,omitempty"`
 	Budget    budget   `json:"budget"`
 	Store     *members `json:"store,omitempty"`
 	Minute    *chart   `json:"minute,omitempty"`
@@ -319,7 +320,10 @@ func arrange(all []*bucket, by string) {
 	}
 }
 
-const maxLimits = 20 // of a bucket, on the page
+const (
+	maxLimits = 20  // of a bucket, on the page
+	maxBelief = 400 // bytes of what is believed of one
+)
 
 // row returns what a Transport says of a bucket.
 func (p *Page) row(b *bucket) row {
@@ -344,6 +348,9 @@ func (p *Page) row(b *bucket) row {
 	}
 	if len(s.Limits) > maxLimits {
 		r.MoreThan = maxLimits
+	}
+	for _, text := range s.Believes[:min(len(s.Believes), maxLimits)] {
+		r.Believes = append(r.Believes, visible.Text(text, maxBelief))
 	}
 	if s.Store != nil {
 		r.Store = &members{Members: s.Store.Members, Hand: s.Store.Hand, Down: milliseconds(s.Store.Down), Error: logline.Kind(s.Store.Err)}

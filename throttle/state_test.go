@@ -3,6 +3,7 @@ package throttle
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -184,6 +185,24 @@ func TestStateOfAStoreThatFails(t *testing.T) {
 			if !strings.Contains(text, "dial redis://…@10.0.0.1:6379/0: %1B[2Jno route") || strings.Contains(text, "secret") {
 				t.Error(text)
 			}
+		}
+	})
+}
+
+// TestStateBelieves: what is believed of the server is said in words.
+func TestStateBelieves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Name: "api", Rand: noJitter}
+		if got := l.State().Believes; len(got) != 0 {
+			t.Errorf("%q is believed of a new server", got)
+		}
+		for i := range 2 {
+			grant(t, l, Claim{}).Done(Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 5 - i, Reset: time.Duration(5+i) * time.Second, ResetKnown: true}}})
+			time.Sleep(time.Second)
+		}
+		// The bubble begins at midnight.
+		if got, want := fmt.Sprintf("%q", l.State().Believes), `["the server's limit of 10: refills 1/s, seen since 00:00:01"]`; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	})
 }

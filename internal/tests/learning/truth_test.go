@@ -269,3 +269,30 @@ func TestTruthOfRuns(t *testing.T) {
 		t.Errorf("runs of %d servers, want 26", len(runs))
 	}
 }
+
+// TestLearnedSaysWhatIsBelieved: a hook hears what is believed after each answer that speaks of limits.
+func TestLearnedSaysWhatIsBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab.UntilToday()
+		var got []string
+		n := 5
+		tr := &pacer.Transport{
+			Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				n--
+				return lab.Answer(r, http.StatusOK, "", "X-RateLimit-Limit", "10", "X-RateLimit-Remaining", strconv.Itoa(n), "X-RateLimit-Reset", strconv.Itoa(10-n)), nil
+			}),
+			Rand: lab.Zero, Trace: &pacer.Trace{Learned: func(l pacer.Learned) { got = append(got, l.Believes...) }},
+		}
+		for range 4 {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			time.Sleep(3 * time.Second)
+		}
+		if len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "the server's limit of 10: refills ") || !strings.Contains(got[len(got)-1], "seen since 08:00:") {
+			t.Errorf("%q is believed", got)
+		}
+	})
+}

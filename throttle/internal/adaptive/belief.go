@@ -1,0 +1,122 @@
+package adaptive
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Beliefs says in words what is believed of the server, and why: first of its pace and of failures, then of each limit, by unit
+// and name. Instants are by the wall clock of this machine, in UTC. What is not known is left out. There are no more than
+// maxWindows + 3 texts, and names are cut as everywhere.
+func (s *Server) Beliefs(now monotime.Time, clock *monotime.Clock) (all []string) {
+	if text := s.served.belief(now, clock); text != "" {
+		all = append(all, text)
+	}
+	switch s.overload.belief {
+	case meanFailure:
+	case onTrial:
+		all = append(all, "failures without explanation, such as a 503, may be refusals: that is being tried")
+	case meanRefusal:
+		all = append(all, "failures without explanation, such as a 503, are refusals: they end when requests go more slowly")
+	}
+	windows := slices.Clone(s.windows)
+	slices.SortStableFunc(windows, func(a, b *window) int {
+		return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.name, b.name), cmp.Compare(a.bucket, b.bucket))
+	})
+	for _, w := range windows {
+		if clauses := w.beliefs(clock); len(clauses) > 0 {
+			all = append(all, w.text+": "+strings.Join(clauses, "; "))
+		}
+	}
+	if n := len(s.kept); n == 1 {
+		all = append(all, "1 limit that the server has not stated yet is known from an earlier run")
+	} else if n > 1 {
+		all = append(all, strconv.Itoa(n)+" limits that the server has not stated yet are known from an earlier run")
+	}
+	return all
+}
+
+// belief says at which rate the server serves.
+func (s *servedRate) belief(now monotime.Time, clock *monotime.Clock) string {
+	if !saneRate(s.rateAt(now)) {
+		return ""
+	}
+	clauses := []string{"serves about " + perSecond(s.rate) + " while it refuses more, measured at " + at(s.setAt, clock)}
+	switch f := &s.former; {
+	case f.trial:
+		clauses = append(clauses, "tries "+perSecond(s.rateAt(now))+" now")
+	case f.rate > 0 && f.fallenTo(s.rate):
+		clauses = append(clauses, "served "+perSecond(f.rate)+" before, which is tried again at "+at(f.next, clock))
+	case f.next > now:
+		clauses = append(clauses, "tries twice that at "+at(f.next, clock))
+	}
+	if n := s.burst.memory(s.rate); n > 0 {
+		clauses = append(clauses, "after idling, "+strconv.Itoa(n)+" at once")
+	}
+	return strings.Join(clauses, "; ")
+}
+
+// beliefs says how a limit is counted.
+func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
+	say := func(is bool, format string, args ...any) {
+		if is {
+			clauses = append(clauses, fmt.Sprintf(format, args...))
+		}
+	}
+	r := &w.refill
+	say(r.refills && saneRate(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.measuredFrom, clock))
+	say(r.refills && r.raise > 1, "the rate is raised until one is refused")
+	say(!r.refills && w.seen.whole, "all of it comes back at the reset")
+	say(!r.refills && w.span > 0, "a window lasts %s", short(w.span))
+	say(w.reset.roundsDown, "resets are rounded down to %s", short(w.reset.resolution))
+	say(w.wholeSteps == right, "a window ends in the same part of %s in which it began", short(w.reset.resolution))
+	say(w.instances, "several instances of the server count, each by itself: the emptiest one counts here")
+	say(len(w.overlap.users) > 1, "%d buckets draw on it", len(w.overlap.users))
+	say(w.others.perOurToken >= 0.05, "others use %s for each of ours", number(w.others.perOurToken))
+	if p := w.price; p != nil && p.known() {
+		say(true, "a request costs %s in the mean, seen %d times", number(p.mean), p.learned)
+	}
+	say(w.spread.Below > 0 && !r.refills, "the last %d are spread over the time to the reset", w.spread.Below)
+	say(w.missedProbes > 0, "nothing came back at the reset, %d times", w.missedProbes)
+	return clauses
+}
+
+// at is an instant by the wall clock.
+func at(t monotime.Time, clock *monotime.Clock) string {
+	return clock.Date(t).UTC().Format("15:04:05")
+}
+
+// perSecond is a rate as people write it: "20/s", "0.5/s", "3/min".
+func perSecond(rate float64) string {
+	if rate < 0.1 {
+		return number(60*rate) + "/min"
+	}
+	return number(rate) + "/s"
+}
+
+// number has about three digits.
+func number(f float64) string {
+	if f >= 100 {
+		return strconv.FormatFloat(math.Round(f), 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 3, 64)
+}
+
+// short is a duration as people write it.
+func short(d time.Duration) string {
+	text := d.Round(time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

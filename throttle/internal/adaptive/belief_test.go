@@ -1,0 +1,80 @@
+package adaptive
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// TestBeliefs: what is believed is said in words, in a known order.
+func TestBeliefs(t *testing.T) {
+	clock := wallClock()
+	date := func(d time.Duration) string { return at(start.Add(d), clock) }
+	floored := quota.Statement{Limit: 9, ResetKnown: true, Resolution: time.Second}
+	for name, test := range map[string]struct {
+		of   func(b *bucket)
+		want []string
+	}{
+		"nothing":         {func(*bucket) {}, nil},
+		"nothing special": {func(b *bucket) { b.exchange(says(left(5, 10, time.Minute))) }, nil},
+		"refills": {func(b *bucket) {
+			b.exchange(says(left(5, 10, 5*time.Second)))
+			b.at(time.Second).exchange(says(left(4, 10, 6*time.Second)))
+		}, []string{"the server's limit of 10: refills 1/s, seen since " + date(time.Second)}},
+		"rounds down, and a window": {func(b *bucket) {
+			st := floored
+			st.Name, st.Window = "core", 2*time.Minute
+			b.exchange(refuses(st))
+		}, []string{"core of 9: a window lasts 2m; resets are rounded down to 1s"}},
+		"several": {func(b *bucket) {
+			for _, name := range []string{"b", "a"} {
+				st := floored
+				st.Name = name
+				b.exchange(refuses(st))
+			}
+		}, []string{"a of 9: resets are rounded down to 1s", "b of 9: resets are rounded down to 1s"}},
+		"instances": {func(b *bucket) {
+			b.exchange(Answer{Statements: []quota.Statement{left(5, 10, time.Minute)}, Instances: true})
+		}, []string{"the server's limit of 10: several instances of the server count, each by itself: the emptiest one counts here"}},
+		"a pace":   {refuseAtRate, []string{"serves about 5/s while it refuses more, measured at " + date(2*time.Second) + "; tries twice that at " + date(32*time.Second)}},
+		"failures": {func(b *bucket) { b.overload.believe() }, []string{"failures without explanation, such as a 503, are refusals: they end when requests go more slowly"}},
+		"an earlier run": {func(b *bucket) {
+			b.Remember(b.now, &Memory{Windows: []WindowMemory{{Name: "a", Habits: Habits{Floors: true}}}}, clock)
+		}, []string{"1 limit that the server has not stated yet is known from an earlier run"}},
+	} {
+		b := newBucket(t, Config{MaxStandstill: time.Hour})
+		test.of(b)
+		if got := b.Beliefs(b.now, clock); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestBeliefsAreHarmless: a server cannot make them long, or have them print what it likes.
+func TestBeliefsAreHarmless(t *testing.T) {
+	b := newBucket(t, Config{})
+	for i := range 100 {
+		b.exchange(refuses(quota.Statement{Name: fmt.Sprintf("\x1b[2J%d", i) + strings.Repeat("x\n", 1000), Limit: 9, ResetKnown: true, Resolution: time.Second}))
+	}
+	all := b.Beliefs(b.now, wallClock())
+	if len(all) == 0 || len(all) > maxWindows+3 {
+		t.Errorf("%d texts", len(all))
+	}
+	for _, text := range all {
+		if len(text) > 1000 || strings.ContainsAny(text, "\x1b\n") {
+			t.Errorf("%d bytes: %q", len(text), text)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{time.Second: "1s", 90 * time.Second: "1m30s", time.Minute: "1m", time.Hour: "1h", 10 * time.Minute: "10m", 1500 * time.Millisecond: "1.5s"} {
+		if got := short(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
