@@ -39,7 +39,7 @@ func (r *reader) duration() time.Duration { return time.Duration(r.number()) * t
 
 // decode reads what 13_exchange.lua writes.
 func decode(flat []string) (*store.Reply, error) {
-	if len(flat) < 2 {
+	if len(flat) < 3 {
 		return nil, errReply
 	}
 	h := read(flat[0])
@@ -51,7 +51,8 @@ func decode(flat []string) (*store.Reply, error) {
 	}
 	counts := read(flat[1])
 	slots, others := counts.int(), counts.int()
-	flat = flat[2:]
+	reply.Learned = flat[2]
+	flat = flat[3:]
 	if h.bad || counts.bad || slots < 0 || others < 0 || slots > len(flat) || others > len(flat)-slots {
 		return nil, errReply
 	}

@@ -140,6 +140,11 @@ func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, a
 		a.ask(ask.Cost, n)
 	}
 	a.statements(r.Statements)
+	if len(r.Learned) > store.MaxLearned {
+		a.text("")
+	} else {
+		a.text(r.Learned)
+	}
 	return names, a
 }
 

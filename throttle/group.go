@@ -159,11 +159,11 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	return true
 }
 
-// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that New now
-// returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims belong under other paths now
-// (moved), each claim that waits in Group.Acquire looks up its bucket again and takes its old place in the order there. Claims whose
-// first key stays the same have all moved before any of them goes. A tree of which a bucket has a Store now, and had none before, is
-// made anew; what was learned is kept. Update returns the errors of all quotas that could not be set. Change must not call the Group.
+// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that New now returns for its
+// path; what was charged is kept, as with SetQuotas. If change reports that claims belong under other paths now (moved), each claim that waits in
+// Group.Acquire looks up its bucket again and takes its old place in the order there. Claims whose first key stays the same have all moved before any
+// of them goes. A tree of which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of
+// all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -298,17 +298,13 @@ func (l *Limiter) part(name string) *Limiter {
 // wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of which neither
 // the Group nor the Router hears.
 func (g *Group) wouldBe(l *Limiter, c class) *Limiter {
-	if to := g.counterBucket(l, c); to != nil {
-		return to
-	}
-	return g.classBucket(l, c)
-}
-
-func (g *Group) counterBucket(l *Limiter, c class) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l.forgotten.Load() || !l.entry.table.HasCounters() {
-		return nil
+	switch {
+	case l.forgotten.Load():
+		return l
+	case !l.entry.table.HasCounters():
+		return g.namedBucket(l, l.entry.table.Of(c.Verb, c.Path))
 	}
 	name := l.entry.table.Look(c.Verb, c.Path)
 	if n := l.entry.node.Name(name); n != nil {
@@ -345,8 +341,8 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 }
 
-// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for that name.
-// Requests in flight in l are taken to draw on these limits too. The bucket of a counter begins with what was stated of it last.
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for that name. Requests in
+// flight in l are taken to draw on these limits too. The bucket of a counter begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
@@ -391,7 +387,7 @@ func (g *Group) restore(l *Limiter) {
 	if len(g.loaded) > 0 {
 		luck := l.draw()
 		if m, ok := g.loaded.Take(l.entry.node.Digest()); ok {
-			l.remember(m, luck)
+			l.remember(m, luck, (*adaptive.Server).Remember)
 			g.reunite(l, m.Together)
 		}
 	}
@@ -409,17 +405,21 @@ func (g *Group) reunite(l *Limiter, text json.RawMessage) {
 
 // remember makes l know what m says, unless l has learned something itself, and charges to each quota what it says, unless
 // something was charged to that. What is out of date is left out.
-func (l *Limiter) remember(m adaptive.Memory, luck float64) {
-	l.alter(func(now monotime.Time) {
-		l.luck = luck
+func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.Server, monotime.Time, *adaptive.Memory, *monotime.Clock) bool) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	l.luck = luck
+	l.change(now, func() {
 		if l.stack.Charge(now, m.Used, &l.clock) {
 			l.later()
 		}
-		if !l.server.Fresh() {
-			return
-		}
-		if l.server.Remember(now, &m, &l.clock) {
+		fresh := l.server.Fresh()
+		if take(&l.server, now, &m, &l.clock) {
 			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
+		}
+		if !fresh {
+			return
 		}
 		l.holdUntil(min(l.clock.At(m.Held), now.Add(check.MaxHold(l.MaxHold))), l.clock.At(m.Held), now)
 	})
@@ -447,17 +447,16 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 	return m
 }
 
-// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program.
-// Otherwise a program that runs every minute would have to find out each time that a limit is used up, how it comes back, and which
-// requests are counted together. Paths are written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
+// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program, which would else have to find out
+// again that a limit is used up, how it comes back, and which requests are counted together. Paths are written as digests, since they may
+// contain credentials: one that is short, or one of a list, is found by trying.
 //
-// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket: else each run would spend the day's quota anew. In
-// windows of the clock the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose
-// Quotas are others charges it to those of the same unit, of the same kind first, as SetQuotas does. What is in a Store is there, and not saved.
+// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket. In windows of the clock the next run has
+// exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose Quotas are others charges it to
+// those of the same unit, of the same kind first, as SetQuotas does. What is in a Store is there, and not saved.
 //
-// Nothing grows for ever: what remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, and what was charged for
-// two spans of its quota. What else an earlier Load has read and no bucket has asked for since is saved for 31 days at most. Save writes no more than 100,000 buckets
-// and 64 MB, and leaves out the oldest.
+// What remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, what was charged for two spans of its
+// quota, and all else for 31 days. Save writes no more than 100,000 buckets and 64 MB, and leaves out the oldest.
 func (g *Group) Save(w io.Writer) error {
 	g.mu.Lock()
 	learned := g.loaded.Clone()

@@ -38,7 +38,7 @@ func TestMemoryOfAWindow(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		b := server10(t)
-		b.l.remember(m, 0)
+		b.l.remember(m, 0, (*adaptive.Server).Remember)
 		b.wantOpen(1) // it starts slowly, as ever
 		b.get().Done(says(2, 50*time.Second))
 		b.wantOpen(2)
@@ -68,7 +68,7 @@ func TestMemoryThatIsOutOfDate(t *testing.T) {
 			later.Windows = []adaptive.WindowMemory{m.Windows[0]}
 			later.Windows[0].Early, later.Windows[0].Late = m.Windows[0].Early.Add(-after), m.Windows[0].Late.Add(-after)
 			b := server10(t)
-			b.l.remember(later, 0)
+			b.l.remember(later, 0, (*adaptive.Server).Remember)
 			if f := b.l.Forecast(Claim{}); f.Wait != want {
 				t.Errorf("%v later: %v to wait, want %v", after, f.Wait, want)
 			}
@@ -92,7 +92,7 @@ func TestMemoryOfASilentServer(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		b := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
-		b.l.remember(m, 0)
+		b.l.remember(m, 0, (*adaptive.Server).Remember)
 		start := time.Now()
 		for range 20 {
 			b.get().Done(Answer{})
@@ -104,7 +104,7 @@ func TestMemoryOfASilentServer(t *testing.T) {
 			later := m
 			later.At = m.At.Add(-after)
 			c := asker{t, &Limiter{Rand: noJitter, SlowStart: true}}
-			c.l.remember(later, 0)
+			c.l.remember(later, 0, (*adaptive.Server).Remember)
 			if known := c.l.memory().Rate != 0; known != want {
 				t.Errorf("%v later, the rate is known: %v, want %v", after, known, want)
 			}
@@ -116,7 +116,7 @@ func TestMemoryOfAServerThatRefills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := time.Now().Add(time.Hour)
 		a := asker{t, &Limiter{Rand: noJitter}}
-		a.l.remember(adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Late: late, Early: late, Habits: adaptive.Habits{Refill: 2}}}}, 0)
+		a.l.remember(adaptive.Memory{Windows: []adaptive.WindowMemory{{Limit: 10, Late: late, Early: late, Habits: adaptive.Habits{Refill: 2}}}}, 0, (*adaptive.Server).Remember)
 		start := time.Now()
 		a.get()
 		a.get()
@@ -130,7 +130,7 @@ func TestMemoryIsNotTakenForNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := server10(t)
 		a.get().Done(says(9, time.Minute))
-		a.l.remember(adaptive.Memory{Held: time.Now().Add(time.Minute), Windows: []adaptive.WindowMemory{{Late: time.Now().Add(time.Minute)}}}, 0)
+		a.l.remember(adaptive.Memory{Held: time.Now().Add(time.Minute), Windows: []adaptive.WindowMemory{{Late: time.Now().Add(time.Minute)}}}, 0, (*adaptive.Server).Remember)
 		a.wantOpen(9)
 	})
 }
@@ -153,7 +153,7 @@ func TestMemoryMayBeNonsense(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
-			a.l.remember(m, 0)
+			a.l.remember(m, 0, (*adaptive.Server).Remember)
 			start := time.Now()
 			a.get().Done(Answer{})
 			if waited := time.Since(start); waited > 16*time.Minute {

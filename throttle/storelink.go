@@ -12,6 +12,7 @@ import (
 	"weak"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/call"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
@@ -36,6 +37,7 @@ type storeLink struct {
 	timer         *time.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
 	events        outbox.Outbox[StoreEvent]
+	learned       lease.Learned // used by one call at a time, without the lock
 }
 
 // storeCall is a call for the waiters that the line had.
@@ -79,7 +81,12 @@ func (s *storeLink) call(c *storeCall) {
 	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(0, 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
-		s.replied(sent, luck, c, reply, err, false)
+		if err != nil {
+			s.learned.Failed()
+		}
+		if s.replied(sent, luck, c, reply, err, false); err == nil && reply != nil && reply.Learned != "" {
+			s.inherit(reply)
+		}
 	}()
 	if g := s.l.entry.group; g != nil {
 		defer g.calls.Add(-1)
@@ -96,8 +103,33 @@ func (s *storeLink) call(c *storeCall) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), call.Timeout)
 	defer cancel()
+	c.Request.Learned = s.teach()
 	luck, sent = s.l.draw(), s.l.root().now()
 	reply, err = s.l.Store.Exchange(ctx, c.Request)
+}
+
+// teach returns what others are to be told of the server, if that is new.
+func (s *storeLink) teach() string {
+	if !s.learned.Due(s.l.root().now()) {
+		return ""
+	}
+	m, g := s.l.memory(), s.l.entry.group
+	if g != nil {
+		g.mu.Lock()
+		m.Together = s.l.entry.table.Save(g.clock.Now(), &g.clock, s.l.entry.node.DigestOf)
+		g.mu.Unlock()
+	}
+	return s.learned.Tell(m.Lesson(store.MaxLearned))
+}
+
+// inherit takes over what another process has learned of the server.
+func (s *storeLink) inherit(reply *store.Reply) {
+	m, ok := adaptive.ReadLesson(reply.Learned, reply.Members, time.Now())
+	if s.l.remember(m, 0, (*adaptive.Server).Inherit); ok && s.l.entry.group != nil {
+		s.l.entry.group.mu.Lock()
+		defer s.l.entry.group.mu.Unlock()
+		s.l.entry.group.reunite(s.l, m.Together)
+	}
 }
 
 // replied does what follows from the reply to a call, or from the error; or that the call is overdue: then it counts as failed,
@@ -112,6 +144,9 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 	s.l.change(now, func() {
 		s.calling, s.overdue, s.l.luck = nil, overdue, luck
 		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
+		if err == nil && reply != nil {
+			s.l.server.Divide(reply.Members)
+		}
 	})
 	for _, a := range c.Asked {
 		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
@@ -298,6 +333,7 @@ func (s *storeLink) sayFarewell() error {
 		if r == nil {
 			return nil
 		}
+		r.Learned = s.teach()
 		err := call.InTime(func(ctx context.Context) error {
 			_, err := s.l.Store.Exchange(ctx, r)
 			return err
@@ -418,8 +454,8 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 }
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all later claims, get ErrClosed. Close
-// returns the error of the store, if a call fails; the slots then expire by themselves. A call that does not return within 300 ms has failed,
-// and no other is made. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
+// returns the error of the store, if a call fails; the slots then expire by themselves. A call that does not return within 300 ms has failed, and no
+// other is made. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
 //
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at most its share of half a second.
 func (l *Limiter) Close() error {

@@ -87,3 +87,4 @@ end)
 request.statements = list(function()
   return { id = text(), remaining = number(), known = text() == '1', reset = number(), resolution = number(), rest = text() }
 end)
+request.learned = text() -- of the server, as Limiters read it; empty if there is nothing new

@@ -44,9 +44,17 @@ local function own()
   end
 end
 
+-- learned returns what a member has told last of the server: its instant, and the text.
+local function learned()
+  local at, rest = string.match(read('HGET', key.state, 'learned') or '', '^(%d+) (.*)$')
+  at = tonumber(at)
+  return at and at <= now and now - at < 24 * 3600 * second and rest or ''
+end
+
 local function exchange()
   fill()
   local known = read_member()
+  reply.learned = known and '' or learned()
   if not known and request.serial > 1 then
     reply.lost = true
   end
@@ -126,6 +134,9 @@ local function write()
   if described ~= was_lists then
     values[#values + 1], values[#values + 2] = 'lists', described
   end
+  if request.learned ~= '' then
+    values[#values + 1], values[#values + 2] = 'learned', string.format('%.0f ', now) .. request.learned
+  end
   redis.call('HSET', key.state, unpack(values))
   if lost then
     redis.call('DEL', unpack(KEYS, 2))
@@ -187,6 +198,7 @@ local out = {
     now - state.born + 1, table.concat(left, ' ')
   ),
   string.format('%d %d', #reply.slots, #other),
+  reply.learned,
 }
 for _, s in ipairs(reply.slots) do
   out[#out + 1] = string.format('%.0f %.0f %d %d %d', s.slot, math.max(s.slot - now, 0), s.ask, s.count, s.bound)

@@ -58,6 +58,9 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 			b = appendQuota(b, &o.quotas[i])
 		}
 	}
+	if l.learned != "" { // a Ledger without it is read by those that do not know of it
+		b = varint.AppendString(varint.Append(b, l.learnedAt), l.learned)
+	}
 	return b, nil
 }
 
@@ -106,6 +109,11 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 			o.quotas = append(o.quotas, readQuota(r))
 		}
 		read.lists = append(read.lists, o)
+	}
+	if r.Err() == nil && !r.Empty() {
+		if read.learnedAt, read.learned = r.Time(), r.String(); len(read.learned) > MaxLearned {
+			r.Fail()
+		}
 	}
 	if r.Err() == nil && !r.Empty() {
 		return errors.New("store: more than a ledger")

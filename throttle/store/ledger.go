@@ -37,6 +37,8 @@ type Ledger struct {
 	statements []statement
 	lists      []list        // of quotas by which members ask, the latest first
 	lastUsed   monotime.Time // when the latest request came
+	learned    string        // what a member has told last of the server
+	learnedAt  monotime.Time
 
 	born        monotime.Time // since when the bucket is known
 	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
@@ -70,6 +72,9 @@ const (
 	// mostMembers bounds how many members are remembered, some 40 bytes each: of programs that are killed a hundred times a
 	// minute, and share a quota of a day, there would be 144000.
 	mostMembers = 512
+
+	// learnedFor is for how long it is kept what a member has told of the server: rates change.
+	learnedFor = 24 * time.Hour
 
 	// activeFor is for how long a member counts after a request, at least.
 	activeFor = 2 * time.Second
@@ -211,6 +216,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.forgetMembers(now)
 	}
 	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
+	if !known && now.Sub(l.learnedAt) < learnedFor {
+		reply.Learned = l.learned
+	}
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
@@ -236,6 +244,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
 	}
 	l.remember(r, now)
+	if n := len(r.Learned); n > 0 && n <= MaxLearned {
+		l.learned, l.learnedAt = r.Learned, now
+	}
 	room = back > 0 && l.lastSlot > now.Add(2*r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		delete(l.members, r.Member)

@@ -299,6 +299,11 @@ type Request struct {
 	// is forgotten at its reset, or if there is none after Horizon.
 	Statements []quota.Statement
 
+	// Learned is what the member has learned of the server, for members that come later: a text of MaxLearned bytes at the
+	// most, which only Limiters read; empty if there is nothing new. A store keeps the latest one for a day, and passes over a longer one. It may be
+	// forgotten at any time. A store that knows nothing of it may leave it out.
+	Learned string
+
 	// Hand is what the member has of slots that it got before and has not used. Nil if it has none.
 	Hand []int
 
@@ -379,11 +384,17 @@ type Reply struct {
 	// Statements are all that are known, with Reset from now.
 	Statements []quota.Statement
 
+	// Learned is the latest that a member has told, if the store does not know the member that asks; else empty.
+	Learned string
+
 	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at most: two versions of a
 	// program are about. Of a member that asks by other quotas than before, those do not count. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
 	// counts as the one of its second.
 	Others []quota.Quotas
 }
+
+// MaxLearned is how many bytes of Request.Learned a store keeps.
+const MaxLearned = 8 << 10
 
 // Slot is the right to send so much, at an instant.
 type Slot struct {

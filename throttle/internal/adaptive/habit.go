@@ -82,9 +82,15 @@ func (s *Server) recall(w *window) {
 	if i < 0 {
 		return
 	}
-	w.kept = &s.kept[i]
-	s.kept = slices.Delete(slices.Clone(s.kept), i, i+1)
-	h := &w.kept.Habits
+	m := s.kept[i]
+	s.kept = slices.Delete(s.kept, i, i+1)
+	w.adopt(&m)
+}
+
+// adopt gives w the habits of its limit, but for the rate at which it refills: see resume.
+func (w *window) adopt(m *WindowMemory) {
+	w.kept = m
+	h := &m.Habits
 	w.reset.roundsDown = h.Floors
 	if w.wholeSteps = proof(h.WholeSteps); w.wholeSteps < untried || w.wholeSteps > wrong {
 		w.wholeSteps = untried

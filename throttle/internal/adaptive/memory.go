@@ -39,6 +39,8 @@ type Memory struct {
 
 	// At is when all this was known, and the instant of Rate.
 	At time.Time `json:"at,omitzero"`
+
+	members int // processes that share the bucket, zero if that is not known: see Lesson
 }
 
 // WindowMemory is what is known of one limit of the server.
@@ -133,7 +135,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 		m.Windows = append(m.Windows, wm)
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
-	m.FailuresRefuse = s.overload.belief == meanRefusal
+	m.FailuresRefuse, m.members = s.overload.belief == meanRefusal, s.members
 	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
 	// nothing then.
 	rate := s.served.rateAt(now)
@@ -152,11 +154,14 @@ func (s *Server) Fresh() bool {
 	return len(s.windows) == 0 && s.served.measuredFrom == 0 && s.refusals == 0
 }
 
-// Remember takes over m as what a Fresh server has learned. Of windows whose reset has passed by the
+// Remember takes over m as what a server has learned, if it is Fresh. Of windows whose reset has passed by the
 // clock only the habits are, and a rate is not that is older than rateKept. No number in m can do
 // more harm than a statement of a server: it holds requests back, for at most MaxHold before a
 // probe goes. Known reports whether a rate was taken over, so that the bucket is not new any more.
 func (s *Server) Remember(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
+	if !s.Fresh() {
+		return false
+	}
 	for i := range m.Windows[:min(len(m.Windows), maxWindows)] {
 		s.keep(&m.Windows[i])
 	}

@@ -28,6 +28,7 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows     []*window
+	members     int            // processes that share the bucket; zero if that is not known
 	kept        []WindowMemory // habits of limits that the server has not stated yet
 	unserved    unserved       // kinds of requests that were refused, and not served since
 	strays      strays         // refusals that are not the server's

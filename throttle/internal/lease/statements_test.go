@@ -29,3 +29,32 @@ func TestToldThroughOutage(t *testing.T) {
 		t.Errorf("told %+v", got)
 	}
 }
+
+// TestLearned: the store is told what is new, every three seconds at most, and again if a call failed.
+func TestLearned(t *testing.T) {
+	var l Learned
+	for _, step := range []struct {
+		at    time.Duration
+		known string
+		fails bool
+		want  string
+	}{
+		{1, "", false, ""},
+		{tellEvery, "a", false, ""}, // it was looked at 1 ns less than that ago
+		{1 + tellEvery, "a", true, "a"},
+		{1 + 2*tellEvery, "a", false, "a"},
+		{1 + 3*tellEvery, "a", false, ""},
+		{1 + 4*tellEvery, "b", false, "b"},
+	} {
+		got := ""
+		if l.Due(monotime.Time(step.at)) {
+			got = l.Tell(step.known)
+		}
+		if step.fails {
+			l.Failed()
+		}
+		if got != step.want {
+			t.Errorf("at %v: %q is told, want %q", step.at, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package adaptive
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// lesson is what a process tells others of a server: a Memory without instants, since clocks differ, and without what is of this process alone.
+// Rates are those of all processes together.
+type lesson struct {
+	Version int `json:"version"`
+	Memory
+}
+
+// lessonVersion is that of the texts that Lesson writes. Others are passed over.
+const lessonVersion = 1
+
+// Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing to tell. Numbers are rounded, so that
+// the text changes when what is believed does.
+func (m *Memory) Lesson(most int) string {
+	all := float64(max(m.members, 1))
+	l := lesson{lessonVersion, Memory{Rate: rounded(all * m.Rate), Former: rounded(all * m.Former), FailuresRefuse: m.FailuresRefuse, Together: m.Together}}
+	for i := range m.Windows {
+		w := &m.Windows[i]
+		if !w.any() {
+			continue
+		}
+		h := w.Habits
+		h.Refill = rounded(h.Refill)
+		if p := h.Price; p != nil {
+			h.Price = &PriceMemory{Mean: rounded(p.Mean), Variance: rounded(p.Variance)}
+		}
+		l.Windows = append(l.Windows, WindowMemory{Name: w.Name, Bucket: w.Bucket, Unit: w.Unit, Limit: w.Limit, Habits: h})
+	}
+	for range 2 {
+		if !l.Any() {
+			return ""
+		}
+		if text, err := json.Marshal(l); err == nil && len(text) <= most {
+			return string(text)
+		}
+		l.Together = nil
+	}
+	return ""
+}
+
+// rounded has two digits.
+func rounded(f float64) float64 {
+	if !saneRate(f) {
+		return 0
+	}
+	two, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 2, 64), 64)
+	if err != nil {
+		return 0
+	}
+	return two
+}
+
+// ReadLesson reads what Lesson wrote, for one of so many processes. Whatever the text is, it says no more than a Memory
+// may. It reports whether there is anything in it.
+func ReadLesson(text string, members int, now time.Time) (m Memory, ok bool) {
+	var l lesson
+	if json.Unmarshal([]byte(text), &l) != nil || l.Version != lessonVersion {
+		return m, false
+	}
+	part := 1 / float64(max(members, 1))
+	m = Memory{Rate: l.Rate * part, Former: l.Former * part, FailuresRefuse: l.FailuresRefuse, Together: l.Together}
+	for _, w := range l.Windows {
+		w.Remaining, w.Early, w.Late = 0, time.Time{}, time.Time{}
+		w.Refill *= part // of a server that says what remains, each process finds more by itself
+		m.Windows = append(m.Windows, w)
+	}
+	return m, m.Prune(now)
+}
+
+// Inherit takes over what another process has learned, as far as s has not learned it itself. Known reports whether that was a rate.
+func (s *Server) Inherit(now monotime.Time, m *Memory, clock *monotime.Clock) (known bool) {
+	if s.Fresh() {
+		return s.Remember(now, m, clock)
+	}
+	for i := range m.Windows {
+		wm := &m.Windows[i]
+		w := s.find(wm.Name, wm.Bucket, canonical(wm.Unit))
+		if w == nil {
+			s.keep(wm)
+		} else if own := w.habits(); !own.any() {
+			w.adopt(wm)
+			s.resume(now, w)
+		}
+	}
+	return false
+}
+
+// Divide notes how many processes share the bucket, zero if that is not known. The rate that a silent server was seen to serve was the part of s of what it allows: it
+// becomes smaller when others come, and larger when they go. Where a server says what remains, that shows what others take.
+func (s *Server) Divide(members int) {
+	before := s.members
+	if members < 1 || members == before {
+		return
+	}
+	if s.members = members; before == 0 {
+		return
+	}
+	part := float64(before) / float64(members)
+	s.served.rate *= part
+	s.served.former.rate *= part
+}

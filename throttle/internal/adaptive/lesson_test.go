@@ -1,0 +1,88 @@
+package adaptive
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLesson: what one process tells of a server is taken over by another, as its part.
+func TestLesson(t *testing.T) {
+	clock, now := wallClock(), time.Unix(1e9, 0)
+	m := Memory{
+		Rate: 4.7512, Growth: 1, Former: 10.04, Burst: 7, FailuresRefuse: true, At: now, Held: now.Add(time.Hour), members: 2,
+		Windows: []WindowMemory{
+			{Name: "a", Limit: 10, Remaining: 3, Late: now.Add(time.Hour), Habits: Habits{Refill: 1.234, Floors: true, Price: &PriceMemory{Mean: 123, Kinds: map[string]float64{"x": 1}}}},
+			{Name: "b", Limit: 10, Remaining: 3, Late: now.Add(time.Hour)},
+		},
+	}
+	text := m.Lesson(1000)
+	if want := `{"version":1,"windows":[{"name":"a","limit":10,"remaining":0,"floors":true,"refill":1.2,"price":{"mean":120}}],"rate":9.5,"former":20,"failuresRefuse":true}`; text != want {
+		t.Fatalf("%s is told, want %s", text, want)
+	}
+	got, ok := ReadLesson(text, 4, now)
+	want := Memory{
+		Rate: 9.5 / 4, Former: 5, FailuresRefuse: true, At: now,
+		Windows: []WindowMemory{{Name: "a", Limit: 10, Habits: Habits{Refill: 1.2 / 4, Floors: true, Price: &PriceMemory{Mean: 120}}}},
+	}
+	if !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v is read, want %+v", got, want)
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(left(9, 10, time.Minute)))
+	if b.Inherit(b.now, &Memory{Rate: 1, Windows: []WindowMemory{{Limit: 10, Habits: Habits{Refill: 2}}, {Name: "a", Habits: Habits{Floors: true}}}}, clock) {
+		t.Error("a rate is taken over of a server that states limits")
+	}
+	if r := &b.windows[0].refill; !r.refills || r.rate != 2 || len(b.kept) != 1 {
+		t.Errorf("refills %v, at %v; %+v are kept", r.refills, r.rate, b.kept)
+	}
+	b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 10, Habits: Habits{Refill: 5}}}}, clock)
+	if rate := b.windows[0].refill.rate; rate != 2 {
+		t.Errorf("a rate of %v takes the place of what is known", rate)
+	}
+}
+
+// TestLessonIsHarmless: whatever stands in a store.
+func TestLessonIsHarmless(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for _, text := range []string{
+		"", "x", "null", "[]", `{"version":2,"rate":1}`, `{"rate":1}`, `{"version":1}`, `{"version":1,"rate":-1}`, `{"version":1,"held":"9999-01-01T00:00:00Z"}`,
+		`{"version":1,"windows":[{"limit":1,"late":"9999-01-01T00:00:00Z"}]}`, `{"version":1,"used":[{"kind":"plain","span":1,"went":[0,1]}]}`,
+	} {
+		if m, ok := ReadLesson(text, 1, now); ok {
+			t.Errorf("%s says %+v", text, m)
+		}
+	}
+	m, _ := ReadLesson(`{"version":1,"rate":1e308,"windows":[`+strings.Repeat(`{"name":"x","refill":1e308,"floors":true},`, 99)+`{}]}`, -5, now)
+	if len(m.Windows) > maxWindows || m.Rate != 0 {
+		t.Errorf("%d windows, rate %v", len(m.Windows), m.Rate)
+	}
+	big := Memory{Together: []byte(`"` + strings.Repeat("x", 9000) + `"`), Rate: 1}
+	if text := big.Lesson(8000); text != `{"version":1,"rate":1}` {
+		t.Errorf("%d bytes are told", len(text))
+	}
+	for i := range maxWindows {
+		big.Windows = append(big.Windows, WindowMemory{Name: fmt.Sprint(strings.Repeat("x", 1000), i), Habits: Habits{Floors: true}})
+	}
+	if text := big.Lesson(8000); text != "" {
+		t.Errorf("%d bytes are told", len(text))
+	}
+}
+
+// TestDivide: the pace at a silent server is shared out among processes.
+func TestDivide(t *testing.T) {
+	b := newBucket(t, Config{})
+	refuseAtRate(b)
+	rate := b.served.rate
+	for _, step := range []struct {
+		members int
+		want    float64
+	}{{1, rate}, {2, rate / 2}, {0, rate / 2}, {4, rate / 4}, {1, rate}} {
+		b.Divide(step.members)
+		if b.served.rate != step.want {
+			t.Errorf("%d processes: %v, want %v", step.members, b.served.rate, step.want)
+		}
+	}
+}
