@@ -21,7 +21,7 @@ const lessonVersion = 1
 // Lesson returns m as a text for processes that come later, of at most so many bytes; empty if there is nothing to tell. Numbers are rounded, so that
 // the text changes when what is believed does.
 func (m *Memory) Lesson(most int) string {
-	all := float64(max(m.members, 1))
+	all := float64(max(m.Members, 1))
 	l := lesson{lessonVersion, Memory{Rate: rounded(all * m.Rate), Former: rounded(all * m.Former), FailuresRefuse: m.FailuresRefuse, Together: m.Together}}
 	for i := range m.Windows {
 		w := &m.Windows[i]

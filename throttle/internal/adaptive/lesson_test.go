@@ -12,7 +12,7 @@ import (
 func TestLesson(t *testing.T) {
 	clock, now := wallClock(), time.Unix(1e9, 0)
 	m := Memory{
-		Rate: 4.7512, Growth: 1, Former: 10.04, Burst: 7, FailuresRefuse: true, At: now, Held: now.Add(time.Hour), members: 2,
+		Rate: 4.7512, Growth: 1, Former: 10.04, Burst: 7, FailuresRefuse: true, At: now, Held: now.Add(time.Hour), Members: 2,
 		Windows: []WindowMemory{
 			{Name: "a", Limit: 10, Remaining: 3, Late: now.Add(time.Hour), Habits: Habits{Refill: 1.234, Floors: true, Price: &PriceMemory{Mean: 123, Kinds: map[string]float64{"x": 1}}}},
 			{Name: "b", Limit: 10, Remaining: 3, Late: now.Add(time.Hour)},

@@ -40,7 +40,8 @@ type Memory struct {
 	// At is when all this was known, and the instant of Rate.
 	At time.Time `json:"at,omitzero"`
 
-	members int // processes that share the bucket, zero if that is not known: see Lesson
+	// Members is how many processes share the bucket, zero if that is not known: see Lesson. It is not written.
+	Members int `json:"-"`
 }
 
 // WindowMemory is what is known of one limit of the server.
@@ -135,7 +136,7 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 		m.Windows = append(m.Windows, wm)
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
-	m.FailuresRefuse, m.members = s.overload.belief == meanRefusal, s.members
+	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
 	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
 	// nothing then.
 	rate := s.served.rateAt(now)
