@@ -216,9 +216,6 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.forgetMembers(now)
 	}
 	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
-	if !known && now.Sub(l.learnedAt) < learnedFor {
-		reply.Learned = l.learned
-	}
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
@@ -244,9 +241,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))
 	}
 	l.remember(r, now)
-	if n := len(r.Learned); n > 0 && n <= MaxLearned {
-		l.learned, l.learnedAt = r.Learned, now
-	}
+	l.teach(r, reply, known, now)
 	room = back > 0 && l.lastSlot > now.Add(2*r.Horizon) || back >= r.Horizon/8 && l.lastSlot > now.Add(slot.Near(r.Horizon))
 	if r.Leave {
 		delete(l.members, r.Member)
@@ -263,6 +258,16 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	}
 	m.knownTill = max(m.activeTill, now.Add(l.matters()))
 	return reply, room
+}
+
+// teach tells a member that is not known what another one has learned of the server, and notes what it tells itself.
+func (l *Ledger) teach(r *Request, reply *Reply, known bool, now monotime.Time) {
+	if !known && now.Sub(l.learnedAt) < learnedFor {
+		reply.Learned = l.learned
+	}
+	if n := len(r.Learned); n > 0 && n <= MaxLearned {
+		l.learned, l.learnedAt = r.Learned, now
+	}
 }
 
 // forgetMembers forgets members that need not be known any more, and makes room for one.

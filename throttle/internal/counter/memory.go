@@ -14,13 +14,13 @@ import (
 // Memory is what a Router has learned, as data that is saved for a later run of the program. Routes are digests, since a path
 // may contain a credential.
 type Memory struct {
-	Name     string          `json:"name,omitempty"` // of the limit
-	Counters []CounterMemory `json:"counters,omitempty"`
-	Full     []string        `json:"full,omitempty"` // places below which there are so many that all are one star
+	Name     string   `json:"name,omitempty"` // of the limit
+	Counters []Known  `json:"counters,omitempty"`
+	Full     []string `json:"full,omitempty"` // places below which there are so many that all are one star
 }
 
-// CounterMemory is what is known of one counter.
-type CounterMemory struct {
+// Known is what is known of one counter.
+type Known struct {
 	Key       string       `json:"key,omitempty"` // under which what is learned of its limit is saved
 	Limit     int          `json:"limit,omitzero"`
 	ByNumbers bool         `json:"byNumbers,omitzero"`
@@ -38,7 +38,7 @@ type SlotMemory struct {
 
 // former is what an earlier run knew of a counter.
 type former struct {
-	CounterMemory
+	Known
 	counter *counter // nil before one of its leaves is met
 }
 
@@ -52,7 +52,7 @@ func (r *Router) Memory(now monotime.Time, clock *monotime.Clock, key func(name 
 	}
 	m, known := &Memory{Name: r.name}, r.split
 	for _, c := range r.counters {
-		cm := CounterMemory{Limit: c.limit, ByNumbers: c.byNumbers, Instances: c.instances.found(), Leaves: r.digests(c)}
+		cm := Known{Limit: c.limit, ByNumbers: c.byNumbers, Instances: c.instances.found(), Leaves: r.digests(c)}
 		if r.split {
 			cm.Key = key(c.name)
 		}
@@ -64,7 +64,7 @@ func (r *Router) Memory(now monotime.Time, clock *monotime.Clock, key func(name 
 		}
 	}
 	for _, f := range r.unmet() {
-		m.Counters, known = append(m.Counters, f.CounterMemory), true
+		m.Counters, known = append(m.Counters, f.Known), true
 	}
 	if !known || len(m.Counters) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (m *Memory) Router(now monotime.Time, clock *monotime.Clock) *Router {
 	counters := m.Counters[:min(len(m.Counters), maxCounters)]
 	any := false
 	for i := range counters {
-		f := &former{CounterMemory: counters[i]}
+		f := &former{Known: counters[i]}
 		if len(f.Key) > maxText {
 			f.Key = ""
 		}

@@ -105,7 +105,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	now := clock.Now()
 	m := &Memory{Name: strings.Repeat("x", maxText)}
 	for i := range 1000 {
-		c := CounterMemory{Key: strings.Repeat("k", 1000), Limit: -i, Instances: true}
+		c := Known{Key: strings.Repeat("k", 1000), Limit: -i, Instances: true}
 		for j := range 10 {
 			c.Leaves = append(c.Leaves, fmt.Sprint(i, j))
 			c.Slots = append(c.Slots, SlotMemory{Early: time.Unix(-1<<50, 0), Late: time.Unix(1<<50, 0), Remaining: -1})
@@ -128,7 +128,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if len(r.leaves) > maxLeaves || len(r.counters) > maxCounters || len(again.Counters) > maxCounters || leaves > 2*maxLeaves || len(again.Full) > maxLeaves {
 		t.Errorf("%d leaves, %d counters; %d, %d and %d are kept", len(r.leaves), len(r.counters), leaves, len(again.Counters), len(again.Full))
 	}
-	for _, bad := range []*Memory{nil, {}, {Name: strings.Repeat("x", maxText+1), Counters: m.Counters}, {Counters: []CounterMemory{{}}}} {
+	for _, bad := range []*Memory{nil, {}, {Name: strings.Repeat("x", maxText+1), Counters: m.Counters}, {Counters: []Known{{}}}} {
 		if got := bad.Router(now, &clock); got != nil {
 			t.Errorf("%+v is taken over as %+v", bad, got)
 		}
