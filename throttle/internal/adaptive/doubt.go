@@ -21,3 +21,14 @@ func (d *doubt) fail(free uint) {
 
 // occasion notes an occasion for the attempt. Only then is it looked up whether to make it.
 func (d *doubt) occasion() { d.skip = max(d.skip-1, 0) }
+
+// mostFailed bounds counts that a file may say.
+const mostFailed = 16
+
+// restore sets how often the attempt has failed, of which so many failures are free. It is made again at the next occasion.
+func (d *doubt) restore(failures int, free uint) {
+	if failures = min(max(failures, 0), mostFailed); failures > 0 {
+		d.failures = uint(failures - 1)
+		d.fail(free)
+	}
+}

@@ -94,9 +94,6 @@ func (s *Shelf) Put(now time.Time, learned map[string]Memory) {
 	*s = all
 }
 
-// maxDigest is twice as many bytes as a digest has.
-const maxDigest = 64
-
 // latest returns the digests, those first of which something was known the latest.
 func (s Shelf) latest() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {

@@ -44,24 +44,6 @@ type Memory struct {
 	Members int `json:"-"`
 }
 
-// WindowMemory is what is known of one limit of the server.
-type WindowMemory struct {
-	Name      string `json:"name,omitempty"`
-	Bucket    string `json:"bucket,omitempty"`
-	Unit      string `json:"unit,omitempty"`
-	Limit     int    `json:"limit,omitzero"`
-	Remaining int    `json:"remaining"`
-
-	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. The server states resets
-	// in steps of Resolution. Span is the length of the window, zero if the server does not state it.
-	Early      time.Time     `json:"early,omitzero"`
-	Late       time.Time     `json:"late,omitzero"`
-	Resolution time.Duration `json:"resolution,omitzero"`
-	Span       time.Duration `json:"span,omitzero"`
-
-	Habits // are true after the reset, too
-}
-
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
 	rateKept = 24 * time.Hour      // a rate, or a price

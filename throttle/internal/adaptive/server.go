@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -339,4 +340,17 @@ func (s *Server) priced() bool {
 		}
 	}
 	return true
+}
+
+// recall gives a new window the habits that are kept of its limit.
+func (s *Server) recall(w *window) {
+	i := slices.IndexFunc(s.kept, func(m WindowMemory) bool {
+		return m.Name == w.name && m.Bucket == w.bucket && canonical(m.Unit) == w.unit
+	})
+	if i < 0 {
+		return
+	}
+	m := s.kept[i]
+	s.kept = slices.Delete(s.kept, i, i+1)
+	w.adopt(&m)
 }

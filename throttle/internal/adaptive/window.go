@@ -423,3 +423,19 @@ func (w *window) inRequests() int {
 	}
 	return int(float64(w.limit) / max(w.price.mean, 1))
 }
+
+// adopt gives w the habits of its limit, but for the rate at which it refills: see resume.
+func (w *window) adopt(m *WindowMemory) {
+	w.kept = m
+	h := &m.Habits
+	w.reset.roundsDown = h.Floors
+	if w.wholeSteps = proof(h.WholeSteps); w.wholeSteps < untried || w.wholeSteps > wrong {
+		w.wholeSteps = untried
+	}
+	w.refill.emptyReset = h.EmptyReset
+	w.refill.doubtEarly.restore(h.EarlyFailed, 0)
+	w.refill.doubtRefills.restore(h.RefillFailed, 1)
+	if w.unit != "" && h.Price != nil {
+		w.price = h.Price.price()
+	}
+}

@@ -1,0 +1,62 @@
+package adaptive
+
+import "time"
+
+// WindowMemory is what is known of one limit of the server.
+type WindowMemory struct {
+	Name      string `json:"name,omitempty"`
+	Bucket    string `json:"bucket,omitempty"`
+	Unit      string `json:"unit,omitempty"`
+	Limit     int    `json:"limit,omitzero"`
+	Remaining int    `json:"remaining"`
+
+	// The reset is in [Early, Late]; both are zero if it is not known. Remaining counts until then. The server states resets
+	// in steps of Resolution. Span is the length of the window, zero if the server does not state it.
+	Early      time.Time     `json:"early,omitzero"`
+	Late       time.Time     `json:"late,omitzero"`
+	Resolution time.Duration `json:"resolution,omitzero"`
+	Span       time.Duration `json:"span,omitzero"`
+
+	Habits // are true after the reset, too
+}
+
+// Habits are how a server counts a limit and how it speaks of it: what is still true after the reset. They are a part of
+// WindowMemory. A later run of the program, or another process, begins with them when the server first states the limit.
+type Habits struct {
+	// Floors says that resets are rounded down. WholeSteps is 1 if windows last a whole number of the steps in which resets are
+	// stated, and 2 if they do not (guessWholeSteps).
+	Floors     bool `json:"floors,omitzero"`
+	WholeSteps int  `json:"wholeSteps,omitzero"`
+
+	// Refill is the rate at which the limit comes back token by token, in tokens per second. Zero if the whole limit comes
+	// back at once. Raises says that the rate is raised now and then, since no answer shows that more comes back.
+	Refill float64 `json:"refill,omitzero"`
+	Raises bool    `json:"raises,omitzero"`
+
+	// EarlyFailed is how many looks before the reset found nothing, RefillFailed how often the limit was wrongly taken for one
+	// that refills, and EmptyReset says that a reset brought nothing.
+	EarlyFailed  int  `json:"earlyFailed,omitzero"`
+	RefillFailed int  `json:"refillFailed,omitzero"`
+	EmptyReset   bool `json:"emptyReset,omitzero"`
+
+	// Price is what requests cost of the limit, in its unit; nil if they say so themselves, or if it is not known.
+	Price *PriceMemory `json:"price,omitempty"`
+}
+
+// PriceMemory is what requests cost.
+type PriceMemory struct {
+	Mean     float64 `json:"mean"`
+	Variance float64 `json:"variance,omitzero"`
+
+	// Kinds has the means of kinds of requests, by digests of these, since a path may contain a credential.
+	Kinds map[string]float64 `json:"kinds,omitempty"`
+}
+
+// any reports whether there are any.
+func (h *Habits) any() bool { return *h != Habits{} }
+
+// forgetRates forgets what changes: rates and prices.
+func (h *Habits) forgetRates() { h.Refill, h.Raises, h.Price = 0, false, nil }
+
+// maxDigest is twice as many bytes as a digest has.
+const maxDigest = 64
