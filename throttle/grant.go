@@ -116,10 +116,10 @@ func (g *right) end() {
 }
 
 // Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was claimed too much
-// goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns the cost at the end; this may
-// leave a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A negative cost
-// counts as zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless
-// spent has that too. After Cancel, Settle does nothing.
+// goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns the cost at the end; this may leave
+// a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A negative cost counts as
+// zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has that
+// too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {
 		g.kept.Settle(spent)
@@ -194,16 +194,8 @@ func (g *right) charged() limit.Charged {
 	return limit.Charged{Demand: limit.Demand{Claims: 1, N: g.ticket.N}}
 }
 
-// recordSlots records which slots the grant holds in a stack whose quotas bound what is under way. It requires that mu is held.
-func (g *right) recordSlots(s limit.Stack, d *limit.Demand) {
-	if slots := s.Slots(nil, d, g.urgent); len(slots) > 0 {
-		x := g.ensureExtra()
-		x.Slots = append(x.Slots, slots...)
-	}
-}
-
-// freeSlots gives back the slots of a kind. It requires that mu is held.
-func (g *right) freeSlots(kind quota.Kind) {
+// freeSlots gives back the slots of some kinds. It requires that mu is held.
+func (g *right) freeSlots(kinds ...quota.Kind) {
 	if g.extra != nil {
 		g.extra.Free(kinds...)
 	}

@@ -159,11 +159,11 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	return true
 }
 
-// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that New now returns for its
-// path; what was charged is kept, as with SetQuotas. If change reports that claims belong under other paths now (moved), each claim that waits in
-// Group.Acquire looks up its bucket again and takes its old place in the order there. Claims whose first key stays the same have all moved before any
-// of them goes. A tree of which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of
-// all quotas that could not be set. Change must not call the Group.
+// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that New now
+// returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims belong under other paths now
+// (moved), each claim that waits in Group.Acquire looks up its bucket again and takes its old place in the order there. Claims whose
+// first key stays the same have all moved before any of them goes. A tree of which a bucket has a Store now, and had none before, is
+// made anew; what was learned is kept. Update returns the errors of all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -341,8 +341,8 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 }
 
-// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for that name. Requests in
-// flight in l are taken to draw on these limits too. The bucket of a counter begins with what was stated of it last.
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for that name.
+// Requests in flight in l are taken to draw on these limits too. The bucket of a counter begins with what was stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
@@ -406,11 +406,8 @@ func (g *Group) reunite(l *Limiter, text json.RawMessage) {
 // remember makes l know what m says, unless l has learned something itself, and charges to each quota what it says, unless
 // something was charged to that. What is out of date is left out.
 func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.Server, monotime.Time, *adaptive.Memory, *monotime.Clock) bool) {
-	root := l.lock()
-	defer l.unlock(root)
-	now := root.now()
-	l.luck = luck
-	l.change(now, func() {
+	l.alter(func(now monotime.Time) {
+		l.luck = luck
 		if l.stack.Charge(now, m.Used, &l.clock) {
 			l.later()
 		}

@@ -127,9 +127,9 @@ func (w *waiter) ahead() *predecessors {
 	return ahead
 }
 
-// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's bucket first, then for its
-// parents. The result is a lower bound: of a bucket below l, all waiters count only if it has one in the line of l and would let all of them go at
-// once; else only that one counts. Of the buckets below, those whose claims stand first count.
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's bucket first, then
+// for its parents. The result is a lower bound: of a bucket below l, all waiters count only if it has one in the line of l and would let all
+// of them go at once; else only that one counts. Of the buckets below, those whose claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }

@@ -454,8 +454,8 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 }
 
 // Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all later claims, get ErrClosed. Close
-// returns the error of the store, if a call fails; the slots then expire by themselves. A call that does not return within 300 ms has failed, and no
-// other is made. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
+// returns the error of the store, if a call fails; the slots then expire by themselves. A call that does not return within 300 ms has failed,
+// and no other is made. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
 //
 // A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at most its share of half a second.
 func (l *Limiter) Close() error {

@@ -9,9 +9,9 @@
 // It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
 // quota, throttle/store and warmup of this module.
 //
-// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request costs and how urgent
-// it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant], the right to send one request now, or
-// an [Error] that says why there is none; and an [Outcome], what the answer means for the requests that follow.
+// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request costs and how
+// urgent it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant], the right to send one
+// request now, or an [Error] that says why there is none; and an [Outcome], what the answer means for the requests that follow.
 //
 // # Waiting
 //
@@ -36,9 +36,9 @@
 //
 // # Several buckets, several processes
 //
-// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the first claim of each
-// bucket competes at the parent, so that claims which wait for a narrow bucket's quota do not keep others from the wide bucket's. A claim
-// that may go at once in its own bucket does not wait for others at the parent that draw on none of the quotas on which it draws there.
+// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the first claim of each bucket
+// competes at the parent, so that claims which wait for a narrow bucket's quota do not keep others from the wide bucket's. A claim that may go at
+// once in its own bucket does not wait for others at the parent that draw on none of the quotas on which it draws there.
 //
 // With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in one schedule of all processes;
 // each process has its own line. When a server tells one process to wait, all hold. [Outage] says what happens while the store cannot be reached.
@@ -89,10 +89,10 @@ const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
-// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when the Limiter is
-// first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A Limiter must not be copied. It is
-// safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If a field is invalid, such as a duration below 1
-// µs, which is a number without a unit, nothing is granted: see Validate.
+// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when the Limiter
+// is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A Limiter must not be copied.
+// It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If a field is invalid, such as a duration
+// below 1 µs, which is a number without a unit, nothing is granted: see Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
@@ -134,9 +134,9 @@ type Limiter struct {
 	// new one; see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim always goes first.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent claims may use. With
-	// 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero means none. It must be at least 0 and
-	// less than 1, or every claim is refused with an error. Whatever the share, other claims can always go one at a time.
+	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent claims may use.
+	// With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero means none. It must be at least 0
+	// and less than 1, or every claim is refused with an error. Whatever the share, other claims can always go one at a time.
 	Reserve float64
 
 	// Spend says how what remains of a server's limit is spent until its reset. Zero is SpendAuto.
@@ -245,8 +245,8 @@ type Limiter struct {
 	lastChange monotime.Time          // instant of the latest change that may let somebody go
 }
 
-// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first mistake. If it is
-// not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close, Validate returns ErrClosed.
+// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first mistake. If it is not
+// called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close, Validate returns ErrClosed.
 func (l *Limiter) Validate() error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -257,8 +257,8 @@ func (l *Limiter) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or MaxWait are refused
-// at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the bucket then starts slowly.
+// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or MaxWait are
+// refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -338,8 +338,8 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called with the tree of l locked, and
-// returns with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket of which nobody else knows.
+// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called with the tree of l locked, and returns
+// with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket of which nobody else knows.
 func (l *Limiter) redirect(root *Limiter, c class, find func(*Group, *Limiter, class) *Limiter) (at, atRoot *Limiter) {
 	for l.forgotten.Load() || l.isSplit {
 		forgotten := l.forgotten.Load()

@@ -36,6 +36,7 @@ var packages = map[string][]struct{ module, path string }{
 	"json":          {{"", "encoding/json"}},
 	"os":            {{"", "os"}},
 	"slog":          {{"", "log/slog"}},
+	"strconv":       {{"", "strconv"}},
 	"strings":       {{"", "strings"}},
 	"sync":          {{"", "sync"}},
 	"synctest":      {{"", "testing/synctest"}},
