@@ -6,6 +6,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/counter"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -44,7 +45,8 @@ type Answer struct {
 
 	// Statements are what the server said about its limits.
 	Statements []quota.Statement
-	instances  bool // one of them is of several instances of the server
+	Repeats    bool // the next answers may say the same but for what remains, so that Outcome.Stated is wanted
+	instances  bool // one of the Statements is of several instances of the server
 }
 
 // Outcome is what an answer means for the requests that follow.
@@ -52,6 +54,7 @@ type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
+	Stated  *Stated       // for Grant.Count; nil if Answer.Repeats is false, or if there is more to the bucket than what remains
 
 	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and again, while
 	// others were served in between (docs/learning.md says how that is told), or something in front of the server has refused it. Then
@@ -71,7 +74,7 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	l := g.l
-	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endFast(g.ticket.N) {
+	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N) {
 		return Outcome{}
 	}
 	luck := 0.0
@@ -79,6 +82,35 @@ func (g *Grant) Done(a Answer) Outcome {
 		luck = g.draw()
 	}
 	return g.done(&a, luck)
+}
+
+// Stated is the limits that an answer stated, in the order of its Statements.
+type Stated adaptive.Stated
+
+// Count is Done for the answer to a request that was served, if it says what an earlier answer said, whose Outcome had s,
+// but that so much remains of each limit. It costs a fraction of Done. If it returns false, nothing has happened, and Done is to hear the
+// answer: more remains than before, nothing remains, or the bucket has changed. What the passing of time alone would tell is not
+// learned, nor what others use: so Done is to hear an answer every 10 ms or so.
+func (g *Grant) Count(s *Stated, left []int) bool {
+	if g.kept != nil {
+		return g.kept.Count(s, left)
+	}
+	l := g.l
+	if !g.plain || g.place.past != nil || l.gate.Way() != atonce.Counts {
+		return false
+	}
+	of := (*adaptive.Stated)(s)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gate.Way() != atonce.Counts || g.extra != nil || !l.server.Counts(&g.ticket, of, left) || !g.state.CompareAndSwap(underWay, answered) {
+		return false
+	}
+	var now monotime.Time
+	if l.server.Prices() {
+		now = l.now()
+	}
+	l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
+	return true
 }
 
 // draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.
@@ -124,9 +156,8 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		if a.Spent != nil {
 			g.settle(now, a.Spent)
 		}
-		claimed, cost := g.costs()
-		l.server.End(&g.ticket, claimed)
-		if l.learn(now, &g.ticket, a, cost, g.class) {
+		l.server.End(&g.ticket, g.extra.Claimed())
+		if l.learn(now, &g.ticket, a, g.extra.CostOrNil(), g.class) {
 			o.Refused = true
 		}
 		if p := g.place.past; p != nil && (a.Refused || alone > 0) {
@@ -147,6 +178,9 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			}
 		}
 	})
+	if a.Repeats {
+		o.Stated = (*Stated)(l.server.Stated(a.Statements))
+	}
 	l.hearTenant(now, g, told, o)
 	o.Held = max(o.Held, l.hold.Sub(now))
 	return o
@@ -177,18 +211,17 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 func (g *Grant) finish(spent quota.Costs) {
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.extra == nil || !g.extra.awaitsEnd {
+	if g.extra == nil || !g.extra.AwaitsEnd {
 		return
 	}
-	g.extra.awaitsEnd = false
+	g.extra.AwaitsEnd = false
 	g.l.unclosed--
 	now := root.now()
 	g.l.change(now, func() {
 		if spent != nil {
 			g.settle(now, spent)
 		}
-		g.freeSlots(quota.InFlight)
-		g.l.account.wake(now, g.extra.expected.End(false))
+		g.extra.Release(quota.InFlight)
 	})
 }
 
@@ -293,7 +326,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, Statements: a.Statements, Cost: cost, Instances: a.instances,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {
-		storeIfChanged(&l.contradicted, true)
+		l.contradicted.Store(true)
 	}
 	if len(a.Statements) > 0 && (l.Parent != nil || l.isParent) {
 		l.account.sharers.Join(&l.server, l)
@@ -317,12 +350,12 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 
 // freeAnswered gives back the slots that the answer frees, and reports whether Done must be called once more.
 func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
-	g.freeSlots(quota.Unanswered)
+	g.extra.Release(quota.Unanswered)
 	if !a.Reading {
-		g.freeSlots(quota.InFlight)
+		g.extra.Release(quota.InFlight)
 	}
-	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.expected.Open(); awaitsEnd {
-		g.extra.awaitsEnd = true
+	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight); awaitsEnd {
+		g.extra.AwaitsEnd = true
 		g.l.unclosed++
 	}
 	return awaitsEnd

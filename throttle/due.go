@@ -7,6 +7,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/charge"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -162,19 +163,18 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound t
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent()}
-	if need.Costs != nil || need.Kind != nil {
-		g.extra = &extra{Charged: limit.Charged{Demand: need.Said()}}
-	}
-	d := &need.Demand
-	if need.Kind != nil {
-		d = g.guess(need)
+	if need.Costs != nil {
+		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Demand}}
 	}
 	for b := l; b != nil; b = b.Parent {
-		b.lastGrant.Store(int64(now))
+		b.gate.Granted(now)
 		b.lastCharged = at
 		b.stack.Take(at, now, d, g.urgent)
 		if b.concurrent {
-			g.ensureExtra().Record(b.stack, d, g.urgent)
+			if slots := b.stack.Slots(nil, &need.Demand, g.urgent); len(slots) > 0 {
+				x := g.ensureExtra()
+				x.Slots = append(x.Slots, slots...)
+			}
 		}
 		if b.link != nil {
 			b.link.take(g, at, now, need)
@@ -242,20 +242,19 @@ func (l *Limiter) restartIfIdle(now monotime.Time) {
 		l.hold = 0
 	}
 	if l.SlowStart && l.newOrIdled(now) {
-		storeIfChanged(&l.fastGrant, false)
+		l.gate.Shut()
 		l.server.Restart(true)
 	}
 }
 
 // newOrIdled reports whether the bucket is new or has idled.
 func (l *Limiter) newOrIdled(now monotime.Time) bool {
-	return l.lastGrant.Load() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0
+	return l.gate.Latest() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0
 }
 
 // recentlyUsed reports whether the latest grant is less than IdleAfter ago.
 func (l *Limiter) recentlyUsed(now monotime.Time) bool {
-	last, after := monotime.Time(l.lastGrant.Load()), check.IdleAfter(l.IdleAfter)
-	return last != 0 && (after <= 0 || now.Sub(last) < after)
+	return l.gate.Recent(now, int64(check.IdleAfter(l.IdleAfter)))
 }
 
 // random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was called before.

@@ -7,10 +7,8 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/charge"
 	"github.com/gopacer/pacer/throttle/internal/check"
-	"github.com/gopacer/pacer/throttle/internal/expect"
-	"github.com/gopacer/pacer/throttle/internal/lease"
-	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -38,22 +36,14 @@ type right struct {
 	ticket adaptive.Ticket
 	place  place
 	class  class
-	urgent bool   // the claim was urgent: nothing was charged to the unreserved part of a quota
-	early  bool   // the bucket was held: the claim was observed only
-	plain  bool   // extra was nil when granted; may be read without the lock
-	extra  *extra // nil if the grant costs requests only, holds no slots, and was not settled
+	urgent bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
+	early  bool          // the bucket was held: the claim was observed only
+	plain  bool          // extra was nil when granted; may be read without the lock
+	extra  *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
 }
 
 // class is what kind of request a claim is for: Claim.Verb and Claim.Path.
 type class adaptive.Kind
-
-// extra is what only some grants have. It is protected by the lock of the tree.
-type extra struct {
-	limit.Charged
-	uses      []lease.Use // of slots of a Store
-	expected  expect.Ticket
-	awaitsEnd bool // Done must be called once more
-}
 
 // Limiter returns the bucket that granted the request.
 func (g *Grant) Limiter() *Limiter { return g.l }
@@ -88,30 +78,27 @@ func (g *Grant) Cancel() {
 
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
 func (g *right) giveBack(now monotime.Time) {
-	charged := g.charged()
+	charged := g.extra.Of(g.ticket.N)
 	parts := charged.Parts(g.ticket.Sent)
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
 		b.stack.Settle(now, nil, parts, g.urgent)
 		if b.link != nil && g.extra != nil {
-			b.link.lease.Return(now, g.extra.uses)
+			b.link.lease.Return(now, g.extra.Uses)
 			b.link.arm(now)
 		}
 	}
 	if g.extra != nil {
-		g.extra.uses = nil
-		g.l.account.wake(now, g.extra.expected.End(true))
+		g.extra.Uses = nil
 	}
-	claimed, _ := g.costs()
-	g.l.server.Cancel(&g.ticket, claimed)
-	g.freeSlots(quota.InFlight, quota.Unanswered)
+	g.l.server.Cancel(&g.ticket, g.extra.Claimed())
+	g.extra.Release(quota.InFlight, quota.Unanswered)
 }
 
 // end ends what is under way; what was charged stays charged. It requires that mu is held.
 func (g *right) end() {
-	g.freeSlots(quota.InFlight, quota.Unanswered)
-	claimed, _ := g.costs()
-	g.l.server.End(&g.ticket, claimed)
+	g.extra.Release(quota.InFlight, quota.Unanswered)
+	g.l.server.End(&g.ticket, g.extra.Claimed())
 	g.l.server.ProbeOver(&g.ticket)
 }
 
@@ -145,7 +132,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		b.lastCharged = now
 		b.stack.Settle(now, more, less, g.urgent)
 		if b.link != nil {
-			b.link.lease.Settle(now, g.extra.uses, more, less, g.urgent)
+			b.link.lease.Settle(now, g.extra.Uses, more, less, g.urgent)
 			b.link.arm(now)
 		}
 	}
@@ -153,7 +140,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 
 // endUnreported ends the grant of Wait, whose caller will not report what became of the request.
 func (g *right) endUnreported() {
-	if g.plain && g.l.endFast(g.ticket.N) {
+	if g.plain && g.l.endAtOnce(g.ticket.N) {
 		return
 	}
 	root := g.l.lock()
@@ -165,46 +152,22 @@ func (g *right) endUnreported() {
 	}
 }
 
-// endFast ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer could confirm. It reports whether it did.
-func (l *Limiter) endFast(n int) bool {
-	if !l.fastDone.Load() {
-		return false
+// endAtOnce ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer
+// could confirm. It reports whether it did.
+func (l *Limiter) endAtOnce(n int) bool {
+	ended, late := l.gate.End(n)
+	if late {
+		root := l.lock()
+		l.change(root.now(), func() {})
+		l.unlock(root)
 	}
-	l.fastInFlight.Add(int64(-n))
-	if !l.fastDone.Load() { // another goroutine has changed l meanwhile, and its claim may wait for this end
-		l.alter(func(monotime.Time) {})
-	}
-	return true
-}
-
-// costs are what was claimed, and what the grant has cost as far as that is known; nil if it is N requests, as claimed.
-func (g *right) costs() (claimed, cost *limit.Demand) {
-	if g.extra != nil {
-		d := g.extra.Cost()
-		claimed, cost = &g.extra.Demand, &d
-	}
-	return claimed, cost
-}
-
-// charged is what the grant was charged, and what it holds.
-func (g *right) charged() limit.Charged {
-	if g.extra != nil {
-		return g.extra.Charged
-	}
-	return limit.Charged{Demand: limit.Demand{Claims: 1, N: g.ticket.N}}
-}
-
-// freeSlots gives back the slots of some kinds. It requires that mu is held.
-func (g *right) freeSlots(kinds ...quota.Kind) {
-	if g.extra != nil {
-		g.extra.Free(kinds...)
-	}
+	return ended
 }
 
 // ensureExtra returns g.extra, a new one if there is none. It requires that mu is held, or that no other goroutine has g.
-func (g *right) ensureExtra() *extra {
+func (g *right) ensureExtra() *charge.Extra {
 	if g.extra == nil {
-		g.extra = &extra{Charged: g.charged()}
+		g.extra = &charge.Extra{Charged: g.extra.Of(g.ticket.N)}
 	}
 	return g.extra
 }

@@ -133,7 +133,7 @@ func (g *Group) enroll(n *bucketNode, l *Limiter) {
 type sweeper struct{}
 
 // Used implements tree.Keeper.
-func (sweeper) Used(l *Limiter) int64 { return l.lastGrant.Load() }
+func (sweeper) Used(l *Limiter) int64 { return int64(l.gate.Latest()) }
 
 // Loss implements tree.Keeper.
 func (sweeper) Loss(l *Limiter) tree.Loss {
@@ -146,8 +146,8 @@ func (sweeper) Loss(l *Limiter) tree.Loss {
 func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	root := l.lock()
 	defer l.unlock(root)
-	storeIfChanged(&l.fastGrant, false)
-	l.countFast() // nothing is granted without the lock any more
+	l.gate.Shut()
+	l.server.Add(l.gate.Take()) // nothing is granted without the lock any more
 	if l.loss(root.now()) > min(most, tree.Much) {
 		return false
 	}
@@ -346,7 +346,7 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
-	l.countFast()
+	l.server.Add(l.gate.Take())
 	now := root.now()
 	l.change(now, func() {
 		if r := l.entry.table.Counters(); r != nil {
@@ -356,7 +356,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 				to.server.Overhear(now, &st)
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
-			to.lastGrant.Store(int64(now)) // not new: no slow start
+			to.gate.Granted(now) // not new: no slow start
 			to.account.sharers.Join(&to.server, to)
 		}
 	})
@@ -411,9 +411,11 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.
 		if l.stack.Charge(now, m.Used, &l.clock) {
 			l.later()
 		}
-		fresh := l.server.Fresh()
-		if take(&l.server, now, &m, &l.clock) {
-			l.lastGrant.Store(int64(now)) // else l would start slowly, as a new bucket
+		if !l.server.Fresh() {
+			return
+		}
+		if l.server.Remember(now, &m, &l.clock, check.IdleAfter(l.IdleAfter)) {
+			l.gate.Granted(now) // else l would start slowly, as a new bucket
 		}
 		if !fresh {
 			return

@@ -286,11 +286,11 @@ func TestGrantsEndFastAgain(t *testing.T) {
 			serve()
 		}
 		time.Sleep(10*time.Minute - 1)
-		if serve(); l.fastDone.Load() {
+		if serve(); l.gate.Ends() {
 			t.Error("nobody would notice that one of the kind is served")
 		}
 		time.Sleep(time.Second)
-		if serve(); !l.fastDone.Load() {
+		if serve(); !l.gate.Ends() {
 			t.Error("grants end with the lock")
 		}
 	})

@@ -276,10 +276,10 @@ func (s *storeLink) tick() {
 func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
 	var uses []lease.Use
 	if g.extra != nil {
-		uses = g.extra.uses
+		uses = g.extra.Uses
 	}
 	if uses = s.lease.Take(uses, due, now, &need.Demand, need.urgent(), s.l.line.waiting-1); len(uses) > 0 {
-		g.ensureExtra().uses = uses
+		g.ensureExtra().Uses = uses
 	}
 	s.arm(now)
 }

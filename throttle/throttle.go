@@ -75,6 +75,7 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
@@ -197,13 +198,9 @@ type Limiter struct {
 
 	entry entry // what the Group knows of the Limiter
 
-	// If fastDone is true, grants end without the lock: nobody waits, and nothing is known that an answer could confirm. If
-	// fastGrant is true, claims are granted without the lock too: nothing could delay them. Both are set by unlock.
-	fastDone, fastGrant atomic.Bool
-	forgotten           atomic.Bool  // by its Group, whose lock is held for writing, as is that of the tree
-	contradicted        atomic.Bool  // answers cannot be about one counter: the Group is to hear them
-	lastGrant           atomic.Int64 // instant of the latest grant, zero before the first
-	fastInFlight        atomic.Int64 // requests granted − ended without the lock, since countFast last ran
+	gate         atonce.Gate // how claims go that nothing delays; set by unlock
+	forgotten    atomic.Bool // by its Group, whose lock is held for writing, as is that of the tree
+	contradicted atomic.Bool // answers cannot be about one counter: the Group is to hear them
 
 	mu sync.Mutex // of the root only: protects the fields below, of the root and of every Limiter below it
 
@@ -374,37 +371,29 @@ func (l *Limiter) lock() *Limiter {
 	if !l.initialized {
 		l.init()
 	}
-	if l.fastInFlight.Load() != 0 {
-		l.countFast()
-	}
+	l.server.Add(l.gate.Take())
 	return root
 }
 
-// countFast tells the server of the requests that were granted or ended without the lock. It requires that mu is held.
-func (l *Limiter) countFast() {
-	if n := l.fastInFlight.Load(); n != 0 {
-		l.fastInFlight.Add(-n)
-		l.server.Add(int(n))
-	}
-}
-
-// unlock releases the lock of the tree, and sets whether l may grant and end without the lock from now on.
+// unlock releases the lock of the tree, and sets how claims of l go from now on.
 func (l *Limiter) unlock(root *Limiter) {
-	fastDone := l.line.waiting == 0 && l.server.Unknown()
-	if storeIfChanged(&l.fastDone, fastDone) && !fastDone {
-		l.countFast() // grants that end after this see that fastDone is false
+	unknown, way := l.server.Unknown(), atonce.Looks
+	if root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0 {
+		switch {
+		case unknown && len(l.stack) == 0:
+			way = atonce.Free
+		case (unknown || l.server.Steady()) && l.stack.Counts() && l.Reserve == 0:
+			way = atonce.Counts
+		}
 	}
-	alone := l == root && !l.isParent && !l.forgotten.Load()
-	storeIfChanged(&l.fastGrant, fastDone && alone && len(l.stack) == 0 && l.link == nil && l.hold == 0 && l.invalid == nil && l.frozen == 0)
+	l.gate.Set(way, unknown && l.line.waiting == 0)
+	l.server.Add(l.gate.Take()) // grants that end after this see what was set
 	root.mu.Unlock()
 }
 
-// storeIfChanged stores v if it is new, and reports whether it was. A store that other processors must see costs as much as a lock.
-func storeIfChanged(b *atomic.Bool, v bool) (changed bool) {
-	if changed = b.Load() != v; changed {
-		b.Store(v)
-	}
-	return changed
+// isAlone reports whether l is all of its tree, and all that there is for its claims.
+func (l *Limiter) isAlone() bool {
+	return l.Parent == nil && !l.isParent && !l.isSplit && l.link == nil && !l.forgotten.Load() && !l.contradicted.Load()
 }
 
 func (l *Limiter) root() *Limiter {
@@ -420,7 +409,7 @@ func (l *Limiter) init() {
 			l.Parent.init()
 		}
 		l.Parent.isParent = true
-		l.Parent.fastGrant.Store(false)
+		l.Parent.gate.Shut()
 		l.clock = l.Parent.clock
 	} else if g := l.entry.group; g != nil {
 		l.clock = g.clock
@@ -451,5 +440,5 @@ func (l *Limiter) init() {
 }
 
 // now reads the clock. It is called with mu held, so that no instant is older than one that was used before;
-// grantFast, which uses no limits, needs only a glance.
+// a claim that goes without it needs only a glance.
 func (l *Limiter) now() monotime.Time { return l.clock.Now() }

@@ -17,6 +17,7 @@ var pure = map[string][]string{
 	"throttle/internal/alike":     nil,
 	"throttle/internal/expect":    nil,
 	"throttle/internal/blame":     nil,
+	"throttle/internal/charge":    nil,
 	"throttle/internal/check":     nil,
 	"throttle/internal/civil":     {"zone.go"}, // reads a time zone once
 	"throttle/internal/counter":   nil,

@@ -40,11 +40,18 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 			u.atStart = max(u.atStart, o.limit) // the window has only just begun
 		}
 	}
-	if !o.refused && o.sent >= u.began {
-		u.usedByUs += o.n
+	if !o.refused {
+		u.countServed(o.sent, o.n)
 	}
 	if o.newest && !u.measured {
 		u.perOurToken = u.estimate(o.remaining, inFlight)
+	}
+}
+
+// countServed counts a request for n tokens that was served, and sent at an instant.
+func (u *otherUsers) countServed(sent monotime.Time, n int) {
+	if sent >= u.began {
+		u.usedByUs += n
 	}
 }
 

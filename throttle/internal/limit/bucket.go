@@ -74,6 +74,18 @@ func (b *bucket) Take(due, now monotime.Time, n int) {
 	b.ledger.ReserveN(at, n)
 }
 
+// takeNow is When and Take of n that go now, or not at all, by one call of the ledger. It reports whether they go.
+func (b *bucket) takeNow(now monotime.Time, n int) bool {
+	left := b.tokensAt(now)
+	if n > b.burst || left < float64(n) {
+		return false
+	}
+	b.peaks.Note(now, float64(b.burst)-left, dust)
+	b.level, b.at = left-float64(n), now
+	b.ledger.AllowN(now.Std(), n)
+	return true
+}
+
 // Give implements Limit. It credits what of n would not have spilled over since it went.
 // ReserveN of a negative number does so (AllowN would not, to a bucket that stays in debt).
 func (b *bucket) Give(now, went monotime.Time, n int) {

@@ -306,6 +306,20 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 	return due
 }
 
+// Counts reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.
+func (s Stack) Counts() bool {
+	if len(s) == 0 {
+		return true
+	}
+	_, ok := s[0].all.(*bucket)
+	return ok && len(s) == 1 && s[0].unreserved == nil && s[0].quota.Unit == ""
+}
+
+// TakeNow charges n requests if they may go now, and reports whether it did. It requires that Counts is true.
+func (s Stack) TakeNow(now monotime.Time, n int) bool {
+	return len(s) == 0 || s[0].all.(*bucket).takeNow(now, n)
+}
+
 // Take charges d, which was due at an instant and goes now.
 func (s Stack) Take(due, now monotime.Time, d *Demand, urgent bool) {
 	for i := range s {

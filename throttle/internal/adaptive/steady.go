@@ -1,0 +1,123 @@
+package adaptive
+
+import (
+	"slices"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Steady reports whether all that could delay a request is that too little remains of a limit that the server states: there
+// is nothing to find out. Then OpenSteady and TakeSteady do what Open and Take do, and Count does what Learn does, for
+// requests that say no cost in other units. That remains so until another method is called that changes s.
+func (s *Server) Steady() bool {
+	if s.slowStart.allowed != 0 || s.refusals != 0 || s.doubted != 0 || s.served.measuredFrom != 0 || s.contradicted ||
+		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
+		return false
+	}
+	for _, w := range s.windows {
+		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.refill.refills || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that nothing is known.
+func (s *Server) OpenSteady(now monotime.Time, n int, kind Kind) bool {
+	for _, w := range s.windows {
+		need := n
+		if w.unit != "" {
+			need = s.needIn(w, &limit.Demand{Claims: 1, N: n}, &kind)
+		}
+		if at, open := w.due(now, 0, need, 0, s.inFlightIn(w), false); !open || at > now {
+			return false // or it would be a probe
+		}
+	}
+	return true
+}
+
+// TakeSteady is Take for a request that OpenSteady allows.
+func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
+	s.advance()
+	s.inFlight += t.N
+	t.Sent, t.sequence = now, s.sequence
+	for _, w := range s.windows {
+		if w.last.note(now); w.remaining <= s.inFlightIn(w) {
+			w.refill.pacedFrom = now
+		}
+	}
+}
+
+// Stated is the limits that an answer stated, in its order.
+type Stated struct{ windows []*window }
+
+// maxCounted bounds how many limits are counted.
+const maxCounted = 4
+
+// Stated returns the limits of the statements that were learned last, so that answers that state them again can be counted. It is
+// nil if there are others, or if s is not Steady.
+func (s *Server) Stated(statements []quota.Statement) *Stated {
+	n := len(statements)
+	if n != len(s.windows) || n > maxCounted || !s.Steady() {
+		return nil
+	}
+	st := &Stated{}
+	for i := range statements {
+		o := &statements[i]
+		w := s.find(o.Name, o.Bucket, canonical(o.Unit))
+		if w == nil || slices.Contains(st.windows, w) {
+			return nil
+		}
+		st.windows = append(st.windows, w)
+	}
+	return st
+}
+
+// Counts reports whether Count may be called for a request that was served, whose answer states again what another one did that
+// came after the same grants, but that so much remains of each limit. Otherwise Learn is to hear it. It requires that s is Steady.
+func (s *Server) Counts(t *Ticket, of *Stated, left []int) bool {
+	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
+		return false
+	}
+	for i, w := range of.windows {
+		if left[i] <= 0 || left[i] > w.remaining || w != s.windows[0] && !slices.Contains(s.windows, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Prices reports whether Count is to be told what time it is: what requests cost of a limit is being learned.
+func (s *Server) Prices() bool {
+	for _, w := range s.windows {
+		if w.price != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Count does what End and Learn do for an answer of which Counts is true, but for what changes with time alone, and for
+// how much others use of the limit: of that, Learn hears with one of the answers that follow. Now may be zero unless Prices.
+func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) {
+	s.inFlight -= t.N
+	s.advance()
+	for i, w := range of.windows {
+		before := w.remaining
+		newest := w.tally(t.sequence, left[i], s.sequence)
+		w.lastAnswer, w.overlap.lastRemaining = s.sequence, left[i]
+		if t.Sent > w.last.at() {
+			w.last.note(t.Sent)
+		}
+		if w.price == nil {
+			w.others.countServed(t.Sent, t.N)
+			continue
+		}
+		w.learnPrice(&outcome{sent: t.Sent, now: now, n: t.N, remaining: left[i], remainingBefore: before, newest: newest, unpriced: true}, *kind, false)
+	}
+	s.stated, s.silent = s.sequence, 0
+	s.successes++
+	s.strays.serve()
+}

@@ -1,0 +1,151 @@
+package adaptive
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// counted is what a Server knows that Count changes: all but what the passing of time tells.
+func (s *Server) counted() string {
+	text := fmt.Sprint(s.sequence, s.inFlight, s.stated, s.silent, s.successes, s.strays, s.Steady())
+	for _, w := range s.windows {
+		text += fmt.Sprint("; ", w.name, w.unit, w.limit, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, w.refill.refills)
+		if w.price != nil {
+			text += fmt.Sprint(*w.price)
+		}
+	}
+	return text
+}
+
+// TestCountIsLearn: two Servers see the same requests. One learns from all answers, the other counts what it may. They know the
+// same, but for what others use, whatever the order of the answers.
+func TestCountIsLearn(t *testing.T) {
+	total := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		config := Config{MaxHold: time.Minute, SlowStart: seed%2 == 0, Random: func() float64 { return 0 }}
+		var site, fastSite Site
+		var slow, fast Server
+		slow.Init(&site, config)
+		fast.Init(&fastSite, config)
+		units := []string{"", "tokens"}[:1+seed%2]
+		left, now, counted := []int{1000, 100_000}, monotime.Time(1), 0
+		type flight struct {
+			slow, fast Ticket
+			left       [2]int
+		}
+		var flights []flight
+		var stated *Stated
+		kind := Kind{Verb: "GET", Path: "/a"}
+		for range 400 {
+			now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond)
+			d := limit.Demand{Claims: 1, N: 1}
+			if open := slow.Open(now, &d, &kind, 0); open && (len(flights) == 0 || r.IntN(2) == 0) {
+				f := flight{slow: Ticket{Sent: now, N: 1}, fast: Ticket{Sent: now, N: 1}}
+				slow.Take(now, now, &d, &kind, 0, &f.slow)
+				if fast.Steady() && fast.OpenSteady(now, 1, kind) {
+					fast.TakeSteady(now, &f.fast)
+				} else {
+					fast.Take(now, now, &d, &kind, 0, &f.fast)
+				}
+				if f.fast != f.slow {
+					t.Fatalf("seed %d: ticket %+v, want %+v", seed, f.fast, f.slow)
+				}
+				left[0]--
+				left[1] -= 90 + r.IntN(20)
+				copy(f.left[:], left)
+				flights = append(flights, f)
+			} else if len(flights) > 0 {
+				i := r.IntN(len(flights))
+				f := flights[i]
+				flights = append(flights[:i], flights[i+1:]...)
+				var said []quota.Statement
+				for k, unit := range units {
+					said = append(said, quota.Statement{Unit: unit, Limit: []int{1000, 100_000}[k], Remaining: f.left[k], Reset: time.Hour, ResetKnown: true, Resolution: time.Second})
+				}
+				slow.End(&f.slow, nil)
+				slow.Learn(now, &f.slow, kind, &Answer{Statements: said})
+				if of := stated; of != nil && fast.Steady() && fast.Counts(&f.fast, of, f.left[:len(units)]) {
+					fast.Count(now, &f.fast, &kind, of, f.left[:len(units)])
+					counted++
+				} else {
+					fast.End(&f.fast, nil)
+					fast.Learn(now, &f.fast, kind, &Answer{Statements: said})
+					stated = fast.Stated(said)
+				}
+			}
+			if got, want := fast.counted(), slow.counted(); got != want {
+				t.Fatalf("seed %d:\ngot  %s\nwant %s", seed, got, want)
+			}
+		}
+		if total += counted; counted == 0 {
+			t.Fatalf("seed %d: no answer was counted", seed)
+		}
+	}
+	if total < 300*100 {
+		t.Errorf("%d of 60,000 answers were counted, want most", total)
+	}
+}
+
+// TestSteadyNot: whatever there is to find out is no matter of counting.
+func TestSteadyNot(t *testing.T) {
+	says := func(left int) *Answer {
+		return &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}
+	}
+	begin := func() (*Server, *Stated) {
+		s := &Server{}
+		s.Init(&Site{}, Config{MaxHold: time.Minute, SlowStart: true, Random: func() float64 { return 0 }})
+		var tk Ticket
+		s.Take(1, 1, &limit.Demand{Claims: 1, N: 1}, &Kind{}, 0, &tk)
+		tk.N, tk.Sent = 1, 1
+		s.End(&tk, nil)
+		a := says(50)
+		s.Learn(2, &tk, Kind{}, a)
+		return s, s.Stated(a.Statements)
+	}
+	s, of := begin()
+	if of == nil || !s.Steady() || !s.Counts(&Ticket{N: 1}, of, []int{49}) {
+		t.Fatal("a server that counts down is not steady")
+	}
+	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}, "of two": {49, 3}} {
+		if s.Counts(&Ticket{N: 1}, of, left) {
+			t.Errorf("%s remains, and is counted", name)
+		}
+	}
+	if s.Counts(&Ticket{N: 1, probe: true}, of, []int{49}) {
+		t.Error("the answer to a probe is counted")
+	}
+	if s.OpenSteady(3, 51, Kind{}) || !s.OpenSteady(3, 50, Kind{}) {
+		t.Error("what remains is not what may go")
+	}
+	if s.Stated([]quota.Statement{{Name: "another"}}) != nil {
+		t.Error("a limit that is not known can be counted")
+	}
+	other, _ := begin()
+	if other.Counts(&Ticket{N: 1}, of, []int{49}) {
+		t.Error("the limit of another server is counted")
+	}
+	for name, change := range map[string]func(s *Server){
+		"a refusal":        func(s *Server) { s.Learn(3, &Ticket{N: 1, sequence: 9}, Kind{}, &Answer{Refused: true}) },
+		"a slow start":     func(s *Server) { s.Restart(false) },
+		"nothing remains":  func(s *Server) { s.Learn(3, &Ticket{N: 1, sequence: 9}, Kind{}, says(0)) },
+		"it refills":       func(s *Server) { s.windows[0].refill.refills = true },
+		"a probe":          func(s *Server) { s.windows[0].probing = true },
+		"it is shared":     func(s *Server) { s.windows[0].overlap.users = []*Server{s, {}} },
+		"costs in tokens":  func(s *Server) { s.addCosts(&limit.Demand{N: 1, Costs: quota.Costs{"tokens": 3}}, 1) },
+		"contradictions":   func(s *Server) { s.contradicted = true },
+		"nothing is known": func(s *Server) { s.windows = nil },
+	} {
+		if s, _ := begin(); true {
+			if change(s); s.Steady() {
+				t.Errorf("%s: steady", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// Package atonce keeps what lets claims of a bucket go at once: without the bucket's lock, or with it, but without a look at
+// all that could delay them.
+//
+// In come what the bucket finds when it is looked at as a whole (Set), grants and their ends; out comes in which way the next
+// claim may be granted. The package does not know what could delay a claim.
+package atonce
+
+import (
+	"sync/atomic"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// Way is how the next claim is granted, and how grants end.
+type Way uint32
+
+// The ways.
+const (
+	Looks  Way = iota // with the lock, and a look at the whole bucket
+	Counts            // with the lock: one token bucket, and what the server has stated, are all that could delay a claim
+	Free              // without the lock: nothing could
+)
+
+// A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may be called at any time.
+type Gate struct {
+	way    atomic.Uint32
+	ends   atomic.Bool  // grants end without the lock: nobody waits, and nothing is known that an answer could confirm
+	latest atomic.Int64 // instant of the latest grant, zero before the first
+	count  atomic.Int64 // requests granted − ended without the lock, since Take
+}
+
+// Way returns how the next claim is granted.
+func (g *Gate) Way() Way { return Way(g.way.Load()) }
+
+// Set sets how claims go, and whether grants end without the lock. It requires that the lock is held. It stores only what is new: a store
+// that other processors must see costs as much as a lock.
+func (g *Gate) Set(w Way, ends bool) {
+	if g.Way() != w {
+		g.way.Store(uint32(w))
+	}
+	if g.ends.Load() != ends {
+		g.ends.Store(ends)
+	}
+}
+
+// Ends reports whether grants end without the lock.
+func (g *Gate) Ends() bool { return g.ends.Load() }
+
+// Shut has each claim look at the bucket. It requires that the lock is held.
+func (g *Gate) Shut() { g.Set(Looks, g.Ends()) }
+
+// Latest returns when the latest grant was, zero if there was none.
+func (g *Gate) Latest() monotime.Time { return monotime.Time(g.latest.Load()) }
+
+// Granted notes that something was granted now.
+func (g *Gate) Granted(now monotime.Time) { g.latest.Store(int64(now)) }
+
+// Recent reports whether the latest grant is less than a span ago; a span that is not positive has no end.
+func (g *Gate) Recent(now monotime.Time, span int64) bool {
+	last := g.latest.Load()
+	return last != 0 && (span <= 0 || int64(now)-last < span)
+}
+
+// Grant grants n requests without the lock, and reports whether it did.
+func (g *Gate) Grant(now monotime.Time, n int) bool {
+	g.count.Add(int64(n))
+	if g.Way() != Free { // read again: a goroutine that changes it calls Take after that
+		g.count.Add(int64(-n))
+		return false
+	}
+	g.Granted(now)
+	return true
+}
+
+// End ends n requests without the lock, and reports whether it did. Late says that another goroutine has changed the bucket
+// meanwhile: then its claim may wait for this end.
+func (g *Gate) End(n int) (ended, late bool) {
+	if !g.ends.Load() {
+		return false, false
+	}
+	g.count.Add(int64(-n))
+	return true, !g.ends.Load()
+}
+
+// Take returns how many requests were granted and have not ended, of those that went without the lock; fewer than none if
+// they were granted with it. It forgets them. It requires that the lock is held.
+func (g *Gate) Take() int {
+	n := g.count.Load()
+	if n != 0 {
+		g.count.Add(-n)
+	}
+	return int(n)
+}
