@@ -24,7 +24,7 @@ import (
 // cancel is called or when the context of req ends. After the request was sent, cancel does nothing. In modes other
 // than ModeWait, Acquire returns an error if the request cannot go now; it does not call Fallback.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
-	if err := t.check(req); err != nil {
+	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return nil, nil, err
 	}
 	var tm terms

@@ -12,6 +12,7 @@ import (
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/pattern"
+	"github.com/gopacer/pacer/internal/repeats"
 	"github.com/gopacer/pacer/internal/route"
 	"github.com/gopacer/pacer/internal/table"
 	"github.com/gopacer/pacer/internal/visible"
@@ -39,7 +40,7 @@ func (t *Transport) SetQuotas(quotas Table) error {
 // Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the bucket
 // of the request is remembered from then on. The error is that of Validate, or of a request that cannot be routed.
 func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
-	if err := t.check(req); err != nil {
+	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return throttle.Forecast{}, err
 	}
 	var tm terms
@@ -50,8 +51,8 @@ func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 // routes are the quotas of a Table, ready to be looked up.
 type routes struct {
 	*pattern.Set[quota.Quotas]
-	hasBytes   bool // at least one quota is of bytes that are not Streamed, so bodies are counted
-	hasStreams bool // at least one quota is Streamed
+	hasBytes bool // at least one quota is of bytes, so bodies are counted
+	plain    bool // the host alone says to which bucket a request belongs, and no bodies are counted
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on changing its own.
@@ -65,6 +66,7 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	}
 	var err error
 	rs.Set, err = table.Check(copied)
+	rs.plain = !rs.hasBytes && err == nil && rs.HostsOnly()
 	if err == nil && t.Cost == nil && t.Spent == nil {
 		err = table.CheckCosts(copied)
 	}
@@ -89,19 +91,6 @@ func (t *Transport) checkShared(quotas Table) error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// quotasOf returns the quotas of a bucket: of what flows, or of requests.
-func (rs *routes) quotasOf(b route.Bucket, streamed bool) quota.Quotas {
-	if b.Pattern != "" {
-		return table.Flowing(rs.Value(b.Pattern), streamed)
-	}
-	return table.Flowing(table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall), streamed)
-}
-
-// streams reports whether a quota of the request is Streamed.
-func (rs *routes) streams(req *http.Request) bool {
-	return rs.hasStreams && len(table.Flowing(rs.OfHost(pattern.Hostname(req.URL)), true))+len(table.Flowing(rs.Match(req).Value, true)) > 0
 }
 
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
@@ -133,38 +122,21 @@ func (t *Transport) path(path []string, rs *routes, req *http.Request) []string 
 // away; but a key that is short, or one of a list, is found by trying. So do not publish it.
 func KeyDigest(key string) string { return visible.Digest(key) }
 
-// hostLimiter returns the Limiter of the request's host. Most often, that is the host of the request before.
+// hostLimiter returns the Limiter of the request's host. Most often, that host is remembered.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
-	if r := t.lastHost.Load(); r.matches(req) {
-		return r.limiter
+	l, ok := t.hosts.Of(req.URL)
+	if !ok || l.Forgotten() {
+		l = t.buckets.Limiter(route.Host(req.URL))
+		t.hosts.Note(req.URL, l)
 	}
-	l := t.buckets.Limiter(route.Host(req.URL))
-	b := bucketOf(l)
-	r := b.spelling.Load()
-	if !r.matches(req) {
-		r = &hostSpelling{route.Spelling{Scheme: req.URL.Scheme, Host: req.URL.Host}, l}
-		b.spelling.Store(r)
-	}
-	t.lastHost.Store(r)
 	return l
-}
-
-// hostSpelling is a host as requests write it, and the Limiter of its bucket.
-type hostSpelling struct {
-	route.Spelling
-	limiter *throttle.Limiter
-}
-
-// matches reports whether a request writes its host in this way, and the bucket was not forgotten since. A nil hostSpelling matches nothing.
-func (r *hostSpelling) matches(req *http.Request) bool {
-	return r != nil && r.Is(req.URL) && !r.limiter.Forgotten()
 }
 
 // newLimiter makes the Limiter of the bucket that has the keys in path; see route.Parse.
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, false), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Label: b.Public(), Quotas: table.QuotasOf(t.routes.Load().Set, b.Pattern, b.Hostname(), b.Scope != route.OfTenant, b.Scope != route.Overall), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
 		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},
@@ -197,7 +169,7 @@ type bucket struct {
 	dry    atomic.Bool    // it did not pay for the latest retry
 	habit  headers.Habit  // which headers of its answers speak of limits
 
-	spelling atomic.Pointer[hostSpelling] // how the latest request wrote the host
+	repeats repeats.Answers // those that say what one before said
 }
 
 // bucketOf returns the bucket that a Limiter made by newLimiter belongs to.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/gopacer/pacer/headers"
@@ -28,7 +26,7 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 	switch {
 	case t.Retry.CheckRetry == nil:
 		v.Kind = verdict.Answered(req.Context(), resp, hint, refusal, idempotent(req))
-	case !verdict.LastWord(hint) && t.askCheckRetry(req, resp, nil):
+	case !verdict.LastWord(hint) && verdict.Ask(t.Retry.CheckRetry, req, resp, nil):
 		v.Kind = verdict.Checked(req.Context(), resp, hint, refusal, idempotent(req))
 	}
 	if v.Kind != verdict.Final && !body.Replayable(req) {
@@ -41,8 +39,8 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
 	safe := idempotent(req) || verdict.NeverSent(err)
 	switch {
-	case tm.mode == ModeObserve || tm.once || !safe || hopeless(err) || callerGone(req):
-	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !t.askCheckRetry(req, nil, err):
+	case tm.mode == ModeObserve || tm.once || !safe || hopeless(err) || verdict.Gone(req):
+	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !verdict.Ask(t.Retry.CheckRetry, req, nil, err):
 	case !body.Replayable(req):
 		return verdict.Verdict{Unrepeatable: true}
 	default:
@@ -51,41 +49,14 @@ func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.
 	return verdict.Verdict{}
 }
 
-// askCheckRetry reports whether CheckRetry wants another attempt. An error is passed in a url.Error, as http.Client would, since the policies of
-// go-retryablehttp misjudge other errors. If CheckRetry itself returns an error, that means no.
-func (t *Transport) askCheckRetry(req *http.Request, resp *http.Response, err error) bool {
-	ctx := context.WithValue(req.Context(), requestKey{}, req)
-	if err != nil {
-		op := "Get"
-		if m := req.Method; m != "" {
-			op = m[:1] + strings.ToLower(m[1:])
-		}
-		err = &url.Error{Op: op, URL: req.URL.Redacted(), Err: err}
-	}
-	again, stop := t.Retry.CheckRetry(ctx, resp, err)
-	return again && stop == nil
-}
-
-// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since its Call says so.
+// idempotent reports whether a request may be repeated: because of its method or its Idempotency-Key, or since
+// its Call says so.
 func idempotent(req *http.Request) bool {
 	if verdict.Idempotent(req) {
 		return true
 	}
 	c := infoOf(req.Context())
 	return c != nil && c.calls.asks().Idempotent
-}
-
-// requestKey is the key under which the context given to CheckRetry has the request.
-type requestKey struct{}
-
-// callerGone reports whether the caller has canceled the request.
-func callerGone(req *http.Request) bool {
-	select {
-	case <-req.Cancel: //nolint:staticcheck // old callers still use it, and http.Client does
-		return true
-	default:
-		return req.Context().Err() != nil
-	}
 }
 
 // hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up,
@@ -115,7 +86,7 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		safe := idempotentByError(ctx, err) || verdict.NeverSent(err)
+		safe := verdict.IdempotentByError(ctx, err, idempotent) || verdict.NeverSent(err)
 		return safe && !hopeless(err) && !verdict.Permanent(err), nil
 	case resp == nil:
 		return false, nil
@@ -129,19 +100,10 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
 }
 
-// idempotentByError reports whether the request that ended with err is idempotent. The request is looked up in the
-// context; if the context does not have it, only the method is known, from the text of the url.Error.
-func idempotentByError(ctx context.Context, err error) bool {
-	if req, ok := ctx.Value(requestKey{}).(*http.Request); ok {
-		return idempotent(req)
-	}
-	var sent *url.Error
-	return errors.As(err, &sent) && sent.Op != "" && verdict.IdempotentMethod(strings.ToUpper(sent.Op))
-}
-
-// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of it. Otherwise they lie between min and
-// max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any
-// header that package headers knows, RetryDelay returns no shorter one.
+// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are
+// those of it. Otherwise they lie between min and max, which are RetryWaitMin and RetryWaitMax of the Client:
+// min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any header that package
+// headers knows, RetryDelay returns no shorter one.
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
 	var hint headers.Retry
 	if resp != nil {

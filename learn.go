@@ -8,6 +8,7 @@ import (
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -20,6 +21,21 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
 		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, tm.firstSent(g))
+}
+
+// endsAtOnce ends the grant of a request that was served if its answer brings no news: it says nothing, or nothing but what
+// remains of the limits that an answer before has stated. It reports whether it did.
+func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
+	b := bucketOf(g.Limiter())
+	ended, current := b.repeats.End(g, t.Learn.Headers, resp.Header)
+	if !ended {
+		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Time()) {
+			return false
+		}
+		g.Done(throttle.Answer{})
+	}
+	b.budget.Deposit()
+	return true
 }
 
 // endUnanswered ends the grant of a request that got no answer.
@@ -48,6 +64,52 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	resp.Body = whole
 	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry
+}
+
+// learn handles an answer that says something about limits, costs or errors, in three steps: it reads the
+// answer, ends the grant so that the bucket learns, and judges whether the request is sent again.
+func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, sent *atomic.Int64) (v verdict.Verdict) {
+	var few [2]headers.Limit
+	var buf [2]quota.Statement
+	limits, hint := t.read(req, tm, g, resp, few[:0])
+	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Bucket: stated.Bucket(limits), Reading: t.countsReading() && body.Has(req, resp)}
+	stated.Refusal(&a, resp, hint)
+	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
+	l := g.Limiter()
+	b := bucketOf(l)
+	next := b.repeats.Of(t.plain && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
+	o := g.Done(a)
+	b.repeats.Note(g, next, o.Stated)
+	if resp.StatusCode >= 400 || a.Refused {
+		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
+		if v.Kind == verdict.Refused {
+			v.After = o.Alone
+		}
+	}
+	if o.Refused = a.Refused || o.Refused; o.Refused {
+		t.counts.refused.Add(1)
+	}
+	switch {
+	case v.Kind != verdict.Final: // the request is sent again, so nobody will read this answer's body
+		var spent quota.Costs
+		if a.Unsettled {
+			spent = quota.Costs{quota.Bytes: int(body.Sent(req, sent))}
+		}
+		g.Done(throttle.Answer{Spent: spent})
+	case o.Open:
+		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
+	}
+	if resp.StatusCode < 500 && !a.Refused {
+		b.budget.Deposit()
+	}
+	if t.Trace != nil {
+		t.learned(req, tm, l, limits)
+		if a.Refused && o.Held > 0 && t.Trace.Held != nil {
+			t.Trace.Held(Held{event(req, l, tm.mode), resp.StatusCode, o.Held})
+		}
+		t.answered(req, tm, g, nil, a.Spent, o)
+	}
+	return v
 }
 
 // costOf returns what the request has cost as far as that is known now. unsettled means that the bytes of

@@ -70,6 +70,7 @@ import (
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/below"
 	"github.com/gopacer/pacer/internal/fields"
+	"github.com/gopacer/pacer/internal/hosts"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -163,10 +164,10 @@ type Transport struct {
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
-	streams        throttle.Group               // of bodies, by the quotas that are Streamed
-	lastHost       atomic.Pointer[hostSpelling] // of the latest request; only if Quotas are of hosts and Key is nil
+	hosts          hosts.Hosts[*throttle.Limiter] // only if Quotas are of hosts and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool // there is another Transport in Base
+	plain          bool // a request that goes at once needs nothing but to be sent
 }
 
 // NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
@@ -309,6 +310,8 @@ func (t *Transport) init() error {
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
+	t.plain = t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
+		t.Trace == nil && t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	return errors.Join(append(wrong, err)...)
@@ -409,7 +412,7 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // check returns an error if a request cannot be routed, in the words of net/http, or if the configuration is wrong.
-func (t *Transport) check(req *http.Request) error {
+func (t *Transport) check(req *http.Request, called *requestInfo) error {
 	switch {
 	case req.URL == nil:
 		return errors.New("pacer: nil Request.URL")
@@ -419,5 +422,5 @@ func (t *Transport) check(req *http.Request) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	return infoOf(req.Context()).check(t, req)
+	return called.check(t, req)
 }

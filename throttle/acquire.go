@@ -148,7 +148,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	l.mu.Lock()
 	now, n := l.clock.Now(), g.ticket.N
-	ok := l.gate.Way() == atonce.Counts && l.recentlyUsed(now) && l.server.OpenSteady(now, n, adaptive.Kind(g.class)) && l.stack.TakeNow(now, n)
+	ok := l.gate.Way() == atonce.Counts && l.recentlyUsed(now) && l.server.OpenSteady(now, n, (*adaptive.Kind)(&g.class)) && l.stack.TakeNow(now, n)
 	if ok {
 		l.claimCount++
 		l.lastCharged = now

@@ -95,22 +95,20 @@ func (g *Grant) Count(s *Stated, left []int) bool {
 	if g.kept != nil {
 		return g.kept.Count(s, left)
 	}
-	l := g.l
-	if !g.plain || g.place.past != nil || l.gate.Way() != atonce.Counts {
+	l, of, now := g.l, (*adaptive.Stated)(s), monotime.Time(0)
+	if !g.plain || g.place.past != nil || !g.state.CompareAndSwap(underWay, answered) {
 		return false
 	}
-	of := (*adaptive.Stated)(s)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gate.Way() != atonce.Counts || g.extra != nil || !l.server.Counts(&g.ticket, of, left) || !g.state.CompareAndSwap(underWay, answered) {
-		return false
-	}
-	var now monotime.Time
-	if l.server.Prices() {
+	if of.Prices() {
 		now = l.now()
 	}
-	l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
-	return true
+	ok := l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
+	l.mu.Unlock()
+	if !ok {
+		g.state.Store(underWay)
+	}
+	return ok
 }
 
 // draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.

@@ -51,8 +51,12 @@ func (g *Grant) Limiter() *Limiter { return g.l }
 // Time is when the request was granted, by the wall clock as it goes now: monotonic time is counted back from it.
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in callers that rarely have
-// to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is called before g is shared with other goroutines.
+// Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
+func (g *Grant) Elapsed() time.Duration { return time.Duration(g.ticket.Sent) }
+
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
+// allocation in callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the
+// stack. Keep is called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}

@@ -52,13 +52,6 @@ func authority(u *url.URL) string {
 	return host + ":" + port
 }
 
-// Spelling is a host as a request writes it: "api.example.com" and "API.example.com:443" have one bucket. It saves requests that
-// write the host in the same way as the request before from building the key of the bucket.
-type Spelling struct{ Scheme, Host string }
-
-// Is reports whether u writes its host in this way.
-func (s *Spelling) Is(u *url.URL) bool { return s.Host == u.Host && s.Scheme == u.Scheme }
-
 // Pattern returns the key of a bucket below the bucket of the host, or of the tenant: the pattern, and the values of its
 // wildcards, as pattern.Match has them.
 func Pattern(pattern, values string) string {

@@ -25,11 +25,14 @@ func (s *Server) Steady() bool {
 }
 
 // OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that nothing is known.
-func (s *Server) OpenSteady(now monotime.Time, n int, kind Kind) bool {
+func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
+		if w.unit == "" && w.others.perOurToken == 0 && w.spread.Below <= w.remaining-s.inFlight && n <= w.remaining-s.inFlight {
+			continue // as due says
+		}
 		need := n
 		if w.unit != "" {
-			need = s.needIn(w, &limit.Demand{Claims: 1, N: n}, &kind)
+			need = s.needIn(w, &limit.Demand{Claims: 1, N: n}, kind)
 		}
 		if at, open := w.due(now, 0, need, 0, s.inFlightIn(w), false); !open || at > now {
 			return false // or it would be a probe
@@ -44,14 +47,21 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 	s.inFlight += t.N
 	t.Sent, t.sequence = now, s.sequence
 	for _, w := range s.windows {
-		if w.last.note(now); w.remaining <= s.inFlightIn(w) {
+		w.last.note(now)
+		if w.unit == "" && w.remaining <= s.inFlight || w.unit != "" && w.remaining <= s.inFlightIn(w) {
 			w.refill.pacedFrom = now
 		}
 	}
 }
 
 // Stated is the limits that an answer stated, in its order.
-type Stated struct{ windows []*window }
+type Stated struct {
+	windows []*window
+	prices  bool // what requests cost of a limit is learned
+}
+
+// Prices reports whether Count is to be told what time it is.
+func (st *Stated) Prices() bool { return st.prices }
 
 // maxCounted bounds how many limits are counted.
 const maxCounted = 4
@@ -71,37 +81,24 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 			return nil
 		}
 		st.windows = append(st.windows, w)
+		st.prices = st.prices || w.price != nil
 	}
 	return st
 }
 
-// Counts reports whether Count may be called for a request that was served, whose answer states again what another one did that
-// came after the same grants, but that so much remains of each limit. Otherwise Learn is to hear it. It requires that s is Steady.
-func (s *Server) Counts(t *Ticket, of *Stated, left []int) bool {
+// Count does what End and Learn do for the answer to a request that was served, if it states again what another answer did, but
+// that so much remains of each limit. It leaves out what changes with time alone, and how much others use of the limit: of that,
+// Learn hears with one of the answers that follow. If Learn is to hear this one, Count does nothing, and returns false. It
+// requires that s is Steady. Now may be zero unless Prices.
+func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) bool {
 	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
 		return false
 	}
 	for i, w := range of.windows {
-		if left[i] <= 0 || left[i] > w.remaining || w != s.windows[0] && !slices.Contains(s.windows, w) {
+		if left[i] <= 0 || left[i] > w.remaining || w != s.windows[i] && !slices.Contains(s.windows, w) {
 			return false
 		}
 	}
-	return true
-}
-
-// Prices reports whether Count is to be told what time it is: what requests cost of a limit is being learned.
-func (s *Server) Prices() bool {
-	for _, w := range s.windows {
-		if w.price != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// Count does what End and Learn do for an answer of which Counts is true, but for what changes with time alone, and for
-// how much others use of the limit: of that, Learn hears with one of the answers that follow. Now may be zero unless Prices.
-func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) {
 	s.inFlight -= t.N
 	s.advance()
 	for i, w := range of.windows {
@@ -120,4 +117,5 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 	s.stated, s.silent = s.sequence, 0
 	s.successes++
 	s.strays.serve()
+	return true
 }

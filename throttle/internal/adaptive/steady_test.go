@@ -49,7 +49,7 @@ func TestCountIsLearn(t *testing.T) {
 			if open := slow.Open(now, &d, &kind, 0); open && (len(flights) == 0 || r.IntN(2) == 0) {
 				f := flight{slow: Ticket{Sent: now, N: 1}, fast: Ticket{Sent: now, N: 1}}
 				slow.Take(now, now, &d, &kind, 0, &f.slow)
-				if fast.Steady() && fast.OpenSteady(now, 1, kind) {
+				if fast.Steady() && fast.OpenSteady(now, 1, &kind) {
 					fast.TakeSteady(now, &f.fast)
 				} else {
 					fast.Take(now, now, &d, &kind, 0, &f.fast)
@@ -71,8 +71,7 @@ func TestCountIsLearn(t *testing.T) {
 				}
 				slow.End(&f.slow, nil)
 				slow.Learn(now, &f.slow, kind, &Answer{Statements: said})
-				if of := stated; of != nil && fast.Steady() && fast.Counts(&f.fast, of, f.left[:len(units)]) {
-					fast.Count(now, &f.fast, &kind, of, f.left[:len(units)])
+				if of := stated; of != nil && fast.Steady() && fast.Count(now, &f.fast, &kind, of, f.left[:len(units)]) {
 					counted++
 				} else {
 					fast.End(&f.fast, nil)
@@ -88,8 +87,8 @@ func TestCountIsLearn(t *testing.T) {
 			t.Fatalf("seed %d: no answer was counted", seed)
 		}
 	}
-	if total < 300*100 {
-		t.Errorf("%d of 60,000 answers were counted, want most", total)
+	if total < 20_000 {
+		t.Errorf("%d of 60,000 answers were counted, want a third: the others come out of order", total)
 	}
 }
 
@@ -110,25 +109,28 @@ func TestSteadyNot(t *testing.T) {
 		return s, s.Stated(a.Statements)
 	}
 	s, of := begin()
-	if of == nil || !s.Steady() || !s.Counts(&Ticket{N: 1}, of, []int{49}) {
+	if of == nil || !s.Steady() || of.Prices() {
 		t.Fatal("a server that counts down is not steady")
 	}
 	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}, "of two": {49, 3}} {
-		if s.Counts(&Ticket{N: 1}, of, left) {
+		if s.Count(3, &Ticket{N: 1}, &Kind{}, of, left) {
 			t.Errorf("%s remains, and is counted", name)
 		}
 	}
-	if s.Counts(&Ticket{N: 1, probe: true}, of, []int{49}) {
+	if s.Count(3, &Ticket{N: 1, probe: true}, &Kind{}, of, []int{49}) {
 		t.Error("the answer to a probe is counted")
 	}
-	if s.OpenSteady(3, 51, Kind{}) || !s.OpenSteady(3, 50, Kind{}) {
+	if s.OpenSteady(3, 51, &Kind{}) || !s.OpenSteady(3, 50, &Kind{}) {
 		t.Error("what remains is not what may go")
+	}
+	if !s.Count(3, &Ticket{N: 1}, &Kind{}, of, []int{49}) || s.windows[0].remaining != 49 {
+		t.Error("an answer that says the same is not counted")
 	}
 	if s.Stated([]quota.Statement{{Name: "another"}}) != nil {
 		t.Error("a limit that is not known can be counted")
 	}
 	other, _ := begin()
-	if other.Counts(&Ticket{N: 1}, of, []int{49}) {
+	if other.Count(3, &Ticket{N: 1}, &Kind{}, of, []int{49}) {
 		t.Error("the limit of another server is counted")
 	}
 	for name, change := range map[string]func(s *Server){

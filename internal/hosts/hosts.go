@@ -1,0 +1,57 @@
+// Package hosts remembers what belongs to the hosts that requests wrote lately: "api.example.com" and "API.example.com:443" have one
+// bucket, and finding it by its key costs much more than recognizing how a request writes its host.
+//
+// In come URLs and what belongs to their hosts; out comes what belongs to the host of a URL. The package does not know what that is.
+package hosts
+
+import (
+	"hash/maphash"
+	"net/url"
+	"sync/atomic"
+)
+
+// Hosts remembers what belongs to up to 256 hosts. The zero Hosts remembers nothing yet. It is safe for concurrent use.
+type Hosts[V any] struct {
+	last  atomic.Pointer[host[V]] // of the request before
+	slots [256]atomic.Pointer[host[V]]
+}
+
+// host is a host as requests write it.
+type host[V any] struct {
+	scheme, host string
+	value        V
+}
+
+// is reports whether a URL writes its host in this way.
+func (h *host[V]) is(u *url.URL) bool { return h != nil && h.host == u.Host && h.scheme == u.Scheme }
+
+// Of returns what belongs to the host of a URL, if that is remembered.
+func (hs *Hosts[V]) Of(u *url.URL) (v V, ok bool) {
+	if h := hs.last.Load(); h.is(u) {
+		return h.value, true
+	}
+	return hs.search(u)
+}
+
+func (hs *Hosts[V]) search(u *url.URL) (v V, ok bool) {
+	h := hs.slot(u).Load()
+	if !h.is(u) {
+		return v, false
+	}
+	hs.last.Store(h)
+	return h.value, true
+}
+
+// Note remembers what belongs to the host of a URL, in place of another host.
+func (hs *Hosts[V]) Note(u *url.URL, v V) {
+	h := &host[V]{u.Scheme, u.Host, v}
+	hs.slot(u).Store(h)
+	hs.last.Store(h)
+}
+
+// seed is random, so that nobody who names hosts can have them forget each other.
+var seed = maphash.MakeSeed()
+
+func (hs *Hosts[V]) slot(u *url.URL) *atomic.Pointer[host[V]] {
+	return &hs.slots[maphash.String(seed, u.Host)%uint64(len(hs.slots))]
+}
