@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/delay"
 	"github.com/gopacer/pacer/internal/stated"
@@ -39,7 +40,7 @@ func (t *Transport) judge(req *http.Request, tm *terms, resp *http.Response, ref
 func (t *Transport) judgeError(req *http.Request, tm *terms, err error) verdict.Verdict {
 	safe := idempotent(req) || verdict.NeverSent(err)
 	switch {
-	case tm.mode == ModeObserve || tm.once || !safe || hopeless(err) || verdict.Gone(req):
+	case tm.mode == ModeObserve || tm.once || !safe || hopeless(err) || attempt.Gone(req):
 	case t.Retry.CheckRetry == nil && verdict.Permanent(err), t.Retry.CheckRetry != nil && !verdict.Ask(t.Retry.CheckRetry, req, nil, err):
 	case !body.Replayable(req):
 		return verdict.Verdict{Unrepeatable: true}

@@ -20,19 +20,20 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
-		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, tm.firstSent(g))
+		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed())
 }
 
-// endsAtOnce ends the grant of a request that was served if its answer brings no news: it says nothing, or nothing but what
-// remains of the limits that an answer before has stated. It reports whether it did.
+// endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	ended, current := b.repeats.End(g, t.Learn.Headers, resp.Header)
 	if !ended {
-		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Time()) {
+		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
 			return false
 		}
-		g.Done(throttle.Answer{})
+		if !g.Count(nil, nil) {
+			g.Done(throttle.Answer{})
+		}
 	}
 	b.budget.Deposit()
 	return true
@@ -53,7 +54,7 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	at := tm.firstSent(g)
 	var hint headers.Retry
 	if resp.StatusCode < 400 {
-		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at)
+		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at, g.Elapsed())
 	} else {
 		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
@@ -77,7 +78,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l := g.Limiter()
 	b := bucketOf(l)
-	next := b.repeats.Of(t.plain && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
+	next := b.repeats.Of(t.plain && t.Trace == nil && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
 	o := g.Done(a)
 	b.repeats.Note(g, next, o.Stated)
 	if resp.StatusCode >= 400 || a.Refused {

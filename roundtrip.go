@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/throttle"
@@ -19,13 +20,31 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		body.Close(req, nil)
 		return nil, err
 	}
-	if t.plain && called == nil && t.routes.Load().plain && !t.isAbove() {
+	if t.plain && t.Trace == nil && called == nil && t.routes.Load().plain && !t.isAbove() {
 		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
 		if g := t.hostLimiter(req).AtOnce(ctx, &c); g != nil {
 			return t.sendAtOnce(req, g)
 		}
 	}
 	return t.roundTrip(req, called, nil, nil, nil)
+}
+
+// sendAtOnce sends a request that goes at once, and returns its answer if that brings no news. All else is for roundTrip.
+func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (resp *http.Response, err error) {
+	ended := false
+	defer func() {
+		if !ended {
+			drop(req, resp, g)
+		}
+	}()
+	if resp, err = attempt.Send(t.base(), req); err != nil || resp.StatusCode >= 400 || !t.endsAtOnce(g, resp) {
+		ended = true
+		return t.roundTrip(req, nil, g, resp, err)
+	}
+	if ended = true; resp.Request == nil {
+		resp.Request = req
+	}
+	return resp, nil
 }
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and waits for its

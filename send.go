@@ -14,24 +14,6 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// sendAtOnce sends a request that goes at once, and returns its answer if that brings no news. All else is for roundTrip.
-func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (resp *http.Response, err error) {
-	ended := false
-	defer func() {
-		if !ended {
-			drop(req, resp, g)
-		}
-	}()
-	if resp, err = attempt.Send(t.base(), req); err != nil || resp.StatusCode >= 400 || !t.endsAtOnce(g, resp) {
-		ended = true
-		return t.roundTrip(req, nil, g, resp, err)
-	}
-	if ended = true; resp.Request == nil {
-		resp.Request = req
-	}
-	return resp, nil
-}
-
 // altersRequests reports whether t sends copies of requests that differ from what the caller gave.
 func (t *Transport) altersRequests() bool {
 	return t.Retry.IdempotencyKey != nil || t.Retry.BufferBody > 0

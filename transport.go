@@ -311,7 +311,7 @@ func (t *Transport) init() error {
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
 	t.plain = t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
-		t.Trace == nil && t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
+		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	return errors.Join(append(wrong, err)...)

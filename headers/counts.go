@@ -1,7 +1,6 @@
 package headers
 
 import (
-	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -44,10 +43,10 @@ type repeated struct {
 // MaxCounts bounds how many limits a Counts reads.
 const MaxCounts = 4
 
-// Counts returns what reads answers that repeat one that was received at an instant, and that Append has read so; nil if nothing does,
+// Counts returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
 // or before there is a habit.
-func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, received time.Time) *Counts {
-	k, since := h.known.Load(), time.Duration(received.UnixNano()-h.looked.Load())
+func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.Duration) *Counts {
+	k, since := h.known.Load(), now-time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
 		return nil
 	}
@@ -140,11 +139,11 @@ func countIn(field string) (at int, ok bool) {
 	return at, ok
 }
 
-// leadingDigits returns the number that a text begins with, and how many digits it has; none if it is more than an int32.
+// leadingDigits returns the number that a text begins with, and how many digits it has; none if these are too many.
 func leadingDigits(s string) (n, digits int) {
 	for digits < len(s) && value.IsDigit(s[digits]) {
 		n = n*10 + int(s[digits]-'0')
-		if digits++; n > math.MaxInt32 {
+		if digits++; digits > maxDigits {
 			return 0, 0
 		}
 	}
@@ -170,21 +169,25 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 			}
 			continue
 		}
-		if f.text != "" {
-			var ok bool
-			if v, ok = strings.CutPrefix(v, f.text); !ok {
+		number, from, to := 0, len(f.text), len(v)-len(f.tail)
+		if to <= from || to-from > maxDigits || v[:from] != f.text || v[to:] != f.tail {
+			return 0
+		}
+		for ; from < to; from++ {
+			d := v[from] - '0'
+			if d > 9 {
 				return 0
 			}
-		}
-		number, digits := leadingDigits(v)
-		if digits == 0 || v[digits:] != f.tail {
-			return 0
+			number = number*10 + int(d)
 		}
 		left[f.of] = number
 		n++
 	}
 	return n
 }
+
+// maxDigits is so few that no int overflows, on machines of 32 bits either.
+const maxDigits = 9
 
 // look looks at all headers. It reports whether there is nothing new but what remains.
 func (c *Counts) look(r *Reader, header http.Header) bool {

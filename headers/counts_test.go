@@ -31,11 +31,11 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 			return summary(Facts{Limits: limits})
 		}
 	}
-	if !c.h.Tells(r, header, at) {
+	if !c.h.Tells(r, header, since(at)) {
 		return "nothing"
 	}
-	limits, hint := c.h.Append(r, nil, header, at)
-	if next := c.h.Counts(header, limits, hint, at); next != nil {
+	limits, hint := c.h.Append(r, nil, header, at, since(at))
+	if next := c.h.Counts(header, limits, hint, since(at)); next != nil {
 		c.counts, c.until, c.said = next, at.Add(next.Lasts()), limits
 	}
 	return summary(Facts{Limits: limits, Retry: hint})
@@ -94,12 +94,16 @@ func TestCountsReads(t *testing.T) {
 // TestCountsNot: what has to be read is not counted.
 func TestCountsNot(t *testing.T) {
 	for name, of := range map[string]func(n int) http.Header{
-		"used alone":   func(n int) http.Header { return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", "LEFT") },
-		"a hint":       func(n int) http.Header { return left(n, "X-RateLimit-Remaining", "LEFT", "Retry-After", "3") },
-		"a list":       func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d, %d", n, n-1)) },
-		"two lines":    func(n int) http.Header { return http.Header{"X-Ratelimit-Remaining": {fmt.Sprint(n), fmt.Sprint(n - 1)}} },
-		"a fraction":   func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d.5", n)) },
-		"two policies": func(n int) http.Header { return fields("RateLimit", fmt.Sprintf(`"a";r=%d;t=30, "b";r=%d;t=30`, n, n+1)) },
+		"used alone": func(n int) http.Header { return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", "LEFT") },
+		"a hint":     func(n int) http.Header { return left(n, "X-RateLimit-Remaining", "LEFT", "Retry-After", "3") },
+		"a list":     func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d, %d", n, n-1)) },
+		"two lines": func(n int) http.Header {
+			return http.Header{"X-Ratelimit-Remaining": {fmt.Sprint(n), fmt.Sprint(n - 1)}}
+		},
+		"a fraction": func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d.5", n)) },
+		"two policies": func(n int) http.Header {
+			return fields("RateLimit", fmt.Sprintf(`"a";r=%d;t=30, "b";r=%d;t=30`, n, n+1))
+		},
 		"more than an int32": func(n int) http.Header {
 			return fields("X-RateLimit-Remaining", fmt.Sprint(1<<40+n))
 		},

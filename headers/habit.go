@@ -20,7 +20,7 @@ import (
 type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
-	looked atomic.Int64  // when all headers were last looked at, in nanoseconds since 1970
+	looked atomic.Int64  // when all headers were last looked at, by the clock of the caller
 	unread atomic.Int32  // answers since
 	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
 }
@@ -44,29 +44,29 @@ const (
 	habitLasts  = 10 * time.Millisecond
 )
 
-// Tells is [Reader.Tells], for an answer that was received at an instant.
-func (h *Habit) Tells(r *Reader, header http.Header, received time.Time) bool {
+// Tells is [Reader.Tells], for an answer that was received at an instant, by whatever clock that is always the same one.
+func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
-	if k := h.skims(header, received); k != nil {
+	if k := h.skims(header, now); k != nil {
 		return len(k.told) > 0
 	}
 	if r.Tells(header) {
 		return true // Append looks at all headers, and notes them
 	}
-	h.note(r, header, nil, received)
+	h.note(r, header, nil, now)
 	return false
 }
 
-// Append is [Reader.Append].
-func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received time.Time) ([]Limit, Retry) {
+// Append is [Reader.Append], for an answer that was received at an instant, by the clock of Tells, too.
+func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received time.Time, now time.Duration) ([]Limit, Retry) {
 	before := len(limits)
 	var a answer
-	if !h.skim(&a, header, received) {
+	if !h.skim(&a, header, now) {
 		a = answer{}
 		a.look(header, r.compiled())
-		h.note(r, header, &a, received)
+		h.note(r, header, &a, now)
 	}
 	var hint Retry
 	if a.roles != 0 {
@@ -79,20 +79,20 @@ func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received t
 }
 
 // skims returns what is remembered if that suffices for an answer.
-func (h *Habit) skims(header http.Header, received time.Time) *known {
+func (h *Habit) skims(header http.Header, now time.Duration) *known {
 	k := h.known.Load()
 	if k == nil || len(header) != k.n {
 		return nil
 	}
-	if d := received.UnixNano() - h.looked.Load(); d < 0 || d >= int64(habitLasts) || h.unread.Add(1) > habitUnread {
+	if d := int64(now) - h.looked.Load(); d < 0 || d >= int64(habitLasts) || h.unread.Add(1) > habitUnread {
 		return nil
 	}
 	return k
 }
 
 // skim adds the headers that are remembered. It is false if not all of them are there.
-func (h *Habit) skim(a *answer, header http.Header, received time.Time) bool {
-	k := h.skims(header, received)
+func (h *Habit) skim(a *answer, header http.Header, now time.Duration) bool {
+	k := h.skims(header, now)
 	if k == nil {
 		return false
 	}
@@ -108,7 +108,7 @@ func (h *Habit) skim(a *answer, header http.Header, received time.Time) bool {
 }
 
 // note notes which headers an answer had that was looked at; a is nil if none speaks of limits.
-func (h *Habit) note(r *Reader, header http.Header, a *answer, received time.Time) {
+func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration) {
 	sign := uint64(len(header))
 	if a != nil {
 		sign |= uint64(a.roles)<<16 ^ uint64(a.n+len(a.more))<<10
@@ -120,7 +120,7 @@ func (h *Habit) note(r *Reader, header http.Header, a *answer, received time.Tim
 		h.known.Store(nil)
 	}
 	h.streak.Store(sign<<8 | count)
-	h.looked.Store(received.UnixNano())
+	h.looked.Store(int64(now))
 	h.unread.Store(0)
 	if count == habitAfter && h.known.Load() == nil && (a == nil || a.n+len(a.more) <= maxFields) {
 		h.known.Store(remember(header, r.compiled()))

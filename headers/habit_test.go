@@ -11,12 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// since is an instant by the clock of a Habit.
+func since(at time.Time) time.Duration { return at.Sub(noon) + time.Hour }
+
 // got is what a Habit makes of an answer, read as a Transport reads it.
 func (h *Habit) got(r *Reader, header http.Header, at time.Time) string {
-	if !h.Tells(r, header, at) {
+	if !h.Tells(r, header, since(at)) {
 		return "nothing"
 	}
-	limits, hint := h.Append(r, nil, header, at)
+	limits, hint := h.Append(r, nil, header, at, since(at))
 	return summary(Facts{Limits: limits, Retry: hint})
 }
 
@@ -91,7 +94,7 @@ func TestHabitVectors(t *testing.T) {
 			header := header(v.Headers)
 			limits, retry := r.Append(nil, header, v.ReceivedAt)
 			for range 100 {
-				got, hint := h.Append(r, nil, header, v.ReceivedAt)
+				got, hint := h.Append(r, nil, header, v.ReceivedAt, since(v.ReceivedAt))
 				if diff := cmp.Diff(Facts{limits, retry}, Facts{got, hint}); diff != "" {
 					t.Fatalf("%s (-want +got):\n%s", v.ID, diff)
 				}
@@ -105,7 +108,7 @@ func TestHabitAllocs(t *testing.T) {
 	header := fields("Acme-RateLimit-Things-Limit", "500", "Acme-RateLimit-Things-Remaining", "3", "Acme-RateLimit-Things-Reset", "30")
 	var h Habit
 	var buf [4]Limit
-	read := func() { h.Append(nil, buf[:0], header, noon) }
+	read := func() { h.Append(nil, buf[:0], header, noon, since(noon)) }
 	for range 32 {
 		read()
 	}
@@ -114,7 +117,7 @@ func TestHabitAllocs(t *testing.T) {
 	}
 	h = Habit{}
 	silent := fields(many...)
-	if n := testing.AllocsPerRun(1000, func() { h.Tells(nil, silent, noon) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { h.Tells(nil, silent, since(noon)) }); n != 0 {
 		t.Errorf("%v allocations of a server that says nothing", n)
 	}
 }
@@ -127,7 +130,7 @@ func TestHabitBounded(t *testing.T) {
 		for k := range 100 {
 			header[fmt.Sprintf("X-%d-Ratelimit-Remaining-%d", i, k)] = []string{"1"}
 		}
-		if limits, _ := h.Append(nil, nil, header, noon); len(limits) != 0 {
+		if limits, _ := h.Append(nil, nil, header, noon, since(noon)); len(limits) != 0 {
 			t.Fatalf("%d limits of an answer with too many headers", len(limits))
 		}
 		if h.known.Load() != nil {

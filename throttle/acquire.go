@@ -124,7 +124,6 @@ func (l *Limiter) AtOnce(ctx context.Context, c *Claim) *Grant {
 	return nil
 }
 
-// grantAtOnce grants the claim if no look at the whole bucket is needed for that, and reports whether it did.
 func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 	way := l.gate.Way()
 	if way == atonce.Looks || c.Costs != nil || c.N < 0 || c.After != nil || ctx.Err() != nil {
@@ -134,8 +133,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 	if way == atonce.Counts {
 		return l.grantCounted(c, g)
 	}
-	now := l.clock.Glance()
-	// Looked at first: a grant keeps a bucket that has idled from starting slowly.
+	now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
 	if !l.recentlyUsed(now) || !l.gate.Grant(now, g.ticket.N) {
 		return false
 	}
@@ -143,8 +141,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 	return true
 }
 
-// grantCounted grants a claim if all that could delay it is one token bucket, and what the server has stated, and these
-// have enough left. It reports whether it did.
+// grantCounted grants a claim if one token bucket, and what the server has stated, have enough left. It reports whether it did.
 func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	l.mu.Lock()
 	now, n := l.clock.Now(), g.ticket.N

@@ -43,10 +43,9 @@ type Answer struct {
 	// their own; see Group. Empty if the server does not say.
 	Bucket string
 
-	// Statements are what the server said about its limits.
-	Statements []quota.Statement
-	Repeats    bool // the next answers may say the same but for what remains, so that Outcome.Stated is wanted
-	instances  bool // one of the Statements is of several instances of the server
+	Statements []quota.Statement // what the server said about its limits
+	Repeats    bool              // the next answers may say the same but for what remains, so that Outcome.Stated is wanted
+	instances  bool              // one of the Statements is of several instances of the server
 }
 
 // Outcome is what an answer means for the requests that follow.
@@ -87,24 +86,28 @@ func (g *Grant) Done(a Answer) Outcome {
 // Stated is the limits that an answer stated, in the order of its Statements.
 type Stated adaptive.Stated
 
-// Count is Done for the answer to a request that was served, if it says what an earlier answer said, whose Outcome had s,
-// but that so much remains of each limit. It costs a fraction of Done. If it returns false, nothing has happened, and Done is to hear the
-// answer: more remains than before, nothing remains, or the bucket has changed. What the passing of time alone would tell is not
-// learned, nor what others use: so Done is to hear an answer every 10 ms or so.
-func (g *Grant) Count(s *Stated, left []int) bool {
+// Count is Done for the answer to a request that was served, if it says what an earlier answer said, whose Outcome had s, but that
+// so much remains of each limit; or, if s is nil, if it says nothing. It costs a fraction of Done. If it returns false, nothing has
+// happened, and Done is to hear the answer: more remains than before, nothing does, or the bucket has changed. What time alone
+// would tell is not learned, nor what others use: so Done is to hear an answer every 10 ms or so.
+func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 	if g.kept != nil {
 		return g.kept.Count(s, left)
 	}
-	l, of, now := g.l, (*adaptive.Stated)(s), monotime.Time(0)
-	if !g.plain || g.place.past != nil || !g.state.CompareAndSwap(underWay, answered) {
+	l, of := g.l, (*adaptive.Stated)(s)
+	if !g.plain || g.place.past != nil || l.Parent != nil || !g.state.CompareAndSwap(underWay, answered) {
 		return false
 	}
-	l.mu.Lock()
-	if of.Prices() {
-		now = l.now()
+	if of == nil {
+		ok = l.endAtOnce(g.ticket.N)
+	} else {
+		var now monotime.Time
+		if l.mu.Lock(); of.Prices() {
+			now = l.now()
+		}
+		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
+		l.mu.Unlock()
 	}
-	ok := l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
-	l.mu.Unlock()
 	if !ok {
 		g.state.Store(underWay)
 	}

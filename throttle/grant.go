@@ -156,8 +156,7 @@ func (g *right) endUnreported() {
 	}
 }
 
-// endAtOnce ends a grant of n requests without the lock if nobody waits, and nothing is known that an answer
-// could confirm. It reports whether it did.
+// endAtOnce ends a grant of n requests without the lock, if it may, and reports whether it did.
 func (l *Limiter) endAtOnce(n int) bool {
 	ended, late := l.gate.End(n)
 	if late {

@@ -103,6 +103,16 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
+// Gone reports whether the caller has canceled the request.
+func Gone(req *http.Request) bool {
+	select {
+	case <-req.Cancel: //nolint:staticcheck // old callers still use it, and http.Client does
+		return true
+	default:
+		return req.Context().Err() != nil
+	}
+}
+
 // Sleep waits for d. It returns the ContextError of ctx if that ends first, and canceled if the channel is closed first.
 func Sleep(ctx context.Context, d time.Duration, cancel <-chan struct{}, canceled error) error {
 	timer := time.NewTimer(d)

@@ -52,7 +52,7 @@ func (as *Answers) Of(may bool, g *throttle.Grant, h *headers.Habit, header http
 			return nil // it stands for more than one, or was cut
 		}
 	}
-	c := h.Counts(header, limits, hint, g.Time())
+	c := h.Counts(header, limits, hint, g.Elapsed())
 	a.Repeats = c != nil
 	return c
 }

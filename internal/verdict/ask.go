@@ -36,13 +36,3 @@ func IdempotentByError(ctx context.Context, err error, idempotent func(*http.Req
 	var sent *url.Error
 	return errors.As(err, &sent) && sent.Op != "" && IdempotentMethod(strings.ToUpper(sent.Op))
 }
-
-// Gone reports whether the caller has canceled the request.
-func Gone(req *http.Request) bool {
-	select {
-	case <-req.Cancel: //nolint:staticcheck // old callers still use it, and http.Client does
-		return true
-	default:
-		return req.Context().Err() != nil
-	}
-}

@@ -85,7 +85,7 @@ func TestArchitecture(t *testing.T) {
 	rooms := map[string][]bool{} // by the last part of a path: whether rooms of that name are marked as pure
 	_, tree, _ := strings.Cut(string(text), "```")
 	tree, _, _ = strings.Cut(tree, "```")
-	for _, m := range regexp.MustCompile(`(?m)[├└]─(.) (\S+(?:, \S+)*)`).FindAllStringSubmatch(tree, -1) {
+	for _, m := range regexp.MustCompile(`(?m)[├└]─(.) ([^\s,]+(?:, [^\s,]+)*)`).FindAllStringSubmatch(tree, -1) {
 		for _, name := range strings.Split(m[2], ", ") {
 			name = name[strings.LastIndex(name, "/")+1:]
 			rooms[name] = append(rooms[name], m[1] == "=")
