@@ -102,7 +102,7 @@ func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 		ok = l.endAtOnce(g.ticket.N)
 	} else {
 		var now monotime.Time
-		if l.mu.Lock(); of.Prices() {
+		if l.mu.Lock(); of.Timed() {
 			now = l.now()
 		}
 		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)

@@ -17,7 +17,7 @@ func (s *Server) Steady() bool {
 		return false
 	}
 	for _, w := range s.windows {
-		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.refill.refills || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
+		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
 			return false
 		}
 	}
@@ -57,11 +57,11 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 // Stated is the limits that an answer stated, in its order.
 type Stated struct {
 	windows []*window
-	prices  bool // what requests cost of a limit is learned
+	timed   bool // what requests cost of a limit is learned, or how fast it comes back
 }
 
-// Prices reports whether Count is to be told what time it is.
-func (st *Stated) Prices() bool { return st.prices }
+// Timed reports whether Count is to be told what time it is.
+func (st *Stated) Timed() bool { return st.timed }
 
 // maxCounted bounds how many limits are counted.
 const maxCounted = 4
@@ -81,7 +81,7 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 			return nil
 		}
 		st.windows = append(st.windows, w)
-		st.prices = st.prices || w.price != nil
+		st.timed = st.timed || w.price != nil || w.refill.refills
 	}
 	return st
 }
@@ -89,20 +89,19 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 // Count does what End and Learn do for the answer to a request that was served, if it states again what another answer did, but
 // that so much remains of each limit. It leaves out what changes with time alone, and how much others use of the limit: of that,
 // Learn hears with one of the answers that follow. If Learn is to hear this one, Count does nothing, and returns false. It
-// requires that s is Steady. Now may be zero unless Prices.
+// requires that s is Steady. Now may be zero unless of is Timed.
 func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) bool {
 	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
 		return false
 	}
 	for i, w := range of.windows {
-		if left[i] <= 0 || left[i] > w.remaining || w != s.windows[i] && !slices.Contains(s.windows, w) {
+		if left[i] <= 0 || left[i] > w.remaining || w.refill.refills && !of.timed || w != s.windows[i] && !slices.Contains(s.windows, w) {
 			return false
 		}
 	}
 	s.inFlight -= t.N
 	s.advance()
 	for i, w := range of.windows {
-		before := w.remaining
 		newest := w.tally(t.sequence, left[i], s.sequence)
 		w.lastAnswer, w.overlap.lastRemaining = s.sequence, left[i]
 		if t.Sent > w.last.at() {
@@ -110,12 +109,25 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 		}
 		if w.price == nil {
 			w.others.countServed(t.Sent, t.N)
-			continue
 		}
-		w.learnPrice(&outcome{sent: t.Sent, now: now, n: t.N, remaining: left[i], remainingBefore: before, newest: newest, unpriced: true}, *kind, false)
+		if of.timed {
+			w.countTimed(&outcome{sent: t.Sent, now: now, n: t.N, remaining: left[i], newest: newest, unpriced: w.price != nil, limit: w.limit}, kind)
+		}
 	}
 	s.stated, s.silent = s.sequence, 0
 	s.successes++
 	s.strays.serve()
 	return true
+}
+
+// countTimed takes in what depends on when an answer came that is counted.
+func (w *window) countTimed(o *outcome, kind *Kind) {
+	w.heardAt = o.now
+	if w.price != nil {
+		o.n = bounded(w.price.times(o.n, kind))
+		w.learnPrice(o, *kind, false)
+	}
+	if w.refill.refills {
+		w.refill.measure(o)
+	}
 }
