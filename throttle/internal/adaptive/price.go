@@ -96,7 +96,11 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 
 // count takes in that a request of a kind was served.
 func (p *price) count(kind Kind) {
-	k := p.recall(kind)
+	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == kind {
+		p.kinds[n-1].served++
+		return
+	}
+	k := kindPrice{kind: kind}
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)
@@ -146,11 +150,19 @@ func (p *price) skip() {
 func share(learned, memory int) float64 { return 1 / float64(min(learned+1, memory)) }
 
 func (p *price) find(kind Kind) int {
+	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == kind {
+		return n - 1
+	}
 	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == kind })
 }
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.
-func (p *price) times(n int, kind *Kind) int { return tokens(math.Round(float64(n) * p.of(kind))) }
+func (p *price) times(n int, kind *Kind) int {
+	if n == 0 {
+		return 0
+	}
+	return tokens(math.Round(float64(n) * p.of(kind)))
+}
 
 // maxTokens bounds what servers state: so large that it makes no difference, and so small that
 // no sum of a few overflows, nor ten times such a sum.

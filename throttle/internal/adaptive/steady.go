@@ -122,9 +122,10 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 
 // countTimed takes in what depends on when an answer came that is counted.
 func (w *window) countTimed(o *outcome, kind *Kind) {
-	w.heardAt = o.now
+	if w.heardAt = o.now; w.refill.refills { // before another price is learned
+		o.n = bounded(w.costOf(&limit.Demand{Claims: 1, N: o.n}, kind))
+	}
 	if w.price != nil {
-		o.n = bounded(w.price.times(o.n, kind))
 		w.learnPrice(o, *kind, false)
 	}
 	if w.refill.refills {
