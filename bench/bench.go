@@ -6,6 +6,7 @@
 //	go run ./cmd/compare -instructions   # the same by instructions, which are not noisy; needs valgrind
 //	go run ./cmd/instructions     # instructions of each path, by valgrind
 //	go run ./cmd/growth           # what grows with the number of buckets, patterns and waiters
+//	go run ./cmd/precision        # how exactly waiters are paced
 //	go test -bench=. -count=10    # for benchstat and profiles
 //
 // Round trips are measured over a base without a network, so that the figures are

@@ -58,11 +58,13 @@ type Claim struct {
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
-// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer than
-// MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer
+// than MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n <
+// 0.
 //
-// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is ErrUnit: use
-// Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is
+// ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket
+// is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
 	if err == nil {
@@ -115,8 +117,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	return g, nil
 }
 
-// AtOnce is Acquire for a claim that nothing delays, as far as that can be told at a glance, which costs a fraction of
-// Acquire. Otherwise it returns nil, and has done nothing.
+// AtOnce is Acquire for a claim that nothing delays, as far as a glance tells, at a fraction of the cost; else it returns nil.
 func (l *Limiter) AtOnce(ctx context.Context, c *Claim) *Grant {
 	if g := new(Grant); l.grantAtOnce(ctx, c, &g.right) { // inlined, so that the Grant need not be allocated
 		return g
@@ -145,7 +146,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	l.mu.Lock()
 	now, n := l.clock.Now(), g.ticket.N
-	ok := l.gate.Way() == atonce.Counts && l.recentlyUsed(now) && l.server.OpenSteady(now, n, (*adaptive.Kind)(&g.class)) && l.stack.TakeNow(now, n)
+	ok := l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, (*adaptive.Kind)(&g.class)) && l.stack.TakeNow(now, n)
 	if ok {
 		l.claimCount++
 		l.lastCharged = now
@@ -223,7 +224,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w := &waiter{
 		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
-		joined: now, maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
+		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
 		w.expires = l.clock.AwakeAt(p.since).Add(d)
@@ -279,8 +280,8 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or
-// if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
+// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or if
+// MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {

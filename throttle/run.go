@@ -35,9 +35,14 @@ func (l *Limiter) run(now monotime.Time) {
 
 // chargeNow is charge for a claim that does not stand in line. For others it may have been the last token.
 func (l *Limiter) chargeNow(g *right, now monotime.Time, need *need, p place) {
-	l.charge(g, now, now, need, p)
+	root, at := l.root(), now
+	if from := max(root.credit.From(now), root.lastChange, root.lastCharged); from < now {
+		at, _, _ = l.dueOnPath(now, from, need)
+	}
+	root.credit.Note(at, now)
+	l.charge(g, at, now, need, p)
 	l.restock(now)
-	if l.root().line.waiting > 0 {
+	if root.line.waiting > 0 {
 		l.later()
 		l.run(now)
 	}
@@ -151,7 +156,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 		if ordinaryWaits && !w.urgent() {
 			continue
 		}
-		at, blocker, d := w.dueOnPath(now)
+		at, blocker, d := w.l.dueOnPath(now, w.earliest(now), &w.need)
 		switch {
 		case d.Never:
 			w.end(now, w.refusal(now, delay{d, blocker}, ErrTooLarge))
@@ -159,6 +164,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 			w.end(now, errAbandoned)
 		case d.At <= now:
 			w.markBusy(at)
+			l.credit.Note(at, now)
 			w.l.charge(&w.grant, at, now, &w.need, w.place)
 			for _, e := range w.entries {
 				e.Serve()
@@ -180,12 +186,12 @@ func (l *Limiter) release(now monotime.Time) bool {
 	return false
 }
 
-// dueOnPath returns the instant, not after now, at which w is granted in every bucket of its path. If w may
-// not go now, it returns the first bucket that delays w, and d says until when.
-func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limiter, d limit.Due) {
-	at = w.earliest(now)
-	for b := w.l; b != nil; b = b.Parent {
-		d = b.due(now, at, predecessors{}, &w.need, w.l, false)
+// dueOnPath returns the instant, from one on and not after now, at which a claim made to l is granted in every bucket of its path.
+// If it may not go now, it returns the first bucket that delays it, and d says until when.
+func (l *Limiter) dueOnPath(now, from monotime.Time, need *need) (at monotime.Time, blocker *Limiter, d limit.Due) {
+	at = from
+	for b := l; b != nil; b = b.Parent {
+		d = b.due(now, at, predecessors{}, need, l, false)
 		if d.Never || d.At > now {
 			return at, b, d
 		}
@@ -194,11 +200,11 @@ func (w *waiter) dueOnPath(now monotime.Time) (at monotime.Time, blocker *Limite
 	return at, nil, d
 }
 
-// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined,
+// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined (but see limit.Credit),
 // before the latest change, or before the latest grant of the tree, which limits of other buckets may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
-	return max(now.Add(-limit.Lag), w.joined, root.lastChange, root.lastCharged)
+	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
 }
 
 // markBusy tells the limits that warm up that they did not idle while w waited for something else.

@@ -16,23 +16,18 @@
 // # Waiting
 //
 // Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one priority go in turns, by
-// start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least since some wait, as cost ÷ weight, and of equals the
-// claim that came first. A flow that comes begins where the others are, so that one claim of each goes before it at most. The cost is what was
-// claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never overtakes a heavy one, which might
-// otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to clean up. After any change
-// the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
+// start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least since some wait, as cost ÷ weight, and of
+// equals the claim that came first. A flow that comes begins where the others are, so that one claim of each goes before it at most. The cost
+// is what was claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never overtakes a heavy
+// one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to
+// clean up. After any change the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects an estimate.
 //
-// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and of Paths that differ in what looks
-// like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant has 64 kinds. A claim goes when the mean is there, and so
-// much more that a debt of over one mean is rare. Of a kind that nobody knows one goes, then two more for each that was settled, and one for each that
-// ended without a word. What is not settled stays as expected. Nothing of that is saved. See docs/quotas.md.
+// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has waited: if the wait
+// would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In a field that bounds something,
+// negative means a bound of zero, and [NoLimit] none.
 //
-// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after
-// it has waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within
-// MaxStandstill. In a field that bounds something, negative means a bound of zero, and [NoLimit] none.
-//
-// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it
-// was due, up to 2 ms back: late timers cost no quota. Time goes on while the machine sleeps: see docs/waiting.md.
+// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it was due, up to 2 ms back, and
+// so does the next one that comes within 2 ms: late timers cost no quota. Time goes on while the machine sleeps: see docs/waiting.md.
 //
 // # Several buckets, several processes
 //
@@ -45,23 +40,22 @@
 //
 // # Learning from answers
 //
-// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as
-// much, the server's own count is believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
+// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as much, the server's own count is
+// believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
 //
-//   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order
-//     answers arrive. What others were seen to use of the limit is left to them. Buckets of a tree that hear of
-//     the same limit share it, until their numbers contradict this. A Limiter that is in no Group takes all for one counter.
-//     What claims cost of a limit in a unit that they do not name is seen from how Remaining falls.
-//   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what
-//     all answers say of one is intersected. [Spend] says how what remains is spent until then.
+//   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order answers arrive. What others were
+//     seen to use of the limit is left to them. Buckets of a tree that hear of the same limit share it, until their numbers contradict this. A
+//     Limiter that is in no Group takes all for one counter. What claims cost of a limit in a unit that they do not name is seen from how
+//     Remaining falls.
+//   - When nothing remains, all wait until the reset, and then one request goes first. Resets are rounded: what all answers say of one is
+//     intersected. [Spend] says how what remains is spent until then.
 //   - A server that refills bit by bit shows it. Then requests go at the rate at which tokens come back.
-//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for how long
-//     hold it for a time that doubles. A time that was obeyed three times and refused again is stretched, up to 30 s.
-//   - A claim that is refused again and again when it goes ahead of all others, although others are served, does not
-//     hold the bucket any more, nor do claims of one Verb and like Paths of which none is served, nor others where none that was
-//     refused is served when it is made again: see Outcome.Alone.
-//   - Where a server refuses and does not say why, requests go at just under the rate that it served while it
-//     refused, which then rises slowly.
+//   - A server that asks to wait holds the whole bucket, up to MaxHold. Refusals in a row that do not say for how long hold it for a time that
+//     doubles. A time that was obeyed three times and refused again is stretched, up to 30 s.
+//   - A claim that is refused again and again when it goes ahead of all others, although others are served, does not hold the bucket any more, nor
+//     do claims of one Verb and like Paths of which none is served, nor others where none that was refused is served when it is made again: see
+//     Outcome.Alone.
+//   - Where a server refuses and does not say why, requests go at just under the rate that it served while it refused, which then rises slowly.
 //   - At first, after a hold, and after idling, one request goes, and each answer lets two more go (SlowStart).
 package throttle
 
@@ -240,6 +234,7 @@ type Limiter struct {
 	claimCount uint64                 // numbers the claims that did not go through grantFast
 	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed
 	lastChange monotime.Time          // instant of the latest change that may let somebody go
+	credit     limit.Credit           // of late timers
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first mistake. If it is not

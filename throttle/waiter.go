@@ -24,6 +24,7 @@ type waiter struct {
 	place     place
 	rank      monotime.Time   // see Limiter.rank
 	joined    monotime.Time   // when w joined the line of l
+	from      monotime.Time   // from when w may count
 	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
 	expires   monotime.Time   // when the claim was first made + maxWait, Awake; zero if there is no bound
 	deadline  monotime.Time   // of the context, Awake; zero if there is none
