@@ -124,8 +124,8 @@ func KeyDigest(key string) string { return visible.Digest(key) }
 
 // hostLimiter returns the Limiter of the request's host. Most often, that host is remembered.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
-	l, ok := t.hosts.Of(req.URL)
-	if !ok || l.Forgotten() {
+	l := t.hosts.Of(req.URL)
+	if l == nil || l.Forgotten() {
 		l = t.buckets.Limiter(route.Host(req.URL))
 		t.hosts.Note(req.URL, l)
 	}

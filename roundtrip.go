@@ -20,7 +20,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		body.Close(req, nil)
 		return nil, err
 	}
-	if t.plain && t.Trace == nil && called == nil && t.routes.Load().plain && !t.isAbove() {
+	if t.plain && t.Trace == nil && called == nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
 		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
 		if g := t.hostLimiter(req).AtOnce(ctx, &c); g != nil {
 			return t.sendAtOnce(req, g)

@@ -164,7 +164,7 @@ type Transport struct {
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
-	hosts          hosts.Hosts[*throttle.Limiter] // only if Quotas are of hosts and Key is nil
+	hosts          hosts.Hosts[throttle.Limiter] // only if Quotas are of hosts and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool // there is another Transport in Base
 	plain          bool // a request that goes at once needs nothing but to be sent
@@ -310,7 +310,7 @@ func (t *Transport) init() error {
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
-	t.plain = t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
+	t.plain = !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
 		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets

@@ -19,31 +19,26 @@ type Hosts[V any] struct {
 // host is a host as requests write it.
 type host[V any] struct {
 	scheme, host string
-	value        V
+	value        *V
 }
 
 // is reports whether a URL writes its host in this way.
 func (h *host[V]) is(u *url.URL) bool { return h != nil && h.host == u.Host && h.scheme == u.Scheme }
 
-// Of returns what belongs to the host of a URL, if that is remembered.
-func (hs *Hosts[V]) Of(u *url.URL) (v V, ok bool) {
-	if h := hs.last.Load(); h.is(u) {
-		return h.value, true
-	}
-	return hs.search(u)
-}
-
-func (hs *Hosts[V]) search(u *url.URL) (v V, ok bool) {
-	h := hs.slot(u).Load()
+// Of returns what belongs to the host of a URL, nil if that is not remembered.
+func (hs *Hosts[V]) Of(u *url.URL) *V {
+	h := hs.last.Load()
 	if !h.is(u) {
-		return v, false
+		if h = hs.slot(u).Load(); !h.is(u) {
+			return nil
+		}
+		hs.last.Store(h)
 	}
-	hs.last.Store(h)
-	return h.value, true
+	return h.value
 }
 
 // Note remembers what belongs to the host of a URL, in place of another host.
-func (hs *Hosts[V]) Note(u *url.URL, v V) {
+func (hs *Hosts[V]) Note(u *url.URL, v *V) {
 	h := &host[V]{u.Scheme, u.Host, v}
 	hs.slot(u).Store(h)
 	hs.last.Store(h)
