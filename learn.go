@@ -76,8 +76,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	a := throttle.Answer{Statements: stated.Statements(buf[:0], limits), Bucket: stated.Bucket(limits), Reading: t.countsReading() && body.Has(req, resp)}
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
-	l := g.Limiter()
-	b := bucketOf(l)
+	l, b := g.Limiter(), bucketOf(g.Limiter())
 	next := b.repeats.Of(t.plain && t.Trace == nil && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
 	o := g.Done(a)
 	b.repeats.Note(g, next, o.Stated)

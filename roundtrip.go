@@ -11,8 +11,7 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, RoundTrip gives back what the
-// request holds.
+// RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, it gives back what the request holds.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
@@ -63,9 +62,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 	if t.altersRequests() && tm.mode != ModeObserve {
 		out, made = t.alter(req)
 	}
-	if sent {
-		tm.limiter = g.Limiter()
-	} else {
+	if !sent {
 		g = t.redeem(out, called, &tm)
 	}
 	if g == nil {
@@ -114,7 +111,7 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 	if t.isAbove() || tm.countsBytes {
 		next, sent = t.prepareSend(req, next, tm)
 	}
-	resp, err := t.send(next, tm)
+	resp, err := t.send(next, tm) //nolint:bodyclose // outcome keeps it
 	if t.Trace != nil {
 		tm.latency = time.Since(tm.firstSent(g))
 	}

@@ -310,11 +310,16 @@ func (t *Transport) init() error {
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
-	t.plain = !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
-		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
+	t.plain = t.isPlain()
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	return errors.Join(append(wrong, err)...)
+}
+
+// isPlain reports whether a request that goes at once needs nothing but to be sent.
+func (t *Transport) isPlain() bool {
+	return !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
+		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 }
 
 // misset returns what is wrong with single fields.

@@ -104,11 +104,13 @@ func repeatedOf(t *told, values []string, limits []Limit) (f repeated, each, ok 
 
 // count finds the number in the text that remains of one of the limits, and of no other.
 func (f *repeated) count(role name.Role, limits []Limit) bool {
-	from, ok := 0, true
+	from := 0
 	if role == name.State {
-		if from, ok = countIn(f.text); !ok {
+		at, ok := countIn(f.text)
+		if !ok {
 			return false
 		}
+		from = at
 	}
 	n, digits := leadingDigits(f.text[from:])
 	if digits == 0 || role == name.Remaining && digits < len(f.text) {
