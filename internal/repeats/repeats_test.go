@@ -1,0 +1,81 @@
+package repeats
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle"
+)
+
+// world is a bucket whose server counts down.
+type world struct {
+	t      *testing.T
+	l      throttle.Limiter
+	habit  headers.Habit
+	as     Answers
+	left   int
+	header http.Header
+}
+
+// request makes a request, and reports whether its answer repeated one before.
+func (w *world) request(may bool) (ended, current bool) {
+	w.t.Helper()
+	g, err := w.l.Acquire(w.t.Context(), throttle.Claim{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.left--
+	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
+	if ended, current = w.as.End(g, nil, w.header); ended {
+		return ended, current
+	}
+	limits, hint := w.habit.Append(nil, nil, w.header, g.Time(), g.Elapsed())
+	a := throttle.Answer{}
+	for _, l := range limits {
+		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
+	}
+	c := w.as.Of(may, g, &w.habit, w.header, limits, hint, &a)
+	o := g.Done(a)
+	w.as.Note(g, c, o.Stated)
+	return ended, current
+}
+
+func TestAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t: t, left: 1000, header: http.Header{"X-Ratelimit-Limit": {"1000"}, "X-Ratelimit-Reset": {"3600"}}}
+		for i := range 40 {
+			if ended, current := w.request(false); ended || current {
+				t.Fatalf("answer %d repeats one although none may", i)
+			}
+		}
+		w.request(true)
+		for i := range 100 {
+			if ended, current := w.request(true); !ended || !current {
+				t.Fatalf("answer %d: repeats %v, current %v", i, ended, current)
+			}
+		}
+		if got := w.l.State().Limits[0].Available; got != w.left {
+			t.Errorf("%d remain, want %d", got, w.left)
+		}
+		w.left += 50 // more than before
+		if ended, current := w.request(true); ended || !current {
+			t.Errorf("more remains: repeats %v, current %v, want false and true", ended, current)
+		}
+		time.Sleep(headers.CountsLast)
+		if ended, current := w.request(true); ended || current {
+			t.Errorf("after 10 ms: repeats %v, current %v", ended, current)
+		}
+		if ended, _ := w.request(true); !ended {
+			t.Error("the next answer after one that was read does not repeat it")
+		}
+		w.header.Set("X-RateLimit-Reset", "3599")
+		if ended, current := w.request(true); ended || !current {
+			t.Errorf("another reset: repeats %v, current %v, want false and true", ended, current)
+		}
+	})
+}
