@@ -51,8 +51,9 @@ func (t *Transport) Forecast(req *http.Request) (throttle.Forecast, error) {
 // routes are the quotas of a Table, ready to be looked up.
 type routes struct {
 	*pattern.Set[quota.Quotas]
-	hasBytes bool // at least one quota is of bytes, so bodies are counted
-	plain    bool // the host alone says to which bucket a request belongs, and no bodies are counted
+	hasBytes   bool // at least one quota is of bytes that are not Streamed, so bodies are counted
+	hasStreams bool // at least one quota is Streamed
+	plain      bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on changing its own.
@@ -66,7 +67,7 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	}
 	var err error
 	rs.Set, err = table.Check(copied)
-	rs.plain = !rs.hasBytes && err == nil && rs.HostsOnly()
+	rs.plain = !rs.hasBytes && !rs.hasStreams && err == nil && rs.HostsOnly()
 	if err == nil && t.Cost == nil && t.Spent == nil {
 		err = table.CheckCosts(copied)
 	}
@@ -91,6 +92,19 @@ func (t *Transport) checkShared(quotas Table) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// quotasOf returns the quotas of a bucket: of what flows, or of requests.
+func (rs *routes) quotasOf(b route.Bucket, streamed bool) quota.Quotas {
+	if b.Pattern != "" {
+		return table.Flowing(rs.Value(b.Pattern), streamed)
+	}
+	return table.Flowing(table.Of(rs.OfHost(b.Hostname()), b.Scope != route.OfTenant, b.Scope != route.Overall), streamed)
+}
+
+// streams reports whether a quota of the request is Streamed.
+func (rs *routes) streams(req *http.Request) bool {
+	return rs.hasStreams && len(table.Flowing(rs.OfHost(pattern.Hostname(req.URL)), true))+len(table.Flowing(rs.Match(req).Value, true)) > 0
 }
 
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
@@ -136,7 +150,7 @@ func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 func (t *Transport) newLimiter(path []string) *throttle.Limiter {
 	b := route.Parse(path)
 	l := &throttle.Limiter{
-		Name: b.Label(), Label: b.Public(), Quotas: table.QuotasOf(t.routes.Load().Set, b.Pattern, b.Hostname(), b.Scope != route.OfTenant, b.Scope != route.Overall), SlowStart: true, Rand: t.Rand,
+		Name: b.Label(), Label: b.Public(), Quotas: t.routes.Load().quotasOf(b, false), SlowStart: true, Rand: t.Rand,
 		MaxWait: t.MaxWait, MaxStandstill: t.maxStandstill(), MaxQueue: t.Line.MaxQueue, MaxHold: t.Learn.MaxHold, IdleAfter: t.Learn.IdleAfter,
 		Tenant: b.Scope == route.OfTenant && b.Pattern == "", Ageing: t.Line.Ageing, Reserve: t.Line.Reserve, Spend: t.Learn.Spend,
 		Value: &bucket{budget: backoff.Budget{Ratio: t.Retry.BudgetRatio}},

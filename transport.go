@@ -164,6 +164,7 @@ type Transport struct {
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
+	streams        throttle.Group                // of bodies, by the quotas that are Streamed
 	hosts          hosts.Hosts[throttle.Limiter] // only if Quotas are of hosts and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool // there is another Transport in Base

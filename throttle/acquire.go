@@ -58,13 +58,11 @@ type Claim struct {
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
-// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer
-// than MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n <
-// 0.
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer than
+// MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is
-// ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket
-// is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is ErrUnit: use
+// Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
 	if err == nil {
@@ -158,9 +156,8 @@ func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	return ok
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now,
-// and puts the claim in line and returns the waiter, or returns an error. P is the place in line that the claim has
-// already, else zero. The error is errDismissed if the claim may belong in another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and puts the claim in line and
+// returns the waiter, or returns an error. P is the place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
@@ -280,8 +277,8 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or if
-// MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
+// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or
+// if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {

@@ -175,7 +175,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		}
 		if g.extra != nil {
 			if o.Open = g.freeAnswered(a); !o.Open {
-				l.account.wake(now, g.extra.expected.End(void))
+				l.account.wake(now, g.extra.Expected.End(void))
 			}
 		}
 	})
@@ -223,6 +223,7 @@ func (g *Grant) finish(spent quota.Costs) {
 			g.settle(now, spent)
 		}
 		g.extra.Release(quota.InFlight)
+		g.l.account.wake(now, g.extra.Expected.End(false))
 	})
 }
 
@@ -355,7 +356,7 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	if !a.Reading {
 		g.extra.Release(quota.InFlight)
 	}
-	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight); awaitsEnd {
+	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.Expected.Open(); awaitsEnd {
 		g.extra.AwaitsEnd = true
 		g.l.unclosed++
 	}

@@ -147,8 +147,8 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	return d
 }
 
-// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for longer than the bound. While a store cannot
-// be reached, nobody knows for how long: then it counts for how long that has lasted. See due for asked.
+// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for longer than the
+// bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
 	d = l.due(now, now, predecessors{}, one, asked, true)
 	if l.link == nil {
@@ -163,18 +163,19 @@ func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound t
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
 func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	*g = right{l: l, ticket: adaptive.Ticket{Sent: now, N: need.N}, place: p, class: need.class, urgent: need.urgent()}
-	if need.Costs != nil {
-		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Demand}}
+	if need.Costs != nil || need.Kind != nil {
+		g.extra = &charge.Extra{Charged: limit.Charged{Demand: need.Said()}}
+	}
+	d := &need.Demand
+	if need.Kind != nil {
+		d = g.guess(need)
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.gate.Granted(now)
 		b.lastCharged = at
 		b.stack.Take(at, now, d, g.urgent)
 		if b.concurrent {
-			if slots := b.stack.Slots(nil, &need.Demand, g.urgent); len(slots) > 0 {
-				x := g.ensureExtra()
-				x.Slots = append(x.Slots, slots...)
-			}
+			g.ensureExtra().Record(b.stack, d, g.urgent)
 		}
 		if b.link != nil {
 			b.link.take(g, at, now, need)
@@ -205,7 +206,7 @@ func (g *right) guess(need *need) *limit.Demand {
 	for b := g.l; b != nil; b = b.Parent {
 		b.stack.Expect(&need.Demand, costs)
 	}
-	g.extra.expected = expect.Begin(need.Kind, costs)
+	g.extra.Expected = expect.Begin(need.Kind, costs)
 	return g.extra.Guess(costs)
 }
 

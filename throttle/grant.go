@@ -54,9 +54,8 @@ func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 // Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
 func (g *Grant) Elapsed() time.Duration { return time.Duration(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an
-// allocation in callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the
-// stack. Keep is called before g is shared with other goroutines.
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in callers that rarely have
+// to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
@@ -94,6 +93,7 @@ func (g *right) giveBack(now monotime.Time) {
 	}
 	if g.extra != nil {
 		g.extra.Uses = nil
+		g.l.account.wake(now, g.extra.Expected.End(true))
 	}
 	g.l.server.Cancel(&g.ticket, g.extra.Claimed())
 	g.extra.Release(quota.InFlight, quota.Unanswered)
@@ -130,7 +130,7 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
-	g.l.account.wake(now, g.extra.expected.Settle(spent))
+	g.l.account.wake(now, g.extra.Expected.Settle(spent))
 	g.l.later()
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now
@@ -160,9 +160,7 @@ func (g *right) endUnreported() {
 func (l *Limiter) endAtOnce(n int) bool {
 	ended, late := l.gate.End(n)
 	if late {
-		root := l.lock()
-		l.change(root.now(), func() {})
-		l.unlock(root)
+		l.alter(func(monotime.Time) {})
 	}
 	return ended
 }

@@ -411,10 +411,8 @@ func (l *Limiter) remember(m adaptive.Memory, luck float64, take func(*adaptive.
 		if l.stack.Charge(now, m.Used, &l.clock) {
 			l.later()
 		}
-		if !l.server.Fresh() {
-			return
-		}
-		if l.server.Remember(now, &m, &l.clock, check.IdleAfter(l.IdleAfter)) {
+		fresh := l.server.Fresh()
+		if take(&l.server, now, &m, &l.clock) {
 			l.gate.Granted(now) // else l would start slowly, as a new bucket
 		}
 		if !fresh {

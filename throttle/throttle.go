@@ -16,11 +16,16 @@
 // # Waiting
 //
 // Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one priority go in turns, by
-// start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least since some wait, as cost ÷ weight, and of
-// equals the claim that came first. A flow that comes begins where the others are, so that one claim of each goes before it at most. The cost
-// is what was claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never overtakes a heavy
-// one, which might otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to
-// clean up. After any change the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects an estimate.
+// start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least since some wait, as cost ÷ weight, and of equals the
+// claim that came first. A flow that comes begins where the others are, so that one claim of each goes before it at most. The cost is what was
+// claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never overtakes a heavy one, which might
+// otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to clean up. After any change
+// the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
+//
+// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and of Paths that differ in what looks
+// like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant has 64 kinds. A claim goes when the mean is there, and so
+// much more that a debt of over one mean is rare. Of a kind that nobody knows one goes, then two more for each that was settled, and one for each that
+// ended without a word. What is not settled stays as expected. Nothing of that is saved. See docs/quotas.md.
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has waited: if the wait
 // would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In a field that bounds something,

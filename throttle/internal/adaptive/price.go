@@ -100,7 +100,7 @@ func (p *price) count(kind Kind) {
 		p.kinds[n-1].served++
 		return
 	}
-	k := kindPrice{kind: kind}
+	k := p.recall(kind)
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)

@@ -6,6 +6,7 @@ package charge
 
 import (
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
@@ -14,8 +15,9 @@ import (
 // costs requests only.
 type Extra struct {
 	limit.Charged
-	Uses      []lease.Use // of slots of a Store
-	AwaitsEnd bool        // the grant has to be ended once more
+	Uses      []lease.Use   // of slots of a Store
+	Expected  expect.Ticket // what the claim was expected to cost
+	AwaitsEnd bool          // the grant has to be ended once more
 }
 
 // Claimed is what was claimed; nil if only requests were.
@@ -46,8 +48,6 @@ func (x *Extra) Of(n int) limit.Charged {
 // Release gives back the slots of some kinds.
 func (x *Extra) Release(kinds ...quota.Kind) {
 	if x != nil {
-		for _, k := range kinds {
-			x.Free(k)
-		}
+		x.Free(kinds...)
 	}
 }
