@@ -22,6 +22,7 @@ type reset struct {
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
 	count         int           // how many different resets were stated
+	clocks        skew          // if resets are instants
 }
 
 // resetChange is what a statement says about a reset, compared with what was known.
@@ -44,6 +45,10 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
 		r.roundDown()
 	}
+	if st.Absolute && r.clocks.note(st.Skew, now.Sub(sent)) && r.late != 0 {
+		least, most := r.clocks.bounds()
+		r.early, r.late = r.early.Add(least), r.late.Add(most)
+	}
 	early, late := r.interval(sent, now, st)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early {
@@ -64,22 +69,15 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 }
 
 // interval returns the instants before and after which the reset of a statement cannot be: from
-// sent + reset − resolution to now + reset. If the reset was computed from the answer's Date
-// (Absolute), there are two cases. Date and the local clock may agree: then the local clock counts,
-// which is more exact. Or they cannot: then Date counts, and as it has whole seconds, the reset may
-// be a second earlier still. Skew is positive if the local clock is ahead of Date. As Date is cut to
-// whole seconds, and written up to a round trip after the request was sent, the clocks may agree if
-// Skew is from −(now − sent) to a second.
+// sent + reset − resolution to now + reset; or, if the reset was computed from the answer's Date
+// (Absolute), what the difference of the clocks leaves open, see skew.
 func (r *reset) interval(sent, now monotime.Time, st *quota.Statement) (early, late monotime.Time) {
 	in, step := min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
-	early, late = sent.Add(in-step), now.Add(in)
-	switch {
-	case !st.Absolute:
-	case -now.Sub(sent) <= st.Skew && st.Skew <= time.Second:
-		late = sent.Add(in - st.Skew)
-		early = late.Add(-step)
-	default:
-		early = early.Add(-time.Second)
+	if st.Absolute {
+		clocks := r.clocks.noted(st.Skew, now.Sub(sent))
+		early, late = clocks.absolute(sent, st.Skew, in, step)
+	} else {
+		early, late = sent.Add(in-step), now.Add(in)
 	}
 	if r.roundsDown {
 		early, late = early.Add(step), late.Add(step)

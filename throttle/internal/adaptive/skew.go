@@ -1,0 +1,54 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// skew is by how much the local clock is ahead of the server's, where resets are instants by the latter. The server writes its time
+// into Date, cut to whole seconds, so that one answer leaves more than a second open; but the difference hardly changes, and the
+// answers just before and after a tick of Date narrow it down to a round trip.
+//
+// In come answers (note). Out comes the difference as an interval (bounds). Clocks that may agree are taken to agree, since most do.
+type skew struct {
+	least, most time.Duration
+	known       bool
+}
+
+// note takes in an answer with a Date, which was that much before the local time when its request was sent, and was written up to
+// a round trip later. It reports whether this shows that clocks which were taken to agree do not.
+func (s *skew) note(ahead, roundTrip time.Duration) (differ bool) {
+	agreed := s.known && s.agree()
+	least, most := ahead-time.Second, ahead+roundTrip
+	if s.known && least <= s.most && most >= s.least { // else a clock was set
+		least, most = max(least, s.least), min(most, s.most)
+	}
+	s.least, s.most, s.known = least, most, true
+	return agreed && !s.agree()
+}
+
+// agree reports whether the clocks may agree.
+func (s *skew) agree() bool { return s.least <= 0 && s.most >= 0 }
+
+// bounds returns the least and the most by which the local clock is ahead.
+func (s *skew) bounds() (least, most time.Duration) {
+	if s.agree() {
+		return 0, 0
+	}
+	return s.least, s.most
+}
+
+// noted is s after an answer.
+func (s skew) noted(ahead, roundTrip time.Duration) skew {
+	s.note(ahead, roundTrip)
+	return s
+}
+
+// absolute returns the interval of a reset that the server states as an instant by its clock: so long after the Date of an answer,
+// which was that much before the local time when its request was sent.
+func (s *skew) absolute(sent monotime.Time, ahead, in, step time.Duration) (early, late monotime.Time) {
+	least, most := s.bounds()
+	at := sent.Add(in - ahead)
+	return at.Add(least - step), at.Add(most)
+}
