@@ -76,10 +76,6 @@ const (
 	// patience is how long requests wait for the answer to one request that went ahead of
 	// them. After it, one more goes ahead.
 	patience = 5 * time.Second
-
-	// firstHold is how long a bucket is held after a refusal for which the server gave neither
-	// a hint nor a reset. It doubles with each further refusal.
-	firstHold = 100 * time.Millisecond
 )
 
 // Ticket is what is known at the moment of a grant. The answer to the request is learned
@@ -161,6 +157,3 @@ func canonical(unit string) string {
 	}
 	return unit
 }
-
-// doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
-func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }

@@ -167,7 +167,10 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
 	if a.Refused && !s.usedUp(now) {
-		if hold = Hold(asked, s.refusals); asked <= 0 && s.overload.belief != meanFailure {
+		if hold = Hold(asked, s.refusals); asked <= 0 && s.successes > 0 {
+			hold = unsaid(s.refusals)
+		}
+		if asked <= 0 && s.overload.belief != meanFailure {
 			hold = min(hold, longestHold)
 		}
 	}
@@ -268,26 +271,6 @@ func (s *Server) ServedBelow() {
 	s.refusals = 0
 	s.successes++
 }
-
-// Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
-// does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
-// may be refused ten times outlasts most of a minute.
-func Hold(asked time.Duration, n int) time.Duration {
-	switch {
-	case asked <= 0:
-		return doubled(firstHold, n)
-	case n <= 1:
-		return asked
-	}
-	stretched := max(asked, firstHold)
-	for range min(n-3, 20) { // 1.5^20 is over 3000
-		stretched = min(stretched+stretched/2, max(asked, longestStretch))
-	}
-	return stretched
-}
-
-// longestStretch is to how much a hold is stretched that the server asked for, and after which it refused again.
-const longestStretch = 30 * time.Second
 
 // sameReset is how far apart two processes may place one reset, beside the step in which it is stated:
 // each counts from when its answer came, a round trip apart; and an absolute reset is counted from a

@@ -1,0 +1,42 @@
+package adaptive
+
+import "time"
+
+// firstHold is how long a bucket is held after a refusal for which the server gave neither
+// a hint nor a reset. It doubles with each further refusal.
+const firstHold = 100 * time.Millisecond
+
+// Hold returns for how long nothing goes after the n-th refusal in a row, if the server asks for so much; zero if it
+// does not say. What it asks for is obeyed three times, and from then on stretched by half each time: so a request that
+// may be refused ten times outlasts most of a minute.
+func Hold(asked time.Duration, n int) time.Duration {
+	switch {
+	case asked <= 0:
+		return doubled(firstHold, n)
+	case n <= 1:
+		return asked
+	}
+	stretched := max(asked, firstHold)
+	for range min(n-3, 20) { // 1.5^20 is over 3000
+		stretched = min(stretched+stretched/2, max(asked, longestStretch))
+	}
+	return stretched
+}
+
+// longestStretch is to how much a hold is stretched that the server asked for, and after which it refused again.
+const longestStretch = 30 * time.Second
+
+// unsaid is Hold of a server that does not say for how long, and has served something before: at longestStretch the hold stays for
+// eight refusals, since others may have taken what came back each time, and may be done soon.
+func unsaid(n int) time.Duration {
+	if hold := doubled(firstHold, n); hold < longestStretch {
+		return hold
+	}
+	return doubled(longestStretch, n-atLongest)
+}
+
+// atLongest is after how many refusals in a row a hold grows beyond longestStretch: nine to get there, and eight there.
+const atLongest = 17
+
+// doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
+func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
