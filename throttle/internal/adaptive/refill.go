@@ -27,6 +27,10 @@ import (
 // keep: the tokens that came back for certain, over the time that they took. If tokens come back
 // faster, Remaining shows them, and they are spent at once. If most of the limit comes back in a
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
+//
+// It does all the same if the stated reset moves on meanwhile, or if paced requests have found something before: then others,
+// such as processes that do not know of each other, take what comes back. In such a crowd each looks for its part of the rate, and
+// leaves a little over, see share.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -55,6 +59,10 @@ type refill struct {
 	raiseAt       monotime.Time // when it is to be raised again; zero if that is not known yet
 	raiseGap      time.Duration // until then from when the raise ended
 	refusalsInRow int           // of paced requests
+	found         int           // how often a paced request found something, see proven
+	crowd         int           // others are likely to share the limit until so many more paced requests are served
+	crowded       bool          // that has happened more than once: something is left to them
+	crowdMost     float64       // our part of the rate is not more than that in the crowd: with all of it, a request was refused
 	maxHold       time.Duration // Config.MaxHold
 }
 
@@ -80,7 +88,40 @@ const (
 	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
 	// go after 1 s. So it goes after half the time.
 	fewTokens = 4
+
+	// proven is as often as it counts that a paced request found something. So much faith outlasts four refusals in a row.
+	proven = 8
+
+	// crowdFor is after how many served requests without a refusal others are taken to be gone. A refusal halves our part of the
+	// rate, as TCP does; an answer that leaves more than is kept for others makes it crowdRaise times as much.
+	crowdFor   = 32
+	crowdShare = 0.5
+	crowdRaise = 1.1
+
+	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
+	// a small limit, a quarter.
+	keptForOthers = 3
 )
+
+// keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
+// it from those that are on their way.
+func (r *refill) keep(limit int) int {
+	if !r.refills || r.crowd == 0 || !r.crowded {
+		return 0
+	}
+	return min(limit/4, keptForOthers)
+}
+
+// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it.
+func (r *refill) share(o *outcome) {
+	if r.crowd--; o.remaining > r.keep(o.limit) {
+		r.rate = max(r.rate, min(r.rate*crowdRaise, r.crowdMost))
+		r.atMost = max(r.atMost, r.rate)
+	}
+	if r.crowd == 0 {
+		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
+	}
+}
 
 // slowestRate returns the least rate that is believed: one token per MaxHold. It is infinite if
 // MaxHold is zero.
@@ -111,7 +152,7 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	if o.probe && o.guess == guessRefill && o.refused {
 		r.doubtEarly.fail(0)
 	}
-	if !o.refused && r.doubtRefills.skip == 0 && o.limit != 0 && o.lateBefore != 0 {
+	if (!o.refused || o.resetMoved && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && o.lateBefore != 0 {
 		r.detect(o, after)
 	}
 }
@@ -177,14 +218,27 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.refused {
-		r.doubt()
+		if o.limit >= fewTokens && (o.resetMoved || r.found > 0) { // others took what came back
+			r.crowded = r.crowd > 0
+			r.crowd, r.crowdMost = crowdFor, refusalFactor*r.rate
+		}
+		if !o.resetMoved {
+			r.doubt()
+		}
 		r.slowDown()
 		r.pacedFrom = o.now
 		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
 		return
 	}
 	r.refusalsInRow = 0
+	if o.remainingBefore <= 0 && o.sent < o.lateBefore {
+		r.found = min(r.found+1, proven)
+	}
 	r.countedSince += o.n
+	if r.crowd > 0 {
+		r.share(o)
+		return
+	}
 	if r.raiseAgain(o); r.raise > 1 {
 		r.rate *= r.raise
 	}
@@ -220,8 +274,13 @@ func (r *refill) raiseAgain(o *outcome) {
 	}
 }
 
-// doubt takes in that a paced request was refused. After two in a row, the server does not refill.
+// doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where paced requests
+// have found something before, others are likely to have taken it, and each refusal halves how much that counts.
 func (r *refill) doubt() {
+	if r.found > 1 {
+		r.found /= 2
+		return
+	}
 	if r.refusalsInRow++; r.refusalsInRow >= 2 {
 		r.refills = false
 		r.doubtRefills.fail(1)
@@ -232,6 +291,9 @@ func (r *refill) doubt() {
 // raises are taken back, and the raises that follow are smaller.
 func (r *refill) slowDown() {
 	factor := refusalFactor
+	if r.crowd == crowdFor {
+		factor = crowdShare
+	}
 	if r.raise > 1 {
 		factor = 1 / (r.raise * r.raise)
 		if r.raise = 1 + (r.raise-1)/4; r.raise < 1.01 {

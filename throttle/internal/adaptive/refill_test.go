@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func TestRefillDetected(t *testing.T) {
 		{"all after the reset", refuses(left(0, 10, s)), []Answer{says(left(9, 10, s))}, 0},
 		{"all but what others took", refuses(left(0, 10, s)), []Answer{says(left(8, 10, s))}, 0},
 		{"refused", says(left(5, 10, 5*s)), []Answer{refuses(left(4, 10, 6*s))}, 0},
+		{"refused, and others took what came back", says(left(0, 10, 9*s)), []Answer{refuses(left(0, 10, 10*s))}, 1},
 	} {
 		b := newBucket(t, Config{})
 		b.exchange(test.first)
@@ -54,13 +56,14 @@ func TestRefillPaces(t *testing.T) {
 	b.wantDue(time.Second)
 	b.at(time.Second).exchange(says(left(3, 10, 7*time.Second)))
 	b.wantOpen(3)
-	b.exchange(refuses(left(0, 10, 10*time.Second)))
 	w := b.window1()
+	w.refill.found = 0
+	b.exchange(refuses(left(0, 10, 7*time.Second)))
 	if w.refill.rate != refusalFactor {
 		t.Errorf("rate %v after a refusal, want %v", w.refill.rate, refusalFactor)
 	}
 	b.wantDue(1250 * time.Millisecond)
-	b.exchange(refuses(left(0, 10, 10*time.Second)))
+	b.exchange(refuses(left(0, 10, 7*time.Second)))
 	if w.refill.refills || w.refill.doubtRefills.failures != 1 || w.refill.doubtRefills.skip != 0 {
 		t.Errorf("refills %v, doubt %+v", w.refill.refills, w.refill.doubtRefills)
 	}
@@ -148,6 +151,84 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	b.exchange(Answer{Refused: true})
 	if w.refill.rate != 5 {
 		t.Errorf("rate %v, want 5: it was measured, and another limit refused", w.refill.rate)
+	}
+}
+
+// TestRefillCrowd: a refusal after which the reset has moved on, or in spite of what paced requests have found before, is the doing
+// of others. Then each halves its part of the rate, leaves a little over, and takes more where more than that remains.
+func TestRefillCrowd(t *testing.T) {
+	const s = time.Second
+	b := newBucket(t, Config{})
+	b.exchange(says(left(1, 20, 19*s)))
+	b.exchange(says(left(0, 20, 20*s))) // one a second
+	r := &b.window1().refill
+	b.at(s).exchange(refuses(left(0, 20, 20*s))) // a token came back, and somebody took it
+	if !r.refills || r.refusalsInRow != 0 || r.rate != crowdShare || r.crowd != crowdFor {
+		t.Fatalf("refills %v, %d refusals in a row, %v per second, crowd for %d", r.refills, r.refusalsInRow, r.rate, r.crowd)
+	}
+	b.wantDue(2 * s)
+	b.at(3 * s).exchange(says(left(2, 20, 18*s)))
+	b.wantOpen(2) // it has happened once
+	b.at(4 * s).exchange(refuses(left(0, 20, 20*s)))
+	if want := crowdShare * crowdRaise * crowdShare; r.rate != want {
+		t.Errorf("%v per second, want %v", r.rate, want)
+	}
+	r.rate = crowdShare
+	b.at(4 * s).exchange(says(left(3, 20, 17*s)))
+	b.wantDue(2 * s) // three are the others'
+	if r.rate != crowdShare {
+		t.Errorf("%v per second, want %v: no more remains than is kept", r.rate, crowdShare)
+	}
+	r.crowdMost = 1
+	b.at(5 * s).exchange(says(left(5, 20, 15*s)))
+	b.wantOpen(2)
+	if want := crowdShare * crowdRaise; r.rate != want || r.atMost < want {
+		t.Errorf("%v per second, at most %v; want %v", r.rate, r.atMost, want)
+	}
+	for i := range crowdFor - 2 {
+		b.at(time.Duration(6+i) * s).exchange(says(left(3, 20, 17*s)))
+	}
+	if r.crowd != 0 {
+		t.Fatalf("crowd for %d, want 0", r.crowd)
+	}
+	b.wantOpen(3)
+}
+
+// TestRefillCrowdIsSearched: after each refusal in a crowd, our part of the rate grows to four fifths of what was refused.
+func TestRefillCrowdIsSearched(t *testing.T) {
+	r := refill{refills: true, rate: 10, found: proven, fullSpan: time.Hour, maxHold: time.Hour}
+	for _, most := range []float64{8, 6.4} {
+		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true})
+		for range 20 {
+			r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, remaining: 10})
+		}
+		if math.Abs(r.rate-most) > 1e-9 {
+			t.Errorf("%v per second, want %v", r.rate, most)
+		}
+	}
+}
+
+// TestRefillFaith: what paced requests have found outlasts refusals that do not say that others are there, and each halves it.
+func TestRefillFaith(t *testing.T) {
+	for found, want := range map[int]int{0: 2, 1: 2, 2: 3, proven: 5} {
+		r := refill{refills: true, rate: 1, found: found}
+		n := 0
+		for r.refills {
+			r.doubt()
+			n++
+		}
+		if n != want {
+			t.Errorf("found %d times: the belief ends with refusal %d, want %d", found, n, want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(left(1, 10, 9*time.Second)))
+	b.exchange(says(left(0, 10, 10*time.Second)))
+	for i := range 2 * proven {
+		b.at(time.Duration(i+1) * time.Second).exchange(says(left(0, 10, 10*time.Second)))
+	}
+	if got := b.window1().refill.found; got != proven {
+		t.Errorf("found %d times, want %d", got, proven)
 	}
 }
 

@@ -81,6 +81,9 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	missing := ahead + n - left
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
 	// as much again. A request of ours that goes alone is never kept back for that.
+	if w.refill.crowd > 0 && left-ahead-n < w.refill.keep(w.limit) {
+		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
+	}
 	crowded := missing <= 0 && inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
 	switch {
 	case missing > 0 || crowded:
@@ -100,7 +103,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	switch {
 	case w.refill.refills:
 		since := w.refill.pacedFrom
-		if left+reserve > 0 {
+		if left+reserve > 0 && w.refill.crowd == 0 {
 			since = w.heardAt // something is left, but not enough
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
@@ -135,7 +138,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 func (w *window) take(now monotime.Time, claimed int) (probe bool) {
 	w.last.note(now)
 	left := w.remaining - claimed
-	if left <= 0 {
+	if left <= w.refill.keep(w.limit) {
 		w.refill.pacedFrom = now
 	}
 	if left >= 0 || w.refill.refills {
