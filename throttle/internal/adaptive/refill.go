@@ -19,6 +19,7 @@ import (
 //   - The reset moves on while less and less remains. Then the reset is the time to full, and
 //     what is missing comes back in that time.
 //   - After a reset only a part of the limit is there.
+//   - Before a reset more comes back than two windows have.
 //   - Before the reset a part is there. One probe looks for it (guessRefill) where the reset is
 //     so near that rounding hides the first of these ways, and where a reset brought nothing. It
 //     goes when one token would be back if the reset were the time to full.
@@ -41,6 +42,10 @@ type refill struct {
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
 	emptyReset   bool          // a reset brought nothing
+
+	rowOf    int           // of which reset, see reset.count
+	row      int           // what came back before that reset: by so much Remaining has risen
+	rowSince monotime.Time // the first answer about it
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
 	// was there after the reset. It is about how long the whole limit takes to come back. If
@@ -152,9 +157,27 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	if o.probe && o.guess == guessRefill && o.refused {
 		r.doubtEarly.fail(0)
 	}
+	if r.more(o, after) && r.doubtRefills.skip == 0 {
+		took := o.now.Sub(r.rowSince)
+		full := monotime.Seconds(took.Seconds() * float64(o.limit) / float64(r.row))
+		r.start(o, o.now, full, full/2)
+		return
+	}
 	if (!o.refused || o.resetMoved && o.remaining == 0) && r.doubtRefills.skip == 0 && o.limit != 0 && o.lateBefore != 0 {
 		r.detect(o, after)
 	}
+}
+
+// more takes in an answer, and reports whether more came back before one reset than two windows have: the stated reset may be late
+// by a part of a window, and so a second one may have begun.
+func (r *refill) more(o *outcome, after *reset) bool {
+	if r.rowOf != after.count {
+		r.rowOf, r.row, r.rowSince = after.count, 0, o.now
+	}
+	if o.newest && o.now > r.rowSince {
+		r.row += max(o.remaining-o.remainingBefore, 0)
+	}
+	return o.limit > 0 && r.row > 2*o.limit && o.now < after.late
 }
 
 // detect finds out whether the server gives itself away as one that refills.

@@ -208,6 +208,38 @@ func TestRefillCrowdIsSearched(t *testing.T) {
 	}
 }
 
+// TestRefillMore: what comes back before the stated reset beyond two windows comes back token by token.
+func TestRefillMore(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name  string
+		limit int
+		falls int                       // by how much Remaining is less in each second answer
+		until func(i int) time.Duration // the stated reset, from the answer on
+		want  int                       // the answer that shows that the limit refills, zero if none does
+	}{
+		{"the same reset", 3, 1, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 15},
+		{"requests that cost nothing", 3, 0, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 0},
+		{"another window", 3, 1, func(i int) time.Duration { return 50*ms - time.Duration(i%5)*10*ms }, 0},
+		{"no limit stated", 0, 1, func(i int) time.Duration { return time.Second - time.Duration(i)*10*ms }, 0},
+	} {
+		b := newBucket(t, Config{})
+		got := 0
+		for i := 0; i < 30 && got == 0; i++ {
+			b.at(time.Duration(i) * 10 * ms).exchange(says(left(2-i%2*test.falls, test.limit, test.until(i))))
+			if b.window1().refill.refills {
+				got = i + 1
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: refills from answer %d on, want %d", test.name, got, test.want)
+		}
+		if r := b.window1().refill; got > 0 && math.Abs(r.rate-7/0.14) > 1e-3 {
+			t.Errorf("%s: %v per second, want what came back: %v", test.name, r.rate, 7/0.14)
+		}
+	}
+}
+
 // TestRefillFaith: what paced requests have found outlasts refusals that do not say that others are there, and each halves it.
 func TestRefillFaith(t *testing.T) {
 	for found, want := range map[int]int{0: 2, 1: 2, 2: 3, proven: 5} {
