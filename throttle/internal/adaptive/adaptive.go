@@ -16,10 +16,10 @@
 //
 // An answer passes through the files in this order:
 //
-//   - learn.go: Learn, the whole way of an answer in one function per step.
+//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals.
 //   - overload.go: is a failure without explanation a refusal?
 //   - window.go: one window per limit that the server states. It keeps the least Remaining and
-//     hands the statement to its parts: reset.go (when the limit is restored), refill.go (does
+//     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does
 //     it come back token by token?), others.go (how much do other clients use?), price.go (what do
 //     requests cost, if they do not say it?), spend.go (is
 //     the rest spread over the time to the reset?), guess.go (may one request look before the

@@ -65,9 +65,9 @@ type refill struct {
 	raiseGap      time.Duration // until then from when the raise ended
 	refusalsInRow int           // of paced requests
 	found         int           // how often a paced request found something, see proven
-	crowd         int           // others are likely to share the limit until so many more paced requests are served
-	crowded       bool          // that has happened more than once: something is left to them
-	crowdMost     float64       // our part of the rate is not more than that in the crowd: with all of it, a request was refused
+	crowd         int           // others are likely to share the limit until so many more requests are served
+	crowded       bool          // another request was refused meanwhile: something is left to them
+	crowdMost     float64       // our part of the rate grows up to that in the crowd
 	maxHold       time.Duration // Config.MaxHold
 }
 
