@@ -29,9 +29,9 @@ import (
 // faster, Remaining shows them, and they are spent at once. If most of the limit comes back in a
 // moment after all, or paced requests are refused twice in a row, the server does not refill.
 //
-// It does all the same if the stated reset moves on meanwhile, or if paced requests have found something before: then others,
-// such as processes that do not know of each other, take what comes back. In such a crowd each looks for its part of the rate, and
-// leaves a little over, see share.
+// It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
+// what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, see share. And what paced requests
+// have found before outlasts some refusals, see doubt.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -241,7 +241,7 @@ func (r *refill) measure(o *outcome) {
 		return
 	}
 	if o.refused {
-		if o.limit >= fewTokens && (o.resetMoved || r.found > 0) { // others took what came back
+		if o.limit >= fewTokens && o.resetMoved { // others took what came back
 			r.crowded = r.crowd > 0
 			r.crowd, r.crowdMost = crowdFor, refusalFactor*r.rate
 		}

@@ -154,8 +154,7 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	}
 }
 
-// TestRefillCrowd: a refusal after which the reset has moved on, or in spite of what paced requests have found before, is the doing
-// of others. Then each halves its part of the rate, leaves a little over, and takes more where more than that remains.
+// TestRefillCrowd: a refusal after which the reset has moved on is the doing of others. Then each halves its part of the rate, leaves a little over, and takes more where more than that remains.
 func TestRefillCrowd(t *testing.T) {
 	const s = time.Second
 	b := newBucket(t, Config{})
@@ -196,9 +195,9 @@ func TestRefillCrowd(t *testing.T) {
 
 // TestRefillCrowdIsSearched: after each refusal in a crowd, our part of the rate grows to four fifths of what was refused.
 func TestRefillCrowdIsSearched(t *testing.T) {
-	r := refill{refills: true, rate: 10, found: proven, fullSpan: time.Hour, maxHold: time.Hour}
+	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
 	for _, most := range []float64{8, 6.4} {
-		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true})
+		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, resetMoved: true})
 		for range 20 {
 			r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, remaining: 10})
 		}
