@@ -242,6 +242,28 @@ func TestPoisonRequestsThatAreSentOnceDoNotShutTheirHost(t *testing.T) {
 	}
 }
 
+// Nor do those of many flows, of which each has a turn before the good requests, whose flow has had some: the request that goes
+// ahead in their place does not wait for the turn of its flow.
+func TestPoisonRequestsOfManyFlowsDoNotShutTheirHost(t *testing.T) {
+	for name, poison := range map[string]func(i int) string{
+		"one path":   func(i int) string { return fmt.Sprint("/poison?", i) },
+		"each its":   func(i int) string { return fmt.Sprint("/", word(i), "/", word(i+7), "?", i) },
+		"good ones'": func(i int) string { return fmt.Sprint("/good?", i) },
+	} {
+		for _, header := range [][]string{nil, {"Retry-After", "1"}} {
+			t.Run(fmt.Sprint(name, header), func(t *testing.T) {
+				p := poisoned{burst: 20, poison: poison, header: header}
+				p.configure = func(t *pacer.Transport) { t.Line.Flow = func(req *http.Request) string { return req.URL.RawQuery } }
+				got := p.run(t)
+				got.enough(t)
+				if got.all != 11*got.poisons {
+					t.Errorf("%d poison requests were sent %d times, want 11 times each", got.poisons, got.all)
+				}
+			})
+		}
+	}
+}
+
 // Nor do those that are made at once, as those of a batch whose messages are all too large: they stand before all good requests, and
 // would else go ahead one after the other, each after a hold that is longer than the one before.
 func TestPoisonRequestsAtOnceDoNotShutTheirHost(t *testing.T) {
