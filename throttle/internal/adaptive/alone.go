@@ -213,9 +213,11 @@ func (k Kind) as(way int) Kind {
 // served last. Where a limit that the server states explains the refusals, it is the first one.
 func (s *Server) Probe(n int, kind func(i int) *Kind) int {
 	refused := func(i int) bool { return s.unserved[byPath].find(*kind(i), byPath) >= 0 }
-	for i := 1; i < n && refused(0); i++ {
-		if !refused(i) {
-			return i
+	if n > 1 && refused(0) {
+		for i := 1; i < n; i++ {
+			if !refused(i) {
+				return i
+			}
 		}
 	}
 	if s.refusals > severalRefusals && s.unserved.any() {
