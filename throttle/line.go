@@ -263,8 +263,8 @@ func (l *Limiter) letAnotherProbe() {
 	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return probes[i].kind() })]; w != heads[0] {
 		w.leave()
 		w.rank = heads[0].rank - 1
-		if len(l.root().line.flows) > 0 { // else the flow of w might have to wait for its turn
-			w.flow = flow{name: newFlow + strconv.FormatUint(w.place.number, 10)}
+		if len(l.root().line.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
+			w.flow = flow{name: "\x00" + strconv.FormatUint(w.place.number, 10)}
 		}
 		w.enter(true)
 	}
@@ -302,9 +302,6 @@ type flow struct {
 	name   string
 	weight int
 }
-
-// newFlow begins the name of a flow of one claim alone. It has got nothing yet, so no other flow goes before it.
-const newFlow = "\x00new "
 
 func (n *need) kind() *adaptive.Kind { return (*adaptive.Kind)(&n.class) }
 
