@@ -62,7 +62,8 @@ func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant,
 	return &exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
 }
 
-// run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the latest attempt.
+// run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the
+// latest attempt.
 func (x *exchange) run(ctx context.Context, v verdict.Verdict) {
 	ended := false
 	defer func() {
@@ -234,8 +235,9 @@ func (x *exchange) acquire(ctx context.Context) *stop {
 // budget returns the retry budget of the bucket that granted the latest attempt.
 func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter()).budget }
 
-// nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the body of the previous attempt may still read
-// the previous request. Trace is told, with what kind of attempt went before, and the answer at hand is discarded.
+// nextRequest makes the request for the next attempt. It is always a copy: the goroutine that writes the body of the
+// previous attempt may still read the previous request. Trace is told, with what kind of attempt went before, and the
+// answer at hand is discarded.
 func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	next := x.req.Clone(withInfo(ctx, func(i *requestInfo) { i.resends = x.failures + x.refusals }))
 	if x.req.Body != nil && x.req.Body != http.NoBody {
@@ -267,7 +269,8 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	return nil
 }
 
-// readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and its connection becomes free.
+// readAhead begins to read the answer at hand while the request waits: the answer can still be returned, and its connection
+// becomes free.
 func (x *exchange) readAhead() {
 	if x.terms.resp != nil {
 		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body)
@@ -285,7 +288,8 @@ func (x *exchange) status() int {
 // event is what hooks are told in any case.
 func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms.mode) }
 
-// giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if the caller has canceled the request.
+// giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if the caller
+// has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	x.trace(why)
 	gone := why.because

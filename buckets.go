@@ -20,11 +20,12 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the new quotas. If another pattern is the
-// most specific one for it now, the request moves to the line of that pattern, to the place that its priority and arrival give it. A pattern that is
-// in both tables keeps what was charged to it, quota by quota, if the new one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil or
-// empty table takes all Quotas away: a key of YAML with nothing behind it is read as such a table. A larger burst fills at the rate of its quota. If
-// something is wrong with the table, SetQuotas returns an error and changes nothing.
+// SetQuotas replaces Quotas while requests are on their way. Each waiting request gets a new instant by the new quotas. If
+// another pattern is the most specific one for it now, the request moves to the line of that pattern, to the place that its
+// priority and arrival give it. A pattern that is in both tables keeps what was charged to it, quota by quota, if the new
+// one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil or empty table takes all Quotas away: a key of YAML
+// with nothing behind it is read as such a table. A larger burst fills at the rate of its quota. If something is wrong with
+// the table, SetQuotas returns an error and changes nothing.
 func (t *Transport) SetQuotas(quotas Table) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -130,10 +131,11 @@ func (t *Transport) path(path []string, rs *routes, req *http.Request) []string 
 	return path
 }
 
-// KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal digits, the first ones of its
-// SHA-256. It is for recognizing a tenant on a page or in a metric. Equal keys have equal digests, in all processes. Different keys may have equal
-// digests (some two of a million with a probability of 1 in 560), and buckets of their own all the same. A digest does not give a random credential
-// away; but a key that is short, or one of a list, is found by trying. So do not publish it.
+// KeyDigest returns the text by which errors, Trace and State call what Transport.Key has returned: 12 hexadecimal digits,
+// the first ones of its SHA-256. It is for recognizing a tenant on a page or in a metric. Equal keys have equal digests, in
+// all processes. Different keys may have equal digests (some two of a million with a probability of 1 in 560), and buckets
+// of their own all the same. A digest does not give a random credential away; but a key that is short, or one of a list, is
+// found by trying. So do not publish it.
 func KeyDigest(key string) string { return visible.Digest(key) }
 
 // hostLimiter returns the Limiter of the request's host. Most often, that host is remembered.

@@ -21,14 +21,16 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// Call is one call of an API: what the call asks of the Transports that carry it, where that differs from their fields, and how the call went. All
-// redirects and retries of a request belong to the same call. The zero Call asks for nothing. A Call must not be used for two calls at the same time.
+// Call is one call of an API: what the call asks of the Transports that carry it, where that differs from their fields, and
+// how the call went. All redirects and retries of a request belong to the same call. The zero Call asks for nothing. A Call
+// must not be used for two calls at the same time.
 //
 //	call := &pacer.Call{Costs: quota.Costs{"tokens": 1200}, Priority: throttle.Urgent}
 //	resp, err := client.Do(req.WithContext(pacer.WithCall(ctx, call)))
 //
-// A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the value of the Call that was added last
-// counts, among those that set the field; of Costs, of each unit. All of the Calls are told how the call went.
+// A request may belong to several Calls: a middleware adds its own to that of the caller. Of each field, the value of the
+// Call that was added last counts, among those that set the field; of Costs, of each unit. All of the Calls are told how
+// the call went.
 type Call struct {
 	// Mode says what happens if the request cannot go now. Zero means not set: the matching entry of
 	// Transport.Modes, else Transport.Mode, else ModeWait.
@@ -97,15 +99,17 @@ func (c *Call) Waited() time.Duration {
 	return waits.Sum(c.Waits())
 }
 
-// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what Waited returns, exactly.
+// Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
+// Waited returns, exactly.
 func (c *Call) Waits() []throttle.Wait {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.waits)
 }
 
-// Settle reports what the request that was sent last has really cost, in each unit that spent has; see throttle.Grant.Settle. It is for costs that
-// stand in the body of an answer, and may be called after the body was read. Before the first request is sent, it does nothing.
+// Settle reports what the request that was sent last has really cost, in each unit that spent has; see
+// throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body was read.
+// Before the first request is sent, it does nothing.
 func (c *Call) Settle(spent quota.Costs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,8 +330,9 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 	return mode
 }
 
-// costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes already. Before the request is sent, at
-// most the length of its own body is known; it is charged for one byte at least, so that it waits while a quota is in debt for answers before.
+// costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes already. Before
+// the request is sent, at most the length of its own body is known; it is charged for one byte at least, so that it waits
+// while a quota is in debt for answers before.
 func (tm *terms) costBytes(req *http.Request) {
 	if _, ok := tm.claim.Costs[quota.Bytes]; ok {
 		return
@@ -371,7 +376,8 @@ var modes = fields.Names{"default", "wait", "reject", "degrade", "observe"}
 // String returns the name of the constant without "Mode", in lower case: "reject"; of zero, "default".
 func (m Mode) String() string { return modes.String("Mode", int(m)) }
 
-// UnmarshalText reads what String returns, in upper or lower case, so that modes can be strings in JSON, YAML and flags. The empty text is zero.
+// UnmarshalText reads what String returns, in upper or lower case, so that modes can be strings in JSON, YAML and flags.
+// The empty text is zero.
 func (m *Mode) UnmarshalText(text []byte) error {
 	i, ok := modes.Index(string(text))
 	if !ok {

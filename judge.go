@@ -100,9 +100,10 @@ func (t *Transport) ShouldRetry(ctx context.Context, resp *http.Response, err er
 	return (refusal || resp.StatusCode >= 400) && verdict.Answered(ctx, resp, hint, refusal, safe) != verdict.Final, nil
 }
 
-// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of it. Otherwise they lie between min and
-// max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus full jitter of min, 2·min, 4·min, …. If the server asks for a delay, in any
-// header that package headers knows, RetryDelay returns no shorter one.
+// RetryDelay is a Backoff for a Client of go-retryablehttp. If t.Retry.Backoff is set, the delays are those of it.
+// Otherwise they lie between min and max, which are RetryWaitMin and RetryWaitMax of the Client: min, plus full jitter of
+// min, 2·min, 4·min, …. If the server asks for a delay, in any header that package headers knows, RetryDelay returns no
+// shorter one.
 func (t *Transport) RetryDelay(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration {
 	var hint headers.Retry
 	if resp != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
-// RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, it gives back what the request holds.
+// RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, it gives back what the
+// request holds.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
@@ -46,8 +47,8 @@ func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (resp *http
 	return resp, nil
 }
 
-// roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and waits for its
-// turn. If there is a grant, the request was sent with it already, and resp or err is the outcome.
+// roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and
+// waits for its turn. If there is a grant, the request was sent with it already, and resp or err is the outcome.
 func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttle.Grant, resp *http.Response, err error) (*http.Response, error) {
 	tm := terms{resp: resp}
 	sent, ended := g != nil, false

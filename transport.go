@@ -15,13 +15,13 @@
 //
 // # One request
 //
-// A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on
-// the bucket of the most specific one. The request goes when all its buckets grant it at the same instant:
-// as a request, as one more in flight, and in the units of its Cost. If it cannot go now, [Mode] says what
-// happens. By default it waits in line ([Line]). More urgent requests go first; among equally urgent ones, flows
-// go in turns, and within a flow the order is that of arrival. A line that moves is waited for; but if nothing can go for longer than
-// MaxStandstill, or not before the deadline of its context, a request fails at once. [Transport.Acquire] does this part
-// alone. [Transport.Forecast] says how long it would take: of a batch that stands in line, how long the rest of it will take.
+// A request draws on buckets: on the bucket of its host, and, if Quotas have other patterns that match, on the bucket of
+// the most specific one. The request goes when all its buckets grant it at the same instant: as a request, as one more in
+// flight, and in the units of its Cost. If it cannot go now, [Mode] says what happens. By default it waits in line
+// ([Line]). More urgent requests go first; among equally urgent ones, flows go in turns, and within a flow the order is
+// that of arrival. A line that moves is waited for; but if nothing can go for longer than MaxStandstill, or not before the
+// deadline of its context, a request fails at once. [Transport.Acquire] does this part alone. [Transport.Forecast] says how
+// long it would take: of a batch that stands in line, how long the rest of it will take.
 //
 // A [Call] in the context of a request says what is different for that request, and how it went.
 //
@@ -110,9 +110,10 @@ type Transport struct {
 	Cost func(*http.Request) quota.Costs
 
 	// Spent returns what a request has cost according to its answer. The difference from what was thought is given back, or
-	// charged to later requests. Of a request of which neither Cost nor a Call says what it costs in a unit, it is thought what
-	// requests of its method and like paths have cost on average: see package throttle. A quota.Requests of zero gives the request itself back: the server does not count it. Spent must not
-	// read the body; see Call.Settle for costs that stand there. If nil, answers say nothing of costs.
+	// charged to later requests. Of a request of which neither Cost nor a Call says what it costs in a unit, it is thought
+	// what requests of its method and like paths have cost on average: see package throttle. A quota.Requests of zero gives
+	// the request itself back: the server does not count it. Spent must not read the body; see Call.Settle for costs that
+	// stand there. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is ModeWait.
@@ -246,8 +247,9 @@ type Shared struct {
 	// lost from one that is new, and takes both for used up: see New.
 	Store store.Store
 
-	// New says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.New. Without it, the first request
-	// to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants is back after an hour.
+	// New says that, as far as you know, nobody has used the quotas before: see throttle.Limiter.New. Without it, the first
+	// request to a bucket that a store such as Redis does not know waits for MaxStandstill at most, and what an hour grants
+	// is back after an hour.
 	New bool
 
 	// Outage says what to do while the Store cannot be reached. Zero is throttle.OutageShare: requests go on
@@ -378,8 +380,8 @@ func (t *Transport) Close() error {
 	return errors.Join(t.buckets.Close(), t.streams.Close())
 }
 
-// State returns what the buckets look like now, ordered by host and pattern, and after them those of what flows (quota.Quota.Streamed): "a.example (bodies)". Idle
-// buckets are forgotten sooner or later; State does not return these.
+// State returns what the buckets look like now, ordered by host and pattern, and after them those of what flows
+// (quota.Quota.Streamed): "a.example (bodies)". Idle buckets are forgotten sooner or later; State does not return these.
 func (t *Transport) State() []throttle.State {
 	states := t.buckets.State()
 	states = append(states, slices.DeleteFunc(t.streams.State(), func(s throttle.State) bool { return len(s.Limits) == 0 })...)
@@ -400,9 +402,9 @@ func (t *Transport) Save(w io.Writer) error {
 	return t.buckets.Save(w)
 }
 
-// Load reads what Save wrote, best before the first request. It changes only buckets that have learned
-// nothing yet, and quotas that were charged nothing, and leaves out what is out of date. State shows what was read when a bucket is asked for. If
-// r cannot be read, Load changes nothing and returns an error.
+// Load reads what Save wrote, best before the first request. It changes only buckets that have learned nothing yet, and
+// quotas that were charged nothing, and leaves out what is out of date. State shows what was read when a bucket is asked
+// for. If r cannot be read, Load changes nothing and returns an error.
 func (t *Transport) Load(r io.Reader) error {
 	if err := t.Validate(); err != nil {
 		return err

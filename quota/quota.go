@@ -11,9 +11,9 @@
 // ([Quotas.String]) and with all defaults filled in ([Quotas.Explicit]). [Quotas.Validate] says what
 // is wrong with them, and [Quotas.Redundant] which of them never delay anything.
 //
-// The package uses the standard library alone. It has no clock, no lock and no state, but that it remembers which
-// time zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement] is only the form in which other
-// packages hand on what a server said about a limit of its own.
+// The package uses the standard library alone. It has no clock, no lock and no state, but that it remembers which time
+// zones the machine has. It knows nothing of HTTP, of callers that wait, and of servers; [Statement] is only the form in
+// which other packages hand on what a server said about a limit of its own.
 //
 // # What a quota means
 //
@@ -48,7 +48,8 @@
 //	"1 MB per second", for files of any size                        1MB/s debt
 //	"1 MB per second of traffic", while files are transferred       1MB/s streamed
 //
-// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are "overall": 5000/h, 100 in flight overall.
+// Where one program has several tokens or tenants, the quotas are of each of them, but for those that are "overall":
+// 5000/h, 100 in flight overall.
 //
 // The first form suits every provider that does not say how it counts. Tokens are counted only of requests
 // whose [Costs] say how many they take. [Kind] says which services
@@ -120,9 +121,10 @@ type Quota struct {
 	// too; with another Kind they are an error.
 	Kind Kind
 
-	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero
-	// means N, or of a quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst of 1, tokens are spaced evenly, one every
-	// Per/N. That is the only Burst with which hardly any window of the length Per ever sees more than N.
+	// Burst is how many tokens a TokenBucket holds, and so how many may go at once after idling. Zero means N, or of a
+	// quota that is Streamed a twentieth of a second, and a negative number is an error. With a Burst of 1, tokens are
+	// spaced evenly, one every Per/N. That is the only Burst with which hardly any window of the length Per ever sees more
+	// than N.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
 	// another Kind, a cost above N is.
@@ -162,11 +164,11 @@ type Quota struct {
 	// any number but zero.
 	ColdFactor float64
 
-	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a pacer.Transport reads and writes
-	// the bodies of both directions no faster than N in Per, in pieces of a twentieth of a second at most. Unit must be Bytes, and the
-	// quota is a TokenBucket: for a Burst of zero, it holds what comes in a twentieth of a second. A Burst of 1 would make
-	// pieces of a byte, and is an error where more than 40 bytes come in a second; and so are a Debt, a Queue and a WarmUp. Who does
-	// not speak HTTP has throttle.Reader and throttle.Writer.
+	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a pacer.Transport reads and
+	// writes the bodies of both directions no faster than N in Per, in pieces of a twentieth of a second at most. Unit must
+	// be Bytes, and the quota is a TokenBucket: for a Burst of zero, it holds what comes in a twentieth of a second. A
+	// Burst of 1 would make pieces of a byte, and is an error where more than 40 bytes come in a second; and so are a Debt,
+	// a Queue and a WarmUp. Who does not speak HTTP has throttle.Reader and throttle.Writer.
 	Streamed bool
 
 	// Overall says that the quota is of all who use the program's address or application together, where others are of each

@@ -20,13 +20,15 @@ import (
 
 // Claim is what a caller asks of a Limiter.
 type Claim struct {
-	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of the empty unit, or else 1. Negative panics.
+	// N is the cost in requests, whatever Costs says of these. Zero means what Costs says of requests, or of the empty
+	// unit, or else 1. Negative panics.
 	N int
 
-	// Costs are the costs in other units. Of a quota whose unit is not among them, the claim is charged what others of its Verb and like Paths were
-	// settled for on average, at first: see the package, and Grant.Settle. In a Store, it is charged nothing of it then. A unit that no quota has is
-	// ignored, unless it is nearly that of one ("token" beside "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero.
-	// The map must not be changed while the Grant is in use.
+	// Costs are the costs in other units. Of a quota whose unit is not among them, the claim is charged what others of its
+	// Verb and like Paths were settled for on average, at first: see the package, and Grant.Settle. In a Store, it is
+	// charged nothing of it then. A unit that no quota has is ignored, unless it is nearly that of one ("token" beside
+	// "tokens"), which is ErrUnit; see quota.Quotas.Misspelled. Negative costs count as zero. The map must not be changed
+	// while the Grant is in use.
 	Costs quota.Costs
 
 	// Priority is how urgent the claim is. Zero means Normal.
@@ -58,11 +60,13 @@ type Claim struct {
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
 
-// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after ctx's deadline or take longer than
-// MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all behind it move up. Zero counts as one; Wait panics if n < 0.
+// Wait blocks until n requests are granted or ctx ends. It fails at once, with an [*Error], if the wait would end after
+// ctx's deadline or take longer than MaxWait. A caller that stops waiting leaves nothing behind: no token is lost, and all
+// behind it move up. Zero counts as one; Wait panics if n < 0.
 //
-// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in flight, the error is ErrUnit: use
-// Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use Acquire also for requests whose answers the bucket is to learn from.
+// Wait is for quotas in requests. If some quota of the bucket, or of one above it, is in another unit, or bounds what is in
+// flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use
+// Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
 	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
 	if err == nil {
@@ -71,10 +75,11 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only slots in hand, and has more
-// slots fetched for the next call. A slot can be used for Late. If calls come less often than that, Allow grants nothing; use Acquire with a negative
-// MaxWait, which waits for the store's answer. Allow always returns false if a field is invalid, which Validate tells, or if a quota is one for which
-// Wait returns ErrUnit. Zero counts as one; Allow panics if n < 0.
+// Allow reports whether n requests are granted now, and charges them if so. It never blocks. With a Store, it grants only
+// slots in hand, and has more slots fetched for the next call. A slot can be used for Late. If calls come less often than
+// that, Allow grants nothing; use Acquire with a negative MaxWait, which waits for the store's answer. Allow always returns
+// false if a field is invalid, which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as
+// one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c := Claim{N: n, MaxWait: -1, bare: true}
 	var g Grant
@@ -156,8 +161,9 @@ func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	return ok
 }
 
-// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and puts the claim in line and
-// returns the waiter, or returns an error. P is the place in line that the claim has already, else zero. The error is errDismissed if the claim may belong in another bucket now.
+// join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and
+// puts the claim in line and returns the waiter, or returns an error. P is the place in line that the claim has already,
+// else zero. The error is errDismissed if the claim may belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	if ctx.Err() != nil {
@@ -277,8 +283,9 @@ func (w *waiter) grantNow(front bool) bool {
 	return false
 }
 
-// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a quota's Queue or more, or
-// if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is refused instead. D is the delay that w would have.
+// makeRoom returns ErrQueueFull, and the delay to report, if there is no room for w in line: if the line before w costs a
+// quota's Queue or more, or if MaxQueue claims wait. But if another waiter of this bucket would go after w, that one is
+// refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
 	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {
@@ -353,7 +360,8 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 	return err
 }
 
-// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was dismissed; the tree that it froze is thawed.
+// rejoin is join in the bucket where the claim belongs now. Moved, if not nil, is the waiter that was dismissed; the tree
+// that it froze is thawed.
 func (l *Limiter) rejoin(ctx context.Context, c *Claim, p place, g *Grant, found *search, moved *waiter) (*waiter, error) {
 	if moved != nil {
 		defer moved.l.thaw() // also when search.find panics
@@ -422,9 +430,10 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	return f
 }
 
-// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the claim; it is called again after each
-// Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited, if not nil, is called after the wait, granted
-// or not, with what the claim has waited for: each cause once, the longest first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
+// Acquire is Limiter.Acquire for a claim whose path may change while it waits. Find returns the Limiter of the claim; it is
+// called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited,
+// if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause once, the longest
+// first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
 func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }

@@ -18,8 +18,9 @@ type Answer struct {
 	// Refused says that the server refused the request because of a limit, and did nothing.
 	Refused bool
 
-	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a Retry-After. It is taken for Refused if failures
-	// are seen to depend on how fast requests go: from when a good part of the answers were failures, and for as long as slower requests fail less often.
+	// MayRefuse says that the request failed in a way in which some servers refuse, such as a 503 without a Retry-After. It
+	// is taken for Refused if failures are seen to depend on how fast requests go: from when a good part of the answers
+	// were failures, and for as long as slower requests fail less often.
 	MayRefuse bool
 
 	// Lost says that no answer came: the request may have reached the server or not.
@@ -29,13 +30,15 @@ type Answer struct {
 	// are held until Done is called once more; Outcome.Open reports whether there are any.
 	Reading bool
 
-	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once more, with the cost in Spent.
+	// Unsettled says that the cost in units other than requests is not known yet. Then Done is called once more, with the
+	// cost in Spent.
 	Unsettled bool
 
 	// Spent is what the request has cost, where that differs from what was claimed; see Grant.Settle. Nil means that it does not.
 	Spent quota.Costs
 
-	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to Limiter.MaxHold. Zero or negative: not at all.
+	// Hold is for how long the server wants no requests, if HoldKnown says that it told so. It is cut to Limiter.MaxHold.
+	// Zero or negative: not at all.
 	Hold      time.Duration
 	HoldKnown bool
 
@@ -55,15 +58,16 @@ type Outcome struct {
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
 	Stated  *Stated       // for Grant.Count; nil if Answer.Repeats is false, or if there is more to the bucket than what remains
 
-	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and again, while
-	// others were served in between (docs/learning.md says how that is told), or something in front of the server has refused it. Then
-	// the bucket is not held. Or the bucket is held, the refusal does not say for how long, and others were served between three refusals
-	// of the request. The request is not to be made again before Alone has passed; see Claim.After.
+	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and
+	// again, while others were served in between (docs/learning.md says how that is told), or something in front of the
+	// server has refused it. Then the bucket is not held. Or the bucket is held, the refusal does not say for how long, and
+	// others were served between three refusals of the request. The request is not to be made again before Alone has
+	// passed; see Claim.After.
 	Alone time.Duration
 }
 
-// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once more when the answer has been read; then
-// only Answer.Spent counts. Further calls do nothing.
+// Done ends the grant, and the bucket learns from the answer. If the Outcome is Open, Done is to be called once more when
+// the answer has been read; then only Answer.Spent counts. Further calls do nothing.
 func (g *Grant) Done(a Answer) Outcome {
 	switch {
 	case g.kept != nil:

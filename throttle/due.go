@@ -26,7 +26,8 @@ func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
 	return l.link == nil || l.link.lease.Open(now, &need.Demand, need.urgent())
 }
 
-// believed is what may be believed in place of quotas of l for claims made to asked: nothing that is stated to one of several tenants.
+// believed is what may be believed in place of quotas of l for claims made to asked: nothing that is stated to one of
+// several tenants.
 func (l *Limiter) believed(asked *Limiter) limit.Heard {
 	switch {
 	case asked == l:
@@ -77,10 +78,11 @@ type delay struct {
 }
 
 // Forecast is how long a claim would wait, and why, as it looks now, for all that it and those ahead in line wait for. If
-// nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent claim below and lets others pass. It may be
-// longer: of a limit that the server states, no more than the next reset is known; claims ahead that cost several tokens of a
-// window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may; claims that have aged,
-// or asked another bucket, count only if it is known that they go first; and of other flows, up to 250 claims count.
+// nothing changes, the wait is not shorter, unless one ahead comes to wait behind a more urgent claim below and lets others
+// pass. It may be longer: of a limit that the server states, no more than the next reset is known; claims ahead that cost
+// several tokens of a window, or any of a quota.EstimatedWindow, are taken to go token by token, as fast as they may;
+// claims that have aged, or asked another bucket, count only if it is known that they go first; and of other flows, up to
+// 250 claims count.
 type Forecast struct {
 	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
@@ -102,9 +104,9 @@ func (d delay) forecast(now monotime.Time) Forecast {
 	return f
 }
 
-// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that it was made to. Some waits end with an
-// answer, and nobody knows when that comes. A timer must be set for them, so the longest time counts for which answers are waited for; but for a projection (optimist)
-// such waits do not count.
+// due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
+// it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
+// longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
 func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
 	direct := asked == l
 	from := limit.Due{At: t}
@@ -147,8 +149,9 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	return d
 }
 
-// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for longer than the
-// bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has lasted. See due for asked.
+// oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for
+// longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
+// lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
 	d = l.due(now, now, predecessors{}, one, asked, true)
 	if l.link == nil {
@@ -185,8 +188,8 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	l.server.Take(now, max(p.since, 1), &need.Demand, need.kind(), l.reserveFor(need), &g.ticket)
 }
 
-// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would have to know, it costs what it
-// says. It requires that mu is held.
+// expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would
+// have to know, it costs what it says. It requires that mu is held.
 func (l *Limiter) expect(need *need) {
 	for b := l; b != nil; b = b.Parent {
 		switch {

@@ -54,8 +54,9 @@ func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 // Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
 func (g *Grant) Elapsed() time.Duration { return time.Duration(g.ticket.Sent) }
 
-// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in callers that rarely have
-// to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is called before g is shared with other goroutines.
+// Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in
+// callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is
+// called before g is shared with other goroutines.
 func (g *Grant) Keep() *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
@@ -67,7 +68,8 @@ func (g *Grant) Keep() *Grant {
 // current is g, or what stands for it since Keep was called.
 func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 
-// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After Done, Cancel does nothing.
+// Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After
+// Done, Cancel does nothing.
 func (g *Grant) Cancel() {
 	if g.kept != nil {
 		g.kept.Cancel()
@@ -106,11 +108,12 @@ func (g *right) end() {
 	g.l.server.ProbeOver(&g.ticket)
 }
 
-// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was. What was claimed too much
-// goes back as if it had never been claimed. What was claimed too little is charged now, as by a server that learns the cost at the end; this may leave
-// a bucket in debt. The line is timed anew. Settle may be called at any time, before Done and after it, and more than once. A negative cost counts as
-// zero; an empty unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has that
-// too. After Cancel, Settle does nothing.
+// Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was.
+// What was claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a
+// server that learns the cost at the end; this may leave a bucket in debt. The line is timed anew. Settle may be called at
+// any time, before Done and after it, and more than once. A negative cost counts as zero; an empty unit means
+// quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
+// that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {
 		g.kept.Settle(spent)

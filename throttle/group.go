@@ -88,7 +88,8 @@ func (g *Group) current(l *Limiter) *Limiter {
 	return g.namedBucket(whole, n.Key)
 }
 
-// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up should then ask the Group again.
+// Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up should then
+// ask the Group again.
 func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
@@ -159,11 +160,12 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	return true
 }
 
-// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that New now
-// returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims belong under other paths now
-// (moved), each claim that waits in Group.Acquire looks up its bucket again and takes its old place in the order there. Claims whose
-// first key stays the same have all moved before any of them goes. A tree of which a bucket has a Store now, and had none before, is
-// made anew; what was learned is kept. Update returns the errors of all quotas that could not be set. Change must not call the Group.
+// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that
+// New now returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims belong under
+// other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again and takes its old place in the
+// order there. Claims whose first key stays the same have all moved before any of them goes. A tree of which a bucket has a
+// Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of all quotas that
+// could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -341,8 +343,9 @@ func (g *Group) regroup(whole *Limiter, names, gone []string) {
 	}
 }
 
-// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for that name.
-// Requests in flight in l are taken to draw on these limits too. The bucket of a counter begins with what was stated of it last.
+// splitOff moves what l knows of the limits that the server states for a name (Statement.Bucket) to the bucket below l for
+// that name. Requests in flight in l are taken to draw on these limits too. The bucket of a counter begins with what was
+// stated of it last.
 func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	root := to.lock() // locks the tree of both, and initializes to
 	defer to.unlock(root)
@@ -444,16 +447,18 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 	return m
 }
 
-// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program, which would else have to find out
-// again that a limit is used up, how it comes back, and which requests are counted together. Paths are written as digests, since they may
-// contain credentials: one that is short, or one of a list, is found by trying.
+// Save writes what was learned from servers' answers, as JSON, for Load in the next run of the program, which would else
+// have to find out again that a limit is used up, how it comes back, and which requests are counted together. Paths are
+// written as digests, since they may contain credentials: one that is short, or one of a list, is found by trying.
 //
-// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket. In windows of the clock the next run has
-// exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run whose Quotas are others charges it to
-// those of the same unit, of the same kind first, as SetQuotas does. What is in a Store is there, and not saved.
+// What was charged to Quotas whose span is over a minute is saved, too, up to 32 for each bucket. In windows of the clock
+// the next run has exactly what is left; of other quotas no more, and of a bucket that warms up it knows nothing. A run
+// whose Quotas are others charges it to those of the same unit, of the same kind first, as SetQuotas does. What is in a
+// Store is there, and not saved.
 //
-// What remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, what was charged for two spans of its
-// quota, and all else for 31 days. Save writes no more than 100,000 buckets and 64 MB, and leaves out the oldest.
+// What remains of a limit is saved until its reset, a hold until its end, rates and prices for a day, what was charged for
+// two spans of its quota, and all else for 31 days. Save writes no more than 100,000 buckets and 64 MB, and leaves out the
+// oldest.
 func (g *Group) Save(w io.Writer) error {
 	g.mu.Lock()
 	learned := g.loaded.Clone()
@@ -471,8 +476,8 @@ func (g *Group) Save(w io.Writer) error {
 }
 
 // Load reads what Save wrote. Buckets that have learned something already ignore it, and so do quotas that were charged
-// something, so Load is best called before the first request. What is out of date is left out. What an earlier Load has read, and no bucket has
-// asked for yet, stays. If there is an error, nothing changes.
+// something, so Load is best called before the first request. What is out of date is left out. What an earlier Load has
+// read, and no bucket has asked for yet, stays. If there is an error, nothing changes.
 func (g *Group) Load(r io.Reader) error {
 	learned, err := adaptive.Read(r)
 	if err != nil {

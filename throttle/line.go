@@ -16,13 +16,15 @@ import (
 
 // line is the claims that wait in a bucket, by priority, and within a priority by place.
 //
-// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let it go, it also stands in the line of the
-// parent, and so on up. So only the first waiter of each bucket and priority competes for what the parent grants, again by rank. The first waiter of
-// the root's line that may go in every bucket of its path is granted, in all of them at one instant.
+// A waiter stands in the line of the bucket that it asked. If it is first there, and that bucket would let it go, it also
+// stands in the line of the parent, and so on up. So only the first waiter of each bucket and priority competes for what
+// the parent grants, again by rank. The first waiter of the root's line that may go in every bucket of its path is granted,
+// in all of them at one instant.
 //
-// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the better one waits only because it must
-// not use what is reserved, an urgent one may go first. Within a line, nobody overtakes a better one at all, since waiters are looked at from the
-// front; only a claim that may go in its own bucket when it is made passes those in the lines above with which it has nothing in common.
+// Nobody overtakes a waiter with a better rank if both draw on the same quota. There is one exception: if the better one
+// waits only because it must not use what is reserved, an urgent one may go first. Within a line, nobody overtakes a better
+// one at all, since waiters are looked at from the front; only a claim that may go in its own bucket when it is made passes
+// those in the lines above with which it has nothing in common.
 type line struct {
 	order.Queue[*waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
@@ -128,9 +130,10 @@ func (w *waiter) ahead() *predecessors {
 	return ahead
 }
 
-// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's bucket first, then
-// for its parents. The result is a lower bound: of a bucket below l, all waiters count only if it has one in the line of l and would let all
-// of them go at once; else only that one counts. Of the buckets below, those whose claims stand first count.
+// addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's
+// bucket first, then for its parents. The result is a lower bound: of a bucket below l, all waiters count only if it has
+// one in the line of l and would let all of them go at once; else only that one counts. Of the buckets below, those whose
+// claims stand first count.
 func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	ahead.Direct = limit.Demand{}
 	before := func(o *waiter) bool { return o.Before(w) }
@@ -167,8 +170,9 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 	}
 }
 
-// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better ranks do: unless only
-// the reserve delays them, which w may use, or flows go in turns, and they may have to let others from below pass.
+// allAged reports whether all of row i, whose priority is lower than that of w, go before w if those of better ranks do:
+// unless only the reserve delays them, which w may use, or flows go in turns, and they may have to let others from below
+// pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
@@ -228,13 +232,14 @@ type place struct {
 	past   *adaptive.Past // nil if the server has not refused it
 }
 
-// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it again, comes after those
-// who came before the end of the hold, whatever its priority.
+// rankOf is the rank of a claim, the smallest goes first. One that the server has refused, and then refused others or it
+// again, comes after those who came before the end of the hold, whatever its priority.
 func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
 	return max(order.Rank(p.since, of.index()-Normal.index(), l.Ageing), p.past.PlacedAt())
 }
 
-// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of these goes ahead after it.
+// letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
+// these goes ahead after it.
 func (l *Limiter) letOthersAhead() {
 	for _, w := range slices.Collect(l.line.InOrder()) {
 		if w.l == l && w.place.past != nil {
@@ -247,8 +252,9 @@ func (l *Limiter) letOthersAhead() {
 	l.letAnotherProbe()
 }
 
-// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to refuse the first one's
-// kind, or refuses one claim after the other: else as many that it always refuses would go ahead as are made at once.
+// letAnotherProbe lets another claim go ahead after the hold than the first in line, if the server is known to refuse the
+// first one's kind, or refuses one claim after the other: else as many that it always refuses would go ahead as are made at
+// once.
 func (l *Limiter) letAnotherProbe() {
 	heads := l.line.Heads(new([priorities]*waiter))
 	if len(heads) == 0 {

@@ -14,10 +14,11 @@ const (
 	// OutageShare goes on with a safe part. While m of n processes have lost the store, up to m/n of the quota goes beyond it.
 	// It is safe if all have lost it.
 	//
-	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after the last slot that any
-	// process may have in hand. Of a window, a process uses no more than it used before, and its part of what was left; after twice the window,
-	// its part of N. A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out
-	// anything. If the store was never reached, the number of processes is not known, and OutageShare is the same as OutageClosed.
+	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after
+	// the last slot that any process may have in hand. Of a window, a process uses no more than it used before, and its
+	// part of what was left; after twice the window, its part of N. A claim that costs more than the part waits for the
+	// store. When the store is back, it is told what went before it hands out anything. If the store was never reached, the
+	// number of processes is not known, and OutageShare is the same as OutageClosed.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.
@@ -46,8 +47,9 @@ type StoreEvent struct {
 	// lost from one that is new, such as Redis, says so of a new one, too.
 	Lost bool
 
-	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are about. All
-	// quotas of both hold until ten seconds after one of them asked last; what is the same quota in both, by the tighter numbers.
+	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are
+	// about. All quotas of both hold until ten seconds after one of them asked last; what is the same quota in both, by the
+	// tighter numbers.
 	Others quota.Quotas
 }
 

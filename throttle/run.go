@@ -200,8 +200,9 @@ func (l *Limiter) dueOnPath(now, from monotime.Time, need *need) (at monotime.Ti
 	return at, nil, d
 }
 
-// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined (but see limit.Credit),
-// before the latest change, or before the latest grant of the tree, which limits of other buckets may have seen.
+// earliest is the earliest instant from which the release of w may count: at most limit.Lag ago, and not before w joined
+// (but see limit.Credit), before the latest change, or before the latest grant of the tree, which limits of other buckets
+// may have seen.
 func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	root := w.l.root()
 	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
@@ -270,7 +271,8 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 }
 
-// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody waits for its end.
+// outageTooLong is when an outage of the Store will have lasted for MaxStandstill; zero if there is none, or nobody waits
+// for its end.
 func (l *Limiter) outageTooLong() monotime.Time {
 	bound := l.root().standstill
 	if l.link == nil || bound == monotime.Unbounded || l.line.waiting == 0 || l.link.lease.DownSince() == 0 {
@@ -343,7 +345,8 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from which w came, take its place.
+// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from which w came,
+// take its place.
 func (l *Limiter) refuse(now monotime.Time, w *waiter, err error) {
 	w.end(now, err)
 	for b := w.l; b != l; b = b.Parent {
@@ -376,8 +379,9 @@ func (l *Limiter) thaw() {
 	}
 }
 
-// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is frozen until each of them has joined there
-// with its old place, or has given up: so all line up in the old order before any goes. It requires that mu is held, and is called in a change of l.
+// dismiss makes all that asked l itself leave its line, and join again where they belong now. The tree is frozen until each
+// of them has joined there with its old place, or has given up: so all line up in the old order before any goes. It
+// requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
 	now := l.root().now()
 	for w := range l.line.Leaving() {

@@ -453,11 +453,13 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 	return d
 }
 
-// Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all later claims, get ErrClosed. Close
-// returns the error of the store, if a call fails; the slots then expire by themselves. A call that does not return within 300 ms has failed,
-// and no other is made. Later calls of Close return nil. Without a Store, Close does nothing and returns nil.
+// Close gives back to the Store the slots in hand, and ends the membership there. Claims that wait, and all later claims,
+// get ErrClosed. Close returns the error of the store, if a call fails; the slots then expire by themselves. A call that
+// does not return within 300 ms has failed, and no other is made. Later calls of Close return nil. Without a Store, Close
+// does nothing and returns nil.
 //
-// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at most its share of half a second.
+// A Limiter need not be closed: if it is only forgotten, other processes lose the slots that it had in hand, at most its
+// share of half a second.
 func (l *Limiter) Close() error {
 	if l.Store == nil {
 		return nil
@@ -502,7 +504,8 @@ func (l *Limiter) close(tell bool) error {
 // storeName is what the Store calls the bucket.
 func (l *Limiter) storeName() string { return cmp.Or(l.StoreName, l.Name) }
 
-// checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It requires that mu is held.
+// checkQuotas returns an error if the quotas do not fit those of the buckets above, or cannot live in the Store. It
+// requires that mu is held.
 func (l *Limiter) checkQuotas(qs quota.Quotas) error {
 	var above []check.Bucket
 	for b := l.Parent; b != nil; b = b.Parent {

@@ -10,10 +10,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/piece"
 )
 
-// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of a fortieth of a second, or
-// of half of a Burst if that is less. A piece is read, and handed on when it is granted, which an [*Error] may prevent, as for Acquire:
-// then the next Read tries again, and nothing is lost. Readers and Writers of a Limiter have their turns, piece by piece. What buffers
-// below R hold comes as fast as before. Each piece counts as a request, too: a Limiter for Readers is best for bytes alone.
+// Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of a fortieth
+// of a second, or of half of a Burst if that is less. A piece is read, and handed on when it is granted, which an [*Error]
+// may prevent, as for Acquire: then the next Read tries again, and nothing is lost. Readers and Writers of a Limiter have
+// their turns, piece by piece. What buffers below R hold comes as fast as before. Each piece counts as a request, too: a
+// Limiter for Readers is best for bytes alone.
 type Reader struct {
 	R       io.Reader
 	Limiter *Limiter
@@ -28,8 +29,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.pieces.Read(r.R, p, &payer{r.Limiter, r.Context, r.Claim, nil})
 }
 
-// Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a piece when that is granted, and
-// gives back what W does not write.
+// Writer writes to W no faster than the Quotas in bytes of a Limiter grant, as a Reader reads. It writes a piece when that
+// is granted, and gives back what W does not write.
 type Writer struct {
 	W       io.Writer
 	Limiter *Limiter

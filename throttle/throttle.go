@@ -9,44 +9,51 @@
 // It imports the standard library without net/http, golang.org/x/time/rate (the ledger of token buckets), and packages
 // quota, throttle/store and warmup of this module.
 //
-// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request costs and how
-// urgent it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant], the right to send one
-// request now, or an [Error] that says why there is none; and an [Outcome], what the answer means for the requests that follow.
+// A [Limiter] is one bucket; a [Group] is a tree of them, each under a path of keys. In come a [Claim], what a request
+// costs and how urgent it is, and an [Answer], what became of the request and what the server stated. Out come a [Grant],
+// the right to send one request now, or an [Error] that says why there is none; and an [Outcome], what the answer means for
+// the requests that follow.
 //
 // # Waiting
 //
-// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one priority go in turns, by
-// start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least since some wait, as cost ÷ weight, and of equals the
-// claim that came first. A flow that comes begins where the others are, so that one claim of each goes before it at most. The cost is what was
-// claimed, as the time in which its quotas bring it back, the longest of these. In one flow a light claim never overtakes a heavy one, which might
-// otherwise wait for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to clean up. After any change
-// the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that was an estimate.
+// Claims stand in line in the order in which they were made, except for their [Priority] and their Flow. Flows of one
+// priority go in turns, by start-time fair queueing (Goyal, Vin and Cheng, 1996): next goes the flow that got the least
+// since some wait, as cost ÷ weight, and of equals the claim that came first. A flow that comes begins where the others
+// are, so that one claim of each goes before it at most. The cost is what was claimed, as the time in which its quotas
+// bring it back, the longest of these. In one flow a light claim never overtakes a heavy one, which might otherwise wait
+// for ever. A claim is charged when it is granted, and not before: a caller that gives up leaves nothing to clean up. After
+// any change the timers are set anew. A claim may cost several units; [Grant.Settle] or an [Answer] corrects a cost that
+// was an estimate.
 //
-// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and of Paths that differ in what looks
-// like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant has 64 kinds. A claim goes when the mean is there, and so
-// much more that a debt of over one mean is rare. Of a kind that nobody knows one goes, then two more for each that was settled, and one for each that
-// ended without a word. What is not settled stays as expected. Nothing of that is saved. See docs/quotas.md.
+// What a claim costs in a unit need not be said. It is expected to be the mean of what claims of its Verb, and of Paths
+// that differ in what looks like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant
+// has 64 kinds. A claim goes when the mean is there, and so much more that a debt of over one mean is rare. Of a kind that
+// nobody knows one goes, then two more for each that was settled, and one for each that ended without a word. What is not
+// settled stays as expected. Nothing of that is saved. See docs/quotas.md.
 //
-// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has waited: if the wait
-// would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In a field that bounds something,
-// negative means a bound of zero, and [NoLimit] none.
+// A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has
+// waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In
+// a field that bounds something, negative means a bound of zero, and [NoLimit] none.
 //
-// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it was due, up to 2 ms back, and
-// so does the next one that comes within 2 ms: late timers cost no quota. Time goes on while the machine sleeps: see docs/waiting.md.
+// Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it was due,
+// up to 2 ms back, and so does the next one that comes within 2 ms: late timers cost no quota. Time goes on while the
+// machine sleeps: see docs/waiting.md.
 //
 // # Several buckets, several processes
 //
-// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the first claim of each bucket
-// competes at the parent, so that claims which wait for a narrow bucket's quota do not keep others from the wide bucket's. A claim that may go at
-// once in its own bucket does not wait for others at the parent that draw on none of the quotas on which it draws there.
+// Requests of a Limiter with a Parent draw on both: both grant at the same instant, or neither is charged. Only the first
+// claim of each bucket competes at the parent, so that claims which wait for a narrow bucket's quota do not keep others
+// from the wide bucket's. A claim that may go at once in its own bucket does not wait for others at the parent that draw on
+// none of the quotas on which it draws there.
 //
-// With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in one schedule of all processes;
-// each process has its own line. When a server tells one process to wait, all hold. [Outage] says what happens while the store cannot be reached.
+// With a [store.Store], processes share a bucket: the quotas live in the store, which hands out slots, instants in one
+// schedule of all processes; each process has its own line. When a server tells one process to wait, all hold. [Outage]
+// says what happens while the store cannot be reached.
 //
 // # Learning from answers
 //
-// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as much, the server's own count is
-// believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
+// What servers say can lower what the quotas allow, and never raise their numbers: of a quota.Plain, which says as much,
+// the server's own count is believed. A caller that reports answers ([Grant.Done]) lets the bucket learn:
 //
 //   - What may go is the least Remaining that was stated − what is in flight: never too much, in whatever order answers arrive. What others were
 //     seen to use of the limit is left to them. Buckets of a tree that hear of the same limit share it, until their numbers contradict this. A
@@ -89,10 +96,10 @@ const NoLimit = math.MaxInt
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
-// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when the Limiter
-// is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A Limiter must not be copied.
-// It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If a field is invalid, such as a duration
-// below 1 µs, which is a number without a unit, nothing is granted: see Validate.
+// The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when
+// the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A
+// Limiter must not be copied. It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If
+// a field is invalid, such as a duration below 1 µs, which is a number without a unit, nothing is granted: see Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
@@ -109,86 +116,96 @@ type Limiter struct {
 	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone.
 	Parent *Limiter
 
-	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such as
-	// credentials with which a program calls a server. What the server says to one tenant counts for that one alone. But if two
-	// are refused within a second, and are told to wait until instants at most a second apart, or nothing of when, and no limit
-	// that is stated explains it, the server refuses everybody: then the Parent is held for no longer than both, until a
-	// request is served that was sent after one of these. One tenant alone never holds the others. Without a Parent, Tenant does nothing.
+	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such
+	// as credentials with which a program calls a server. What the server says to one tenant counts for that one alone. But
+	// if two are refused within a second, and are told to wait until instants at most a second apart, or nothing of when,
+	// and no limit that is stated explains it, the server refuses everybody: then the Parent is held for no longer than
+	// both, until a request is served that was sent after one of these. One tenant alone never holds the others. Without a
+	// Parent, Tenant does nothing.
 	Tenant bool
 
 	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and NoLimit mean no bound.
 	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
-	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the reset of a
-	// server's limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at when a claim is made and
-	// whenever something is learned. A line that moves is waited for, however long it is; and so is what only an answer can end: requests
-	// in flight, and a slow start. Zero and NoLimit mean no bound. If negative, it is zero: claims wait only for others, and for answers.
+	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the
+	// reset of a server's limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at
+	// when a claim is made and whenever something is learned. A line that moves is waited for, however long it is; and so
+	// is what only an answer can end: requests in flight, and a slow start. Zero and NoLimit mean no bound. If negative, it
+	// is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
 
-	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority or its
-	// flow puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If negative, nobody waits.
+	// MaxQueue bounds how many claims wait in this bucket. When it is full, a new claim is refused; or, if its priority or
+	// its flow puts it before others, the last claim in line is refused instead. Zero and NoLimit mean no bound. If
+	// negative, nobody waits.
 	MaxQueue int
 
-	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as one step more urgent than a
-	// new one; see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim always goes first.
+	// Ageing makes claims more urgent while they wait: for every Ageing that a claim has waited, it counts as one step more
+	// urgent than a new one; see [Priority]. Zero means 10 seconds. If negative, claims do not age: a more urgent claim
+	// always goes first.
 	Ageing time.Duration
 
-	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent claims may use.
-	// With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero means none. It must be at least 0
-	// and less than 1, or every claim is refused with an error. Whatever the share, other claims can always go one at a time.
+	// Reserve is the share of every quota, and of what remains of every limit that the server states, that only Urgent
+	// claims may use. With 0.1 of 5000 an hour, 500 are kept for Urgent claims, and the others go at 4500 an hour. Zero
+	// means none. It must be at least 0 and less than 1, or every claim is refused with an error. Whatever the share, other
+	// claims can always go one at a time.
 	Reserve float64
 
 	// Spend says how what remains of a server's limit is spent until its reset. Zero is SpendAuto.
 	Spend Spend
 
-	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when a hold has ended. Then each answer
-	// lets two more go, until the server has stated how much it allows, or enough answers have come; and after 250 ms without one, one more goes, and
-	// twice as many may be in flight (after a refusal, until something is served, after 5 s). It needs callers that use Acquire and Grant.Done.
+	// SlowStart makes a bucket begin with one request when it is new, when it has idled for IdleAfter, or when a hold has
+	// ended. Then each answer lets two more go, until the server has stated how much it allows, or enough answers have
+	// come; and after 250 ms without one, one more goes, and twice as many may be in flight (after a refusal, until
+	// something is served, after 5 s). It needs callers that use Acquire and Grant.Done.
 	SlowStart bool
 
 	// IdleAfter is how long a bucket must idle before it starts slowly again. Zero means a minute. If
 	// negative, a bucket never starts slowly because it idled.
 	IdleAfter time.Duration
 
-	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold, with no lock held; and after Group.Load one
-	// for each bucket, with the Group locked: it must not call the Group. If nil, rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
+	// Rand returns numbers in [0, 1), for the jitter of holds: one for each answer that may bring a hold, with no lock
+	// held; and after Group.Load one for each bucket, with the Group locked: it must not call the Group. If nil,
+	// rand.Float64 of math/rand/v2 is used. Tests set it to be exact.
 	Rand func() float64
 
-	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it, one request
-	// goes to find out. Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a server says holds the bucket.
+	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it,
+	// one request goes to find out. Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a
+	// server says holds the bucket.
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the
 	// same StoreName (or Name) share the Quotas, and learn what a server says to any of them.
 	//
 	// A quota that bounds requests in flight, and the Queue of a Quota, still count for each process alone. A quota cannot
-	// have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is an error. Even a claim that must not wait waits for the store's answer. A Parent that delays requests for
-	// longer than Late wastes slots; if the Parent has a Store too, one token of each of its token buckets
-	// must come back within Late. See Close.
+	// have a WarmUp, nor windows that begin on days of the calendar (Months, From, Zone): that is an error. Even a claim
+	// that must not wait waits for the store's answer. A Parent that delays requests for longer than Late wastes slots; if
+	// the Parent has a Store too, one token of each of its token buckets must come back within Late. See Close.
 	Store store.Store
 
 	// StoreName is what the Store calls the bucket. If empty, Name is used. Without a Store, it must be empty.
 	StoreName string
 
-	// New says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket that it
-	// does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill at most (for two
-	// minutes if that is zero), and 1000 a day are back after a day. If New is set, all is there after half a second, unless another
-	// process says that it knows the bucket. Without a Store, New must not be set.
+	// New says that, as far as you know, nobody has drawn on the bucket before. A Store such as Redis cannot tell a bucket
+	// that it does not know from one that it has lost, and takes both for used up: the first claim waits for MaxStandstill
+	// at most (for two minutes if that is zero), and 1000 a day are back after a day. If New is set, all is there after
+	// half a second, unless another process says that it knows the bucket. Without a Store, New must not be set.
 	New bool
 
-	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all processes counts. Late must be
-	// longer than a round trip to the store. With five round trips, a process that sends often enough always has slots in hand. A longer Late saves
-	// round trips, but makes each window longer by Late, and each Burst smaller by what comes back within Late. Zero or negative means the least that
-	// suits all quotas: Per/100, or for a token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
+	// Late is for how long after its instant in the Store's schedule a slot may still be used. The longest Late of all
+	// processes counts. Late must be longer than a round trip to the store. With five round trips, a process that sends
+	// often enough always has slots in hand. A longer Late saves round trips, but makes each window longer by Late, and
+	// each Burst smaller by what comes back within Late. Zero or negative means the least that suits all quotas: Per/100,
+	// or for a token bucket the time in which a tenth of its Burst comes back, if that is longer; from 10 ms to a second;
 	// and no less than two round trips. For a window, Late is at most Per/4. Without a Store, it must be zero.
 	Late time.Duration
 
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
 	Outage Outage
 
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when it has lost the bucket. Calls
-	// come one after the other, in a goroutine of their own, with no lock held: a panic ends the program. Without a Store, it must be nil.
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when it
+	// has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held: a panic ends the
+	// program. Without a Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a
@@ -242,8 +259,9 @@ type Limiter struct {
 	credit     limit.Credit           // of late timers
 }
 
-// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first mistake. If it is not
-// called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close, Validate returns ErrClosed.
+// Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
+// mistake. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close,
+// Validate returns ErrClosed.
 func (l *Limiter) Validate() error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -254,8 +272,9 @@ func (l *Limiter) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or MaxWait are
-// refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the bucket then starts slowly.
+// Pause holds the bucket: nothing goes before d has passed. Those that wait in it and would now miss their deadline or
+// MaxWait are refused at once. A pause never shortens a hold; zero and negative do nothing. Where SlowStart is set, the
+// bucket then starts slowly.
 func (l *Limiter) Pause(d time.Duration) {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -263,7 +282,8 @@ func (l *Limiter) Pause(d time.Duration) {
 	l.change(now, func() { l.holdUntil(now.Add(min(d, monotime.Longest)), 0, now) })
 }
 
-// Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next reply may hold the bucket again.
+// Resume ends a hold: waiting claims go, as far as quotas allow. If the Store knows of the hold, its next reply may hold
+// the bucket again.
 func (l *Limiter) Resume() {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -271,9 +291,10 @@ func (l *Limiter) Resume() {
 	l.change(now, func() { l.hold = min(l.hold, now) })
 }
 
-// SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old one, preferably at the same index, keeps
-// what was charged; others start anew. Plain, SlidingLog and SlidingWindow are one kind here. Claims that wait here, or in a bucket below, and now
-// would miss their bounds or never go, are refused at once. If a quota is invalid, nothing changes and the error says why.
+// SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old one,
+// preferably at the same index, keeps what was charged; others start anew. Plain, SlidingLog and SlidingWindow are one kind
+// here. Claims that wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a
+// quota is invalid, nothing changes and the error says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
@@ -335,8 +356,9 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called with the tree of l locked, and returns
-// with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket of which nobody else knows.
+// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called with the tree
+// of l locked, and returns with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket
+// of which nobody else knows.
 func (l *Limiter) redirect(root *Limiter, c class, find func(*Group, *Limiter, class) *Limiter) (at, atRoot *Limiter) {
 	for l.forgotten.Load() || l.isSplit {
 		forgotten := l.forgotten.Load()

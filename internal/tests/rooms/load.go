@@ -25,7 +25,8 @@ type room struct {
 // file is one file of a room.
 type file struct {
 	name  string
-	lines int
+	lines int // in all
+	code  int // of them without comments and blank lines
 	tree  *ast.File
 }
 
@@ -44,7 +45,23 @@ func roomsOf(m *load.Module) (rooms []*room) {
 func newRoom(m *load.Module, p *load.Package) *room {
 	r := &room{path: p.Types.Path(), importPath: p.Types.Path(), tests: p.Tests, fset: m.Fset, uses: p.Uses}
 	for _, f := range p.Files {
-		r.files = append(r.files, &file{name: f.Name, lines: m.Fset.File(f.Tree.FileStart).LineCount(), tree: f.Tree})
+		r.files = append(r.files, &file{name: f.Name, lines: m.Fset.File(f.Tree.FileStart).LineCount(), code: linesOfCode(m.Fset, f.Tree), tree: f.Tree})
 	}
 	return r
+}
+
+// linesOfCode returns on how many lines something of a file begins or ends that is no comment.
+func linesOfCode(fset *token.FileSet, tree *ast.File) int {
+	lines := map[int]bool{}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n.(type) {
+		case nil, *ast.CommentGroup, *ast.Comment:
+			return false
+		case *ast.File: // it ends with its comments
+			return true
+		}
+		lines[fset.Position(n.Pos()).Line], lines[fset.Position(n.End()-1).Line] = true, true
+		return true
+	})
+	return len(lines)
 }

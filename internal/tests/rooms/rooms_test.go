@@ -18,29 +18,29 @@ const mostInCircle = 8
 func TestCircles(t *testing.T) {
 	for _, r := range roomsOf(module(t)) {
 		circle := r.circle()
-		t.Logf("%-27s %2d files, %4d lines; the largest circle has %d files; %2d pairs know each other",
-			r.path, len(r.files), r.lines(), len(circle), r.pairs())
+		t.Logf("%-27s %2d files, %4d lines of code; the largest circle has %d files; %2d pairs know each other",
+			r.path, len(r.files), r.code(), len(circle), r.pairs())
 		if len(circle) > mostInCircle {
 			t.Errorf("%s: a circle of %d files, want %d at most: %s", r.path, len(circle), mostInCircle, strings.Join(circle, " "))
 		}
 	}
 }
 
-// The rooms where everything comes together would grow without a bound.
+// The rooms where everything comes together would grow without a bound. Comments do not count, so that nobody saves lines on them.
 func TestSizes(t *testing.T) {
 	for _, r := range roomsOf(module(t)) {
-		var files, tests, lines int // at most
+		var files, tests, code int // at most
 		switch r.path {
 		case ".":
-			files, tests, lines = 12, 14, 2500
+			files, tests, code = 12, 14, 1750
 		case "throttle":
-			files, tests, lines = 24, r.tests, 4000
+			files, tests, code = 24, r.tests, 3150
 		default:
 			continue
 		}
-		if len(r.files) > files || r.tests > tests || r.lines() > lines {
-			t.Errorf("%s: %d files of %d lines and %d files of tests, want %d, %d and %d at most",
-				r.path, len(r.files), r.lines(), r.tests, files, lines, tests)
+		if len(r.files) > files || r.tests > tests || r.code() > code {
+			t.Errorf("%s: %d files with %d lines of code, and %d files of tests, want %d, %d and %d at most",
+				r.path, len(r.files), r.code(), r.tests, files, code, tests)
 		}
 		for _, f := range r.files {
 			// It shows the way of a request, on one page or two.
@@ -51,10 +51,10 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// lines returns how many the files of a room have.
-func (r *room) lines() (n int) {
+// code returns how many lines of code the files of a room have.
+func (r *room) code() (n int) {
 	for _, f := range r.files {
-		n += f.lines
+		n += f.code
 	}
 	return n
 }
