@@ -56,6 +56,11 @@ type Wait struct {
 	For    time.Duration // how long
 }
 
+// String returns a text such as `2.5s pace "5/s" of api.example.com`.
+func (w Wait) String() string {
+	return readable.Wait(w.For, string(w.Cause), w.Quota, w.Bucket)
+}
+
 // Error says that a Limiter, not the server, refused a claim, and why.
 //
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The
@@ -68,7 +73,7 @@ type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
 	Cause  Cause         // what the claim had to wait for; empty if nothing
-	Wait   time.Duration // how long the wait would have been from then on; zero if not known; see above
+	Wait   time.Duration // how long the wait would have been from then on; zero if not known
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
 	Err    error         // ErrWait, ErrMaxWait, …

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,15 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 	})
 }
 
+// wantAcquire is the error of a Wait for a bucket "a" with a quota that is not in requests, or wants to know when they end.
+func wantAcquire(quota string) string {
+	why := "are for quotas in requests, want Acquire with Costs"
+	if strings.Contains(quota, "flight") || strings.Contains(quota, "unanswered") {
+		why = "cannot say when a request ends, want Acquire and Grant.Done"
+	}
+	return `throttle: a: not sent: cost in the wrong unit: Wait and Allow ` + why + ` for "` + quota + `"`
+}
+
 // TestWaitAndAllowAreForQuotasInRequests: what they would not draw on, and what nobody would give back, is an error.
 func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +119,7 @@ func TestWaitAndAllowAreForQuotasInRequests(t *testing.T) {
 		} {
 			for _, l := range []*Limiter{{Name: "a", Quotas: quotas(t, text)}, {Quotas: quotas(t, "5/s"), Parent: &Limiter{Name: "a", Quotas: quotas(t, text)}}} {
 				err := l.Wait(t.Context(), 3)
-				want := `throttle: a: not sent: cost in the wrong unit: Wait and Allow are for quotas in requests, want Acquire for "` + quota + `"`
+				want := wantAcquire(quota)
 				if !errors.Is(err, ErrUnit) || err.Error() != want {
 					t.Errorf("%s: %v\nwant %s", text, err, want)
 				}
@@ -145,7 +155,7 @@ func TestWaitIsToldOfAQuotaInAnotherUnit(t *testing.T) {
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					err := l.Wait(t.Context(), 1)
-					want := `throttle: a: not sent: cost in the wrong unit: Wait and Allow are for quotas in requests, want Acquire for "` + quota + `"`
+					want := wantAcquire(quota)
 					if !errors.Is(err, ErrUnit) || err.Error() != want || time.Since(begun) != time.Second {
 						t.Errorf("%s: %v after %v\nwant %s after a second", text, err, time.Since(begun), want)
 					}

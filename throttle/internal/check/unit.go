@@ -44,7 +44,10 @@ func Unit(costs quota.Costs, n int, bare bool, qs quota.Quotas) (q quota.Quota, 
 		return q, costs[unit], fmt.Sprintf(": %q, want %q as in", unit, limit.UnitName(&q))
 	}
 	if q := NotInRequests(qs); bare && q != nil {
-		return *q, n, ": Wait and Allow are for quotas in requests, want Acquire for"
+		if q.Kind.Concurrent() {
+			return *q, n, ": Wait and Allow cannot say when a request ends, want Acquire and Grant.Done for"
+		}
+		return *q, n, ": Wait and Allow are for quotas in requests, want Acquire with Costs for"
 	}
 	return q, 0, ""
 }
