@@ -67,6 +67,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/below"
 	"github.com/gopacer/pacer/internal/fields"
@@ -328,6 +329,12 @@ func (t *Transport) isPlain() bool {
 // misset returns what is wrong with single fields.
 func (t *Transport) misset() []string {
 	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared.", t.Shared, "Store")...)
+	switch b := t.Retry.Backoff.(type) {
+	case backoff.Exponential, backoff.Linear, backoff.Constant, backoff.Decorrelated:
+		for _, s := range fields.BareNumbers(b, time.Millisecond) {
+			wrong = append(wrong, "Retry.Backoff."+s)
+		}
+	}
 	unless := func(fine bool, format string, value any) {
 		if !fine {
 			wrong = append(wrong, fmt.Sprintf(format, value))

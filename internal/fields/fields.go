@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// BareNumbers returns a sentence for each exported field of the struct to which config points, and of structs in it,
+// BareNumbers returns a sentence for each exported field of a struct, or of one to which config points, and of structs in it,
 // that is a duration above zero and below least: a number without a unit is in nanoseconds.
 func BareNumbers(config any, least time.Duration) []string {
-	return bareNumbers(reflect.ValueOf(config).Elem(), least)
+	return bareNumbers(reflect.Indirect(reflect.ValueOf(config)), least)
 }
 
 // bareNumbers allocates nothing if it finds nothing, since a program may have many small configurations.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -308,8 +309,19 @@ func TestValidateDurationsWithoutAUnit(t *testing.T) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
+	for want, b := range map[string]backoff.Backoff{
+		"Initial is 100ns": backoff.Exponential{Initial: 100, Max: time.Second}, "Max is 30ns": backoff.Decorrelated{Max: 30},
+		"Increment is 2ns": backoff.Linear{Increment: 2}, "Interval is 5ns": backoff.Constant{Interval: 5},
+	} {
+		if err := (&pacer.Transport{Retry: pacer.Retry{Backoff: b}}).Validate(); err == nil || !strings.Contains(err.Error(), "pacer: Retry.Backoff."+want+", want 1ms or more") {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
 	const ms = time.Millisecond
-	tr = &pacer.Transport{MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Ageing: ms, MaxUnread: -1}, Retry: pacer.Retry{AttemptTimeout: ms}}
+	tr = &pacer.Transport{
+		MaxWait: ms, MaxStandstill: -1, Line: pacer.Line{Ageing: ms, MaxUnread: -1},
+		Retry: pacer.Retry{AttemptTimeout: ms, Backoff: backoff.Exponential{Initial: ms, Max: -1}},
+	}
 	if err := tr.Validate(); err != nil {
 		t.Error(err)
 	}
