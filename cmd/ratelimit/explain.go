@@ -41,23 +41,57 @@ func (a *answer) explain(w io.Writer) {
 		a.writeLimit(w, &facts.Limits[i])
 	}
 	writeRetry(w, facts.Retry)
-	var unknown []headers.Reading
+	var past, unknown []string
 	for i, r := range (*headers.Reader)(nil).Explain(a.header, a.received) {
-		if r.Says == "" {
-			unknown = append(unknown, r)
+		switch {
+		case r.Says == "" && r.By != "" && hasPassed(r.Values, a.received):
+			past = append(past, field(&r))
+			continue
+		case r.Says == "":
+			unknown = append(unknown, field(&r))
 			continue
 		}
-		if i == len(unknown) {
+		if i == len(past)+len(unknown) {
 			fmt.Fprintln(w, "\n"+evidence)
 		}
 		fmt.Fprintf(w, "  %s\n      %s (%s)\n", field(&r), visible.Text(r.Says, maxText), r.By)
 	}
-	if len(unknown) > 0 {
-		fmt.Fprintln(w, "\nNot understood, though the name looks like one of a limit:")
+	writeFields(w, a.inThePast(), past)
+	writeFields(w, "Not understood, though the name looks like one of a limit:", unknown)
+}
+
+// inThePast says why instants that have passed say nothing, and what to do if the answer is not a new one.
+func (a *answer) inThePast() string {
+	if _, err := http.ParseTime(a.header.Get("Date")); err == nil {
+		return "Not believed, since it had passed when the answer came (its Date):"
 	}
-	for _, r := range unknown {
-		fmt.Fprintf(w, "  %s\n", field(&r))
+	return "Not believed, since it has passed. The answer has no Date; if it is not a new one, put the line \"Date: …\" of when it came into its head:"
+}
+
+// writeFields writes headers under a heading, or nothing if there are none.
+func writeFields(w io.Writer, heading string, fields []string) {
+	if len(fields) > 0 {
+		fmt.Fprintf(w, "\n%s\n", heading)
 	}
+	for _, f := range fields {
+		fmt.Fprintf(w, "  %s\n", f)
+	}
+}
+
+// hasPassed reports whether values are one instant of before now, but of this millennium, in seconds or milliseconds since 1970 or as a date.
+func hasPassed(values []string, now time.Time) bool {
+	text := strings.TrimSpace(strings.Join(values, ","))
+	at, err := http.ParseTime(text)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339Nano, text)
+	}
+	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
+		if err = nil; n >= 1e12 {
+			n /= 1000
+		}
+		at = time.Unix(int64(min(max(n, 0), 1e12)), 0)
+	}
+	return err == nil && at.Year() >= 2000 && at.Before(now)
 }
 
 // isCached reports whether an answer would state limits if no cache had given it.

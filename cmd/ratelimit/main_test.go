@@ -134,6 +134,28 @@ func TestCached(t *testing.T) {
 	}
 }
 
+// TestPast tells an instant that has passed from a header that is not understood: an answer that was kept for a while has such resets.
+func TestPast(t *testing.T) {
+	const limit = "HTTP/2 200\nx-ratelimit-limit: 60\nx-ratelimit-remaining: 59\n"
+	const noDate = "\n\nNot believed, since it has passed. The answer has no Date; if it is not a new one, put the line \"Date: …\" of when it came into its head:\n  X-Ratelimit-Reset: "
+	for in, want := range map[string]string{
+		limit + "x-ratelimit-reset: 1700000000\n":                                                noDate + "1700000000\n",
+		limit + "x-ratelimit-reset: 1700000000000\n":                                             noDate + "1700000000000\n",
+		limit + "x-ratelimit-reset: 2023-11-14T22:13:20Z\n":                                      noDate + "2023-11-14T22:13:20Z\n",
+		limit + "x-ratelimit-reset: soon\n":                                                      "\n\nNot understood, though the name looks like one of a limit:\n  X-Ratelimit-Reset: soon\n",
+		limit + "x-ratelimit-reset: 1700000000\nx-ratelimit-mood: grim\n":                        noDate + "1700000000\n\nNot understood, though the name looks like one of a limit:\n  X-Ratelimit-Mood: grim\n",
+		limit + "date: Tue, 14 Nov 2023 22:13:50 GMT\nx-ratelimit-reset: 2023-11-14T22:13:20Z\n": "\n\nNot believed, since it had passed when the answer came (its Date):\n  X-Ratelimit-Reset: 2023-11-14T22:13:20Z\n",
+	} {
+		if got, err := explained(t, nil, in); err != nil || !strings.HasSuffix(got, want) || !strings.Contains(got, "What says so:\n") {
+			t.Errorf("%q: %q, %v, want %q at its end", in, got, err, want)
+		}
+	}
+	got, err := explained(t, nil, limit+"date: Tue, 14 Nov 2023 22:13:00 GMT\nx-ratelimit-reset: 1700000000\n")
+	if err != nil || !strings.Contains(got, "It is restored in 20s, by 2023-11-14 22:13:20 UTC.") || strings.Contains(got, "Not ") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestElsewhere says where a redirect goes to, without what may be a secret in it.
 func TestElsewhere(t *testing.T) {
 	got, err := explained(t, nil, "HTTP/1.1 301 Moved\nLocation: https://u:secret@a.test/b?key=secret\n")
