@@ -48,7 +48,6 @@ func (r *Reader) Explain(h http.Header, received time.Time) []Reading {
 	}
 	slices.SortFunc(all, func(a, b Reading) int { return strings.Compare(a.Name, b.Name) })
 	all = all[:min(len(all), maxFields)]
-	e.limits, e.retry = e.parse(e.fields)
 	for i := range all {
 		if k, ok := at[all[i].Name]; all[i].By != "" && (!ok || !e.reads(k)) {
 			all[i].Says = ""
@@ -62,8 +61,6 @@ type explainer struct {
 	fields   []found // all that are about limits
 	dates    []string
 	received time.Time
-	limits   []Limit // what all of them say
-	retry    Retry
 }
 
 // parse reads some of the headers.
@@ -84,14 +81,35 @@ func (e *explainer) parse(fields []found) ([]Limit, Retry) {
 	return a.append(nil, e.received, nil)
 }
 
-// reads reports whether the header at position i says something: alone, or beside the others.
+// reads reports whether the header at position i says something: alone, beside the others, or beside the others but one,
+// which says the same: what is gone, beside what is left of how much.
 func (e *explainer) reads(i int) bool {
 	if limits, retry := e.parse(e.fields[i : i+1]); len(limits) > 0 || retry != (Retry{}) {
 		return true
 	}
-	rest := slices.Concat(e.fields[:i], e.fields[i+1:])
-	limits, retry := e.parse(rest)
-	return e.retry != retry || !slices.Equal(e.limits, limits)
+	if e.differs(e.fields, i) {
+		return true
+	}
+	if !e.fields[i].Role.Counts() {
+		return false
+	}
+	for j := range min(len(e.fields), maxFields) {
+		at := i
+		if j < i {
+			at--
+		}
+		if j != i && e.fields[j].Role.Counts() && e.differs(slices.Delete(slices.Clone(e.fields), j, j+1), at) {
+			return true
+		}
+	}
+	return false
+}
+
+// differs reports whether fields say something else without the one at position i.
+func (e *explainer) differs(fields []found, i int) bool {
+	limits, retry := e.parse(fields)
+	without, retryWithout := e.parse(slices.Delete(slices.Clone(fields), i, i+1))
+	return retry != retryWithout || !slices.Equal(limits, without)
 }
 
 // meaningOf returns what the name of a header says, nil if it is not about limits.

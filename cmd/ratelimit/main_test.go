@@ -134,6 +134,19 @@ func TestCached(t *testing.T) {
 	}
 }
 
+// TestRedundant: what another header says already is understood, as GitHub's X-RateLimit-Used beside what is left.
+func TestRedundant(t *testing.T) {
+	const github = "HTTP/2 200\nx-ratelimit-limit: 60\nx-ratelimit-remaining: 59\nx-ratelimit-reset: 30\n"
+	got, err := explained(t, nil, github+"x-ratelimit-used: 1\n")
+	if err != nil || !strings.HasSuffix(got, "  X-Ratelimit-Used: 1\n      what is gone (the words of its name)\n") || strings.Contains(got, "Not understood") {
+		t.Errorf("%q, %v", got, err)
+	}
+	got, err = explained(t, nil, github+"x-ratelimit-used: some\n")
+	if err != nil || !strings.HasSuffix(got, "Not understood, though the name looks like one of a limit:\n  X-Ratelimit-Used: some\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestPast tells an instant that has passed from a header that is not understood: an answer that was kept for a while has such resets.
 func TestPast(t *testing.T) {
 	const limit = "HTTP/2 200\nx-ratelimit-limit: 60\nx-ratelimit-remaining: 59\n"
