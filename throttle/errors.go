@@ -56,11 +56,6 @@ type Wait struct {
 	For    time.Duration // how long
 }
 
-// String returns a text such as `2.5s pace "5/s" of api.example.com`.
-func (w Wait) String() string {
-	return readable.Wait(w.For, string(w.Cause), w.Quota, w.Bucket)
-}
-
 // Error says that a Limiter, not the server, refused a claim, and why.
 //
 // Wait and At are what the server said, where it said that; and for ErrStandstill, when one token could go. The

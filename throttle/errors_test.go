@@ -3,7 +3,6 @@ package throttle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -227,17 +226,5 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 				t.Errorf("the next one waits: %+v", f)
 			}
 		})
-	}
-}
-
-// TestWaitSaysWhatItWasFor: a Wait that is printed can be read, without and with a quota and a bucket.
-func TestWaitSaysWhatItWasFor(t *testing.T) {
-	for want, w := range map[string]Wait{
-		`2.5s window used up "the server's limit of 100" of api.example.com`: {Bucket: "api.example.com", Label: "a label", Cause: CauseWindow, Quota: "the server's limit of 100", For: 2500 * time.Millisecond},
-		`3.03s slow start`: {Cause: CauseSlowStart, For: 3028597727},
-	} {
-		if got := fmt.Sprint(w); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
 	}
 }

@@ -231,8 +231,13 @@ func (c causes) LogValue() slog.Value {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		w.Bucket, w.Quota = visible.Text(w.Label, maxText), visible.Text(w.Quota, maxText)
-		b.WriteString(w.String())
+		fmt.Fprintf(&b, "%v %s", w.For, w.Cause)
+		if w.Quota != "" {
+			fmt.Fprintf(&b, " %q", visible.Text(w.Quota, maxText))
+		}
+		if w.Label != "" {
+			b.WriteString(" of " + visible.Text(w.Label, maxText))
+		}
 	}
 	return slog.StringValue(b.String())
 }

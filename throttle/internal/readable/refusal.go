@@ -58,16 +58,3 @@ func Within(in string, d, waited time.Duration) string {
 	}
 	return fmt.Sprintf(" (%s%v)", in, Round(d))
 }
-
-// Wait says for how long a claim waited, and for what. What is empty is left out.
-func Wait(d time.Duration, cause, quota, bucket string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v %s", Round(d), cause)
-	if quota != "" {
-		fmt.Fprintf(&b, " %q", quota)
-	}
-	if bucket != "" {
-		b.WriteString(" of " + bucket)
-	}
-	return b.String()
-}
