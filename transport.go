@@ -67,9 +67,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/below"
+	"github.com/gopacer/pacer/internal/delay"
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/hosts"
 	"github.com/gopacer/pacer/internal/pattern"
@@ -328,13 +328,7 @@ func (t *Transport) isPlain() bool {
 
 // misset returns what is wrong with single fields.
 func (t *Transport) misset() []string {
-	wrong := append(fields.BareNumbers(t, time.Millisecond), fields.SetWithout("Shared.", t.Shared, "Store")...)
-	switch b := t.Retry.Backoff.(type) {
-	case backoff.Exponential, backoff.Linear, backoff.Constant, backoff.Decorrelated:
-		for _, s := range fields.BareNumbers(b, time.Millisecond) {
-			wrong = append(wrong, "Retry.Backoff."+s)
-		}
-	}
+	wrong := slices.Concat(fields.BareNumbers(t, time.Millisecond), delay.BareNumbers("Retry.Backoff.", t.Retry.Backoff), fields.SetWithout("Shared.", t.Shared, "Store"))
 	unless := func(fine bool, format string, value any) {
 		if !fine {
 			wrong = append(wrong, fmt.Sprintf(format, value))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/fields"
 )
 
 // Policy is what delays go by.
@@ -98,4 +99,16 @@ func (r retryable) Delay(n int, _ time.Duration) time.Duration { return r.delayA
 // go-retryablehttp counts from zero.
 func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
+}
+
+// BareNumbers returns a sentence for each field of a policy of package backoff that is a duration below 1 ms: a number without a
+// unit. Prefix stands before the names of the fields. What the fields of other policies mean is not known.
+func BareNumbers(prefix string, policy backoff.Backoff) (sentences []string) {
+	switch policy.(type) {
+	case backoff.Exponential, backoff.Linear, backoff.Constant, backoff.Decorrelated:
+		for _, s := range fields.BareNumbers(policy, time.Millisecond) {
+			sentences = append(sentences, prefix+s)
+		}
+	}
+	return sentences
 }
