@@ -17,7 +17,7 @@ import (
 // Limiter for Readers is best for bytes alone.
 type Reader struct {
 	R       io.Reader
-	Limiter *Limiter
+	Limiter *Limiter        // must not be nil. One without a quota in bytes delays nothing.
 	Context context.Context //nolint:containedctx // of all that is read. It ends waits; nil never does.
 	Claim   Claim           // of each piece, but for its Costs: N, Priority, Flow, Weight, Cancel, MaxWait
 
@@ -33,7 +33,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 // is granted, and gives back what W does not write.
 type Writer struct {
 	W       io.Writer
-	Limiter *Limiter
+	Limiter *Limiter        // as of a Reader
 	Context context.Context //nolint:containedctx // of all that is written
 	Claim   Claim
 }

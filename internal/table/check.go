@@ -33,7 +33,7 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 				continue
 			}
 			if _, ok := pattern.HostOnly(p); q.Overall && !ok {
-				bad(fmt.Errorf("quota: %q: Overall is true, want false but under the pattern of a host, such as %q: what is below that is split by Key", q.String(), "api.example.com/"))
+				bad(fmt.Errorf("quota: %q: Overall is true, want it under the pattern of a host alone, such as %q: other patterns are split by Key", q.String(), "api.example.com/"))
 			}
 			if nearly && q.N > 0 {
 				bad(fmt.Errorf("quota: %q: Unit is %q, want %q as in %q; if both are meant, %q before it says so", q.String(), q.Unit, meant.Unit, meant.String(), quota.Quota{Unit: q.Unit}))

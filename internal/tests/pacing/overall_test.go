@@ -149,8 +149,8 @@ func TestOverallWithoutKey(t *testing.T) {
 func TestOverallOfARoute(t *testing.T) {
 	table := pacer.Table{"GET a.example/x": quota.MustParse("5/s overall"), "a.example/": quota.MustParse("5/s overall"), "/": quota.MustParse("5/s overall"), "/y": quota.MustParse("5/s overall")}
 	err := table.Validate()
-	want := `pacer: Quotas["/y"]: quota: "5/s overall": Overall is true, want false but under the pattern of a host, such as "api.example.com/": what is below that is split by Key
-pacer: Quotas["GET a.example/x"]: quota: "5/s overall": Overall is true, want false but under the pattern of a host, such as "api.example.com/": what is below that is split by Key`
+	want := `pacer: Quotas["/y"]: quota: "5/s overall": Overall is true, want it under the pattern of a host alone, such as "api.example.com/": other patterns are split by Key
+pacer: Quotas["GET a.example/x"]: quota: "5/s overall": Overall is true, want it under the pattern of a host alone, such as "api.example.com/": other patterns are split by Key`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
