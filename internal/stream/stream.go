@@ -82,17 +82,24 @@ type flow struct {
 	closed  <-chan struct{}
 }
 
-// Read implements io.Reader.
-func (f *flow) Read(p []byte) (int, error) {
-	n, err := f.reader.Read(p)
-	if errors.Is(err, throttle.ErrCanceled) {
-		select {
-		case <-f.closed:
-			err = http.ErrBodyReadAfterClose
-		default:
+// Read implements io.Reader. After Close, it returns no piece either that was read before, and waited.
+func (f *flow) Read(p []byte) (n int, err error) {
+	if !f.isClosed() {
+		n, err = f.reader.Read(p)
+		if !errors.Is(err, throttle.ErrCanceled) || !f.isClosed() {
+			return n, err
 		}
 	}
-	return n, err
+	return n, http.ErrBodyReadAfterClose
+}
+
+func (f *flow) isClosed() bool {
+	select {
+	case <-f.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 // Close implements io.Closer. A Read that waits for a piece ends.
