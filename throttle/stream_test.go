@@ -307,7 +307,15 @@ func TestWriterGivesBack(t *testing.T) {
 			})
 		})
 	}
-	n, err := (&Writer{W: sink(func(p []byte) (int, error) { return len(p), io.EOF }), Limiter: &Limiter{}}).Write(nil)
+	text := ""
+	n, err := (&Writer{Limiter: &Limiter{Quotas: quotas(t, "1kB/s streamed")}, W: sink(func(p []byte) (int, error) {
+		text += string(p)
+		return len(p) + 1, nil
+	})}).Write([]byte(strings.Repeat("0123456789", 10)))
+	if n != 25 || err == nil || err.Error() != "throttle: throttle.sink has written 26 of 25 bytes" || text != "0123456789012345678901234" {
+		t.Errorf("of more than there is: %d, %v, wrote %q", n, err, text)
+	}
+	n, err = (&Writer{W: sink(func(p []byte) (int, error) { return len(p), io.EOF }), Limiter: &Limiter{}}).Write(nil)
 	if n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("of nothing: %d, %v", n, err)
 	}

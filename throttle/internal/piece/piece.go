@@ -4,7 +4,10 @@
 // bytes are granted, nor what waits for that.
 package piece
 
-import "io"
+import (
+	"fmt"
+	"io"
+)
 
 // Payer pays for bytes.
 type Payer interface {
@@ -80,11 +83,15 @@ func Write(sink io.Writer, p []byte, payer Payer) (n int, err error) {
 // write writes a piece that was paid for.
 func write(sink io.Writer, piece []byte, payer Payer) (n int, err error) {
 	defer func() { // also if Write panics
-		if n = max(n, 0); n < len(piece) {
+		if n = min(max(n, 0), len(piece)); n < len(piece) {
 			payer.Flown(n)
 		}
 	}()
-	if n, err = sink.Write(piece); n < len(piece) && err == nil {
+	switch n, err = sink.Write(piece); {
+	case err != nil:
+	case n > len(piece): // what follows would be left out, as if it were written
+		err = fmt.Errorf("throttle: %T has written %d of %d bytes", sink, n, len(piece))
+	case n < len(piece):
 		err = io.ErrShortWrite
 	}
 	return n, err
