@@ -36,7 +36,11 @@ func (b *Base) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Request = req
 	}
 	if body.Has(req, resp) {
-		resp.Body = b.flowing(req.Context(), resp.Body)
+		first := 0
+		if resp.StatusCode >= 400 {
+			first = said
+		}
+		resp.Body = b.flowing(req.Context(), resp.Body, first)
 	}
 	return resp, nil
 }
@@ -47,26 +51,31 @@ func (b *Base) request(req *http.Request) *http.Request {
 		return req
 	}
 	out := req.WithContext(req.Context())
-	out.Body = b.flowing(req.Context(), req.Body)
+	out.Body = b.flowing(req.Context(), req.Body, 0)
 	if get := req.GetBody; get != nil { // which net/http calls where a connection turns out to be closed
 		out.GetBody = func() (io.ReadCloser, error) {
 			again, err := get()
 			if err != nil || again == nil {
 				return again, err
 			}
-			return b.flowing(req.Context(), again), nil
+			return b.flowing(req.Context(), again, 0), nil
 		}
 	}
 	return out
 }
 
-// flowing returns a body whose pieces wait until ctx ends, or the body is closed.
-func (b *Base) flowing(ctx context.Context, whole io.ReadCloser) io.ReadCloser {
+// said is how many bytes of an error go before other bodies: as many as are read to learn what it says. That is waited for a second
+// at most, and in a line of many bodies they would not come in time.
+const said = 64 << 10
+
+// flowing returns a body whose pieces wait until ctx ends, or the body is closed. The first bytes, so many, go before
+// those of other bodies.
+func (b *Base) flowing(ctx context.Context, whole io.ReadCloser, first int) io.ReadCloser {
 	closing, c := make(chan struct{}), b.Claim
 	c.Cancel = closing
 	f := &flow{
 		ReadCloser: whole, reader: throttle.Reader{R: whole, Limiter: b.Bucket, Context: ctx, Claim: c},
-		closing: sync.OnceFunc(func() { close(closing) }), closed: closing,
+		closing: sync.OnceFunc(func() { close(closing) }), closed: closing, first: first,
 	}
 	if w, ok := whole.(io.Writer); ok {
 		return &upgraded{flow: f, writer: throttle.Writer{W: w, Limiter: b.Bucket, Context: ctx, Claim: c}}
@@ -78,6 +87,7 @@ func (b *Base) flowing(ctx context.Context, whole io.ReadCloser) io.ReadCloser {
 type flow struct {
 	io.ReadCloser
 	reader  throttle.Reader
+	first   int    // bytes that go before those of other bodies
 	closing func() // closes closed
 	closed  <-chan struct{}
 }
@@ -85,12 +95,25 @@ type flow struct {
 // Read implements io.Reader. After Close, it returns no piece either that was read before, and waited.
 func (f *flow) Read(p []byte) (n int, err error) {
 	if !f.isClosed() {
-		n, err = f.reader.Read(p)
+		n, err = f.read(p)
 		if !errors.Is(err, throttle.ErrCanceled) || !f.isClosed() {
 			return n, err
 		}
 	}
 	return n, http.ErrBodyReadAfterClose
+}
+
+// read reads a piece: an urgent one, if it goes first.
+func (f *flow) read(p []byte) (n int, err error) {
+	if f.first <= 0 {
+		return f.reader.Read(p)
+	}
+	usual := f.reader.Claim.Priority
+	f.reader.Claim.Priority = throttle.Urgent
+	n, err = f.reader.Read(p[:min(len(p), f.first)])
+	f.first -= n
+	f.reader.Claim.Priority = usual
+	return n, err
 }
 
 func (f *flow) isClosed() bool {

@@ -397,3 +397,56 @@ func TestStreamedNothing(t *testing.T) {
 		}
 	})
 }
+
+// What an error says is read before the pieces of the bodies under way, 300 of which wait for longer than anybody reads ahead
+// of an error. It is charged as they are; and what is beyond 64 KiB of a page has its turn.
+func TestStreamedErrorsGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &pacer.Transport{
+			Base: lab.Serve(t, false, func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/refused":
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusTooManyRequests)
+					io.WriteString(w, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"20s"}]}}`)
+				case "/page":
+					w.WriteHeader(http.StatusNotFound)
+					w.Write(make([]byte, 100_000))
+				default:
+					sends(w, r)
+				}
+			}),
+			Quotas: flows("1MB/s streamed"),
+			Learn:  pacer.Learn{Bodies: func(*http.Response) bool { return true }}, Retry: pacer.Retry{MaxRefusals: -1},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 300 {
+			resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/x?n=1000000", "").WithContext(ctx))
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}()
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		page := get(t, tr, "http://a.example/page")
+		for _, size := range []int{64 << 10, 100_000 - 64<<10} {
+			n, err := io.CopyN(io.Discard, page.Body, int64(size))
+			if d := time.Since(start); err != nil || (d < 200*time.Millisecond) != (size == 64<<10) {
+				t.Errorf("%d bytes of a page, %v after %v", n, err, d)
+			}
+		}
+		page.Body.Close()
+		start = time.Now()
+		resp := get(t, tr, "http://a.example/refused")
+		resp.Body.Close()
+		if d, held := time.Since(start), lab.State(t, tr, "a.example").Held; d > 50*time.Millisecond || held < 20*time.Second {
+			t.Errorf("refused after %v, held for %v", d, held)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
