@@ -77,6 +77,9 @@ func TestReaderPace(t *testing.T) {
 		"1MB/s streamed, 3kB/s":     {75, 6000, time.Second},
 		"100kB/s burst 10kB":        {2500, 110_000, time.Second},
 		"9B/s even streamed":        {1, 10, time.Second},
+
+		"1MB/s burst 9223372036854775807B streamed": {25_000, 5_000_000, 0},
+		"9223372036854775807B/1us streamed":         {32 << 20, 5_000_000_000, 0},
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

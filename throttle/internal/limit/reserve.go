@@ -21,7 +21,12 @@ func Unreserved(qs quota.Quotas, share float64) quota.Quotas {
 }
 
 func unreserved(q quota.Quota, share float64) quota.Quota {
-	left := func(n int) int { return max(int(math.Floor(float64(n)*(1-share)+dust)), 1) }
+	left := func(n int) int {
+		if f := math.Floor(float64(n)*(1-share) + dust); f < float64(n) {
+			return max(int(f), 1)
+		}
+		return n // the largest int is a larger float, which is no int
+	}
 	if q.Kind != quota.TokenBucket {
 		q.N = left(q.N)
 		return q
