@@ -5,6 +5,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,15 +93,16 @@ type flow struct {
 	closed  <-chan struct{}
 }
 
-// Read implements io.Reader. After Close, it returns no piece either that was read before, and waited.
+// Read implements io.Reader. After Close, it returns the error of the body, and no piece that was read before, and waited.
 func (f *flow) Read(p []byte) (n int, err error) {
-	if !f.isClosed() {
-		n, err = f.read(p)
-		if !errors.Is(err, throttle.ErrCanceled) || !f.isClosed() {
-			return n, err
-		}
+	if f.isClosed() {
+		_, err = f.ReadCloser.Read(nil)
+		return 0, cmp.Or(err, http.ErrBodyReadAfterClose)
 	}
-	return n, http.ErrBodyReadAfterClose
+	if n, err = f.read(p); errors.Is(err, throttle.ErrCanceled) && f.isClosed() {
+		err = http.ErrBodyReadAfterClose
+	}
+	return n, err
 }
 
 // read reads a piece: an urgent one, if it goes first.
