@@ -105,7 +105,7 @@ func TestCountsNot(t *testing.T) {
 			return fields("RateLimit", fmt.Sprintf(`"a";r=%d;t=30, "b";r=%d;t=30`, n, n+1))
 		},
 		"more than an int32": func(n int) http.Header {
-			return fields("X-RateLimit-Remaining", fmt.Sprint(1<<40+n))
+			return fields("X-RateLimit-Remaining", fmt.Sprint(int64(1)<<40+int64(n)))
 		},
 		"too many": func(n int) http.Header {
 			h := http.Header{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,8 +65,9 @@ func (f *flown) mostIn(span time.Duration) (most int) {
 // One stream has the whole quota, exactly, in pieces of a fortieth of a second.
 func TestReaderPace(t *testing.T) {
 	for text, want := range map[string]struct {
-		piece, n int
-		last     time.Duration // when the last piece is there
+		piece int
+		n     int64
+		last  time.Duration // when the last piece is there
 	}{
 		"64kB/s streamed":           {1600, 640_000, 9950 * time.Millisecond},
 		"1MB/s streamed":            {25_000, 5_000_000, 4950 * time.Millisecond},
@@ -81,18 +83,21 @@ func TestReaderPace(t *testing.T) {
 		"1MB/s burst 9223372036854775807B streamed": {25_000, 5_000_000, 0},
 		"9223372036854775807B/1us streamed":         {32 << 20, 5_000_000_000, 0},
 	} {
+		if strconv.IntSize < 64 && strings.Contains(text, "9223372036854775807") {
+			continue
+		}
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Quotas: quotas(t, text)}
 				buf := make([]byte, 32<<20)
-				start, sum, first := time.Now(), 0, 0
+				start, sum, first := time.Now(), int64(0), 0
 				r := &Reader{R: endless{}, Limiter: l}
 				for sum < want.n {
-					n, err := r.Read(buf[:min(len(buf), want.n-sum)])
+					n, err := r.Read(buf[:min(int64(len(buf)), want.n-sum)])
 					if err != nil || n == 0 {
 						t.Fatal(n, err)
 					}
-					if sum += n; first == 0 {
+					if sum += int64(n); first == 0 {
 						first = n
 					}
 				}

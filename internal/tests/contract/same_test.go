@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ var layers = map[string]func(base http.RoundTripper) http.RoundTripper{
 		}
 	},
 	"streaming": func(base http.RoundTripper) http.RoundTripper { // more than flows
-		return &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: 1e12, Unit: quota.Bytes, Streamed: true})}
+		return &pacer.Transport{Base: base, Quotas: lab.All(quota.Quota{N: math.MaxInt32, Per: time.Millisecond, Unit: quota.Bytes, Streamed: true})}
 	},
 	"able": func(base http.RoundTripper) http.RoundTripper {
 		return &pacer.Transport{Base: base, Retry: pacer.Retry{AttemptTimeout: 2 * time.Hour, ResendHeader: "X-Resent", MaxElapsed: time.Hour}}
