@@ -52,6 +52,7 @@ type Site struct {
 	sequence sequence  // of the latest grant or answer
 	ids      ID        // how many Servers there were
 	compared []*Server // Servers that heard statements; their windows are compared, see overlap
+	unheard  int       // Servers whose first request has not ended: nobody knows yet on what it was counted
 }
 
 // ID tells the Servers of a Site apart.

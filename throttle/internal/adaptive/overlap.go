@@ -212,6 +212,7 @@ func (s *Server) Leave() {
 	for _, w := range s.windows {
 		s.leave(w)
 	}
+	s.hadContact()
 	s.windows, s.isCompared = nil, false
 	s.site.compared = slices.DeleteFunc(s.site.compared, func(o *Server) bool { return o == s })
 }

@@ -202,3 +202,25 @@ func TestOverhearNextReset(t *testing.T) {
 		t.Errorf("spent since %v, %d missed probes; want now, and 3: nothing has come back", w.spentSince.Sub(start), w.missedProbes)
 	}
 }
+
+// TestStatesForAllUnheard: as long as nobody knows on what the first request of another Server was counted, nothing is
+// believed in place of a quota of both.
+func TestStatesForAllUnheard(t *testing.T) {
+	var site Site
+	a, b := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	believed := func(want bool) {
+		t.Helper()
+		if got := a.StatesForAll(a.now, "", 10, time.Minute); got != want {
+			t.Errorf("believed: %v, want %v", got, want)
+		}
+	}
+	believed(false)
+	a.exchange(says(left(9, 10, time.Minute)))
+	believed(true)
+	a.send()
+	believed(true)
+	b.send()
+	believed(false)
+	b.Leave()
+	believed(true)
+}

@@ -17,6 +17,7 @@ type Server struct {
 	site       *Site
 	id         ID
 	isCompared bool // the Server is in Site.compared
+	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
@@ -44,6 +45,15 @@ type Server struct {
 	contradicted bool  // two answers about one window cannot be about one counter
 	apart        apart // if the Server is of one of several counters of a name
 }
+
+// contact is how far the first request of a Server has come.
+type contact uint8
+
+const (
+	noContact contact = iota
+	unheard           // it went, and is counted in Site.unheard
+	heard             // it has ended
+)
 
 // maxWindows bounds the memory that a server can make a bucket use by giving ever new names to
 // its limits.
@@ -215,6 +225,10 @@ func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, kind *Kind, share f
 // Take counts a grant, now, to a request that came at the instant asked, and fills its Ticket.
 func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, share float64, t *Ticket) {
 	s.advance()
+	if s.contact == noContact {
+		s.contact = unheard
+		s.site.unheard++
+	}
 	s.inFlight += d.N
 	if d.Costs != nil {
 		s.addCosts(d, 1)
@@ -233,11 +247,20 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 // End counts a request that is over. Cost is what the request asked for, nil if that was
 // requests alone.
 func (s *Server) End(t *Ticket, cost *limit.Demand) {
+	s.hadContact()
 	s.inFlight -= t.N
 	if cost != nil {
 		s.addCosts(cost, -1)
 	}
 	s.slowStart.end(t.sequence)
+}
+
+// hadContact notes that the first request of the Server has ended, or will not be waited for.
+func (s *Server) hadContact() {
+	if s.contact == unheard {
+		s.site.unheard--
+	}
+	s.contact = heard
 }
 
 // RefusedAgain reports whether the refusal that came last, of a request with ticket t, came right after another: nothing was
