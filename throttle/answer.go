@@ -169,10 +169,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			p.Behind = max(p.Behind, l.behind(now, &g.ticket, alone))
 		}
 		if !o.Refused && !a.Lost {
-			l.server.Served(now, adaptive.Kind(g.class), &g.ticket, g.place.past)
-			for p := l.Parent; p != nil; p = p.Parent {
-				p.server.ServedBelow()
-			}
+			g.served(now)
 		}
 		if a.Unsettled {
 			g.ensureExtra()
@@ -189,6 +186,14 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l.hearTenant(now, g, told, o)
 	o.Held = max(o.Held, l.hold.Sub(now))
 	return o
+}
+
+// served tells the bucket, and those above it, that the request was served. It requires that mu is held.
+func (g *right) served(now monotime.Time) {
+	g.l.server.Served(now, adaptive.Kind(g.class), &g.ticket, g.place.past)
+	for p := g.l.Parent; p != nil; p = p.Parent {
+		p.server.ServedBelow()
+	}
 }
 
 // refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if

@@ -207,7 +207,7 @@ func FuzzSnapshot(f *testing.F) {
 		`"unit":"tokens","price":{"mean":1e300,"variance":-1}`, `"unit":"tokens","price":{"mean":1e9,"variance":1e17,"kinds":{"":1e300,"` + strings.Repeat("x", 300) + `":0}}`,
 	} {
 		f.Add([]byte(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1)))
-		f.Add([]byte(strings.Replace(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1), "2026-11-", "2025-11-", -1)))
+		f.Add([]byte(strings.ReplaceAll(strings.Replace(whole, `"remaining":0`, `"remaining":0,`+habits, 1), "2026-11-", "2025-11-")))
 	}
 	for _, together := range []string{
 		`{"names":["core","core","search"]}`, `{"names":["","` + strings.Repeat("x", 300) + `"]}`, `{"names":["\u001b[2J","a"]}`, `[]`, `{"names":` + strings.Repeat("[", 1000) + `}`,
