@@ -44,6 +44,7 @@ func (c *count) Write(p []byte) (int, error) {
 
 // streamed reports which share of a quota so many streams get.
 func streamed(b *testing.B, text string, streams int, upload bool) {
+	b.Helper()
 	var flown count
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if upload {

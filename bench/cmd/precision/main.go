@@ -18,9 +18,9 @@ func main() {
 	d := flag.Duration("for", 3*time.Second, "how long each is measured")
 	flag.Parse()
 	within := true
-	fmt.Println("| | asked | waiters | achieved ÷ asked | most in a second | of | late, p99 |\n|---|---|---|---|---|---|---|")
+	fmt.Fprintln(os.Stdout, "| | asked | waiters | achieved ÷ asked | most in a second | of | late, p99 |\n|---|---|---|---|---|---|---|")
 	err := bench.Precision(*d, []int{100, 1000, 10_000, 50_000}, []int{1, 64}, func(p bench.Pacing) {
-		fmt.Printf("| %s | %d | %d | %.4f | %d | %d | %v |\n", p.Name, p.Rate, p.Waiters, p.Share, p.Most, p.Allowed(), p.Late.Round(10*time.Microsecond))
+		fmt.Fprintf(os.Stdout, "| %s | %d | %d | %.4f | %d | %d | %v |\n", p.Name, p.Rate, p.Waiters, p.Share, p.Most, p.Allowed(), p.Late.Round(10*time.Microsecond))
 		within = within && (p.Most <= p.Allowed() || !strings.HasPrefix(p.Name, "throttle"))
 	})
 	if err != nil {
