@@ -221,6 +221,7 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 	if commas {
 		ungroup(g)
 	}
+	wholes(g)
 	for i := range g {
 		f := &g[i]
 		isOdd := odd>>i&1 != 0
@@ -241,6 +242,21 @@ func appendGroup(limits []Limit, g []found, c *value.Clock, h *hints) []Limit {
 		}
 	}
 	return appendPlain(limits, g, countLimits(g), c)
+}
+
+// wholes makes how much there is in all of a number in a header that has words for a limit and no role, beside what is
+// left of it: X-RateLimit-Concurrent-Jobs: 5 and X-RateLimit-Concurrent-Jobs-Remaining: 2.
+func wholes(g []found) {
+	if !slices.ContainsFunc(g, func(f found) bool { return f.Role == name.Remaining }) {
+		return
+	}
+	for i := range g {
+		if f := &g[i]; f.Role == name.Text && isSimple(f.values) && value.ParseCount(f.values[0]).Known {
+			m := *f.Meaning
+			m.Role, m.Form = name.State, name.Auto
+			f.Meaning = &m
+		}
+	}
 }
 
 // isStructured reports whether a value that is no number is a structured field, or an attempt at one: all of a State,

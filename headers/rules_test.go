@@ -28,6 +28,33 @@ func TestRules(t *testing.T) {
 }
 
 var rules = map[string][]ruleCase{
+	"1 a number without a role beside what is left": {
+		{"a platform of renders", []string{"X-RateLimit-Concurrent-Jobs", "5", "X-RateLimit-Concurrent-Jobs-Remaining", "2"}, `"concurrent-jobs" 2/5 concurrent-requests`},
+		{"a runner of capsules", []string{"X-RateLimit-Requests-Per-Hour", "1000", "X-RateLimit-Requests-Per-Hour-Remaining", "983", "X-RateLimit-Requests-Per-Hour-Reset", "60"}, `"requests-hour" 983/1000 in 1m0s per 1h0m0s`},
+		{"none, less than is left", []string{"X-RateLimit-Acme-Tier", "3", "X-RateLimit-Acme-Tier-Remaining", "42"}, `"acme-tier" 42/?`},
+		{"none, nothing is left of it", []string{"X-RateLimit-Acme-Tier", "3", "X-RateLimit-Remaining", "2"}, `"" 2/?`},
+		{"none, alone", []string{"X-RateLimit-Requests-Per-Minute", "60"}, `nothing`},
+		{"none, beside a reset alone", []string{"X-RateLimit-Acme-Tier", "3", "X-RateLimit-Acme-Tier-Reset", "42"}, `nothing`},
+		{"none, a fraction", []string{"X-RateLimit-Acme-Load", "0.75", "X-RateLimit-Acme-Load-Remaining", "0"}, `"acme-load" 0/?`},
+		{"Zendesk, words", []string{"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=99; resets=41"}, `"tickets-index" 99/100 in 41s`},
+	},
+	"2 queries that are left": {
+		{"World Weather Online", []string{"X-WWO-Qpd-Left", "488"}, `"wwo-qpd" 488/? per 24h0m0s`},
+		{"none, queries", []string{"X-Acme-Queries-Left", "7"}, `"acme-queries" 7/?`},
+		{"none, whatever else is left", []string{"X-Acme-Left", "7", "X-Zip-Left", "7", "X-Map-Left", "7", "X-Upd-Left", "7", "Left", "7", "-Left", "7"}, `nothing`},
+	},
+	"3 the length of a window is the window": {
+		{"JTL", []string{"X-RateLimit-Limit", "10", "X-RateLimit-Interval-Length-Seconds", "45", "X-RateLimit-Remaining", "5"}, `"" 5/10 per 45s`},
+		{"Composio", []string{"X-RateLimit", "20000", "X-RateLimit-Remaining", "19997", "X-RateLimit-Window-Size", "600s"}, `"" 19997/20000 per 10m0s`},
+		{"none, of a queue", []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "5", "X-RateLimit-Queue-Length", "45", "X-Window-Size", "45"}, `"" 5/10`},
+		{"none, another word between", []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "5", "X-RateLimit-Window-Queue-Length", "45"}, `"" 5/10`},
+	},
+	"4 ai is a unit before the marker": {
+		{"Apache APISIX", []string{"X-AI-RateLimit-Limit", "500", "X-AI-RateLimit-Remaining", "0"}, `"" 0/500 tokens`},
+		{"a student's question", []string{"X-AI-Quota-Limit", "1", "X-AI-Quota-Remaining", "0", "X-AI-Quota-Reset", "60"}, `"ai" 0/1 in 1m0s`},
+		{"an assistant of two caps", []string{"X-AI-Calls-Remaining", "0", "X-AI-Calls-Remaining-Month", "0"}, `"ai-calls" 0/?, "ai-calls-month" 0/?, Spent`},
+		{"none, behind it", []string{"X-RateLimit-AI-Limit", "10", "X-RateLimit-AI-Remaining", "3"}, `"ai" 3/10`},
+	},
 	"1 the last word for a role is the role": {
 		{"RapidAPI", []string{"X-RateLimit-Rapid-Free-Plans-Hard-Limit-Limit", "500000", "X-RateLimit-Rapid-Free-Plans-Hard-Limit-Remaining", "0", "X-RateLimit-Rapid-Free-Plans-Hard-Limit-Reset", "2591999"}, `"rapid-free-plans-hard" 0/500000 in 719h59m59s`},
 		{"Dropbox Sign", []string{"X-RateLimit-Limit", "100", "X-RateLimit-Limit-Remaining", "99", "X-RateLimit-Reset", "30"}, `"" 99/100 in 30s`},

@@ -332,9 +332,12 @@ func (s *shape) readForm() {
 	s.m.Form = cmp.Or(s.m.Form, s.at(s.role).form)
 	for i := s.role + 1; i < s.n; i++ {
 		w := s.at(i)
-		if w.form == Instant || (w.form != Auto || w.step > 0) && !s.isNumber(i-1) {
+		switch {
+		case w.form == Instant || (w.form != Auto || w.step > 0) && !s.isNumber(i-1):
 			s.m.written(w)
 			s.dropped[i] = true
+		case s.m.Role == Window && i == s.role+1 && (s.is(i, "length") || s.is(i, "size")):
+			s.dropped[i] = true // interval-length-seconds
 		}
 	}
 	for i := s.role - 1; i > s.marker && i >= s.from && s.qualifies(i); i-- {
@@ -429,7 +432,7 @@ func (s *shape) readUnit() {
 		w := s.at(i)
 		unit := w.unit
 		switch {
-		case s.dropped[i]:
+		case s.dropped[i], s.is(i, "ai") && i >= s.marker: // a unit in front of a marker alone
 			continue
 		case w.singular:
 			singular = cmp.Or(singular, unit)

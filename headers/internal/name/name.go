@@ -64,7 +64,8 @@ func endsAsLimit(key string) bool {
 		"Current", "current", "Throttle", "throttle":
 		return true
 	case "Left", "left":
-		return strings.Contains(key, "equests") || strings.Contains(key, "alls") || strings.Contains(key, "redits") || strings.Contains(key, "okens")
+		return strings.Contains(key, "equests") || strings.Contains(key, "alls") || strings.Contains(key, "redits") ||
+			strings.Contains(key, "okens") || strings.Contains(key, "ueries") || isRate(key[:max(len(key)-len("-left"), 0)])
 	case "At", "at", "In", "in", "After", "after", "Time", "time", "Seconds", "seconds", "Ms", "ms", "Minutes", "minutes":
 		return strings.Contains(key, "eset") || strings.Contains(key, "indow") || strings.Contains(key, "hrottl")
 	case "Level", "level":
@@ -77,4 +78,10 @@ func endsAsLimit(key string) bool {
 		return strings.Contains(key, "sed-")
 	}
 	return false
+}
+
+// isRate reports whether the last word of a name is an abbreviation of requests or queries in a window: qpd, Rpm.
+func isRate(key string) bool {
+	w := key[strings.LastIndexByte(key, '-')+1:]
+	return len(w) == 3 && w[1] == 'p' && (w[0]|0x20 == 'q' || w[0]|0x20 == 'r')
 }
