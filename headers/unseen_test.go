@@ -31,7 +31,7 @@ type unseen struct {
 	unknowable      bool   // only the vendor's documentation tells; listed, not scored
 }
 
-var unseens = slices.Concat(unseenFirst, unseenSecond, unseenThird)
+var unseens = slices.Concat(unseenFirst, unseenSecond, unseenThird, unseenFourth)
 
 // unseenFirst are those by which the second pass of the rules was measured.
 var unseenFirst = []unseen{
@@ -948,8 +948,8 @@ func TestUnseen(t *testing.T) {
 	all := s.right + s.missing + s.wrong
 	t.Logf("%d answers of %d services, %d wholly right; %d facts: right %d (%.1f %%), missing %d, wrong %d", answers, len(services), clean, all,
 		s.right, 100*float64(s.right)/float64(all), s.missing, s.wrong)
-	if s.wrong > 0 || s.right < 945 {
-		t.Errorf("right %d, wrong %d, want 945 and none", s.right, s.wrong)
+	if s.wrong > 0 || s.right < 1267 {
+		t.Errorf("right %d, wrong %d, want 1267 and none", s.right, s.wrong)
 	}
 }
 
