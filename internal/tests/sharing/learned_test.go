@@ -129,8 +129,8 @@ var taughtWorlds = []*taught{
 	{name: "silent, beside", of: one(&pacertest.TokenBucket{Rate: 10, Burst: 5}), stays: true, most: 5},
 	{name: "GCRA, alone", dialect: pacertest.XRateLimitDelta, of: one(&pacertest.GCRA{Rate: 5, Burst: 3}), most: 2},
 	{name: "routes", dialect: xSeconds, of: func() map[string]pacertest.Algorithm {
-		return map[string]pacertest.Algorithm{"/a": &pacertest.FixedWindow{Limit: 10, Window: 15 * time.Minute}, "/b": &pacertest.FixedWindow{Limit: 100_000, Window: 15 * time.Minute}}
-	}, most: 1, least: 1000}, // one that knows nothing takes the narrow route, which is used up, for all
+		return map[string]pacertest.Algorithm{"/a": &pacertest.FixedWindow{Limit: 40, Window: 15 * time.Minute}, "/b": &pacertest.FixedWindow{Limit: 100_000, Window: 15 * time.Minute}}
+	}, most: 1, least: 1000}, // one that knows nothing takes the narrow route, which is used up, for all; of a limit of 10, a refusal often comes before the routes are told apart
 }
 
 // TestOthersStartFromWhatOneHasLearned: a process that comes when another one has learned what a server allows is refused less than that was.
