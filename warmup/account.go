@@ -40,8 +40,12 @@ type debt struct {
 // cost returns what the tokens of the account cost, in nanoseconds.
 func (a *account) cost(c *curve) float64 { return c.cost(a.fill*c.max, a.taken) }
 
-// paid returns the instant at which all tokens of the account are paid.
-func (a *account) paid(c *curve) time.Time { return a.since.Add(duration(a.cost(c))) }
+// due returns the instant at which all tokens of the account are paid. That is
+// not before now, and at most forever from now.
+func (a *account) due(now time.Time, c *curve) time.Time {
+	wait := a.since.Add(duration(a.cost(c))).Sub(now) // Sub cuts it to forever
+	return now.Add(max(wait, 0))
+}
 
 // left returns how full the store is after the tokens of the account, from 0 to
 // 1.
@@ -65,9 +69,8 @@ func (a *account) advance(now time.Time, c *curve) time.Time {
 		return now
 	}
 	cost := a.cost(c)
-	paid := a.since.Add(duration(cost))
-	if !now.After(paid) {
-		return paid
+	if !now.After(a.since.Add(duration(cost))) {
+		return a.due(now, c)
 	}
 	fill := a.left(c)
 	if idle := float64(now.Sub(a.since)) - cost; idle > 0 && c.span > 0 {
@@ -75,6 +78,17 @@ func (a *account) advance(now time.Time, c *curve) time.Time {
 	}
 	a.open(now, fill)
 	return now
+}
+
+// take reserves n tokens, and returns the instant at which all tokens before
+// them are paid, which is when they may go.
+func (a *account) take(now time.Time, n float64, c *curve) time.Time {
+	at := a.advance(now, c)
+	if a.taken > 0 && a.taken+n >= fullAccount {
+		a.carryOver(now, c)
+	}
+	a.taken += n
+	return at
 }
 
 // open opens a new account. It forgets the tokens of the old one, which are
@@ -87,9 +101,6 @@ func (a *account) open(now time.Time, fill float64) {
 // keeps them as a debt.
 func (a *account) carryOver(now time.Time, c *curve) {
 	paid := a.advance(now, c)
-	if paid.After(now) {
-		paid = now.Add(paid.Sub(now)) // at most forever from now
-	}
 	left := a.left(c)
 	if a.taken > 0 {
 		if a.owed.tokens == 0 {
@@ -131,12 +142,4 @@ func duration(ns float64) time.Duration {
 		return forever
 	}
 	return time.Duration(ns)
-}
-
-// later returns the later one of two instants.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

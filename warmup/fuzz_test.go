@@ -16,6 +16,11 @@ func FuzzRamp(f *testing.F) {
 	f.Add(math.Inf(1), math.NaN(), int64(1), int64(1), []byte("\x00\x01\x01\x03\x10\x01\x00\x01\x02\x05\x01\x09"))
 	f.Add(5e-324, -1.0, int64(1), int64(math.MaxInt64), []byte("\x00\x01\x01\x03\x10\x01\x00\x01\x02"))
 	f.Add(math.MaxFloat64, 1.0, int64(math.MaxInt64), int64(0), []byte("\x00\x01\x01\x03\x10\x01\x03\x01\x02"))
+	// A debt that was cut at forever, of which more than half has passed.
+	f.Add(1e6, 0.0, int64(0), int64(0), []byte("\x00\x01\xff\x02\x90\x37\x00\x30\x14"))
+	f.Add(1e6, 0.0, int64(8e6), int64(0), []byte("\x00\x01\xff\x02\x90\x37\x00\x30\x14\x04\x30\x14"))
+	// A clock that goes back before a debt which was cut at forever.
+	f.Add(-693.0, 85.0, int64(4e9), int64(-177), []byte("B0010010\xff000"))
 	f.Fuzz(func(t *testing.T, rate, cold float64, warmUp, burst int64, ops []byte) {
 		h := history{
 			t: t, now: epoch, start: epoch,

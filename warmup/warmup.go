@@ -102,12 +102,7 @@ func (r *Ramp) Reserve(now time.Time, n int) time.Time {
 		return now.Add(forever)
 	}
 	c := r.curve()
-	at := r.advance(now, &c)
-	if r.taken > 0 && r.taken+float64(n) >= fullAccount {
-		r.carryOver(now, &c)
-	}
-	r.taken += float64(n)
-	return at
+	return r.take(now, float64(n), &c)
 }
 
 // Next returns the instant at which a caller could go, which is not before now.
@@ -120,7 +115,7 @@ func (r *Ramp) Next(now time.Time) time.Time {
 		return now
 	}
 	c := r.curve()
-	return later(now, r.paid(&c))
+	return r.due(now, &c)
 }
 
 // After returns the instant at which a caller could go if n tokens were reserved
@@ -136,9 +131,8 @@ func (r *Ramp) after(now time.Time, n float64) time.Time {
 		return r.Next(now)
 	}
 	a, c := r.account, r.curve()
-	a.advance(now, &c)
-	a.taken += n
-	return later(now, a.paid(&c))
+	a.take(now, n, &c)
+	return a.due(now, &c)
 }
 
 // Return gives back n tokens that were reserved and not used, as if they had
