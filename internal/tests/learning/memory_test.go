@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"flag"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -245,6 +246,8 @@ func TestQuotasOutliveTheProcess(t *testing.T) {
 	}
 }
 
+var daySeeds = flag.Int("days", 1, "how many days of each kind are tried")
+
 // TestTenRunsOfADay: a program that is started ten times within a day, and keeps what it used by Save and Load, sends what one
 // run would send that goes on all day: in windows of the clock exactly that, of other quotas no more than they say. So it is with
 // quotas that change from one run to the next.
@@ -271,7 +274,7 @@ func TestTenRunsOfADay(t *testing.T) {
 		"bucket, changed": {[]string{"60/h burst 30", "50/h burst 30", "40/h burst 30"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(4) {
+			for seed := range uint64(*daySeeds) {
 				synctest.Test(t, func(t *testing.T) { day(t, rand.New(rand.NewPCG(seed, 20)), test.runs, test.exact, name == "spread") })
 			}
 		})
