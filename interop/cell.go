@@ -49,6 +49,9 @@ func (c Cell) Possible() bool {
 func (c Cell) Run(ctx context.Context, logs string) (Result, error) {
 	truth := c.Server.Truth
 	truth.Phase = sinceTick(time.Now(), truth.Quota.Per)
+	if truth.Instances > 1 {
+		truth.Probed = time.Now()
+	}
 	count := &counter{limiter: c.Server.Fresh()}
 	url, closeServer, err := serve(ctx, count)
 	if err != nil {

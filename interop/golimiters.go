@@ -1,7 +1,11 @@
 package interop
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
 
 	"github.com/didip/tollbooth/v7"
 	"github.com/go-chi/httprate"
@@ -33,17 +37,62 @@ func goWindows(q quota.Quota) []Server {
 		{
 			Name: "ulule/limiter", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch",
 			Truth: Truth{Quota: counted(quota.FixedWindow, q)},
+			Fresh: func() http.Handler { return ulule(q.Per, q.N) },
+		},
+		{
+			Name: "ulule/limiter, a limit per route", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch",
+			Truth: Truth{Quota: counted(quota.FixedWindow, q), Narrow: narrow(q)},
 			Fresh: func() http.Handler {
-				l := limiter.New(memory.NewStore(), limiter.Rate{Period: q.Per, Limit: int64(q.N)})
-				return stdlib.NewMiddleware(l).Handler(ok)
+				mux := http.NewServeMux()
+				mux.Handle("/", ulule(q.Per, q.N))
+				mux.Handle(narrowPath, ulule(q.Per, narrow(q)))
+				return mux
 			},
+		},
+		{
+			Name: "ulule/limiter, two instances", Package: "github.com/ulule/limiter/v3", Version: module("github.com/ulule/limiter/v3"), Says: "X-RateLimit, floored epoch, of one instance",
+			Truth: Truth{Quota: counted(quota.FixedWindow, quota.Quota{N: 2 * q.N, Per: q.Per}), Instances: 2},
+			Fresh: func() http.Handler { return newBalancer(ulule(q.Per, q.N), ulule(q.Per, q.N)) },
 		},
 	}
 }
 
+func ulule(window time.Duration, n int) http.Handler {
+	return stdlib.NewMiddleware(limiter.New(memory.NewStore(), limiter.Rate{Period: window, Limit: int64(n)})).Handler(ok)
+}
+
+// narrow is the limit of the narrow route where the wide one has the quota.
+func narrow(q quota.Quota) int { return max(q.N/5, 1) }
+
+// balancer asks its instances in turn.
+type balancer struct {
+	instances []http.Handler
+	asked     atomic.Int64
+}
+
+// newBalancer returns a balancer that has asked the second instance whether it lives. So the instances' windows do not begin
+// together.
+func newBalancer(instances ...http.Handler) *balancer {
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
+	r.RemoteAddr = "127.0.0.1:1" // limits are by address, and the clients have this one
+	instances[1].ServeHTTP(httptest.NewRecorder(), r)
+	return &balancer{instances: instances}
+}
+
+// ServeHTTP implements http.Handler.
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := b.asked.Add(1) - 1
+	b.instances[n%int64(len(b.instances))].ServeHTTP(w, r)
+}
+
 func goBuckets(q quota.Quota) []Server {
-	truth := Truth{Quota: q}
+	truth, strict := Truth{Quota: q}, q
+	strict.Burst = 1
 	return []Server{
+		{
+			Name: "throttled, strict", Package: "github.com/throttled/throttled/v2", Version: module("github.com/throttled/throttled/v2"), Says: "X-RateLimit, delta to full; Retry-After", Truth: Truth{Quota: strict},
+			Fresh: func() http.Handler { return gcra(strict) },
+		},
 		{
 			Name: "throttled", Package: "github.com/throttled/throttled/v2", Version: module("github.com/throttled/throttled/v2"), Says: "X-RateLimit, delta to full; Retry-After", Truth: truth,
 			Fresh: func() http.Handler { return gcra(q) },

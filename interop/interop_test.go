@@ -56,6 +56,9 @@ func TestServers(t *testing.T) {
 			if r.Cell.Client.Name == Pacer && strings.HasSuffix(r.Cell.Server.Name, "503") {
 				b.refused = math.Inf(1) // a 503 that says nothing is a failure to pacer, not a refusal
 			}
+			if r.Cell.Server.Spaced() {
+				b = bound{2 * b.ratio, math.Inf(1)} // what comes a moment too soon, as on a busy machine, waits for a second or is refused
+			}
 			t.Logf("ratio %.3f, %.1f refused per 100", r.Ratio(), r.RefusedPer100())
 			if !r.Done {
 				t.Fatalf("%d of %d admitted, %d refused", r.Admitted, r.Wanted, r.Refused)
@@ -83,12 +86,16 @@ func TestFreshQuota(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.send(t.Context(), atOnce(s.Documented()))
+				fresh := atOnce(s.Documented())
+				if s.Truth.Instances > 1 {
+					fresh-- // the balancer has asked whether one lives
+				}
+				w.send(t.Context(), fresh)
 				w.client.CloseIdleConnections()
 				stop()
 				for _, e := range count.seen() {
 					if !e.admitted() {
-						t.Errorf("answered %d, want all %d admitted", e.status, atOnce(s.Documented()))
+						t.Errorf("answered %d, want all %d admitted", e.status, fresh)
 					}
 				}
 			}

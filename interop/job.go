@@ -85,6 +85,7 @@ type worker struct {
 	job    job
 	client *http.Client
 	req    *http.Request
+	narrow *http.Request // to the narrow route, or nil
 
 	longest, gaveUp atomic.Int64
 }
@@ -100,7 +101,12 @@ func newWorker(j job) (*worker, error) {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = j.Callers // a connection for each caller
-	return &worker{job: j, client: &http.Client{Transport: Clients()[i].wrap(base, j)}, req: req}, nil
+	w := &worker{job: j, client: &http.Client{Transport: Clients()[i].wrap(base, j)}, req: req}
+	if j.Truth.Narrow > 0 {
+		w.narrow = req.Clone(req.Context())
+		w.narrow.URL = req.URL.JoinPath(narrowPath)
+	}
+	return w, nil
 }
 
 func (w *worker) run(ctx context.Context) (report, error) {
@@ -121,20 +127,28 @@ func (w *worker) send(ctx context.Context, n int) {
 	var wg sync.WaitGroup
 	for range w.job.Callers {
 		wg.Go(func() {
-			for taken.Add(1) <= int64(n) {
-				w.one(ctx)
+			for i := taken.Add(1); i <= int64(n); i = taken.Add(1) {
+				w.one(w.route(int(i)).Clone(ctx))
 			}
 		})
 	}
 	wg.Wait()
 }
 
+// route returns the i-th request. Of a server with two routes, each gets requests in proportion to its limit.
+func (w *worker) route(i int) *http.Request {
+	if narrow, all := w.job.Truth.Narrow, w.job.Truth.Narrow+w.job.Truth.Quota.N; narrow > 0 && i*narrow/all > (i-1)*narrow/all {
+		return w.narrow
+	}
+	return w.req
+}
+
 // one has a request admitted. If the client gives it up, it is sent again a little
 // later.
-func (w *worker) one(ctx context.Context) {
-	start := time.Now()
+func (w *worker) one(req *http.Request) {
+	start, ctx := time.Now(), req.Context()
 	for ctx.Err() == nil {
-		resp, err := w.client.Do(w.req.Clone(ctx))
+		resp, err := w.client.Do(req.Clone(ctx))
 		if err == nil {
 			discard(resp)
 			if resp.StatusCode/100 == 2 {

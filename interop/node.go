@@ -16,12 +16,18 @@ import (
 )
 
 // nodeKinds are the limiters in node/server.mjs.
-var nodeKinds = []struct{ name, pkg, says string }{
-	{"express legacy", "express-rate-limit", "X-RateLimit, epoch rounded up; Retry-After"},
-	{"express draft-6", "express-rate-limit", "RateLimit-Limit, -Remaining, -Reset; Retry-After"},
-	{"express draft-7", "express-rate-limit", "RateLimit: limit, remaining, reset; Retry-After"},
-	{"express draft-8", "express-rate-limit", "RateLimit: r, t; Retry-After"},
-	{"fastify", "@fastify/rate-limit", "X-RateLimit, delta; Retry-After"},
+var nodeKinds = []struct {
+	name, pkg, says string
+	stacked         bool // beside its quota is one of twice as many in five windows
+	refusalsCount   bool
+}{
+	{"express legacy", "express-rate-limit", "X-RateLimit, epoch rounded up; Retry-After", false, false},
+	{"express draft-6", "express-rate-limit", "RateLimit-Limit, -Remaining, -Reset; Retry-After", false, false},
+	{"express draft-7", "express-rate-limit", "RateLimit: limit, remaining, reset; Retry-After", false, false},
+	{"express draft-8", "express-rate-limit", "RateLimit: r, t; Retry-After", false, false},
+	{"express stacked", "express-rate-limit", "RateLimit: r, t of two quotas; Retry-After", true, false},
+	{"fastify", "@fastify/rate-limit", "X-RateLimit, delta; Retry-After", false, false},
+	{"fastify, refusals count", "@fastify/rate-limit", "X-RateLimit, delta; Retry-After", false, true},
 }
 
 // socketed is a server in the program for Node.
@@ -53,9 +59,13 @@ func openNode(ctx context.Context, dir string, q Quotas) (servers []Server, stop
 		for _, window := range q.Windows {
 			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), window.N, window.Per.Milliseconds()}
 			asked = append(asked, s)
+			truth := Truth{Quota: counted(quota.FixedWindow, window)}
+			if kind.stacked {
+				truth.Also = []quota.Quota{counted(quota.FixedWindow, quota.Quota{N: 2 * window.N, Per: 5 * window.Per})}
+			}
 			servers = append(servers, Server{
-				Name: kind.name, Package: kind.pkg, Version: versions[kind.pkg], Says: kind.says,
-				Truth: Truth{Quota: counted(quota.FixedWindow, window)}, Fresh: newUpstream(s.Socket, "/").fresh,
+				Name: kind.name, Package: kind.pkg, Version: versions[kind.pkg], Says: kind.says, RefusalsCount: kind.refusalsCount,
+				Truth: truth, Fresh: newUpstream(s.Socket, "/").fresh,
 			})
 		}
 	}

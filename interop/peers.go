@@ -8,6 +8,8 @@ import (
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 	"github.com/hashicorp/go-retryablehttp"
 	"golang.org/x/time/rate"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // The settings of the clients that retry, which are those that users come to after
@@ -33,22 +35,36 @@ func newFailsafe(base http.RoundTripper, _ job) http.RoundTripper {
 	return failsafehttp.NewRoundTripper(base, policy)
 }
 
-// handSet is a limiter set to the documented quota, which every attempt passes, and
-// go-retryablehttp around it.
+// handSet is limiters set to the documented quotas, which every attempt passes, and
+// go-retryablehttp around them.
 type handSet struct {
-	base    http.RoundTripper
-	limiter *rate.Limiter
+	base         http.RoundTripper
+	wide, narrow []*rate.Limiter // of each route
 }
 
 func newHandSet(base http.RoundTripper, j job) http.RoundTripper {
-	q := j.Truth.Quota
-	return newRetryable(&handSet{base, rate.NewLimiter(rate.Limit(perSecond(q)), atOnce(q))}, j)
+	set := func(q quota.Quota) *rate.Limiter { return rate.NewLimiter(rate.Limit(perSecond(q)), atOnce(q)) }
+	h := &handSet{base: base, wide: []*rate.Limiter{set(j.Truth.Quota)}}
+	for _, q := range j.Truth.Also {
+		h.wide = append(h.wide, set(q))
+	}
+	if narrow := j.Truth.Quota; j.Truth.Narrow > 0 {
+		narrow.N = j.Truth.Narrow
+		h.narrow = []*rate.Limiter{set(narrow)}
+	}
+	return newRetryable(h, j)
 }
 
 // RoundTrip implements http.RoundTripper.
 func (h *handSet) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := h.limiter.Wait(req.Context()); err != nil {
-		return nil, err
+	limiters := h.wide
+	if h.narrow != nil && req.URL.Path == narrowPath {
+		limiters = h.narrow
+	}
+	for _, l := range limiters {
+		if err := l.Wait(req.Context()); err != nil {
+			return nil, err
+		}
 	}
 	return h.base.RoundTrip(req)
 }

@@ -18,6 +18,9 @@ type Server struct {
 	Says    string // in its headers, in short
 	Truth   Truth
 
+	// RefusalsCount says that a refused request counts as well, so that a client which asks too soon is refused for longer.
+	RefusalsCount bool
+
 	// Fresh returns the limiter with a quota that nothing has drawn on. What it
 	// admits, it answers with 200.
 	Fresh func() http.Handler
@@ -28,6 +31,9 @@ func (s Server) Documented() quota.Quota { return s.Truth.Quota }
 
 // Silent reports whether the server says nothing of limits in its headers.
 func (s Server) Silent() bool { return s.Says == nothing }
+
+// Spaced reports whether the server admits one request at a time.
+func (s Server) Spaced() bool { return atOnce(s.Truth.Quota) == 1 }
 
 const nothing = "nothing"
 

@@ -22,6 +22,12 @@ func TestTruthLeast(t *testing.T) {
 	bucket := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Burst: 3}}
 	queue := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Burst: 3}, Queue: true}
 	estimate := Truth{Quota: quota.Quota{N: 10, Per: time.Second, Kind: quota.EstimatedWindow}, Phase: 300 * time.Millisecond}
+	stacked := fixed
+	stacked.Also = []quota.Quota{{N: 3, Per: 10 * time.Second, Kind: quota.FixedWindow}}
+	routes := Truth{Quota: quota.Quota{N: 4, Per: 2 * time.Second, Kind: quota.FixedWindow}, Narrow: 2}
+	pair := Truth{Quota: quota.Quota{N: 4, Per: 2 * time.Second, Kind: quota.FixedWindow}, Instances: 2}
+	probed := pair
+	probed.Probed = noon.Add(-500 * time.Millisecond)
 	for _, tt := range []struct {
 		name   string
 		truth  Truth
@@ -42,6 +48,17 @@ func TestTruthLeast(t *testing.T) {
 		// 10 went in the window that began at -0.7 s and ends at 0.3 s. The eleventh goes when the
 		// share of them that still counts has fallen to 9.5, rounded to 9 below that.
 		{"estimate, with a phase", estimate, nil, 0, 11, 350*time.Millisecond + 1},
+		{"stacked, the long window fills", stacked, nil, 0, 4, 10 * time.Second},
+		{"stacked, what the short one refuses does not count in the long one", stacked, after(0, 0), 500, 1, 1500 * time.Millisecond},
+		{"stacked, both are full", stacked, after(0, 0, 2000), 3000, 1, 7 * time.Second},
+		{"routes, all at once", routes, nil, 0, 6, 0},
+		{"routes, two windows", routes, nil, 0, 7, 2 * time.Second},
+		{"instances, all at once", pair, nil, 0, 4, 0},
+		{"instances, two windows", pair, nil, 0, 8, 2 * time.Second},
+		// The second one has admitted a request of the balancer at -0.5 s, and begins its next window at 1.5 s, where
+		// two of the requests after that wait for the first one, until 2 s.
+		{"instances, the second was probed", probed, nil, 0, 4, 1500 * time.Millisecond},
+		{"instances, the second was probed, and waits", probed, nil, 0, 7, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.truth.least(tt.before, noon.Add(time.Duration(tt.start)*time.Millisecond), tt.n)

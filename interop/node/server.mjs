@@ -11,20 +11,26 @@ import fastifyRateLimit from '@fastify/rate-limit';
 // Who asks is the path; a socket has no address of a client to tell.
 const keyGenerator = (req) => req.url;
 
-function expressServer(options) {
+// Of each of the options is a limit; the second and later ones have twice the quota in five windows.
+function expressServer(...stack) {
   return (socket, limit, windowMs) => {
     const app = express();
-    app.use(rateLimit({ limit, windowMs, keyGenerator, ...options }));
+    stack.forEach((options, i) => {
+      const quota = i === 0 ? { limit, windowMs } : { limit: 2 * limit, windowMs: 5 * windowMs };
+      app.use(rateLimit({ ...quota, keyGenerator, ...options }));
+    });
     app.use((req, res) => res.send('ok'));
     return new Promise((resolve, reject) => app.listen(socket, (err) => (err ? reject(err) : resolve())));
   };
 }
 
-async function fastifyServer(socket, max, timeWindow) {
-  const app = Fastify();
-  await app.register(fastifyRateLimit, { max, timeWindow, keyGenerator });
-  app.get('/*', async () => 'ok');
-  await app.listen({ path: socket });
+function fastifyServer(options) {
+  return async (socket, max, timeWindow) => {
+    const app = Fastify();
+    await app.register(fastifyRateLimit, { max, timeWindow, keyGenerator, ...options });
+    app.get('/*', async () => 'ok');
+    await app.listen({ path: socket });
+  };
 }
 
 const kinds = {
@@ -32,7 +38,13 @@ const kinds = {
   'express draft-6': expressServer({ legacyHeaders: false, standardHeaders: 'draft-6' }),
   'express draft-7': expressServer({ legacyHeaders: false, standardHeaders: 'draft-7' }),
   'express draft-8': expressServer({ legacyHeaders: false, standardHeaders: 'draft-8' }),
-  fastify: fastifyServer,
+  'express stacked': expressServer(
+    { legacyHeaders: false, standardHeaders: 'draft-8', identifier: 'short' },
+    { legacyHeaders: false, standardHeaders: 'draft-8', identifier: 'long' },
+  ),
+  fastify: fastifyServer({}),
+  // A request that is refused renews the window.
+  'fastify, refusals count': fastifyServer({ continueExceeding: true }),
 };
 
 const lines = createInterface({ input: process.stdin });
