@@ -242,7 +242,6 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		ahead = &predecessors{}
 	}
 	d := w.project(now, ahead)
-	w.forecast = d.forecast(now)
 	switch {
 	case d.Never:
 		return nil, w.refusal(now, d, ErrTooLarge)
@@ -250,9 +249,10 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
-			return nil, w.refusal(now, w.sharing(now, d), ErrWait)
+			return nil, w.refusal(now, d, ErrWait)
 		}
 	}
+	w.forecast = w.blocked(now, w.sharing(now, d)).forecast(now)
 	d, why := w.missedBound(now, d)
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
@@ -264,9 +264,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
 	w.enter(front)
-	if l.run(now); w.forecast.Cause == "" && l.root().frozen > 0 {
-		w.forecast = Forecast{Bucket: l.Name, Label: l.Label, Cause: CauseHold} // until buckets were changed; then nobody knows yet
-	}
+	l.run(now)
 	return w, nil
 }
 
@@ -421,6 +419,9 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 		}
 	}
 	d := w.project(now, ahead)
+	if ahead == nil {
+		d = w.sharing(now, d)
+	}
 	f := d.forecast(now)
 	if d.Never || ahead == nil {
 		if d, why := w.missedBound(now, d); why != nil {

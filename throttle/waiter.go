@@ -76,7 +76,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 func (w *waiter) expire() {
 	w.l.alter(func(now monotime.Time) {
 		if w.entries != nil {
-			w.end(now, w.refusal(now, w.sharing(now, w.project(now, w.ahead())), ErrMaxWait))
+			w.end(now, w.refusal(now, w.project(now, w.ahead()), ErrMaxWait))
 		}
 	})
 }
@@ -154,11 +154,30 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	return d
 }
 
-// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too.
+// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too. While buckets are
+// being changed, all wait for that.
 func (w *waiter) sharing(now monotime.Time, d delay) delay {
+	if d.Cause == "" && w.l.root().frozen > 0 {
+		d.Cause, d.bucket = limit.Hold, w.l
+	}
 	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
 		if heads := b.line.Heads(new([priorities]*waiter)); len(heads) > 0 && heads[0].Before(w) {
-			d = heads[0].project(now, &predecessors{})
+			if cause := heads[0].blocked(now, delay{}); cause.Unreserved > now || !w.urgent() {
+				d = heads[0].project(now, &predecessors{})
+				if d.Cause == "" {
+					d.Cause, d.Quota, d.bucket = cause.Cause, cause.Quota, cause.bucket
+				}
+			}
+		}
+	}
+	return d
+}
+
+// blocked returns d, or if that has no cause, what w waits for now, although it might go at any moment: for the reply of a store, say.
+func (w *waiter) blocked(now monotime.Time, d delay) delay {
+	if d.Cause == "" {
+		if _, b, due := w.l.dueOnPath(now, w.earliest(now), &w.need); b != nil {
+			d.Cause, d.Quota, d.Unreserved, d.bucket = due.Cause, due.Quota, due.Unreserved, b
 		}
 	}
 	return d
@@ -196,6 +215,9 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
+	if !errors.Is(why, ErrClosed) {
+		d = w.blocked(now, w.sharing(now, d))
+	}
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N,
 		Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why,
