@@ -121,7 +121,7 @@ func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
 	told = true
 }
 
-// over notes in the terms that the request waits no longer.
+// over notes in the terms that the request waits no longer. After the first time, it does nothing more.
 func (w *turn) over(tm *terms) {
 	if tm.limiter = w.limiter; w.causes != nil || !w.since.IsZero() {
 		w.count(tm)
@@ -136,6 +136,7 @@ func (w *turn) count(tm *terms) {
 	w.t.counts.waiting.Add(-1)
 	w.t.counts.waits.Add(1)
 	w.t.counts.waited.Add(int64(time.Since(w.since)))
+	w.since = time.Time{}
 	tm.calls.addWaits(w.causes)
 }
 

@@ -52,8 +52,10 @@ func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (resp *http
 func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttle.Grant, resp *http.Response, err error) (*http.Response, error) {
 	tm := terms{resp: resp}
 	sent, ended := g != nil, false
+	line := turn{t: t}
 	defer func() {
 		if !ended {
+			line.over(&tm)
 			drop(req, tm.resp, g)
 		}
 	}()
@@ -67,7 +69,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 		g = t.redeem(out, called, &tm)
 	}
 	if g == nil {
-		line := turn{t: t, req: out, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil}
+		line.req, line.mode, line.asks = out, tm.mode, t.Trace != nil || tm.calls != nil
 		if tm.mode == ModeObserve {
 			var f throttle.Forecast
 			g, f = line.find().Observe(tm.claim)

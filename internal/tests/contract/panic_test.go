@@ -215,6 +215,11 @@ var traps = map[string]struct {
 		tr.Spent = nil
 	}},
 	"in line": {method: "PUT", other: true},
+	"in another line": {method: "PUT", other: true, send: func(_ context.Context, tr *pacer.Transport, req *http.Request) (*http.Response, error) {
+		table := pacer.Table{"/": tr.Quotas["/"], "PUT a.example/": {lab.OnePerSecond()}}
+		time.AfterFunc(time.Second/2, func() { _ = tr.SetQuotas(table) })
+		return tr.RoundTrip(req)
+	}},
 	"observed": {method: "PUT", other: true, set: func(tr *pacer.Transport, _ *trap) {
 		tr.Mode = pacer.ModeObserve
 	}},
@@ -316,6 +321,9 @@ func (p *trap) nothingLost(t *testing.T, tr *pacer.Transport) {
 		if s.InFlight != 0 || s.Waiting != 0 || s.Next.Cause == throttle.CauseInFlight {
 			t.Errorf("state %+v", s)
 		}
+	}
+	if s := tr.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+		t.Errorf("stats %+v", s)
 	}
 	for i, b := range p.bodies {
 		if b.closes == 0 {
