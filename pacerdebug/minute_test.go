@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,6 +135,45 @@ func TestLostInLine(t *testing.T) {
 		t.Errorf("%d in line, want that of which there is a request", n)
 	}
 	runtime.KeepAlive(req)
+}
+
+// In a line of which no more is remembered, each further request costs the same: room is looked for once a second. What is
+// remembered is kept up to date.
+func TestLookForRoomOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p Page
+		trace := p.Trace()
+		queue := func() *http.Request {
+			req := &http.Request{Method: http.MethodGet}
+			trace.Queued(pacer.Queued{Event: event(req, "a")})
+			return req
+		}
+		fill := func() (first *http.Request) {
+			all := make([]*http.Request, maxInLine+1) // the last one comes when there is no room, and begins the second
+			for i := range all {
+				all[i] = queue()
+			}
+			defer runtime.KeepAlive(all)
+			return all[0]
+		}
+		first := fill()
+		runtime.GC()
+		last := queue()
+		if n := len(p.record.inLine); n != maxInLine {
+			t.Errorf("%d in line, before a second has passed", n)
+		}
+		trace.Queued(pacer.Queued{Event: event(first, "a"), Cause: throttle.CauseHold})
+		if w := p.record.inLine[weak.Make(first)]; w.told.Cause != throttle.CauseHold || w.number != 1 {
+			t.Errorf("the first is told of as %+v", w)
+		}
+		time.Sleep(time.Second)
+		trace.Queued(pacer.Queued{Event: event(last, "a")})
+		if n := len(p.record.inLine); n != 2 {
+			t.Errorf("%d in line, want the 2 of which there is a request", n)
+		}
+		runtime.KeepAlive(first)
+		runtime.KeepAlive(last)
+	})
 }
 
 // A request that does not wait costs no allocation.

@@ -30,6 +30,8 @@ type record struct {
 	inLine  map[weak.Pointer[http.Request]]waiter
 	arrived uint64
 	any     bool // something was heard
+
+	lineSwept time.Time // when room was made in inLine the last time
 }
 
 // heard is what was heard of a bucket.
@@ -137,19 +139,20 @@ func (b *heard) remember(p past, parts []throttle.Wait) {
 // queued notes that a request waits.
 func (r *record) queued(e *pacer.Queued, now time.Time) {
 	r.second(now)
-	if len(r.inLine) >= maxInLine {
-		for key := range r.inLine {
-			if key.Value() == nil { // the goroutine of the request has ended by a panic
-				delete(r.inLine, key)
+	key := weak.Make(e.Request)
+	w, known := r.inLine[key]
+	if !known {
+		if len(r.inLine) >= maxInLine && now.Sub(r.lineSwept) >= time.Second {
+			r.lineSwept = now
+			for key := range r.inLine {
+				if key.Value() == nil { // the goroutine of the request has ended by a panic
+					delete(r.inLine, key)
+				}
 			}
 		}
-	}
-	if len(r.inLine) >= maxInLine {
-		return
-	}
-	key := weak.Make(e.Request)
-	w := r.inLine[key]
-	if w.number == 0 {
+		if len(r.inLine) >= maxInLine {
+			return
+		}
 		r.arrived++
 		w = waiter{number: r.arrived, since: now}
 	}
