@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
@@ -62,7 +63,9 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 		return limits, hint
 	}
 	begin, whole := body.Peek(req.Context(), resp.Body, headers.MaxBody, tm.ends)
-	resp.Body = whole
+	if resp.Body = whole; t.Trace != nil {
+		tm.latency = time.Since(at)
+	}
 	facts := t.Learn.Headers.ParseBody(resp.Header, begin, at)
 	return facts.Limits, facts.Retry
 }

@@ -26,8 +26,9 @@ type Trace struct {
 	// Went is called when a request goes: before each attempt, or of one that Acquire has waited for, when Acquire returns.
 	Went func(Went)
 
-	// NotSent is called when pacer does not send a request. In mode ModeObserve it is called, before the request is sent,
-	// if it would never have gone, since its cost is too large or in the wrong unit.
+	// NotSent is called when pacer does not send a request, unless the configuration or the request is invalid: then only the
+	// caller is told. In ModeObserve it is called, before the request is sent, for one that would not have been, however
+	// long it may wait: its cost is too large or in the wrong unit, or nothing can go within MaxStandstill.
 	NotSent func(NotSent)
 
 	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned and Held.
@@ -83,7 +84,7 @@ type Went struct {
 // NotSent describes a request that pacer did not send.
 type NotSent struct {
 	Event
-	Err   error           // a *throttle.Error, or what is wrong with the configuration
+	Err   error           // a *throttle.Error
 	Wait  time.Duration   // how long it waited in vain
 	Waits []throttle.Wait // and what for; see Went
 }
@@ -94,7 +95,7 @@ type Answered struct {
 	Attempt int           // the number of the attempt, from 1
 	Status  int           // of the answer; zero if there is none
 	Err     error         // why there is no answer
-	Latency time.Duration // from when the request went until the answer began
+	Latency time.Duration // from when the request went until the answer began, or what Learn.Bodies has selected of it was read
 	Costs   quota.Costs   // what it was charged, as far as is known: as claimed, or what Spent said. Bytes of bodies come later
 	Refused bool          // the server refused the request as too early
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
@@ -235,9 +236,11 @@ func (t *Transport) went(req *http.Request, tm *terms, g *throttle.Grant) {
 	told = true
 }
 
-// tellNotSent counts a request that is not sent, and tells Trace.
+// tellNotSent counts a request that is not sent, and tells Trace of that, or in ModeObserve of one that would not have been.
 func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
-	t.counts.notSent.Add(1)
+	if tm.mode != ModeObserve {
+		t.counts.notSent.Add(1)
+	}
 	if hook := t.trace().NotSent; hook != nil {
 		hook(NotSent{event(req, tm.limiter, tm.mode), err, waits.Sum(tm.waits), tm.waits})
 	}

@@ -2,9 +2,12 @@ package pacing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,50 +19,94 @@ import (
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
-// TestEveryNanosecondIsTold has requests of two tenants, with all priorities and ways to end, wait at servers that say, refuse and
-// break whatever comes, while quotas are replaced. Of each request, what the hooks were told adds up to the time that it took,
-// exactly: the waits in line by cause, the attempts, and the delays between them; and the Call says the same of the waits.
+// TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end, wait at servers that say,
+// refuse and break whatever comes, while quotas are replaced, and hooks ask the Transport, replace its quotas and cancel requests.
+// In some worlds there is a Transport below, a slow Store, or a quota of what flows. Of each request, what the hooks of a Transport
+// were told adds up to the time that it took, exactly: the waits in line by cause, the attempts, and the delays between them. The
+// hooks come once each, in their order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
 func TestEveryNanosecondIsTold(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(150) {
 		synctest.Test(t, func(t *testing.T) { newChronicle(t, seed).play() })
 	}
 }
 
 // chronicle is what hooks were told of many requests.
 type chronicle struct {
-	t    *testing.T
-	seed uint64
-	tr   *pacer.Transport
+	t      *testing.T
+	seed   uint64
+	all    []*pacer.Transport // the one above first
+	shared bool               // there is a Store
+	flows  bool               // there are quotas of what flows
 
-	mu     sync.Mutex // protects the fields below
-	random *rand.Rand
-	told   map[string]*story // by the header Number of the request
+	mu      sync.Mutex // protects the fields below
+	random  *rand.Rand
+	told    map[string]*story             // by the place of the Transport and the header Number of the request
+	cancels map[string]context.CancelFunc // by Number
 }
 
-// story is what hooks were told of a request.
+// story is what hooks of a Transport were told of a request.
 type story struct {
 	waited, others time.Duration // in line; for answers, and kept back
-	ends           int           // how often it was told that the request is not sent, or not again
+	hooks          string        // a letter for each
+	notSent        []error
 	text           []string
 }
 
+// inOrder is the order of hooks: q is for Queued, w for Went, n for NotSent, l for Learned, h for Held and A for the Answered
+// after that, a for any other Answered, d for RanDry, r for Retrying, and g for GaveUp. After w, Acquire may be over.
+var inOrder = regexp.MustCompile(`^q*(n|wq*n|(wq*)?wl?(hA|a)(q*rwl?(hA|a))*(d?q*g)?|w)$`)
+
 func newChronicle(t *testing.T, seed uint64) *chronicle {
 	t.Helper()
-	c := &chronicle{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), told: map[string]*story{}}
-	c.tr = &pacer.Transport{
-		Quotas: c.table(), MaxWait: time.Duration(c.pick(3)) * 5 * time.Second, Base: lab.RoundTripper(c.answer),
-		Cost: func(*http.Request) quota.Costs { return quota.Costs{"tokens": 3} }, Trace: c.trace(),
-	}
-	tenant := func(req *http.Request) string { return req.Header.Get("Tenant") }
-	switch c.pick(3) {
-	case 0:
-		c.tr.Key = tenant
-	case 1:
-		c.tr.Line.Flow = tenant
+	c := &chronicle{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), told: map[string]*story{}, cancels: map[string]context.CancelFunc{}}
+	c.shared, c.flows = c.pick(4) == 0, c.pick(4) == 0
+	base := http.RoundTripper(lab.RoundTripper(c.answer))
+	for i := c.pick(4) / 3; i >= 0; i-- {
+		tr := c.transport(base, i)
+		if err := tr.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		base, c.all = tr, append([]*pacer.Transport{tr}, c.all...)
 	}
 	return c
+}
+
+func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
+	tr := &pacer.Transport{
+		Quotas: c.table(), MaxWait: time.Duration(c.pick(3)) * 5 * time.Second, Base: base, Trace: c.trace(i),
+		Fallback: lab.Fallback(lab.OK()),
+	}
+	if c.shared {
+		tr.Shared = pacer.Shared{Store: &slowStore{c: c}, Late: 500 * time.Millisecond, New: true, Outage: throttle.Outage(c.pick(3))}
+	}
+	tenant := func(req *http.Request) string { return req.Header.Get("Tenant") }
+	c.one(func() { tr.Key = tenant }, func() { tr.Line.Flow = tenant }, func() {})
+	c.one(
+		func() { tr.Cost = func(*http.Request) quota.Costs { return quota.Costs{"tokens": 3} } },
+		func() { tr.Spent = func(*http.Response) quota.Costs { return quota.Costs{"tokens": c.pick(6)} } },
+	)
+	c.one(
+		func() { tr.Retry.MaxElapsed = 3 * time.Second },
+		func() { tr.Retry.AttemptTimeout = 200 * time.Millisecond },
+		func() { tr.Retry.BufferBody = 100 },
+		func() { tr.Retry.IdempotencyKey = pacer.RandomKey },
+		func() {
+			tr.Retry.PrepareRetry = func(*http.Request) error { return []error{errors.New("no"), nil}[c.pick(2)] }
+		},
+		func() {},
+	)
+	c.one(
+		func() { tr.Line.MaxQueue = 5 },
+		func() { tr.Line.Reserve = 0.3 },
+		func() { tr.MaxStandstill = time.Second },
+		func() { tr.Learn.Bodies = pacer.ErrorBodies },
+		func() { tr.Learn.MaxBuckets = -1 },
+		func() {},
+	)
+	return tr
 }
 
 func (c *chronicle) pick(n int) int {
@@ -68,16 +115,26 @@ func (c *chronicle) pick(n int) int {
 	return c.random.IntN(n)
 }
 
+// one does one of several things.
+func (c *chronicle) one(things ...func()) { things[c.pick(len(things))]() }
+
 func (c *chronicle) table() pacer.Table {
 	some := func() quota.Quotas {
 		texts := []string{
-			"5/s burst 2", "20/s even", "3/2s window", "1 in flight", "4 in flight, 30/s", "6/s", "500 tokens/s",
-			"2/s burst 1, 40 tokens/s burst 120", "10/2s sliding", "5/s estimate", "10/2s log",
+			"5/s burst 2", "20/s even", "3/2s window", "6/s", "500 tokens/s", "2/s burst 1, 40 tokens/s burst 120", "10/2s sliding",
+			"1 in flight", "4 in flight, 30/s", "5/s estimate", "10/2s log", "4/s warm-up 3s", "4kB/s debt", "10/s queue 3",
 		}
-		return quota.MustParse(texts[c.pick(len(texts))])
+		if c.shared {
+			texts = slices.Delete(texts, 7, len(texts)) // not all can be shared
+		}
+		text := texts[c.pick(len(texts))]
+		if c.flows && c.pick(3) == 0 {
+			text += ", 2kB/s streamed"
+		}
+		return quota.MustParse(text)
 	}
 	table := pacer.Table{"/": some()}
-	for _, pattern := range []string{"a.example/{x}/", "GET a.example/1/"} {
+	for _, pattern := range []string{"a.example/{x}/", "GET a.example/1/", "b.example/"} {
 		if c.pick(2) == 0 {
 			table[pattern] = some()
 		}
@@ -85,49 +142,150 @@ func (c *chronicle) table() pacer.Table {
 	return table
 }
 
+// slowStore is a store that takes its time, and fails now and then.
+type slowStore struct {
+	store.Memory
+	c *chronicle
+}
+
+func (s *slowStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	d := time.Duration(s.c.pick(3e7))
+	s.c.one(func() { d += 2 * time.Second }, func() {}, func() {}, func() {}, func() {}, func() {})
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s.c.pick(12) == 0 {
+		return nil, lab.ErrBroken
+	}
+	return s.Memory.Exchange(ctx, r)
+}
+
 func (c *chronicle) answer(req *http.Request) (*http.Response, error) {
-	time.Sleep(time.Duration(c.pick(3e8)))
+	if req.Body != nil {
+		io.Copy(io.Discard, req.Body)
+		req.Body.Close()
+	}
+	select {
+	case <-time.After(time.Duration(c.pick(3e8))):
+	case <-req.Context().Done():
+		return nil, context.Cause(req.Context())
+	}
 	left, reset := fmt.Sprint(c.pick(5)), fmt.Sprint(c.pick(3))
+	says := func(more ...string) (*http.Response, error) {
+		return lab.Answer(req, 200, "text", append(more, "X-RateLimit-Limit", "20", "X-RateLimit-Remaining", left, "X-RateLimit-Reset-After", reset)...), nil
+	}
 	switch c.pick(30) {
 	case 0:
 		return lab.Answer(req, 429, "", "Retry-After", "1"), nil
 	case 1:
-		return lab.Answer(req, 429, ""), nil
-	case 2:
-		return lab.Answer(req, 503, ""), nil
+		return lab.Answer(req, 429, "text"), nil
+	case 2: // its body takes its time
+		resp := lab.Answer(req, 503, "", "Content-Type", "application/json")
+		resp.Body, resp.ContentLength = &slowBody{c: c}, -1
+		return resp, nil
 	case 3:
 		return nil, lab.ErrBroken
 	case 4:
-		return lab.Answer(req, 200, "", "X-RateLimit-Limit", "20", "X-RateLimit-Remaining", left, "X-RateLimit-Reset-After", reset), nil
+		return says()
 	case 5: // the server names the bucket
-		return lab.Answer(req, 200, "", "X-RateLimit-Limit", "20", "X-RateLimit-Remaining", left, "X-RateLimit-Reset-After", reset, "X-RateLimit-Bucket", "b"), nil
+		return says("X-RateLimit-Bucket", fmt.Sprint(c.pick(3)))
 	case 6:
 		return lab.Answer(req, 200, "", "RateLimit-Policy", `"x";q=10;w=2, "y";q=100;w=60`, "RateLimit", `"x";r=`+left+`;t=2, "y";r=4`+left+`;t=30`), nil
+	case 7:
+		return lab.Answer(req, 503, "text", "Retry-After", "2"), nil
+	case 8:
+		return nil, lab.ErrDial
+	case 9:
+		return lab.Answer(req, 429, "text", "Retry-After", "600"), nil
 	}
-	return lab.Answer(req, 200, ""), nil
+	return lab.Answer(req, 200, strings.Repeat("x", c.pick(1000))), nil
 }
 
-func (c *chronicle) trace() *pacer.Trace {
+// slowBody is a body of some bytes, of which each takes its time.
+type slowBody struct {
+	c    *chronicle
+	read int
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	time.Sleep(time.Duration(b.c.pick(1e8)))
+	if b.read++; b.read == 4 {
+		return 0, io.EOF
+	}
+	return copy(p, " "), nil
+}
+
+func (*slowBody) Close() error { return nil }
+
+func (c *chronicle) trace(i int) *pacer.Trace {
 	return &pacer.Trace{
-		Queued:   func(e pacer.Queued) { c.note(&e.Event, 0, nil, 0, 0, "queued") },
-		Went:     func(e pacer.Went) { c.note(&e.Event, e.Wait, e.Waits, 0, 0, "went") },
-		NotSent:  func(e pacer.NotSent) { c.note(&e.Event, e.Wait, e.Waits, 0, 1, "not sent") },
-		Answered: func(e pacer.Answered) { c.note(&e.Event, 0, nil, e.Latency, 0, "answered") },
-		Retrying: func(e pacer.Retrying) { c.note(&e.Event, 0, nil, e.Delay, 0, "sent again") },
-		GaveUp:   func(e pacer.GaveUp) { c.note(&e.Event, e.Wait, e.Waits, e.Delay, 1, "not sent again") },
+		Queued: func(e pacer.Queued) {
+			if e.Cause == "" {
+				c.t.Errorf("seed %d: Queued without a cause", c.seed)
+			}
+			c.note(i, &e.Event, "q", 0, nil, 0)
+		},
+		Went:    func(e pacer.Went) { c.note(i, &e.Event, "w", e.Wait, e.Waits, 0) },
+		NotSent: func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, e.Err) },
+		Answered: func(e pacer.Answered) {
+			letter := "a"
+			if e.Refused && e.Held > 0 {
+				letter = "A"
+			}
+			c.note(i, &e.Event, letter, 0, nil, e.Latency)
+		},
+		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0) },
+		Held:     func(e pacer.Held) { c.note(i, &e.Event, "h", 0, nil, 0) },
+		RanDry:   func(e pacer.RanDry) { c.note(i, &e.Event, "d", 0, nil, 0) },
+		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay) },
+		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay) },
 	}
 }
 
-// note notes what a hook is told.
-func (c *chronicle) note(e *pacer.Event, wait time.Duration, causes []throttle.Wait, others time.Duration, ends int, what string) {
+// note notes what a hook of a Transport is told. Then it may do to the Transport whatever a program could.
+func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration, causes []throttle.Wait, others time.Duration, notSent ...error) {
+	number := e.Request.Header.Get("Number")
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.told[e.Request.Header.Get("Number")]
-	s.waited += wait
+	s, cancel := c.told[fmt.Sprint(i, " ", number)], c.cancels[number]
+	if s == nil {
+		s = &story{}
+		c.told[fmt.Sprint(i, " ", number)] = s
+	}
+	if e.Mode != pacer.ModeObserve {
+		s.waited += wait
+		c.check(wait, causes)
+	}
 	s.others += others
-	s.ends += ends
-	s.text = append(s.text, fmt.Sprintf("%s after %v %v, %v", what, wait, causes, others))
-	c.check(wait, causes)
+	s.hooks += hook
+	s.notSent = append(s.notSent, notSent...)
+	s.text = append(s.text, fmt.Sprintf("%s in %s: %v for %v, %v; %v", hook, e.Bucket, wait, causes, others, notSent))
+	if !strings.Contains(e.Bucket, ".example") || !strings.Contains(e.Label, ".example") || e.Mode == 0 {
+		c.t.Errorf("seed %d: %s of %+v", c.seed, hook, e)
+	}
+	c.mu.Unlock()
+	tr := c.all[i]
+	switch c.pick(40) {
+	case 0:
+		tr.State()
+	case 1:
+		tr.Stats()
+	case 2:
+		if _, err := tr.Forecast(e.Request); err != nil {
+			c.t.Error(err)
+		}
+	case 3:
+		if err := tr.SetQuotas(c.table()); err != nil {
+			c.t.Error(err)
+		}
+	case 4:
+		if err := tr.Save(io.Discard); err != nil {
+			c.t.Error(err)
+		}
+	case 5:
+		cancel()
+	}
 }
 
 // check checks that each cause is there once, the longest first, with the bucket and the limit; and that they add up.
@@ -135,11 +293,13 @@ func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 	seen, sum := map[throttle.Wait]bool{}, time.Duration(0)
 	for i, w := range causes {
 		sum += w.For
-		ok := w.For > 0 && (i == 0 || causes[i-1].For >= w.For) && strings.Contains(w.Bucket, "a.example") && strings.Contains(w.Label, "a.example")
+		ok := w.For > 0 && (i == 0 || causes[i-1].For >= w.For) && strings.Contains(w.Bucket, ".example") && strings.Contains(w.Label, ".example")
 		switch w.Cause {
-		case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow:
+		case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow, throttle.CauseWarmUp:
 			ok = ok && w.Quota != ""
 		case throttle.CauseHold, throttle.CauseSlowStart:
+		case throttle.CauseStore:
+			ok = ok && c.shared
 		default:
 			ok = false
 		}
@@ -154,66 +314,113 @@ func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 	}
 }
 
-// send sends a request, and compares what was told of it with how long that took.
-func (c *chronicle) send(number string, r *rand.Rand) {
-	time.Sleep(time.Duration(r.Int64N(4e9)))
-	ctx, cancel := context.WithCancel(c.t.Context())
-	defer cancel()
+// request makes a request, and a context that ends in some way.
+func (c *chronicle) request(number string, r *rand.Rand, call *pacer.Call) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(pacer.WithCall(c.t.Context(), call))
 	switch bound := time.Duration(r.Int64N(4e9)); r.IntN(4) {
 	case 0:
 		ctx, cancel = context.WithTimeout(ctx, bound)
-		defer cancel()
 	case 1:
 		time.AfterFunc(bound, cancel)
 	}
-	call := &pacer.Call{Priority: []throttle.Priority{throttle.Background, throttle.Normal, throttle.Urgent}[r.IntN(3)]}
-	req := lab.Request(c.t, "GET", fmt.Sprintf("http://a.example/%d/%d", r.IntN(3), r.IntN(2)), "").WithContext(pacer.WithCall(ctx, call))
+	method, text := "GET", ""
+	if r.IntN(3) == 0 {
+		method, text = "POST", strings.Repeat("y", r.IntN(200))
+	}
+	host := []string{"a", "a", "a", "b"}[r.IntN(4)]
+	req := lab.Request(c.t, method, fmt.Sprintf("http://%s.example/%d/%d", host, r.IntN(3), r.IntN(2)), text).WithContext(ctx)
+	if r.IntN(4) == 0 {
+		req.GetBody = nil
+	}
 	req.Header.Set("Number", number)
 	req.Header.Set("Tenant", fmt.Sprint(r.IntN(2)))
-	s := &story{}
 	c.mu.Lock()
-	c.told[number] = s
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	c.cancels[number] = cancel
+	return req, cancel
+}
 
+// send sends a request, and compares what was told of it with how long that took.
+func (c *chronicle) send(number string, r *rand.Rand) {
+	time.Sleep(time.Duration(r.Int64N(4e9)))
+	modes := []pacer.Mode{0, 0, 0, 0, pacer.ModeWait, pacer.ModeReject, pacer.ModeDegrade, pacer.ModeObserve}
+	call := &pacer.Call{Mode: modes[r.IntN(len(modes))], Priority: []throttle.Priority{throttle.Background, throttle.Normal, throttle.Urgent}[r.IntN(3)]}
+	req, cancel := c.request(number, r, call)
+	defer cancel()
 	var err error
 	start := time.Now()
 	if r.IntN(4) == 0 {
-		var done func()
-		if req, done, err = c.tr.Acquire(ctx, req); err == nil {
-			defer done()
+		var giveBack func()
+		if req, giveBack, err = c.all[0].Acquire(req.Context(), req); err == nil {
+			defer giveBack()
+			if r.IntN(5) == 0 {
+				giveBack()
+			}
 		}
 	}
+	var resp *http.Response
 	if err == nil {
-		var resp *http.Response
-		if resp, err = c.tr.RoundTrip(req); err == nil {
-			resp.Body.Close()
-		}
+		resp, err = c.all[0].RoundTrip(req)
 	}
 	took := time.Since(start)
+	if err == nil {
+		time.Sleep(time.Duration(max(r.Int64N(15e8)-10e8, 0)))
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.waited+s.others != took || s.ends > 1 {
-		c.t.Errorf("seed %d: it took %v, told were %v: %v\n%s", c.seed, took, s.waited+s.others, err, strings.Join(s.text, "\n"))
+	s := c.told["0 "+number]
+	hooks := s.hooks
+	if call.Mode == pacer.ModeObserve {
+		hooks = strings.ReplaceAll(hooks, "nw", "w") // it would not have been sent
 	}
-	if call.Waited() != s.waited {
+	if s.waited+s.others != took || !inOrder.MatchString(hooks) {
+		c.t.Errorf("seed %d: it took %v, told were %v by %s: %v\n%s", c.seed, took, s.waited+s.others, s.hooks, err, strings.Join(s.text, "\n"))
+	}
+	if len(c.all) == 1 && call.Waited() != s.waited {
 		c.t.Errorf("seed %d: the Call waited %v, told were %v", c.seed, call.Waited(), s.waited)
 	}
 	c.check(call.Waited(), call.Waits())
+	if len(s.notSent) > 0 && call.Mode != pacer.ModeDegrade && call.Mode != pacer.ModeObserve {
+		c.checkError(err, s.notSent)
+	}
+}
+
+// checkError checks that the error of a request that was not sent is what the hook was told, and says what it would have waited for.
+func (c *chronicle) checkError(err error, told []error) {
+	var why *throttle.Error
+	if len(told) != 1 || !errors.Is(err, told[0]) || !errors.As(err, &why) {
+		c.t.Errorf("seed %d: %v, told were %v", c.seed, err, told)
+		return
+	}
+	if !strings.Contains(why.Bucket, ".example") || why.Cause == "" && !strings.Contains(err.Error(), "already ended") {
+		c.t.Errorf("seed %d: no cause, or no bucket: %v", c.seed, err)
+	}
 }
 
 func (c *chronicle) play() {
 	var wg sync.WaitGroup
-	for i := range 120 {
+	for i := range 100 {
 		r := rand.New(rand.NewPCG(c.seed, uint64(i)+2))
 		wg.Go(func() { c.send(fmt.Sprint(i), r) })
 	}
 	for range 8 {
 		time.Sleep(time.Duration(c.pick(8e8)))
-		if err := c.tr.SetQuotas(c.table()); err != nil {
-			c.t.Error(err)
+		for _, tr := range c.all {
+			if err := tr.SetQuotas(c.table()); err != nil {
+				c.t.Error(err)
+			}
 		}
 	}
 	wg.Wait()
+	time.Sleep(time.Minute)
+	for _, tr := range c.all {
+		if s := tr.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+			c.t.Errorf("seed %d: at the end %+v", c.seed, s)
+		}
+		_ = tr.Close() // the store may be out of reach
+	}
 }
 
 // While buckets are being changed, those who are in their new line already do not know for how long they will wait there, and

@@ -356,6 +356,9 @@ level=WARN msg="pacer: request would not have been sent" method=GET bucket=a.exa
 		if log.String() != wantLog {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), wantLog)
 		}
+		if s := tr.Stats(); s.NotSent != 0 || s.WaitCount != 0 {
+			t.Errorf("%+v, and all were sent at once", s)
+		}
 	})
 }
 
