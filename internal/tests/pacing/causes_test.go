@@ -222,8 +222,8 @@ func (*slowBody) Close() error { return nil }
 func (c *chronicle) trace(i int) *pacer.Trace {
 	return &pacer.Trace{
 		Queued: func(e pacer.Queued) {
-			if e.Cause == "" {
-				c.t.Errorf("seed %d: Queued without a cause", c.seed)
+			if !isCause(e.Cause, e.Quota) {
+				c.t.Errorf("seed %d: Queued for %q, and a limit of %q", c.seed, e.Cause, e.Quota)
 			}
 			c.note(i, &e.Event, "q", 0, nil, 0)
 		},
@@ -294,17 +294,8 @@ func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 	for i, w := range causes {
 		sum += w.For
 		ok := w.For > 0 && (i == 0 || causes[i-1].For >= w.For) && strings.Contains(w.Bucket, ".example") && strings.Contains(w.Label, ".example")
-		switch w.Cause {
-		case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow, throttle.CauseWarmUp:
-			ok = ok && w.Quota != ""
-		case throttle.CauseHold, throttle.CauseSlowStart:
-		case throttle.CauseStore:
-			ok = ok && c.shared
-		default:
-			ok = false
-		}
 		w.For = 0
-		if !ok || seen[w] {
+		if !ok || !isCause(w.Cause, w.Quota) || seen[w] {
 			c.t.Errorf("seed %d: %+v", c.seed, causes)
 		}
 		seen[w] = true
@@ -312,6 +303,17 @@ func (c *chronicle) check(wait time.Duration, causes []throttle.Wait) {
 	if sum != wait {
 		c.t.Errorf("seed %d: waited %v, for %+v", c.seed, wait, causes)
 	}
+}
+
+// isCause reports whether there is such a cause, with the name of a limit where it needs one.
+func isCause(cause throttle.Cause, limit string) bool {
+	switch cause {
+	case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow, throttle.CauseWarmUp:
+		return limit != ""
+	case throttle.CauseHold, throttle.CauseSlowStart, throttle.CauseStore:
+		return true
+	}
+	return false
 }
 
 // request makes a request, and a context that ends in some way.
@@ -394,8 +396,8 @@ func (c *chronicle) checkError(err error, told []error) {
 		c.t.Errorf("seed %d: %v, told were %v", c.seed, err, told)
 		return
 	}
-	if !strings.Contains(why.Bucket, ".example") || why.Cause == "" && !strings.Contains(err.Error(), "already ended") {
-		c.t.Errorf("seed %d: no cause, or no bucket: %v", c.seed, err)
+	if !strings.Contains(why.Bucket, ".example") || !isCause(why.Cause, why.Quota) && !strings.Contains(err.Error(), "already ended") {
+		c.t.Errorf("seed %d: no cause, no limit, or no bucket: %v", c.seed, err)
 	}
 }
 

@@ -56,11 +56,19 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	case l.outage.since != 0 && !ok:
 		return from.Until(at, at, limit.Store, "")
 	}
-	bound := l.last.bound
-	if bound < 0 || bound >= len(l.names) {
-		bound = 0 // the store did not say, or no quota binds: an error names a quota all the same
+	return from.Until(at, at, limit.Pace, l.binding())
+}
+
+// binding returns the name of the quota for which a slot has to be waited, by the latest reply. If the store did not say, or no
+// quota binds, it is the first one: whoever waits is told of a quota all the same.
+func (l *Lease) binding() string {
+	switch {
+	case l.last.bound >= 0 && l.last.bound < len(l.names):
+		return l.names[l.last.bound]
+	case len(l.names) > 0:
+		return l.names[0]
 	}
-	return from.Until(at, at, limit.Pace, l.names[bound])
+	return ""
 }
 
 // nextProbe is when a call may show that the store can be reached, at the earliest.

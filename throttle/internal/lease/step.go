@@ -163,10 +163,7 @@ func (r *lastReply) note(asks []store.Ask, got []int) {
 // of two claims that cost the same the later one got none. A claim that is cheaper than the next
 // slot is not among them: there may be room for it before that.
 func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
-	due := limit.Due{At: l.last.next, Cause: limit.Pace}
-	if l.last.bound >= 0 && l.last.bound < len(l.names) {
-		due.Quota = l.names[l.last.bound]
-	}
+	due := limit.Due{At: l.last.next, Cause: limit.Pace, Quota: l.binding()}
 	ask, n := -1, 0 // the claim is the n-th of its ask
 	for _, a := range c.Asked {
 		if a.ask != ask {
