@@ -44,8 +44,11 @@ type latest struct {
 	leftOut int // lines since then
 }
 
-// New returns a Log that writes to logger.
+// New returns a Log that writes to logger; if that is nil, to slog.Default().
 func New(logger *slog.Logger) *Log {
+	if logger == nil {
+		logger = slog.Default()
+	}
 	return &Log{logger: logger, latest: map[key]*latest{}, others: map[string]int{}}
 }
 

@@ -29,6 +29,18 @@ func newLog(b *bytes.Buffer) *Log {
 	}})))
 }
 
+// Without a logger, lines go to the default one.
+func TestDefaultLogger(t *testing.T) {
+	var b bytes.Buffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(newLog(&b).logger)
+	New(nil).RanDry(request(t, "a"))
+	if want := "level=WARN msg=\"pacer: retry budget used up\" method=GET bucket=a\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
 func request(t *testing.T, label string) Request {
 	t.Helper()
 	return Request{Context: t.Context(), Method: "GET", Label: label}
