@@ -19,10 +19,10 @@ type second struct {
 // kinds are the causes of waits that are counted apart. All others are counted together.
 var kinds = []throttle.Cause{
 	throttle.CausePace, throttle.CauseSpread, throttle.CauseWarmUp, throttle.CauseInFlight,
-	throttle.CauseHold, throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseStore,
+	throttle.CauseHold, throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore,
 }
 
-const nKinds = 9
+const nKinds = 10
 
 // minute is what happened in the last minute, second by second: a ring. Seconds are counted from some instant, and do not go back.
 type minute struct {

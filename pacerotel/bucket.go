@@ -37,7 +37,7 @@ const (
 // causes are all values of pacer.cause: a further Cause is the last of them.
 var causes = [...]throttle.Cause{
 	throttle.CausePace, throttle.CauseSpread, throttle.CauseWarmUp, throttle.CauseInFlight, throttle.CauseHold,
-	throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseStore, other,
+	throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore, other,
 }
 
 // failures are all values of error.type: any other error is the last of them.

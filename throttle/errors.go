@@ -43,6 +43,7 @@ const (
 	CauseHold      Cause = "hold"                   // the server refused, and said for how long or did not; or Pause was called
 	CauseWindow    Cause = "window used up"         // the server says that nothing remains of a limit
 	CauseSlowStart Cause = "slow start"             // one request goes first, and others when its answer has come
+	CauseAsked     Cause = "store asked"            // the reply of a Store
 	CauseStore     Cause = "store not reached"      // a Store that cannot be reached
 )
 

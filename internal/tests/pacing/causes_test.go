@@ -310,7 +310,7 @@ func isCause(cause throttle.Cause, limit string) bool {
 	switch cause {
 	case throttle.CausePace, throttle.CauseSpread, throttle.CauseInFlight, throttle.CauseWindow, throttle.CauseWarmUp:
 		return limit != ""
-	case throttle.CauseHold, throttle.CauseSlowStart, throttle.CauseStore:
+	case throttle.CauseHold, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore:
 		return true
 	}
 	return false

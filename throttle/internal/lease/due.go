@@ -28,6 +28,7 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	}
 	l.expire(now)
 	at, ok := l.slots.first(from.At, now, n)
+	asked := false
 	switch {
 	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
@@ -46,6 +47,7 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		return from // something else comes first; then Due is asked again
 	default:
 		at = now.Add(monotime.Longest) // a reply ends the wait
+		asked = max(l.last.next, l.notBefore) <= now
 		if t, down := l.aloneFrom(); down {
 			at = t
 		}
@@ -55,6 +57,8 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		return from
 	case l.outage.since != 0 && !ok:
 		return from.Until(at, at, limit.Store, "")
+	case asked: // as far as is known, no quota stands in the way
+		return from.Until(at, at, limit.Asked, "")
 	}
 	return from.Until(at, at, limit.Pace, l.binding())
 }

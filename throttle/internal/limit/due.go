@@ -28,6 +28,7 @@ const (
 	Hold      Cause = "hold"
 	Window    Cause = "window used up"
 	SlowStart Cause = "slow start"
+	Asked     Cause = "store asked"
 	Store     Cause = "store not reached"
 )
 
