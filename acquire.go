@@ -137,7 +137,7 @@ func (w *turn) count(tm *terms) {
 	w.t.counts.waits.Add(1)
 	w.t.counts.waited.Add(int64(time.Since(w.since)))
 	w.since = time.Time{}
-	tm.calls.addWaits(w.causes)
+	tm.calls.addWaits(w.causes, 0)
 }
 
 // redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was changed so that

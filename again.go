@@ -200,7 +200,9 @@ func (x *exchange) sleep(ctx context.Context, d time.Duration) *stop {
 	x.readAhead()
 	begun := time.Now()
 	err := attempt.Sleep(ctx, d, x.terms.claim.Cancel, throttle.ErrCanceled)
-	if x.delay = time.Since(begun); err != nil {
+	x.delay = time.Since(begun)
+	x.terms.calls.addWaits(nil, x.delay)
+	if err != nil {
 		return &stop{ReasonCanceled, err}
 	}
 	return nil

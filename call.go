@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,9 +55,10 @@ type Call struct {
 	// Idempotent says that the request may be repeated like one whose method is idempotent.
 	Idempotent bool
 
-	mu    sync.Mutex // protects the fields below
+	waits waits.Account
+
+	mu    sync.Mutex // protects sends
 	sends []sends
-	waits []throttle.Wait
 }
 
 // sends counts what one Transport has sent for a call. A call has several if one Transport stands below another.
@@ -101,11 +101,11 @@ func (c *Call) Waited() time.Duration {
 
 // Waits returns what the requests of the call waited for in line: each cause once, the longest first. Their sum is what
 // Waited returns, exactly.
-func (c *Call) Waits() []throttle.Wait {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.waits)
-}
+func (c *Call) Waits() []throttle.Wait { return c.waits.Waits() }
+
+// KeptBack returns for how long the requests of the call were kept back out of line, in total: by the backoff after a failure,
+// mostly. See Retrying. What is left of the time that the call took is that of the attempts.
+func (c *Call) KeptBack() time.Duration { return c.waits.KeptBack() }
 
 // Settle reports what the request that was sent last has really cost, in each unit that spent has; see
 // throttle.Grant.Settle. It is for costs that stand in the body of an answer, and may be called after the body was read.
@@ -175,12 +175,10 @@ func (l *calls) addSend(t *Transport, g *throttle.Grant) {
 	}
 }
 
-// addWaits adds to what requests of all Calls waited for.
-func (l *calls) addWaits(causes []throttle.Wait) {
+// addWaits adds to what requests of all Calls waited for, and to how long they were kept back.
+func (l *calls) addWaits(causes []throttle.Wait, keptBack time.Duration) {
 	for ; l != nil; l = l.older {
-		l.call.mu.Lock()
-		l.call.waits = waits.Merge(l.call.waits, causes)
-		l.call.mu.Unlock()
+		l.call.waits.Add(causes, keptBack)
 	}
 }
 

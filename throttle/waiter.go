@@ -163,10 +163,7 @@ func (w *waiter) sharing(now monotime.Time, d delay) delay {
 	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
 		if heads := b.line.Heads(new([priorities]*waiter)); len(heads) > 0 && heads[0].Before(w) {
 			if cause := heads[0].blocked(now, delay{}); cause.Unreserved > now || !w.urgent() {
-				d = heads[0].project(now, &predecessors{})
-				if d.Cause == "" {
-					d.Cause, d.Quota, d.bucket = cause.Cause, cause.Quota, cause.bucket
-				}
+				d = heads[0].blocked(now, heads[0].project(now, &predecessors{}))
 			}
 		}
 	}

@@ -49,10 +49,10 @@ type chronicle struct {
 
 // story is what hooks of a Transport were told of a request.
 type story struct {
-	waited, others time.Duration // in line; for answers, and kept back
-	hooks          string        // a letter for each
-	notSent        []error
-	text           []string
+	waited, kept, others time.Duration // in line; kept back; for answers
+	hooks                string        // a letter for each
+	notSent              []error
+	text                 []string
 }
 
 // inOrder is the order of hooks: q is for Queued, w for Went, n for NotSent, l for Learned, h for Held and A for the Answered
@@ -225,27 +225,27 @@ func (c *chronicle) trace(i int) *pacer.Trace {
 			if !isCause(e.Cause, e.Quota) {
 				c.t.Errorf("seed %d: Queued for %q, and a limit of %q", c.seed, e.Cause, e.Quota)
 			}
-			c.note(i, &e.Event, "q", 0, nil, 0)
+			c.note(i, &e.Event, "q", 0, nil, 0, 0)
 		},
-		Went:    func(e pacer.Went) { c.note(i, &e.Event, "w", e.Wait, e.Waits, 0) },
-		NotSent: func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, e.Err) },
+		Went:    func(e pacer.Went) { c.note(i, &e.Event, "w", e.Wait, e.Waits, 0, 0) },
+		NotSent: func(e pacer.NotSent) { c.note(i, &e.Event, "n", e.Wait, e.Waits, 0, 0, e.Err) },
 		Answered: func(e pacer.Answered) {
 			letter := "a"
 			if e.Refused && e.Held > 0 {
 				letter = "A"
 			}
-			c.note(i, &e.Event, letter, 0, nil, e.Latency)
+			c.note(i, &e.Event, letter, 0, nil, 0, e.Latency)
 		},
-		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0) },
-		Held:     func(e pacer.Held) { c.note(i, &e.Event, "h", 0, nil, 0) },
-		RanDry:   func(e pacer.RanDry) { c.note(i, &e.Event, "d", 0, nil, 0) },
-		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay) },
-		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay) },
+		Learned:  func(e pacer.Learned) { c.note(i, &e.Event, "l", 0, nil, 0, 0) },
+		Held:     func(e pacer.Held) { c.note(i, &e.Event, "h", 0, nil, 0, 0) },
+		RanDry:   func(e pacer.RanDry) { c.note(i, &e.Event, "d", 0, nil, 0, 0) },
+		Retrying: func(e pacer.Retrying) { c.note(i, &e.Event, "r", 0, nil, e.Delay, 0) },
+		GaveUp:   func(e pacer.GaveUp) { c.note(i, &e.Event, "g", e.Wait, e.Waits, e.Delay, 0) },
 	}
 }
 
 // note notes what a hook of a Transport is told. Then it may do to the Transport whatever a program could.
-func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration, causes []throttle.Wait, others time.Duration, notSent ...error) {
+func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration, causes []throttle.Wait, kept, latency time.Duration, notSent ...error) {
 	number := e.Request.Header.Get("Number")
 	c.mu.Lock()
 	s, cancel := c.told[fmt.Sprint(i, " ", number)], c.cancels[number]
@@ -257,10 +257,11 @@ func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration,
 		s.waited += wait
 		c.check(wait, causes)
 	}
-	s.others += others
+	s.kept += kept
+	s.others += latency
 	s.hooks += hook
 	s.notSent = append(s.notSent, notSent...)
-	s.text = append(s.text, fmt.Sprintf("%s in %s: %v for %v, %v; %v", hook, e.Bucket, wait, causes, others, notSent))
+	s.text = append(s.text, fmt.Sprintf("%s in %s: %v for %v, %v, %v; %v", hook, e.Bucket, wait, causes, kept, latency, notSent))
 	if !strings.Contains(e.Bucket, ".example") || !strings.Contains(e.Label, ".example") || e.Mode == 0 {
 		c.t.Errorf("seed %d: %s of %+v", c.seed, hook, e)
 	}
@@ -377,11 +378,11 @@ func (c *chronicle) send(number string, r *rand.Rand) {
 	if call.Mode == pacer.ModeObserve {
 		hooks = strings.ReplaceAll(hooks, "nw", "w") // it would not have been sent
 	}
-	if s.waited+s.others != took || !inOrder.MatchString(hooks) {
-		c.t.Errorf("seed %d: it took %v, told were %v by %s: %v\n%s", c.seed, took, s.waited+s.others, s.hooks, err, strings.Join(s.text, "\n"))
+	if s.waited+s.kept+s.others != took || !inOrder.MatchString(hooks) {
+		c.t.Errorf("seed %d: it took %v, told were %v by %s: %v\n%s", c.seed, took, s.waited+s.kept+s.others, s.hooks, err, strings.Join(s.text, "\n"))
 	}
-	if len(c.all) == 1 && call.Waited() != s.waited {
-		c.t.Errorf("seed %d: the Call waited %v, told were %v", c.seed, call.Waited(), s.waited)
+	if len(c.all) == 1 && (call.Waited() != s.waited || call.KeptBack() != s.kept) {
+		c.t.Errorf("seed %d: the Call waited %v and was kept back %v, told were %v and %v", c.seed, call.Waited(), call.KeptBack(), s.waited, s.kept)
 	}
 	c.check(call.Waited(), call.Waits())
 	if len(s.notSent) > 0 && call.Mode != pacer.ModeDegrade && call.Mode != pacer.ModeObserve {
