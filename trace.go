@@ -58,8 +58,8 @@ type Event struct {
 	Request *http.Request
 	Bucket  string // the name of the request's most specific bucket; of Queued, that of the bucket that stands in the way
 
-	// Label is for logs and metrics: the bucket's host, or its pattern, and at which host unless the pattern says so. It
-	// has no values of wildcards and no digest of what Key returned, so it shows no part of a URL but the host.
+	// Label is for logs and metrics: the host of the request's most specific bucket, or its pattern, and at which host unless
+	// the pattern says so. It has no values of wildcards and no digest of what Key returned, so it shows no part of a URL but the host.
 	Label string
 
 	Mode Mode // that of the request. In ModeObserve, what the hook is told would have been
