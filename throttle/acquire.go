@@ -242,17 +242,21 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		ahead = &predecessors{}
 	}
 	d := w.project(now, ahead)
+	if d.At <= now && !d.Never && l.root().line.waiting > 0 {
+		if w.grantNow(front) {
+			return w, nil
+		}
+		d = w.project(now, ahead) // others may have gone
+	}
 	switch {
 	case d.Never:
 		return nil, w.refusal(now, d, ErrTooLarge)
-	case d.At <= now && l.root().line.waiting > 0 && w.grantNow(front):
-		return w, nil
 	case w.maxWait < 0 || l.MaxQueue < 0:
 		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
 			return nil, w.refusal(now, d, ErrWait)
 		}
 	}
-	w.forecast = w.blocked(now, w.sharing(now, d)).forecast(now)
+	w.forecast = w.blocked(now, w.sharing(now, d, true)).forecast(now)
 	d, why := w.missedBound(now, d)
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
@@ -419,14 +423,16 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 		}
 	}
 	d := w.project(now, ahead)
+	if !d.Never && ahead != nil {
+		return d.forecast(now)
+	}
+	waits := w // it escapes, and w need not
 	if ahead == nil {
-		d = w.sharing(now, d)
+		d = waits.sharing(now, d, false)
 	}
 	f := d.forecast(now)
-	if d.Never || ahead == nil {
-		if d, why := w.missedBound(now, d); why != nil {
-			f.Err = w.refusal(now, d, why)
-		}
+	if d, why := waits.missedBound(now, d); why != nil {
+		f.Err = waits.refusal(now, d, why)
 	}
 	return f
 }

@@ -154,16 +154,24 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	return d
 }
 
-// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too. While buckets are
-// being changed, all wait for that.
-func (w *waiter) sharing(now monotime.Time, d delay) delay {
+// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too; unless it is sure that w
+// must wait, only if w does not go before that one. While buckets are being changed, all wait for that.
+func (w *waiter) sharing(now monotime.Time, d delay, sure bool) delay {
 	if d.Cause == "" && w.l.root().frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
 	}
 	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
-		if heads := b.line.Heads(new([priorities]*waiter)); len(heads) > 0 && heads[0].Before(w) {
-			if cause := heads[0].blocked(now, delay{}); cause.Unreserved > now || !w.urgent() {
-				d = heads[0].blocked(now, heads[0].project(now, &predecessors{}))
+		heads := b.line.Heads(new([priorities]*waiter))
+		if !sure {
+			heads = b.line.Before(w, heads)
+		}
+		for _, h := range heads {
+			if h == w || b != w.l && h.l.branchUnder(b) == w.l.branchUnder(b) { // this one was looked at in the line below
+				continue
+			}
+			if cause := h.blocked(now, delay{}); cause.Unreserved > now || cause.Cause != "" && !w.urgent() {
+				d = h.blocked(now, h.project(now, &predecessors{}))
+				break
 			}
 		}
 	}
@@ -213,7 +221,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	if !errors.Is(why, ErrClosed) {
-		d = w.blocked(now, w.sharing(now, d))
+		d = w.blocked(now, w.sharing(now, d, true))
 	}
 	e := &Error{
 		Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N,

@@ -21,7 +21,10 @@
 // each comes once cannot keep others waiting for ever. When nobody waits, all is forgotten.
 package order
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Rows is how many rows a Queue has.
 const Rows = 3
@@ -159,6 +162,11 @@ func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
 		}
 	}
 	return w.Before(e.w)
+}
+
+// Before leaves of heads, the first waiters of the rows, those that w, which is not in the Queue, would not go before.
+func (q *Queue[W]) Before(w W, heads []W) []W {
+	return slices.DeleteFunc(heads, func(h W) bool { return q.Precedes(w, q.rows[h.Row()].first()) })
 }
 
 // InTurns reports whether some in a row are of another flow than this one.
