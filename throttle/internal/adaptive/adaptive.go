@@ -102,7 +102,8 @@ type Answer struct {
 	MayRefuse  bool // the request failed in a way in which some servers refuse
 	Lost       bool // no answer came
 	Hold       time.Duration
-	HoldKnown  bool // the server said that nobody is to ask for Hold
+	HoldKnown  bool          // the server said that nobody is to ask for Hold
+	HoldStep   time.Duration // the step in which it said that
 	Statements []quota.Statement
 
 	// Instances says that one of the Statements is what several instances of the server state together: what they say

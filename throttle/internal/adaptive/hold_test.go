@@ -1,8 +1,11 @@
 package adaptive
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // TestUnsaid: a hold for which nobody asked doubles, but for eight refusals at half a minute.
@@ -17,5 +20,46 @@ func TestUnsaid(t *testing.T) {
 	}
 	if got := unsaid(1 << 30); got < time.Hour {
 		t.Errorf("after very many: %v", got)
+	}
+}
+
+// TestNearer: a hint that was rounded up is as near as the finer reset beside it, and twice as far with each refusal in a row.
+func TestNearer(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	spent := func(in, step time.Duration) quota.Statement {
+		return quota.Statement{Limit: 5, Reset: in, ResetKnown: true, Resolution: step}
+	}
+	instant, left, noReset := spent(2500*ms, ms), spent(2500*ms, ms), quota.Statement{Limit: 5}
+	instant.Absolute, left.Remaining = true, 1
+	for _, test := range []struct {
+		name       string
+		hold, step time.Duration
+		stated     []quota.Statement
+		n          int
+		want       time.Duration
+	}{
+		{"no limit", 3 * s, s, nil, 1, 3 * s},
+		{"within the last step", 3 * s, s, []quota.Statement{spent(2012*ms, ms)}, 1, 2012 * ms},
+		{"at its end", 3 * s, s, []quota.Statement{spent(3*s, ms)}, 1, 3 * s},
+		{"sooner", 3 * s, s, []quota.Statement{spent(2*s, ms)}, 1, 3 * s},
+		{"later", 3 * s, s, []quota.Statement{spent(9*s, ms)}, 1, 3 * s},
+		{"in as wide steps", 3 * s, s, []quota.Statement{spent(2500*ms, s)}, 1, 3 * s},
+		{"an instant", 3 * s, s, []quota.Statement{instant}, 1, 3 * s},
+		{"of a limit that is left", 3 * s, s, []quota.Statement{left}, 1, 3 * s},
+		{"no reset", 3 * s, s, []quota.Statement{noReset}, 1, 3 * s},
+		{"two that are spent", 3 * s, s, []quota.Statement{spent(2*ms, ms), spent(2700*ms, ms)}, 1, 2700 * ms},
+		{"one of them without a reset", 3 * s, s, []quota.Statement{spent(2700*ms, ms), noReset}, 1, 3 * s},
+		{"at once", s, s, []quota.Statement{spent(0, ms)}, 1, s},
+		{"negative", s, s, []quota.Statement{spent(-s, ms)}, 1, s},
+		{"a hint in milliseconds", s, ms, []quota.Statement{spent(999*ms, ms)}, 1, s},
+		{"a step that is not known", s, 0, []quota.Statement{spent(999*ms, ms)}, 1, s},
+		{"the second in a row", s, s, []quota.Statement{spent(12*ms, ms)}, 2, 24 * ms},
+		{"the seventh", s, s, []quota.Statement{spent(12*ms, ms)}, 7, 768 * ms},
+		{"the eighth", s, s, []quota.Statement{spent(12*ms, ms)}, 8, s},
+		{"a step as long as all time", math.MaxInt64, math.MaxInt64, []quota.Statement{spent(math.MaxInt64-1, ms)}, 99, math.MaxInt64},
+	} {
+		if got := nearer(&Answer{Hold: test.hold, HoldStep: test.step, Statements: test.stated}, test.n); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
 	}
 }

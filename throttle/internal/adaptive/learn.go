@@ -18,6 +18,9 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 	if !a.Lost && !a.Refused && len(s.windows) == 0 {
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
+	if a.Refused && a.Hold > 0 {
+		a.Hold = nearer(a, s.refusals+1)
+	}
 	asked := a.Hold
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
 		a.Hold = doubled(firstHold, s.refusals+1) // "ask now", it says, and refuses: so in a moment
