@@ -16,12 +16,13 @@ import (
 // refusal. At first, failures mean failure. When a good part of the answers are failures while
 // others are served, a trial begins: failures are taken for refusals, so that requests are paced,
 // and the answers that follow show whether that helps. Many served and few failed: failures mean
-// refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again.
+// refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again. Where others use the limit, too,
+// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps).
 //
 // Nothing is served either while a window is used up, and nobody can tell at first. So a trial in which nothing is served
-// ends soon; later where requests have only begun, since then it is more likely that they meet a limit than that the server breaks
-// in this very minute; and where as many are served between such failures each time (recurrence), it lasts for longer than
-// the latest ones did.
+// ends soon; after more than a minute where requests have only begun, since then it is more likely that they meet a limit than
+// that the server breaks in this very minute; and where something was served after such failures (recurrence), not before twice the
+// time for which they lasted.
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it
@@ -30,6 +31,8 @@ type overload struct {
 	countingSince  monotime.Time
 
 	lastFailed    bool          // the latest answer of the trial was a failure
+	unpaced       counted       // answers to requests that went before the trial, from the first failure on
+	paced         counted       // answers of the trial, each failure counted
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
 	trialFrom     sequence      // requests granted later are part of the trial
@@ -41,6 +44,34 @@ type overload struct {
 	recurrence    recurrence
 	noTrialBefore monotime.Time // since a trial has failed
 }
+
+// counted is how many answers there were, of which the latest weigh the most.
+type counted struct{ served, failed int }
+
+// mostCounted is how many answers are counted. Then all count half.
+const mostCounted = 1000
+
+// add counts one.
+func (s *counted) add(failed bool) {
+	if s.served+s.failed >= mostCounted {
+		s.served, s.failed = s.served/2, s.failed/2
+	}
+	if failed {
+		s.failed++
+	} else {
+		s.served++
+	}
+}
+
+// helps reports whether fewer fail since requests are paced: so many that the odds are a quarter of those before. At a server that
+// fails so often whatever is asked of it, pacing changes nothing. At a limit that others use as well, many are refused however
+// slowly requests go, but not nearly as many.
+func (o *overload) helps() bool {
+	return o.unpaced.failed >= 2*minFailures && 4*o.paced.failed*(o.unpaced.served+1) <= o.unpaced.failed*o.paced.served
+}
+
+// mostFail reports whether, without a pace, three of four fail.
+func (o *overload) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
 
 // belief is what failures are thought to mean.
 type belief int
@@ -67,9 +98,14 @@ const (
 	laterFailed = 4
 
 	// newFor is for how long requests have only begun, and newUnserved is for how long nothing may then be served in a trial:
-	// longer than the windows of 10 s that are common, and shorter than a person waits.
-	newFor      = time.Minute
-	newUnserved = 15 * time.Second
+	// a quarter longer than the windows of a minute that are common. When something was served in it, the next time is known, or it
+	// is no window: then it is laterUnserved at most, which is longer than the windows of 10 s that are common.
+	newFor        = time.Minute
+	newUnserved   = 75 * time.Second
+	laterUnserved = 15 * time.Second
+	// missed is how many times half of the time for which nothing was served before that may be: others may have taken all of the window
+	// that began then, and so the next one is waited for.
+	missed = 5
 
 	// nextTrial is how long after a trial that failed another one may begin, if requests were served in it.
 	nextTrial = 30 * time.Second
@@ -103,19 +139,27 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	if !a.failed {
 		o.lastServed = now
 	}
+	if !a.failed && a.granted >= o.trialFrom {
+		o.unserved = min(o.unserved, laterUnserved)
+	}
+	if a.granted < o.trialFrom {
+		o.unpaced.add(a.failed)
+	} else if a.paced {
+		o.paced.add(a.failed)
+	}
 	switch {
-	case a.failed && now.Sub(o.lastServed) > max(o.unserved, patience):
+	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, patience):
 		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
 		return a.failed, false // granted before the trial, or while the pace is still searched for
 	case !a.failed:
 		if o.served++; o.served >= trialServed {
-			o.belief, o.served, o.failed = meanRefusal, 0, 0
+			o.belief, o.served, o.failed, o.paced = meanRefusal, 0, 0, counted{}
 		}
 	case !o.lastFailed && a.granted >= o.failureHeard: // one that was under way when another failed says nothing new
 		o.failureHeard = answer
 		o.failed++
-		over = o.failed > trialFailed || o.failed > laterFailed && o.belief == meanRefusal
+		over = (o.failed > trialFailed || o.failed > laterFailed && o.belief == meanRefusal) && !o.helps()
 	}
 	if over {
 		*o = o.after(now, maxHold)
@@ -128,9 +172,6 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 // suspect counts answers, and begins a trial if enough of them are failures. It reports whether it
 // did.
 func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
-	if now < o.noTrialBefore {
-		return false
-	}
 	if now.Sub(o.countingSince) > patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
 	}
@@ -138,8 +179,14 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 		o.failed++
 	} else {
 		o.served++
+		if o.broken {
+			o.broken, o.noTrialBefore = false, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
+		}
 	}
-	if o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
+	if o.failed > 0 {
+		o.unpaced.add(failed)
+	}
+	if now < o.noTrialBefore || o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
 		return false
 	}
 	o.try(now, answer)
@@ -154,21 +201,25 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 	}
 	*o = overload{
 		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
-		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful,
-		unserved: max(unserved, o.recurrence.lasted+o.recurrence.lasted/2),
+		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced,
+		unserved: unserved,
 	}
 }
 
 // after returns what is left of a trial that failed. If nothing was served any more, the next one begins after maxHold at the
-// soonest. Else the pace may have been wrong, and it begins after nextTrial, which doubles with each trial.
+// soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
+// patience if most fail without a pace. Both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
-	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful}
+	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
 	}
-	next.unsuccessful++
-	next.noTrialBefore = now.Add(min(doubled(nextTrial, next.unsuccessful), maxHold))
+	gap := nextTrial
+	if o.mostFail() {
+		gap = patience
+	}
+	next.noTrialBefore = now.Add(min(doubled(gap, next.unsuccessful), maxHold))
 	return next
 }
 

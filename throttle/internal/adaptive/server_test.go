@@ -424,11 +424,18 @@ func TestOverloadTrial(t *testing.T) {
 // TestOverloadUnserved: for how long nothing may be served in a trial, after so long of asking, and where nothing was served for so
 // long before.
 func TestOverloadUnserved(t *testing.T) {
-	for _, test := range []struct{ asked, lasted, want time.Duration }{
-		{0, 0, 15 * time.Second},
-		{newFor - 1, 0, 15 * time.Second},
-		{newFor, 0, patience},
-		{newFor, 40 * time.Second, time.Minute},
+	for _, test := range []struct {
+		asked, lasted time.Duration
+		served        bool // something was, in the trial
+		want          time.Duration
+	}{
+		{0, 0, false, 75 * time.Second},
+		{newFor - 1, 0, false, 75 * time.Second},
+		{newFor - 1, 0, true, 15 * time.Second},
+		{newFor, 0, false, patience},
+		{newFor, 0, true, patience},
+		{newFor, 40 * time.Second, false, 100 * time.Second},
+		{0, 40 * time.Second, true, 100 * time.Second},
 	} {
 		o := overload{begun: start, recurrence: recurrence{lasted: test.lasted}}
 		now := start.Add(test.asked)
@@ -436,6 +443,10 @@ func TestOverloadUnserved(t *testing.T) {
 		take := func(at monotime.Time) bool {
 			_, over := o.take(at, attempt{granted: 2, failed: true, paced: true}, 3, time.Hour)
 			return over
+		}
+		o.take(now, attempt{granted: 0}, 3, time.Hour) // under way before the trial
+		if test.served {
+			o.take(now, attempt{granted: 2}, 3, time.Hour)
 		}
 		for at := now; at < now.Add(test.want); at = at.Add(time.Second) {
 			if take(at) {
@@ -448,8 +459,92 @@ func TestOverloadUnserved(t *testing.T) {
 	}
 }
 
-// TestOverloadTrialsAreRare: the next trial comes twice as late as the one before, up to MaxHold.
+// TestOverloadHelps: a trial goes on while far fewer fail than before it.
+func TestOverloadHelps(t *testing.T) {
+	for _, test := range []struct {
+		unpaced, paced counted
+		want           bool
+	}{
+		{counted{0, 8}, counted{8, 16}, true},
+		{counted{0, 8}, counted{8, 17}, false},
+		{counted{0, 7}, counted{32, 1}, false}, // few
+		{counted{9, 40}, counted{20, 20}, true},
+		{counted{9, 40}, counted{19, 20}, false},
+		{counted{20, 10}, counted{20, 10}, false}, // pacing changes nothing
+		{counted{200, 100}, counted{20, 7}, false},
+		{counted{10, 30}, counted{0, 0}, true},
+		{counted{0, mostCounted}, counted{0, 1}, false},
+	} {
+		o := overload{unpaced: test.unpaced, paced: test.paced}
+		if got := o.helps(); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	var s counted
+	for range 100 * mostCounted {
+		if s.add(true); s.served+s.failed > mostCounted {
+			t.Fatalf("%+v: more than %d", s, mostCounted)
+		}
+	}
+	if s.add(false); s.served != 1 || s.failed < mostCounted/2-1 {
+		t.Errorf("%+v: forgotten", s)
+	}
+}
+
+// TestOverloadShared: at a limit of which others take a half, a trial goes on; and without a pace, all but one of ten failed.
+func TestOverloadShared(t *testing.T) {
+	o, n := overload{begun: start}, sequence(0)
+	take := func(failed bool) (over bool) {
+		n += 2
+		_, over = o.take(start, attempt{granted: n, failed: failed, paced: true}, n+1, time.Hour)
+		return over
+	}
+	for i := range 10 {
+		n += 2
+		o.take(start, attempt{granted: 1, failed: i > 0, paced: true}, n+1, time.Hour)
+	}
+	if o.belief != onTrial {
+		t.Fatalf("%v, want a trial", o.belief)
+	}
+	for i := range 100 {
+		if take(i%2 == 0) {
+			t.Fatalf("over after %d answers", i)
+		}
+	}
+	if o.belief != meanRefusal {
+		t.Errorf("%v, want refusals", o.belief)
+	}
+	for i := range 100 {
+		if take(i%4 > 0) {
+			return
+		}
+	}
+	t.Error("not over when three of four fail")
+}
+
+// TestOverloadBroken: after a trial in which nothing was served, the next one begins after MaxHold, or soon after something was served.
+func TestOverloadBroken(t *testing.T) {
+	for want, served := range map[time.Duration]bool{time.Hour: false, 2 * patience: true} {
+		o := overload{broken: true, unsuccessful: 1, begun: start}
+		o = o.after(start, time.Hour)
+		if served {
+			o.take(start, attempt{granted: 1}, 2, time.Hour)
+		}
+		if got := o.noTrialBefore.Sub(start); got != want {
+			t.Errorf("served %v: the next trial in %v, want %v", served, got, want)
+		}
+	}
+}
+
+// TestOverloadTrialsAreRare: the next trial comes twice as late as the one before, up to MaxHold; sooner if most fail.
 func TestOverloadTrialsAreRare(t *testing.T) {
+	for i, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		o := overload{unpaced: counted{1, 4}, unsuccessful: i}
+		o = o.after(start, 15*time.Minute)
+		if got := o.noTrialBefore.Sub(start); got != want {
+			t.Errorf("trial %d: the next one in %v, want %v where most fail", i+1, got, want)
+		}
+	}
 	o := overload{}
 	for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute, 15 * time.Minute} {
 		o = o.after(start, 15*time.Minute)
