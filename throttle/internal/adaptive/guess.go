@@ -15,13 +15,17 @@ type guess int
 const (
 	noGuess guess = iota
 	// guessRefill: the stated reset is the time to full, so that one token is back much earlier
-	// (see refill).
+	// (see refill). Where the probe finds the whole limit, the next one goes after half of the time, until it is seen how fast the
+	// limit comes back, or a probe is refused.
 	guessRefill
 	// guessWholeSteps: the window began with the first request that the server counted in it,
 	// and lasts a whole number of steps. So it ends in the same fraction of a step in which it
 	// began.
 	guessWholeSteps
 )
+
+// mostHalved is how often the time to a probe is halved: of a second, to less than a millisecond.
+const mostHalved = 10
 
 // proof is what became of a guess.
 type proof int
@@ -42,6 +46,7 @@ func earlyProbe(limit int, spentSince monotime.Time, r *reset, f *refill, tried 
 		if limit < fewTokens {
 			after = max(wait, r.resolution) / 2 // half a step at least: what is rounded to one may be any part of it
 		}
+		after >>= min(f.foundAll, mostHalved)
 		if after < wait {
 			return spentSince.Add(after), guessRefill
 		}

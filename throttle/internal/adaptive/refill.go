@@ -42,6 +42,7 @@ type refill struct {
 	doubtRefills doubt         // about whether the server refills
 	doubtEarly   doubt         // about whether a probe before the reset finds anything
 	emptyReset   bool          // a reset brought nothing
+	foundAll     int           // probes in a row that looked earlier than a reset and found the whole limit
 
 	rowOf    int           // of which reset, see reset.count
 	row      int           // what came back before that reset: by so much Remaining has risen
@@ -156,6 +157,9 @@ func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	}
 	if o.probe && o.guess == guessRefill && o.refused {
 		r.doubtEarly.fail(0)
+		r.foundAll = 0
+	} else if o.probe && o.guess == guessRefill && o.whole() {
+		r.foundAll++
 	}
 	if r.more(o, after) && r.doubtRefills.skip == 0 {
 		took := o.now.Sub(r.rowSince)

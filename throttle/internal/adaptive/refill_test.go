@@ -355,6 +355,9 @@ func TestEarlyProbe(t *testing.T) {
 		{"exact", 10, reset{early: at(9 * s), late: at(9 * s), opened: at(0)}, refill{}, untried, 9 * s, noGuess},
 		{"coarse", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 5, guessRefill},
 		{"few tokens", 2, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{}, untried, s / 2, guessRefill},
+		{"all was found once", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{foundAll: 1}, untried, s / 10, guessRefill},
+		{"three times", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{foundAll: 3}, untried, s / 40, guessRefill},
+		{"ever again", 10, reset{early: at(0), late: at(s), resolution: s, opened: at(0)}, refill{foundAll: math.MaxInt}, untried, s / 5 / 1024, guessRefill},
 		{"few tokens, half a step at least", 2, reset{early: at(0), late: at(3 * s / 4), resolution: s}, refill{}, untried, s / 2, guessRefill},
 		{"few tokens, less than half a step", 2, reset{early: at(0), late: at(s / 4), resolution: s}, refill{}, untried, s / 4, noGuess},
 		{"one token each half", 1, reset{early: at(0), late: at(s), resolution: s}, refill{doubtEarly: doubt{skip: 1}}, untried, s, noGuess},
@@ -367,6 +370,31 @@ func TestEarlyProbe(t *testing.T) {
 	} {
 		if got, guess := earlyProbe(test.limit, start, &test.reset, &test.f, test.whole); got != at(test.want) || guess != test.guess {
 			t.Errorf("%s: probe in %v on %v, want %v on %v", test.name, got.Sub(start), guess, test.want, test.guess)
+		}
+	}
+}
+
+// TestFoundAll: each look before the reset that finds the whole limit halves the time to the next one; one that is refused ends that. What
+// is there after the reset says nothing.
+func TestFoundAll(t *testing.T) {
+	o := func(refused, probe bool, g guess, remaining int) *outcome {
+		return &outcome{sent: start, now: start, n: 1, limit: 10, remaining: remaining, refused: refused, probe: probe, guess: g, newest: true, spentSince: start.Add(-1)}
+	}
+	var r refill
+	for i, test := range []struct {
+		o    *outcome
+		want int
+	}{
+		{o(false, true, guessRefill, 9), 1},
+		{o(false, true, guessRefill, 9), 2},
+		{o(false, false, noGuess, 9), 2},
+		{o(false, true, noGuess, 9), 2},
+		{o(false, true, guessWholeSteps, 9), 2},
+		{o(true, true, guessRefill, 0), 0},
+		{o(false, true, guessRefill, 8), 1},
+	} {
+		if r.observe(test.o, &reset{}, time.Minute); r.foundAll != test.want {
+			t.Errorf("%d: %d looks have found all, want %d", i, r.foundAll, test.want)
 		}
 	}
 }
