@@ -21,6 +21,8 @@ type outcome struct {
 	newest    bool  // the server wrote the answer after all answers before
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 
+	resetIn, resetStep time.Duration // when the limit is restored, counted from the answer, and in which step that was stated; zero if it was not, or as an instant
+
 	resetMoved      bool // the answer states a later reset, and the reset known before has not come yet
 	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down

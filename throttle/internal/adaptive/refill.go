@@ -20,6 +20,7 @@ import (
 //     what is missing comes back in that time.
 //   - After a reset only a part of the limit is there.
 //   - Before a reset more comes back than two windows have.
+//   - The limit is full each time, and the reset nearer than the server is (drip).
 //   - Before the reset a part is there. One probe looks for it (guessRefill) where the reset is
 //     so near that rounding hides the first of these ways, and where a reset brought nothing. It
 //     goes when one token would be back if the reset were the time to full.
@@ -47,6 +48,9 @@ type refill struct {
 	rowOf    int           // of which reset, see reset.count
 	row      int           // what came back before that reset: by so much Remaining has risen
 	rowSince monotime.Time // the first answer about it
+
+	drip   drip // at which rate the resets say that the limit comes back
+	served int  // paced requests that were served since one was refused
 
 	// provisionalSpan is positive if the server was taken for one that refills because a part
 	// was there after the reset. It is about how long the whole limit takes to come back. If
@@ -104,6 +108,9 @@ const (
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
+	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
+	servedInRow = 8
+
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
 	// a small limit, a quarter.
 	keptForOthers = 3
@@ -151,8 +158,14 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 // observe draws the conclusions from an outcome. After is the reset as the answer left it.
 func (r *refill) observe(o *outcome, after *reset, maxHold time.Duration) {
 	r.maxHold = maxHold
+	r.drip.note(o, after.roundsDown)
 	if r.refills {
 		r.measure(o)
+		return
+	}
+	if rate, ok := r.drip.within(o); ok && r.doubtRefills.skip == 0 {
+		full := monotime.Seconds(float64(o.limit) / rate)
+		r.start(o, o.now, full, full)
 		return
 	}
 	if o.probe && o.guess == guessRefill && o.refused {
@@ -253,11 +266,12 @@ func (r *refill) measure(o *outcome) {
 			r.doubt()
 		}
 		r.slowDown()
-		r.pacedFrom = o.now
+		r.pacedFrom, r.served = o.now, 0
 		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
 		return
 	}
 	r.refusalsInRow = 0
+	r.served++
 	if o.remainingBefore <= 0 && o.sent < o.lateBefore {
 		r.found = min(r.found+1, proven)
 	}
@@ -269,6 +283,7 @@ func (r *refill) measure(o *outcome) {
 	if r.raiseAgain(o); r.raise > 1 {
 		r.rate *= r.raise
 	}
+	r.follow(o)
 	if !o.newest {
 		return
 	}
@@ -283,6 +298,23 @@ func (r *refill) measure(o *outcome) {
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
 		r.atMost = max(r.rate, r.guessed, float64(back+2+r.sentBefore)/took.Seconds())
 	}
+}
+
+// follow has the rate follow what the resets say where Remaining does not show what comes back: at a limit of few tokens, and where the
+// limit is full again within a round trip. The rate is not above that; and if it is below, it is raised with each answer, once so
+// many were served in a row that others are not likely to share the limit.
+func (r *refill) follow(o *outcome) {
+	least, most := r.drip.bounds(o.now)
+	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
+		return
+	}
+	if r.rate > most {
+		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
+	}
+	if least *= measuredShare; r.served > servedInRow && r.rate < least && saneRate(least) {
+		r.rate = min(firstRaise*r.rate, least)
+	}
+	r.atMost = max(r.atMost, r.rate)
 }
 
 // raiseAgain begins to raise the rate again, where Remaining never shows how many more tokens there are.

@@ -11,11 +11,13 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// counted is what a Server knows that Count changes: all but what the passing of time tells.
+// counted is what a Server knows that Count changes: all but what the passing of time tells, and what the resets say of a rate.
 func (s *Server) counted() string {
 	text := fmt.Sprint(s.sequence, s.inFlight, s.stated, s.silent, s.successes, s.strays, s.Steady())
 	for _, w := range s.windows {
-		text += fmt.Sprint("; ", w.name, w.unit, w.limit, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, w.refill)
+		refill := w.refill
+		refill.drip = drip{}
+		text += fmt.Sprint("; ", w.name, w.unit, w.limit, w.remaining, w.nextRemaining, w.nextSince, w.lastAnswer, w.others.usedByUs, w.others.atStart, w.last, w.spentSince, w.probing, refill)
 		if w.price != nil {
 			text += fmt.Sprint(*w.price)
 		}

@@ -162,6 +162,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
+	if st.ResetKnown && !st.Absolute {
+		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
+	}
 	o.unpriced = w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)

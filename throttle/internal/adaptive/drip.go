@@ -1,0 +1,62 @@
+package adaptive
+
+import (
+	"math"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// drip is at which rate a limit comes back, as its resets say: that of a bucket is the time until what is missing is back, so that
+// rate = missing/reset. Where so few tokens are there that Remaining hides what comes back between two requests, nothing else shows it.
+//
+// What is missing is known to one token, and the reset to its step. So each answer says an interval, and all of them are intersected.
+// Where they do not meet, the limit does not come back at an even rate, as a window does not, or the rate has changed: then the
+// latest interval counts. The rate is known if the reset that was stated first has come meanwhile.
+type drip struct {
+	least, most float64       // tokens per second
+	known       monotime.Time // from when on the rate is known, if the intervals meet until then
+}
+
+// drifts is by which share intervals may miss one another: clocks are not exact.
+const drifts = 1.02
+
+// note takes in an answer that states a reset. As elsewhere, it was rounded up, unless it is known that the server rounds down.
+func (d *drip) note(o *outcome, roundsDown bool) {
+	missing := float64(o.limit - o.remaining)
+	if o.limit <= 0 || missing < 1 || o.resetIn <= 0 {
+		return
+	}
+	surely := missing - 1 // Remaining is cut to whole tokens
+	if !o.refused {
+		surely = min(max(surely, float64(o.n)), missing) // what the request took is missing, whatever had been there
+	}
+	late := o.resetIn
+	if roundsDown {
+		late += o.resetStep
+	}
+	least, most := surely/late.Seconds(), math.Inf(1)
+	if early := late - o.resetStep; early > 0 {
+		most = missing / early.Seconds()
+	}
+	if d.known == 0 || least > d.most*drifts || most*drifts < d.least {
+		*d = drip{least, most, o.now.Add(o.resetIn)}
+		return
+	}
+	d.least, d.most = max(d.least, least), min(d.most, most)
+}
+
+// bounds returns between which bounds the rate is: zero and infinity if it is not known.
+func (d *drip) bounds(now monotime.Time) (least, most float64) {
+	if d.known == 0 || now < d.known {
+		return 0, math.Inf(1)
+	}
+	return d.least, d.most
+}
+
+// within reports whether the limit was full when the request came, and is full again within a round trip; and at which rate it comes back
+// then. Whoever has no more under way than remain uses a part of that. A log may have its next reset as near, but then it is not full.
+func (d *drip) within(o *outcome) (rate float64, ok bool) {
+	rate, _ = d.bounds(o.now)
+	rate *= measuredShare
+	return rate, !o.refused && saneRate(rate) && o.resetIn > 0 && o.resetIn <= o.now.Sub(o.sent) && o.remaining+o.n >= o.limit
+}

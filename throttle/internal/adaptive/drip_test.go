@@ -1,0 +1,123 @@
+package adaptive
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// drops is an answer after so long: a request came to a limit of which so much remains then, and the reset comes in so long.
+func drops(after time.Duration, limit, remaining int, refused bool, in, step time.Duration) *outcome {
+	return &outcome{sent: start.Add(after), now: start.Add(after), n: 1, limit: limit, remaining: remaining, refused: refused, resetIn: in, resetStep: step}
+}
+
+// TestDrip: between which bounds a rate is, as resets say.
+func TestDrip(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		name        string
+		answers     []*outcome
+		roundsDown  bool
+		at          time.Duration
+		least, most float64
+	}{
+		{"nothing", nil, false, 0, 0, inf},
+		{"the reset has not come", []*outcome{drops(0, 5, 4, false, 100*ms, 0)}, false, 100*ms - 1, 0, inf},
+		{"the whole limit was there", []*outcome{drops(0, 5, 4, false, 100*ms, 0)}, false, 100 * ms, 10, 10},
+		{"Remaining is cut", []*outcome{drops(0, 5, 1, false, 400*ms, 0)}, false, s, 7.5, 10},
+		{"refused", []*outcome{drops(0, 1, 0, true, 50*ms, 0)}, false, s, 0, 20},
+		{"rounded up", []*outcome{drops(0, 5, 4, false, 100*ms, 20*ms)}, false, s, 10, 12.5},
+		{"rounded down", []*outcome{drops(0, 5, 4, false, 80*ms, 20*ms)}, true, s, 10, 12.5},
+		{"within a step", []*outcome{drops(0, 5, 4, false, s, s)}, false, s, 1, inf},
+		{"two", []*outcome{drops(0, 5, 1, false, 400*ms, 0), drops(0, 5, 2, false, 250*ms, 0)}, false, s, 8, 10},
+		{"an hour later", []*outcome{drops(0, 5, 4, false, 100*ms, 0), drops(time.Hour, 5, 4, false, 101*ms, 0)}, false, time.Hour, 10, 1 / 0.101},
+		{"it has doubled", []*outcome{drops(0, 5, 4, false, 100*ms, 0), drops(s, 5, 4, false, 50*ms, 0)}, false, 2 * s, 20, 20},
+		{"not known yet", []*outcome{drops(0, 5, 4, false, 100*ms, 0), drops(s, 5, 4, false, 50*ms, 0)}, false, s, 0, inf},
+		{"a window", []*outcome{drops(0, 60, 59, false, s, 0), drops(s/2, 60, 20, false, s/2, 0), drops(9*s/10, 60, 5, false, s/10, 0)}, false, s - 1, 0, inf},
+		{"and the next one", []*outcome{drops(9*s/10, 60, 5, false, s/10, 0), drops(s, 60, 59, false, s, 0)}, false, 2*s - 1, 0, inf},
+		{"no reset", []*outcome{drops(0, 5, 4, false, 0, 0)}, false, s, 0, inf},
+		{"all is there", []*outcome{drops(0, 5, 5, false, s, 0)}, false, s, 0, inf},
+		{"no limit", []*outcome{drops(0, 0, 0, false, s, 0)}, false, s, 0, inf},
+	} {
+		var d drip
+		for _, o := range test.answers {
+			d.note(o, test.roundsDown)
+		}
+		if least, most := d.bounds(start.Add(test.at)); math.Abs(least-test.least) > 1e-9 || most != test.most && math.Abs(most-test.most) > 1e-9 {
+			t.Errorf("%s: from %v to %v, want from %v to %v", test.name, least, most, test.least, test.most)
+		}
+	}
+}
+
+// TestRefillWithin: a limit that is full each time, and again within a round trip, comes back token by token, so that more may be under
+// way than remain; a log of which the oldest leaves soon is no such limit, nor is a window.
+func TestRefillWithin(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name      string
+		remaining int
+		in, trip  time.Duration
+		want      float64
+	}{
+		{"a bucket", 4, 10 * ms, 50 * ms, 97},
+		{"as near as a round trip", 4, 50 * ms, 50 * ms, 19.4},
+		{"further", 4, 51 * ms, 50 * ms, 0},
+		{"a log", 3, 10 * ms, 50 * ms, 0},
+	} {
+		var r refill
+		for i := range 3 {
+			o := drops(time.Duration(i)*100*ms, 5, test.remaining, false, test.in, 0)
+			o.now = o.sent.Add(test.trip)
+			r.observe(o, &reset{}, time.Minute)
+		}
+		if r.refills != (test.want > 0) || math.Abs(r.rate-test.want) > 1e-3 {
+			t.Errorf("%s: refills %v at %v, want %v", test.name, r.refills, r.rate, test.want)
+		}
+	}
+}
+
+// TestRefillFollows: the rate of a limit of few tokens follows what the resets say: down at once, and up with each answer when eight in
+// a row were served.
+func TestRefillFollows(t *testing.T) {
+	const ms = time.Millisecond
+	r := refill{refills: true, rate: 1, fullSpan: time.Hour, maxHold: time.Minute}
+	at := time.Second
+	serve := func() {
+		at += 10 * ms
+		r.observe(drops(at, 1, 0, false, 100*ms, 0), &reset{}, time.Minute)
+	}
+	for range servedInRow {
+		serve()
+	}
+	if r.rate != 1 {
+		t.Errorf("%v/s after %d served, want 1", r.rate, servedInRow)
+	}
+	if serve(); r.rate != 1 {
+		t.Errorf("%v/s before the first reset has come, want 1", r.rate)
+	}
+	for i, want := range []float64{1.25, 1.5625, 1.953125} {
+		at += 100 * ms
+		if serve(); r.rate != want {
+			t.Errorf("answer %d: %v/s, want %v", i, r.rate, want)
+		}
+	}
+	for range 20 {
+		serve()
+	}
+	if want := 9.7; math.Abs(r.rate-want) > 1e-9 || r.atMost < r.rate {
+		t.Errorf("%v/s, %v at most, want %v", r.rate, r.atMost, want)
+	}
+	r.observe(drops(at, 1, 0, true, 40*ms, 0), &reset{}, time.Minute)
+	for range servedInRow {
+		serve()
+	}
+	if want := refusalFactor * 9.7; math.Abs(r.rate-want) > 1e-9 {
+		t.Errorf("%v/s after a refusal, want %v", r.rate, want)
+	}
+	r.rate = 30
+	serve()
+	if want := 9.7; math.Abs(r.rate-want) > 1e-9 {
+		t.Errorf("%v/s after a rate that was too high, want %v", r.rate, want)
+	}
+}
