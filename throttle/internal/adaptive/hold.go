@@ -1,6 +1,10 @@
 package adaptive
 
-import "time"
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
 
 // firstHold is how long a bucket is held after a refusal for which the server gave neither
 // a hint nor a reset. It doubles with each further refusal.
@@ -41,24 +45,24 @@ const atLongest = 17
 // doubled returns d · 2^(n−1) for the n-th time in a row, and d · 2^20 at most.
 func doubled(d time.Duration, n int) time.Duration { return d << min(max(n-1, 0), 20) }
 
-// nearer returns for how long a refusal asks that is the n-th in a row, where the answer itself shows that the hint was rounded up:
-// all that is spent comes back within the last step of the hint, as resets in finer steps say. "Retry-After: 1" beside a reset in
-// 12 ms is such an answer. The hold is then as long as the farthest of these resets, doubled with each refusal in a row, and as
-// long as the hint at most: others may have taken what came back.
-func nearer(a *Answer, n int) time.Duration {
+// nearer returns for how long a refusal asks that is the n-th in a row, where the answer itself shows that its hint, which is in steps,
+// was rounded up: all that is spent comes back within the last step of the hint, as resets in finer steps say. "Retry-After: 1"
+// beside a reset in 12 ms is such an answer. The hold is then as long as the farthest of these resets, doubled with each refusal in
+// a row, and as long as the hint at most: others may have taken what came back.
+func nearer(hint, step time.Duration, stated []quota.Statement, n int) time.Duration {
 	var reset time.Duration
-	for i := range a.Statements {
-		st := &a.Statements[i]
+	for i := range stated {
+		st := &stated[i]
 		switch {
 		case st.Remaining > 0:
-		case !st.ResetKnown || st.Absolute || st.Resolution >= a.HoldStep: // an instant was read by clocks that may differ
-			return a.Hold
+		case !st.ResetKnown || st.Absolute || st.Resolution >= step: // an instant was read by clocks that may differ
+			return hint
 		default:
 			reset = max(reset, st.Reset)
 		}
 	}
-	if reset <= max(a.Hold-a.HoldStep, 0) || doubled(1, n) > a.Hold/reset {
-		return a.Hold
+	if reset <= max(hint-step, 0) || doubled(1, n) > hint/reset {
+		return hint
 	}
 	return doubled(reset, n)
 }

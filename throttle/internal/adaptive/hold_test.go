@@ -58,7 +58,7 @@ func TestNearer(t *testing.T) {
 		{"the eighth", s, s, []quota.Statement{spent(12*ms, ms)}, 8, s},
 		{"a step as long as all time", math.MaxInt64, math.MaxInt64, []quota.Statement{spent(math.MaxInt64-1, ms)}, 99, math.MaxInt64},
 	} {
-		if got := nearer(&Answer{Hold: test.hold, HoldStep: test.step, Statements: test.stated}, test.n); got != test.want {
+		if got := nearer(test.hold, test.step, test.stated, test.n); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

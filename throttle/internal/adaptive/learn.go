@@ -19,7 +19,7 @@ func (s *Server) Learn(now monotime.Time, t *Ticket, kind Kind, a *Answer) (e Ef
 		a.Refused = s.mayRefuse(now, t, a.MayRefuse)
 	}
 	if a.Refused && a.Hold > 0 {
-		a.Hold = nearer(a, s.refusals+1)
+		a.Hold = nearer(a.Hold, a.HoldStep, a.Statements, s.refusals+1)
 	}
 	asked := a.Hold
 	if a.Refused && a.HoldKnown && a.Hold <= 0 {
