@@ -136,17 +136,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 		o.served, o.failed, o.lastServed = 0, 0, now // after a pause in asking, the pace has to be found anew
 	}
 	o.lastAnswer = now
-	if !a.failed {
-		o.lastServed = now
-	}
-	if !a.failed && a.granted >= o.trialFrom {
-		o.unserved = min(o.unserved, laterUnserved)
-	}
-	if a.granted < o.trialFrom {
-		o.unpaced.add(a.failed)
-	} else if a.paced {
-		o.paced.add(a.failed)
-	}
+	o.score(now, a)
 	switch {
 	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, patience):
 		o.broken, over = true, true
@@ -167,6 +157,22 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	}
 	o.lastFailed = a.failed
 	return a.failed, false
+}
+
+// score counts an answer in a trial.
+func (o *overload) score(now monotime.Time, a attempt) {
+	inTrial := a.granted >= o.trialFrom
+	if !a.failed {
+		if o.lastServed = now; inTrial {
+			o.unserved = min(o.unserved, laterUnserved)
+		}
+	}
+	switch {
+	case !inTrial:
+		o.unpaced.add(a.failed)
+	case a.paced:
+		o.paced.add(a.failed)
+	}
 }
 
 // suspect counts answers, and begins a trial if enough of them are failures. It reports whether it

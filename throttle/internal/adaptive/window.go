@@ -162,9 +162,6 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		}
 		w.limit, w.text = limit, label(cmp.Or(w.name, w.bucket), limit, w.unit)
 	}
-	if st.ResetKnown && !st.Absolute {
-		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
-	}
 	o.unpriced = w.unit != "" && !isSaid(&cost, w.unit)
 	if st.Window > 0 {
 		w.span = min(st.Window, monotime.Longest)
@@ -234,6 +231,9 @@ func (w *window) tally(granted sequence, remaining int, answer sequence) (newest
 
 // narrow takes in what a statement says about the reset, and reports whether that is another one than before.
 func (w *window) narrow(o *outcome, st *quota.Statement) (another bool) {
+	if st.ResetKnown && !st.Absolute {
+		o.resetIn, o.resetStep = min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
+	}
 	roundedDown := w.reset.roundsDown
 	change := w.reset.narrow(o.sent, o.now, st, w.limit)
 	o.resetMoved = change.moved
