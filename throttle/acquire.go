@@ -180,7 +180,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if err := l.unfit(&need); err != nil {
 		return nil, err
 	}
-	l.expect(&need)
+	l.expect(&need, l.account.kinds.Of)
 	now := root.now()
 	l.restartIfIdle(now)
 	if root.agenda.Due(now) {
@@ -401,7 +401,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	if root.agenda.Due(now) {
 		l.run(now)
 	}
-	l.expect(&need)
+	l.expect(&need, l.account.kinds.Of)
 	f := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
@@ -413,7 +413,7 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	if err := l.unfit(&need); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
-	l.expect(&need)
+	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}}
 	w.rank = l.rankOf(&w.place, need.priority)
 	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself

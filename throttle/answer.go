@@ -177,7 +177,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 		}
 		if g.extra != nil {
 			if o.Open = g.freeAnswered(a); !o.Open {
-				l.account.wake(now, g.extra.Expected.End(void))
+				g.endGuess(now, void)
 			}
 		}
 	})
@@ -233,7 +233,7 @@ func (g *Grant) finish(spent quota.Costs) {
 			g.settle(now, spent)
 		}
 		g.extra.Release(quota.InFlight)
-		g.l.account.wake(now, g.extra.Expected.End(false))
+		g.endGuess(now, false)
 	})
 }
 

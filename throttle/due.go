@@ -171,7 +171,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 	}
 	d := &need.Demand
 	if need.Kind != nil {
-		d = g.guess(need)
+		d = g.guess(now, need)
 	}
 	for b := l; b != nil; b = b.Parent {
 		b.gate.Granted(now)
@@ -189,28 +189,37 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 }
 
 // expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would
-// have to know, it costs what it says. It requires that mu is held.
-func (l *Limiter) expect(need *need) {
+// have to know, it costs what it says. Of looks its kind up. It requires that mu is held.
+func (l *Limiter) expect(need *need, of func(verb, path string) *expect.Kind) {
 	for b := l; b != nil; b = b.Parent {
 		switch {
 		case b.link != nil:
 			need.Demand = need.Said()
 			return
 		case b.inUnits:
-			need.Kind = l.account.kinds.Of(need.class.Verb, need.class.Path)
+			need.Kind = of(need.class.Verb, need.class.Path)
 			need.Silent = max(need.Silent, b.stack.Silent(&need.Demand))
 		}
 	}
 }
 
 // guess returns what the claim costs with what it is expected to, and has the grant be charged that.
-func (g *right) guess(need *need) *limit.Demand {
+func (g *right) guess(now monotime.Time, need *need) *limit.Demand {
 	costs := quota.Costs{}
 	for b := g.l; b != nil; b = b.Parent {
 		b.stack.Expect(&need.Demand, costs)
 	}
-	g.extra.Expected = expect.Begin(need.Kind, costs)
+	g.extra.Expected = expect.Begin(now, need.Kind, costs)
 	return g.extra.Guess(costs)
+}
+
+// endGuess notes that the request has ended. Void says that it was not done. What was charged for it since other kinds cost so
+// much goes back if nobody has ever said that this one costs anything.
+func (g *right) endGuess(now monotime.Time, void bool) {
+	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
+		g.correct(now, unheard)
+	}
+	g.l.account.wake(now, g.extra.Expected.End(now, void))
 }
 
 // wake looks at those who wait in l, and below it, if there is news of what claims cost that others of their kind wait for.

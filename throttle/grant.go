@@ -95,7 +95,7 @@ func (g *right) giveBack(now monotime.Time) {
 	}
 	if g.extra != nil {
 		g.extra.Uses = nil
-		g.l.account.wake(now, g.extra.Expected.End(true))
+		g.endGuess(now, true)
 	}
 	g.l.server.Cancel(&g.ticket, g.extra.Claimed())
 	g.extra.Release(quota.InFlight, quota.Unanswered)
@@ -132,8 +132,13 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	for b := g.l; b != nil; b = b.Parent {
 		spent = check.Spelled(spent, b.quotas)
 	}
+	g.correct(now, spent)
+	g.l.account.wake(now, g.extra.Expected.Settle(now, spent))
+}
+
+// correct makes what is charged what was spent. It requires that mu is held, in a change of g.l.
+func (g *right) correct(now monotime.Time, spent quota.Costs) {
 	more, less := g.ensureExtra().Correct(g.ticket.Sent, now, spent)
-	g.l.account.wake(now, g.extra.Expected.Settle(spent))
 	g.l.later()
 	for b := g.l; b != nil; b = b.Parent {
 		b.lastCharged = now

@@ -6,17 +6,20 @@
 // may cost more than its means (Spare); and that others are to show first what claims of the kind cost (Waits).
 //
 // The mean and the variance are weighted: of n costs, the latest counts 1/n, but no less than has half of the weight be that
-// of the latest 32 (D. H. D. West, Updating mean and variance estimates, 1979, with weights that fade). The spread of the
-// first costs is not known, and is taken for as large as the first cost, which counts as one more observation.
+// of the latest 32 (D. H. D. West, Updating mean and variance estimates, 1979, with weights that fade). Few costs say little of
+// how much they vary: one more, as far from the mean as zero is, counts beside them. A kind of which nothing is known is
+// expected to cost what all kinds together do.
 package expect
 
 import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/alike"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 const (
@@ -25,12 +28,21 @@ const (
 	halfLife = 32
 
 	// margin is how many standard deviations all that is under way may cost more than was thought before the quota is in debt by
-	// more than one mean cost. Of normal costs, 999 of 1000 stay below it. With less, debts are larger; with more, more of a
-	// quota is not used: see TestExpect of package throttle.
-	margin = 3.5
+	// more than one mean cost. Few costs tell the deviation badly, and most costs are skewed, so that it is more than normal costs
+	// would need: see TestExpect of package throttle. There, with 3.5, several of 100 half hours have a larger debt, and with 4.5 less
+	// than 95 of 100 of the quota is used.
+	margin = 3.75
 
-	// enough is from how many costs on as many claims may be under way as the quota and Spare let go.
-	enough = 8
+	// enough is from how many costs on as many claims may be under way as the quota and Spare let go: from when their mean is
+	// known to a tenth.
+	enough = halfLife
+
+	// patience is how long a kind of which little is known waits for a word of what it costs, until twice as many may be under
+	// way. It is that of a slow start after a refusal: see package adaptive.
+	patience = 5 * time.Second
+
+	// dust is so little of a token that a mean counts as none: no number of costs of zero brings it back to zero.
+	dust = 0.01
 
 	// maxKinds bounds how many kinds are remembered: those that came latest.
 	maxKinds = 64
@@ -71,32 +83,39 @@ type cost struct {
 	unit           string
 	learned        int // how many costs were
 	mean, variance float64
-	under          int // claims under way that do not say it
-	silent         int // how many of them ended without a word of it
+	under          int           // claims under way that do not say it
+	expected       float64       // the sum of what these were expected to cost when they went
+	silent         int           // how many of them ended without a word of it
+	since          monotime.Time // the latest word of it, or end without one; or when the first of those under way went, if that is later
 }
 
-// Of returns the kind of a claim.
+// Of returns the kind of a claim, and remembers it.
 func (k *Kinds) Of(verb, path string) *Kind {
-	if i := k.find(verb, path); i >= 0 {
-		kind := k.kinds[i]
-		k.kinds = append(slices.Delete(k.kinds, i, i+1), kind)
-		return kind
-	}
-	if len(k.kinds) == maxKinds {
+	kind, i := k.find(verb, path)
+	switch {
+	case i >= 0:
+		k.kinds = slices.Delete(k.kinds, i, i+1)
+	case len(k.kinds) == maxKinds:
 		k.kinds = slices.Delete(k.kinds, 0, 1) // claims that have it already go on with it
 	}
-	kind := &Kind{of: k, verb: strings.Clone(verb), path: alike.Stars(short(path), alike.IDs)}
 	k.kinds = append(k.kinds, kind)
 	return kind
 }
 
-func (k *Kinds) find(verb, path string) int {
-	for i := len(k.kinds) - 1; i >= 0; i-- {
-		if kind := k.kinds[i]; kind.verb == verb && alike.Fits(kind.path, short(path), alike.IDs) {
-			return i
+// Like returns the kind of a claim, and remembers nothing.
+func (k *Kinds) Like(verb, path string) *Kind {
+	kind, _ := k.find(verb, path)
+	return kind
+}
+
+// find returns a kind and its index, or a new one and -1.
+func (k *Kinds) find(verb, path string) (*Kind, int) {
+	for i, kind := range slices.Backward(k.kinds) {
+		if kind.verb == verb && alike.Fits(kind.path, short(path), alike.IDs) {
+			return kind, i
 		}
 	}
-	return -1
+	return &Kind{of: k, verb: strings.Clone(verb), path: alike.Stars(short(path), alike.IDs)}, -1
 }
 
 func short(path string) string { return path[:min(len(path), maxPath)] }
@@ -107,35 +126,54 @@ func (k *Kind) Any() *Kind {
 	return &k.of.all
 }
 
-// Cost returns the mean cost in a unit; zero if it is not known.
+// Cost returns the mean cost in a unit, in whole tokens: rounded up, or any number of claims that cost less than one could be
+// under way at once. It is zero if it is not known.
 func (k *Kind) Cost(unit string) int {
-	if c := k.in(unit); c != nil {
-		return c.tokens()
+	if c := k.known(unit); c != nil {
+		return whole(math.Ceil(c.mean - dust))
 	}
 	return 0
 }
 
 // Spare returns how much must be there beside the mean cost of a claim: what all that is under way, and the claim, may cost
-// more than their means, less the debt of one mean cost that is put up with. All of them vary by what each does, and by how
-// far the mean may be off, which is the same for each.
+// more than was thought, less the debt of one mean cost that is put up with. All of them vary by what each does, and by how
+// far the mean may be off, which is the same for each; and others of the kind went when the mean was another.
 func (k *Kind) Spare(unit string) int {
-	c := k.in(unit)
-	if c == nil || c.learned == 0 {
+	c := k.known(unit)
+	one := c.spread()
+	if one == 0 {
 		return 0
 	}
-	n, variance := 1.0, c.variance
+	n, variance := 1.0, one
 	if u := k.of.in(unit); u != nil {
 		n, variance = n+float64(u.n), variance+u.variance
 	}
-	variance += n * n * c.variance * c.weight()
-	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean))
+	variance += n * n * one * c.weight()
+	risen := max(c.mean*float64(c.under)-c.expected, 0)
+	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean + risen))
 }
 
-// Waits reports whether the claim is to wait for others of its kind, of which little is known of what they cost: at first one
-// goes, then two more for each cost that was said, and one more for each that has ended without a word of it.
-func (k *Kind) Waits(unit string) bool {
+// Until returns how long the claim is to wait for others of its kind, of which little is known of what they cost: at first one
+// goes, then two more for each cost that was said, and one more for each that has ended without a word of it; and twice as many
+// after patience. An instant that has passed, such as zero, is no wait. An answer may come before.
+func (k *Kind) Until(unit string) (at monotime.Time) {
 	c := k.in(unit)
-	return c != nil && c.learned < enough && c.under > 2*c.learned+c.silent
+	if c == nil || c.learned >= enough {
+		return 0
+	}
+	at = c.since
+	for may := 1 + 2*c.learned + c.silent; may <= c.under; may *= 2 {
+		at = at.Add(patience)
+	}
+	return at
+}
+
+// known returns what is known of the cost in a unit: of all kinds, if nobody knows anything of this one.
+func (k *Kind) known(unit string) *cost {
+	if c := k.in(unit); c != nil && c.learned+c.silent > 0 {
+		return c
+	}
+	return k.of.all.in(unit)
 }
 
 func (k *Kind) in(unit string) *cost {
@@ -180,24 +218,25 @@ func (k *Kinds) begin(unit string, variance float64, sign int) {
 	}
 }
 
-// tokens is the mean as a number of tokens.
-func (c *cost) tokens() int { return whole(math.Round(c.mean)) }
+// spread is the variance of a cost, as far as it is known; zero of a nil cost.
+func (c *cost) spread() float64 {
+	if c == nil {
+		return 0
+	}
+	return c.variance + c.mean*c.mean/float64(max(c.learned, 1))
+}
 
 // weight is that of the latest cost.
 func (c *cost) weight() float64 { return max(1/float64(max(c.learned, 1)), least) }
 
 // learn takes in a cost, and reports whether claims may wait for it.
-func (c *cost) learn(n int) (news bool) {
+func (c *cost) learn(now monotime.Time, n int) (news bool) {
 	if c == nil {
 		return false
 	}
-	news = c.learned < enough
-	x := float64(n)
-	if c.learned++; c.learned == 1 {
-		c.mean, c.variance = x, x*x
-		return news
-	}
-	w, off := c.weight(), x-c.mean
+	news, c.since = c.learned < enough, now
+	c.learned++
+	w, off := c.weight(), float64(n)-c.mean
 	c.mean += w * off
 	c.variance = (1 - w) * (c.variance + w*off*off)
 	return news

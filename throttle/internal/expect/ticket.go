@@ -1,6 +1,9 @@
 package expect
 
-import "github.com/gopacer/pacer/quota"
+import (
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
 
 // Ticket is one claim that has gone. The zero Ticket is of no kind, and does nothing.
 type Ticket struct {
@@ -13,17 +16,22 @@ type Ticket struct {
 // going is a unit of which a claim did not say what it costs.
 type going struct {
 	unit     string
-	variance float64 // of the kind, when it went
+	cost     float64 // what it was expected to cost when it went
+	variance float64 // of that
 }
 
 // Begin notes that a claim of a kind goes which does not say what it costs in these units.
-func Begin(kind *Kind, unsaid quota.Costs) (t Ticket) {
+func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 	t.kind = kind
 	for unit := range unsaid {
 		if c := kind.make(unit); c != nil {
-			c.under++
-			kind.of.begin(unit, c.variance, 1)
-			t.going = append(t.going, going{unit, c.variance})
+			if c.under++; c.under == 1 {
+				c.since = now
+			}
+			g := going{unit, float64(kind.Cost(unit)), kind.known(unit).spread()}
+			kind.of.begin(unit, g.variance, 1)
+			c.expected += g.cost
+			t.going = append(t.going, g)
 		}
 	}
 	return t
@@ -31,7 +39,7 @@ func Begin(kind *Kind, unsaid quota.Costs) (t Ticket) {
 
 // Settle notes what the request has cost. What is said last before its end counts, else what is said first after that. It
 // reports whether claims that wait for others of their kind may go now.
-func (t *Ticket) Settle(costs quota.Costs) (news bool) {
+func (t *Ticket) Settle(now monotime.Time, costs quota.Costs) (news bool) {
 	if t.kind == nil || t.ended && t.costs != nil {
 		return false
 	}
@@ -45,11 +53,12 @@ func (t *Ticket) Settle(costs quota.Costs) (news bool) {
 		return false
 	}
 	for i := range t.going {
-		if c := t.kind.in(t.going[i].unit); costs[c.unit] > 0 {
+		c := t.kind.in(t.going[i].unit)
+		if _, said := costs[c.unit]; said {
 			c.silent = max(c.silent-1, 0) // the word of it came late
 		}
 	}
-	return t.learn()
+	return t.learn(now)
 }
 
 // Open reports whether it is not known yet what the request has cost in some unit of which the claim did not say it.
@@ -62,8 +71,22 @@ func (t *Ticket) Open() bool {
 	return false
 }
 
+// Unheard returns the units in which nobody has said yet what the kind costs, each with zero; nil if there is none.
+func (t *Ticket) Unheard() (costs quota.Costs) {
+	for i := range t.going {
+		unit := t.going[i].unit
+		if _, known := t.costs[unit]; !known && !t.ended && t.kind.in(unit).learned == 0 {
+			if costs == nil {
+				costs = quota.Costs{}
+			}
+			costs[unit] = 0
+		}
+	}
+	return costs
+}
+
 // End notes that the request has ended. Void says that it was not done: then nothing is learned. It reports what Settle does.
-func (t *Ticket) End(void bool) (news bool) {
+func (t *Ticket) End(now monotime.Time, void bool) (news bool) {
 	if t.kind == nil || t.ended {
 		return false
 	}
@@ -73,8 +96,10 @@ func (t *Ticket) End(void bool) (news bool) {
 		t.kind.of.begin(g.unit, g.variance, -1)
 		c := t.kind.in(g.unit)
 		c.under--
+		c.expected -= g.cost
 		if _, known := t.costs[g.unit]; !known && !void && c.learned < enough {
 			c.silent++
+			c.since = now
 		}
 		news = news || c.learned < enough
 	}
@@ -82,15 +107,15 @@ func (t *Ticket) End(void bool) (news bool) {
 		t.kind = nil
 		return news
 	}
-	return t.learn() || news
+	return t.learn(now) || news
 }
 
 // learn takes in what the request has cost. News says that little was known of its kind.
-func (t *Ticket) learn() (news bool) {
+func (t *Ticket) learn(now monotime.Time) (news bool) {
 	for unit, n := range t.costs {
 		if unit != "" && unit != quota.Requests {
-			news = t.kind.make(unit).learn(n) || news
-			t.kind.of.all.make(unit).learn(n)
+			news = t.kind.make(unit).learn(now, n) || news
+			t.kind.of.all.make(unit).learn(now, n)
 		}
 	}
 	return news

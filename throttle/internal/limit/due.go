@@ -62,12 +62,12 @@ func (d Due) Reported() monotime.Time { return max(d.At, d.Said) }
 // later returns d with the quota that holds a claim up until at.
 func (d Due) later(at monotime.Time, q *quota.Quota) Due { return d.Until(at, at, CauseOf(q), q.Name) }
 
-// first returns d with the quota of which others are to show first what claims cost. Nobody knows when their answers come: see
-// Stack.Due.
-func (d Due) first(now monotime.Time, q *quota.Quota, optimist bool) Due {
+// first returns d with the quota of which others are to show first what claims cost, until at. Their answers may come any moment:
+// see Stack.Due.
+func (d Due) first(at monotime.Time, q *quota.Quota, optimist bool) Due {
 	switch {
+	case at <= d.At:
 	case !optimist:
-		at := now.Add(monotime.Longest)
 		return d.Until(at, at, SlowStart, q.Name)
 	case d.Cause == "":
 		d.Cause, d.Quota = SlowStart, q.Name

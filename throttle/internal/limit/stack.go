@@ -219,7 +219,7 @@ func (s Stack) Follow(c *monotime.Clock) {
 func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
 	for i := range s {
 		e := &s[i]
-		if e.guesses(d) && d.Kind.Waits(e.quota.Unit) {
+		if e.guesses(d) && d.Kind.Until(e.quota.Unit) > now {
 			return false
 		}
 		n := e.asks(d)
@@ -268,9 +268,8 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 	due := from
 	for i := range s {
 		e := &s[i]
-		if e.guesses(d) && d.Kind.Waits(e.quota.Unit) {
-			due = due.first(now, e.quota, optimist)
-			continue
+		if e.guesses(d) {
+			due = due.first(d.Kind.Until(e.quota.Unit), e.quota, optimist)
 		}
 		n, before := e.asks(d), ahead.In(e.quota)
 		if n == 0 {
