@@ -284,6 +284,42 @@ func TestExpectNew(t *testing.T) {
 	})
 }
 
+// TestExpectLie: a number that is far too large counts as all that the quota grants at once; after 100 that are right, ten
+// requests are under way again. A request that is lost costs no more than that either.
+func TestExpectLie(t *testing.T) {
+	for _, quotas := range []string{"1000 tokens/m", "1000 tokens/m burst 1000", "1000 tokens/m window"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quota.MustParse(quotas)}
+			acquire := func() *Grant {
+				t.Helper()
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return g
+			}
+			lie := acquire()
+			lie.Done(Answer{Spent: quota.Costs{"tokens": math.MaxInt}})
+			lie.Settle(quota.Costs{"tokens": 10}) // it was corrected, but is learned
+			acquire().Done(Answer{Lost: true})
+			if got := l.State().Limits[0].Available; got != 0 {
+				t.Errorf("%s: %d tokens are left after one that is lost, want none", quotas, got)
+			}
+			for range 100 {
+				acquire().Done(Answer{Spent: quota.Costs{"tokens": 10}})
+			}
+			time.Sleep(2 * time.Minute)
+			start := time.Now()
+			for range 10 {
+				acquire()
+			}
+			if got := time.Since(start); got != 0 {
+				t.Errorf("%s: ten go within %v, want at once", quotas, got)
+			}
+		})
+	}
+}
+
 // TestExpectKinds: of more kinds than are remembered, the quota is used, and hardly more.
 func TestExpectKinds(t *testing.T) {
 	for _, kinds := range []int{100, 100_000} {

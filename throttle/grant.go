@@ -133,7 +133,23 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	g.correct(now, spent)
-	g.l.account.wake(now, g.extra.Expected.Settle(now, spent))
+	g.l.account.wake(now, g.extra.Expected.Settle(now, g.l.graspable(spent)))
+}
+
+// graspable returns spent as far as it is learned: no more than a quota in that unit ever grants at once, since a claim waits
+// for no more. So one wrong number of a server, however large, is forgotten soon. It requires that mu is held.
+func (l *Limiter) graspable(spent quota.Costs) quota.Costs {
+	known := quota.Costs{}
+	for unit, n := range spent {
+		most := 0
+		for b := l; b != nil; b = b.Parent {
+			most = b.stack.Most(unit, most)
+		}
+		if known[unit] = n; most > 0 {
+			known[unit] = min(n, most)
+		}
+	}
+	return known
 }
 
 // correct makes what is charged what was spent. It requires that mu is held, in a change of g.l.

@@ -3,7 +3,7 @@
 //
 // In come claims that go (Ticket.Begin), what their requests turn out to cost (Ticket.Settle), and that they have ended
 // (Ticket.End). Out come, for each kind and unit, the mean cost (Cost); how much more must be there, since what is under way
-// may cost more than its means (Spare); and that others are to show first what claims of the kind cost (Waits).
+// may cost more than its means (Spare); and until when others are to show first what claims of the kind cost (Until).
 //
 // The mean and the variance are weighted: of n costs, the latest counts 1/n, but no less than has half of the weight be that
 // of the latest 32 (D. H. D. West, Updating mean and variance estimates, 1979, with weights that fade). Few costs say little of
@@ -41,7 +41,7 @@ const (
 	// way. It is that of a slow start after a refusal: see package adaptive.
 	patience = 5 * time.Second
 
-	// dust is so little of a token that a mean counts as none: no number of costs of zero brings it back to zero.
+	// dust is the largest mean that counts as zero, in tokens: however many costs of zero come, they bring no mean down to it.
 	dust = 0.01
 
 	// maxKinds bounds how many kinds are remembered: those that came latest.

@@ -142,6 +142,16 @@ func (s Stack) Expect(d *Demand, costs quota.Costs) {
 // InUnits reports whether some quota is in another unit than requests.
 func (s Stack) InUnits() bool { return s.Silent(&Demand{}) > 0 }
 
+// Most returns the most that a quota in a unit ever grants at once: of those with a limit the largest, or most if that is larger.
+func (s Stack) Most(unit string, most int) int {
+	for i := range s {
+		if e := &s[i]; e.all != nil && e.quota.Unit == unit {
+			most = max(most, e.most)
+		}
+	}
+	return most
+}
+
 // Silent returns 1 if some quota is in a unit of which one claim does not say what it costs, else 0.
 func (s Stack) Silent(d *Demand) int {
 	one := Demand{Costs: d.Costs, Silent: 1}
