@@ -284,6 +284,34 @@ func TestExpectNew(t *testing.T) {
 	})
 }
 
+// TestExpectDebt: of a quota that holds one token at once, and lets requests of 30 go all the same, one goes each 30 s, although its
+// cost is said only a second later.
+func TestExpectDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("60 tokens/m even debt")}
+		start := time.Now()
+		var went [5]time.Duration
+		var all sync.WaitGroup
+		for i := range went {
+			all.Go(func() {
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				went[i] = time.Since(start)
+				time.Sleep(time.Second)
+				g.Done(Answer{Spent: quota.Costs{"tokens": 30}})
+			})
+		}
+		all.Wait()
+		slices.Sort(went[:])
+		if got, want := fmt.Sprint(went), "[0s 31s 1m1s 1m31s 2m1s]"; got != want {
+			t.Errorf("requests went after %v, want %s", got, want)
+		}
+	})
+}
+
 // TestExpectLie: a number that is far too large counts as all that the quota grants at once; after 100 that are right, ten
 // requests are under way again. A request that is lost costs no more than that either.
 func TestExpectLie(t *testing.T) {

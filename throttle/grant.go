@@ -136,8 +136,9 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 	g.l.account.wake(now, g.extra.Expected.Settle(now, g.l.graspable(spent)))
 }
 
-// graspable returns spent as far as it is learned: no more than a quota in that unit ever grants at once, since a claim waits
-// for no more. So one wrong number of a server, however large, is forgotten soon. It requires that mu is held.
+// graspable returns spent as far as it is learned: no more than a quota in that unit grants at once or in its Per, since no
+// claim that goes in time costs more. So one wrong number of a server, however large, is forgotten soon. It requires that mu
+// is held.
 func (l *Limiter) graspable(spent quota.Costs) quota.Costs {
 	known := quota.Costs{}
 	for unit, n := range spent {

@@ -142,11 +142,12 @@ func (s Stack) Expect(d *Demand, costs quota.Costs) {
 // InUnits reports whether some quota is in another unit than requests.
 func (s Stack) InUnits() bool { return s.Silent(&Demand{}) > 0 }
 
-// Most returns the most that a quota in a unit ever grants at once: of those with a limit the largest, or most if that is larger.
+// Most returns the most that a quota in a unit grants at once or in its Per: of those with a limit the largest, or most if that is
+// larger.
 func (s Stack) Most(unit string, most int) int {
 	for i := range s {
 		if e := &s[i]; e.all != nil && e.quota.Unit == unit {
-			most = max(most, e.most)
+			most = max(most, e.most, e.quota.N)
 		}
 	}
 	return most
