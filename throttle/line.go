@@ -116,18 +116,29 @@ type predecessors = limit.Ahead
 // aheadMost bounds how many buckets below one are asked for those who wait there before a claim: what is found is a lower bound.
 const aheadMost = 1000
 
-// ahead returns what stands before w in the line of its bucket, of a few hundred at most: many may leave at once.
-func (w *waiter) ahead() *predecessors {
-	ahead, most := new(predecessors), aheadMost/4
+// aheadFew bounds how many of those ahead are looked at for a waiter that leaves: many may leave at once.
+const aheadFew = 16
+
+// remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
+// what is left of the forecast.
+func (w *waiter) remaining(now monotime.Time) delay {
+	var ahead predecessors
+	least, looked := now, 0
 	for o := range w.l.line.InOrder() {
-		if most--; o == w || most == 0 {
+		if o == w {
+			break
+		}
+		if looked++; looked > aheadFew {
+			least = w.joined.Add(w.forecast.Wait)
 			break
 		}
 		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
 			ahead.Add(&o.Demand, o.urgent())
 		}
 	}
-	return ahead
+	d := w.project(now, &ahead)
+	d.At = max(d.At, least)
+	return d
 }
 
 // addAhead adds to ahead what goes before w, which is about to join, in l and in the buckets below l. It is called for w's

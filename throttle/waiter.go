@@ -76,9 +76,19 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 func (w *waiter) expire() {
 	w.l.alter(func(now monotime.Time) {
 		if w.entries != nil {
-			w.end(now, w.refusal(now, w.project(now, w.ahead()), ErrMaxWait))
+			w.end(now, w.refusal(now, w.sharing(now, w.remaining(now)), ErrMaxWait))
 		}
 	})
+}
+
+// mayJustLeave reports whether w is in line, and nothing changes for others when it leaves: nobody goes sooner, since only the
+// first of each row is about to go, and no Store is to be told.
+func (w *waiter) mayJustLeave() bool {
+	b := w.l
+	for b != nil && b.link == nil {
+		b = b.Parent
+	}
+	return b == nil && w.entries != nil && !w.entries[0].IsFirst()
 }
 
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
@@ -99,10 +109,10 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // for the next in line; if w was dismissed, the tree that waits for it waits no longer.
 func (w *waiter) drop(ctxErr, cause error) error {
 	e := &Error{Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled}
-	w.l.alter(func(now monotime.Time) {
+	leave := func(now monotime.Time) {
 		switch {
 		case w.entries != nil:
-			if known := w.refusal(now, w.project(now, w.ahead()), ErrCanceled); known.Cause != "" {
+			if known := w.refusal(now, w.remaining(now), ErrCanceled); known.Cause != "" {
 				e = known
 			}
 			w.stay.End(now)
@@ -111,7 +121,14 @@ func (w *waiter) drop(ctxErr, cause error) error {
 		case w.err == nil:
 			w.grant.giveBack(now)
 		}
-	})
+	}
+	root := w.l.lock()
+	if now := root.now(); w.mayJustLeave() {
+		leave(now)
+	} else {
+		w.l.change(now, func() { leave(now) })
+	}
+	w.l.unlock(root)
 	if errors.Is(w.err, errDismissed) {
 		w.l.thaw()
 	}

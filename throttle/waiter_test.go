@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -702,26 +703,72 @@ func TestForecastBesideManyBuckets(t *testing.T) {
 	})
 }
 
-// Many may leave at once: each looks at some of those ahead of it, and no more. The Wait of its Error is a lower bound.
+// Many may leave at once: each looks at a few of those ahead of it, and no more. Of the others it knows what was forecast, so
+// that the Wait of its Error is right if nothing has changed since, and else a bound.
 func TestCancelBehindMany(t *testing.T) {
+	for _, n := range []int{1, aheadFew, aheadFew + 1, aheadFew + 2, 20 * aheadFew} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+			grant(t, l, Claim{})
+			all, cancel := context.WithCancel(t.Context())
+			for i := range n {
+				go func() {
+					var e *Error
+					if err := l.Wait(all, 1); !errors.As(err, &e) || e.Wait > time.Duration(i+1)*time.Second || e.Wait <= 0 {
+						t.Errorf("%d ahead: %v, want a wait of %v at most", i, err, time.Duration(i+1)*time.Second)
+					}
+				}()
+				synctest.Wait()
+			}
+			last, cancelLast := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancelLast()
+			var e *Error
+			if err := l.Wait(withoutDeadline{last}, 1); !errors.As(err, &e) || !errors.Is(err, ErrCanceled) || e.Cause != CausePace {
+				t.Fatalf("behind %d: %v, want ErrCanceled while it waits for the pace", n, err)
+			}
+			if want := time.Duration(n+1)*time.Second - 300*time.Millisecond; e.Wait != want || e.At != time.Now().Add(want) {
+				t.Errorf("behind %d: it could go in %v, at %v, want %v", n, e.Wait, e.At, want)
+			}
+			cancel()
+			synctest.Wait()
+			if s := l.State(); s.Waiting != 0 || s.Next.Wait != 700*time.Millisecond {
+				t.Errorf("%d wait, and the next one waits for %v, want none and 700ms", s.Waiting, s.Next.Wait)
+			}
+		})
+	}
+}
+
+// withoutDeadline is a context that does not say when it ends.
+type withoutDeadline struct{ context.Context }
+
+func (withoutDeadline) Deadline() (at time.Time, ok bool) { return at, false }
+
+// Whoever leaves from behind the first in line changes nothing for others but their place: those behind move up, and the
+// timer of the first stays.
+func TestCancelBehindTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+		l := &Limiter{Quotas: quotas(t, "1/s even")}
 		grant(t, l, Claim{})
-		ctx, cancel := context.WithCancel(t.Context())
-		for i := range 2 * aheadMost / 4 {
-			want := time.Duration(min(i+1, aheadMost/4)) * time.Second
-			go func() {
-				var e *Error
-				if err := l.Wait(ctx, 1); !errors.As(err, &e) || e.Wait > want || e.Wait <= 0 {
-					t.Errorf("%d ahead: %v, want a wait of %v at most", i, err, want)
+		start := time.Now()
+		var went []string
+		var wait sync.WaitGroup
+		for i, ends := range []time.Duration{0, 500 * time.Millisecond, 0, 1500 * time.Millisecond, 0} {
+			wait.Go(func() {
+				ctx := t.Context()
+				if ends > 0 {
+					c, cancel := context.WithTimeout(ctx, ends)
+					defer cancel()
+					ctx = withoutDeadline{c}
 				}
-			}()
+				err := l.Wait(ctx, 1)
+				went = append(went, fmt.Sprint(i, " ", time.Since(start), " ", err == nil))
+			})
 			synctest.Wait()
 		}
-		cancel()
-		synctest.Wait()
-		if n := l.State().Waiting; n != 0 {
-			t.Errorf("%d wait", n)
+		wait.Wait()
+		want := []string{"1 500ms false", "0 1s true", "3 1.5s false", "2 2s true", "4 3s true"}
+		if !slices.Equal(went, want) {
+			t.Errorf("%q, want %q", went, want)
 		}
 	})
 }

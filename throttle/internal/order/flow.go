@@ -25,6 +25,9 @@ func (e *Entry[W]) Serve() { e.of.in.serve(e) }
 // Remove takes the waiter out of its Queue.
 func (e *Entry[W]) Remove() { e.of.in.remove(e) }
 
+// IsFirst reports whether the waiter is the first of its row.
+func (e *Entry[W]) IsFirst() bool { return e.of.in.first() == e }
+
 // tag is the start tag of the waiter at e. It searches from the end of the flow.
 func (e *Entry[W]) tag() float64 {
 	tag := e.of.start + e.of.total

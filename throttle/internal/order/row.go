@@ -123,7 +123,12 @@ func (r *row[W]) serve(e *Entry[W]) {
 
 // after is the tag of a flow that had this one, when a waiter was served. It is a later one even where the charge is lost in
 // rounding, beside huge tags.
-func after(tag, charge float64) float64 { return max(tag+charge, math.Nextafter(tag, math.Inf(1))) }
+func after(tag, charge float64) float64 {
+	if sum := tag + charge; sum > tag {
+		return sum
+	}
+	return math.Nextafter(tag, math.Inf(1))
+}
 
 // advance moves the virtual time forward, and forgets the flows that are not ahead of it any more. Somebody waits. The time
 // does not pass the tags of those who do: else one that comes would wait until all of them had caught up.
