@@ -169,10 +169,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if ctx.Err() != nil {
 		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ctx.Err(), cause: context.Cause(ctx), detail: ", since the context has already ended"}
 	}
-	root := l.lock()
-	if l.forgotten.Load() || l.isSplit {
-		l, root = l.redirect(root, c.class(), (*Group).classBucket)
-	}
+	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
 	if found.stale() {
 		return nil, errDismissed
@@ -356,7 +353,9 @@ func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error)
 	select {
 	case <-w.done:
 	default:
-		found.reportWait(w.forecast)
+		if found != nil && found.onWait != nil {
+			found.onWait(w.forecast)
+		}
 	}
 	err, ended = w.wait(ctx, g), true
 	return err
@@ -457,13 +456,6 @@ type search struct {
 	onWait     func(Forecast) // may be nil
 	waited     func([]Wait)   // may be nil
 	generation uint64         // of the Group, when find was last called
-}
-
-// reportWait says that the claim is about to wait.
-func (s *search) reportWait(f Forecast) {
-	if s != nil && s.onWait != nil {
-		s.onWait(f)
-	}
 }
 
 // reportWaited says what the claim has waited for. If that panics, what was granted is given back.

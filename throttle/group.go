@@ -52,6 +52,7 @@ type Group struct {
 
 	mu      sync.Mutex // protects the fields below, and each Limiter.entry; locked before any tree
 	buckets tree.Tree[*Limiter]
+	movedAt uint64         // generation of the latest update by which claims belong under other paths
 	loaded  adaptive.Shelf // by digest: what Load read for buckets that are not made yet
 	closed  bool           // Close was called
 }
@@ -117,9 +118,9 @@ func (g *Group) newLimiter(path []string) *Limiter {
 
 // enroll makes l the bucket of a node. It requires that g.mu is held.
 func (g *Group) enroll(n *bucketNode, l *Limiter) {
-	n.Value, l.entry.node, l.entry.group = l, n, g
+	n.Value, l.entry.node, l.entry.group, l.generation = l, n, g, g.generation.Load()
 	if n.Parent != nil {
-		l.Parent = n.Parent.Value
+		l.Parent, l.generation = n.Parent.Value, n.Parent.Value.generation
 	}
 	if !g.clock.Started() {
 		g.clock.Start()
@@ -160,59 +161,100 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 	return true
 }
 
-// Update changes what New goes by. No claim goes meanwhile. Update calls change, and then gives each bucket the quotas that
-// New now returns for its path; what was charged is kept, as with SetQuotas. If change reports that claims belong under
-// other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again and takes its old place in the
-// order there. Claims whose first key stays the same have all moved before any of them goes. A tree of which a bucket has a
-// Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of all quotas that
-// could not be set. Change must not call the Group.
+// Update changes what New goes by. It calls change, and then gives each bucket the quotas that New now returns for its path,
+// one bucket after the other, so that no claim is held up for long; what was charged is kept, as with SetQuotas. When Update
+// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. If change
+// reports that claims belong under other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again
+// and takes its old place in the order there. Claims whose first key stays the same have all moved before any of them goes. A
+// tree of which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the
+// errors of all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for l := range g.buckets.All() {
-		if l.Parent == nil {
-			root := l.lock()
-			l.freeze()
-			l.unlock(root)
-			defer l.thaw()
-		}
-	}
-	moved := change()
-	g.generation.Add(1)
-	type renewal struct{ old, new *Limiter }
-	var renewals []renewal // of the buckets that are not named, Parents first
-	for l := range g.buckets.All() {
-		if n := l.entry.node; !n.Named {
-			renewals = append(renewals, renewal{l, g.newLimiter(n.Path())})
-		}
-	}
-	for _, r := range renewals {
-		if r.old.Store == nil && r.new.Store != nil {
-			g.abandon(r.old.root())
-		}
-	}
-	if moved {
-		for l := range g.buckets.All() { // who waits in l finds its bucket again
-			l.alter(func(monotime.Time) { l.dismiss() })
-		}
-	}
+	g.apply(change)
 	var errs []error
-	for _, r := range renewals {
-		l := r.old
-		if l.forgotten.Load() {
-			l = g.find(l.entry.node.Path())
-		}
-		errs = append(errs, l.updateQuotas(r.new.Quotas))
+	for _, n := range g.snapshot() {
+		errs = append(errs, g.renewOne(n.Value))
 	}
 	return errors.Join(errs...)
+}
+
+// apply calls change, and counts the update.
+func (g *Group) apply(change func() (moved bool)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	moved := change()
+	if n := g.generation.Add(1); moved {
+		g.movedAt = n
+	}
+}
+
+// renewOne is renew, and holds the lock no longer.
+func (g *Group) renewOne(l *Limiter) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.renew(l)
+}
+
+// renew gives l the quotas that New returns now, after those above it; and if l is the root of its tree, all in which claims
+// wait. It requires that g.mu is held.
+func (g *Group) renew(l *Limiter) error {
+	current := g.generation.Load()
+	if l.Parent != nil && l.Parent.generation != current {
+		_ = g.renew(l.Parent)
+	}
+	root := l.lock()
+	n, remade, moved, lines := l.entry.node, root.successor != nil, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
+	l.generation = current
+	root.unlock(root)
+	switch {
+	case n.Named, l.forgotten.Load() && !remade:
+		return nil
+	case remade:
+		l = g.find(n.Path())
+	case lines:
+		g.renewLines(root, moved)
+	}
+	renewed := g.newLimiter(n.Path())
+	if l.Store == nil && renewed.Store != nil {
+		g.abandon(l.root())
+		l = g.find(n.Path())
+	}
+	return l.SetQuotas(renewed.Quotas)
+}
+
+// renewLines renews all buckets of a tree in which claims wait, together, so that none goes by quotas of which some are old.
+// If claims have moved, those find their buckets again. It requires that g.mu is held.
+func (g *Group) renewLines(root *Limiter, moved bool) {
+	root.lock()
+	root.freeze()
+	defer root.thaw()
+	lines := root.withLines(nil)
+	for _, l := range lines {
+		if moved {
+			l.change(root.now(), l.dismiss)
+		}
+	}
+	root.unlock(root)
+	for _, l := range lines {
+		_ = g.renew(l)
+	}
+}
+
+// withLines appends l, and the buckets below it in which some wait, to all. It requires that mu is held.
+func (l *Limiter) withLines(all []*Limiter) []*Limiter {
+	all = append(all, l)
+	for e := l.line.below.Front(); e != nil; e = e.Next() {
+		all = e.Value.(*Limiter).withLines(all)
+	}
+	return all
 }
 
 // abandon forgets the tree of root, whatever is in it. Claims that wait find their bucket again, in a new
 // tree; requests under way end in the old one. It requires that g.mu is held.
 func (g *Group) abandon(root *Limiter) {
-	if root.forgotten.Load() {
-		return
-	}
+	root.lock()
+	root.freeze()
+	root.unlock(root)
+	defer root.thaw() // and that of the new tree
 	learned := map[string]adaptive.Memory{}
 	old := root.entry.node
 	successor := g.newLimiter(old.Path()) // New may panic: then nothing has changed

@@ -240,6 +240,7 @@ type Limiter struct {
 	isParent    bool            // some Limiter has it for its Parent
 	unclosed    int             // answered grants for which Done must be called once more
 	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its class
+	generation  uint64          // of the Group, when l was given its quotas, or l.Parent if that was earlier
 	link        *storeLink      // to the Store; nil if there is none
 
 	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used there
@@ -302,31 +303,17 @@ func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	if err := errors.Join(qs.Validate(), l.checkQuotas(qs)); err != nil {
 		return err
 	}
-	l.replaceQuotas(root.now(), qs.Explicit())
-	return nil
-}
-
-// updateQuotas is SetQuotas for a bucket of a Group. It does nothing if l has these quotas already.
-func (l *Limiter) updateQuotas(qs quota.Quotas) error {
-	root := l.lock()
-	same := l.invalid == nil && slices.Equal(l.quotas, qs.Explicit())
-	err := l.checkQuotas(qs) // the quotas of the Parent may be new
-	l.unlock(root)
-	if same {
-		return err
+	if qs = qs.Explicit(); l.invalid == nil && slices.Equal(l.quotas, qs) {
+		return nil
 	}
-	return l.SetQuotas(qs)
-}
-
-// replaceQuotas sets the quotas of l, and refuses claims that now would miss their bounds, or never go. All defaults of qs
-// must be written out (Quotas.Explicit). It requires that mu is held.
-func (l *Limiter) replaceQuotas(now monotime.Time, qs quota.Quotas) {
+	now := root.now()
 	l.change(now, func() {
 		l.applyQuotas(now, qs)
 		l.lastCharged = now
 		l.later()
 		l.refuseOutOfBounds(now)
 	})
+	return nil
 }
 
 // applyQuotas passes qs to the stack and the lease. All defaults of qs must be written out. It requires that mu is held.
@@ -357,16 +344,24 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	}
 }
 
-// redirect finds the bucket of a claim that was made to l, if l is forgotten or split by class. It is called with the tree
+// outdated reports whether the Group of l has forgotten it, or an Update has not come to it yet. It requires that mu is held.
+func (l *Limiter) outdated() bool {
+	g := l.entry.group
+	return g != nil && (l.forgotten.Load() || l.generation != g.generation.Load())
+}
+
+// redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called with the tree
 // of l locked, and returns with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket
 // of which nobody else knows.
 func (l *Limiter) redirect(root *Limiter, c class, find func(*Group, *Limiter, class) *Limiter) (at, atRoot *Limiter) {
-	for l.forgotten.Load() || l.isSplit {
-		forgotten := l.forgotten.Load()
+	for l.isSplit || l.outdated() {
+		outdated, forgotten := l.outdated(), l.forgotten.Load()
 		root.mu.Unlock()
 		switch {
-		case !forgotten:
+		case !outdated:
 			l = find(l.entry.group, l, c)
+		case !forgotten:
+			_ = l.entry.group.renewOne(l) // Update says what is wrong with the quotas
 		case l.entry.node.Named:
 			l = l.Parent
 		default:

@@ -81,16 +81,6 @@ func (w *waiter) expire() {
 	})
 }
 
-// mayJustLeave reports whether w is in line, and nothing changes for others when it leaves: nobody goes sooner, since only the
-// first of each row is about to go, and no Store is to be told.
-func (w *waiter) mayJustLeave() bool {
-	b := w.l
-	for b != nil && b.link == nil {
-		b = b.Parent
-	}
-	return b == nil && w.entries != nil && !w.entries[0].IsFirst()
-}
-
 // abandon copies the grant to g if w was granted already, and reports whether it was. If not, w stays in line
 // until the store has replied, but is not granted.
 func (w *waiter) abandon(g *Grant) (granted bool) {
@@ -109,24 +99,24 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // for the next in line; if w was dismissed, the tree that waits for it waits no longer.
 func (w *waiter) drop(ctxErr, cause error) error {
 	e := &Error{Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled}
-	leave := func(now monotime.Time) {
+	root := w.l.lock()
+	now := root.now()
+	leave := func() {
 		switch {
 		case w.entries != nil:
 			if known := w.refusal(now, w.remaining(now), ErrCanceled); known.Cause != "" {
 				e = known
 			}
-			w.stay.End(now)
-			w.leave()
-			w.l.lineShrank()
+			w.end(now, e)
 		case w.err == nil:
 			w.grant.giveBack(now)
 		}
 	}
-	root := w.l.lock()
-	if now := root.now(); w.mayJustLeave() {
-		leave(now)
+	if w.entries != nil && !w.entries[0].IsFirst() { // nobody goes sooner, since only the first of a row was about to go
+		leave()
+		w.l.restock(now)
 	} else {
-		w.l.change(now, func() { leave(now) })
+		w.l.change(now, leave)
 	}
 	w.l.unlock(root)
 	if errors.Is(w.err, errDismissed) {
