@@ -29,6 +29,11 @@ type Tree[V any] struct {
 	kept  int      // how many nodes the pass has looked at and kept
 	free  int      // how many of these are not in use, if the tree is stuck
 	stuck bool     // the latest Sweep could not make room: nearly all were in use
+
+	gathers  bool        // the pass looks for what goes first when there is no room
+	gathered victims[V]  // what it has found so far
+	going    []victim[V] // what goes when there is no room, the last one first: found by the pass before
+	drains   bool        // they are going, until an eighth of the room is free
 }
 
 // Node is a place in a Tree.
@@ -42,6 +47,8 @@ type Node[V any] struct {
 
 	children, names map[string]*Node[V]
 	usedAtSweep     int64 // when it was used last, as of the last Sweep
+	worstBelow      Loss  // of the nodes below it that the pass has looked at
+	latestBelow     int64 // when one of these was used last
 	isNew           bool  // since the last Sweep, or about to be used
 	older, newer    *Node[V]
 }
@@ -252,8 +259,8 @@ func (t *Tree[V]) Full(room int) bool { return t.count > max(t.SweepAt, min(Swee
 // free: those go first by which the least is lost, and of these the ones that were used the longest ago. If so
 // many are in use that this does not suffice, an eighth more are allowed.
 func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
-	t.next = t.newest
-	t.look(used, t.count, k)
+	t.next, t.gathers, t.going, t.drains = t.newest, false, nil, false
+	t.look(used, t.count, room, k)
 	if t.count > room {
 		t.makeRoom(used, room-room/8, k)
 	}
@@ -263,25 +270,51 @@ func (t *Tree[V]) Sweep(used *Node[V], room int, k Keeper[V]) {
 	}
 }
 
+// soon is how many nodes there are when a pass is to begin that ends before there is no room. A small one is not looked at in parts.
+func soon(room int) int {
+	if room <= SweepFrom {
+		return room
+	}
+	return room - room/8
+}
+
 // fewLooks is at how many nodes SweepSome looks. Until it has looked at all, the tree grows by an eighth.
 const fewLooks = 8
 
 // SweepSome is a part of Sweep, for callers who must not wait for the whole: each call looks at a few nodes, until a pass has looked at all,
-// which says when the next pass is due. Only where room is to be made, the whole is done at once; but if nearly all were in use the last
-// time, only after a pass which has found that this has changed.
+// which says when the next pass is due. A pass that ends when the room is nearly used up says which nodes go: when there is no room any more,
+// each call forgets a few of them. Only if too many of them were used since, or if the room is small, the whole is done at once; but if
+// nearly all were in use the last time, only after a pass which has found that this has changed.
 func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	if t.count > room && !t.stuck {
-		t.Sweep(used, room, k)
-		return
+		if len(t.going) == 0 {
+			if t.Sweep(used, room, k); !t.stuck {
+				t.SweepAt = soon(room)
+			}
+			return
+		}
+		t.drains, t.SweepAt = true, soon(room)
 	}
 	if t.next == nil {
 		t.next, t.kept, t.free = t.newest, 0, 0
+		t.gathers, t.gathered = soon(room) < room && !t.stuck && t.count > room-room/4, nil
 	}
-	t.look(used, fewLooks, k)
+	looks := fewLooks
+	if t.gathers {
+		looks *= 2 // so that the pass ends before there is no room
+	}
+	t.look(used, looks, room, k)
+	if t.drains {
+		t.forgetSome(room, k)
+		return
+	}
 	switch {
 	case t.next != nil:
 	case t.count <= room:
-		t.SweepAt, t.stuck = min(max(2*t.kept-t.kept/4, t.count), room), false // twice as many when the next pass ends
+		t.SweepAt, t.stuck = min(max(2*t.kept-t.kept/4, t.count), soon(room)), false // twice as many when the next pass ends
+		if t.gathers {
+			t.SweepAt, t.going = room, t.gathered.inOrder()
+		}
 	case t.free > room/8:
 		t.Sweep(used, room, k)
 	default:
@@ -289,8 +322,27 @@ func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	}
 }
 
+// forgetSome forgets a few of those that go, but for what was used since, until an eighth of the room is free.
+func (t *Tree[V]) forgetSome(room int, k Keeper[V]) {
+	for range fewLooks {
+		last := len(t.going) - 1
+		if last < 0 || t.count <= soon(room) {
+			t.going, t.drains = nil, false
+			return
+		}
+		v := t.going[last]
+		t.going = t.going[:last]
+		if n := v.n; t.has(n) && n.isLeaf() && !n.isNew && k.Used(n.Value) == v.usedItself && k.Forget(n.Value, v.loss) {
+			t.Cut(n)
+		}
+	}
+}
+
+// has reports whether n was not taken out.
+func (t *Tree[V]) has(n *Node[V]) bool { return n == t.newest || n.newer != nil }
+
 // look looks at so many nodes, and forgets those of them that nobody has used since the pass before, if nothing is lost by that.
-func (t *Tree[V]) look(used *Node[V], most int, k Keeper[V]) {
+func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 	for n := used; n != nil; n = n.Parent {
 		n.isNew = true
 	}
@@ -302,11 +354,29 @@ func (t *Tree[V]) look(used *Node[V], most int, k Keeper[V]) {
 			t.Cut(n)
 			continue
 		}
+		if t.gathers {
+			t.gather(n, last, room/8, k)
+		}
 		n.usedAtSweep, n.isNew = last, false
 		t.kept++
 		if t.stuck && k.Loss(n.Value) < InUse {
 			t.free++
 		}
+	}
+}
+
+// gather notes n, which was used last at that instant, if it is among so many that go first. The pass has looked at all below it.
+func (t *Tree[V]) gather(n *Node[V], last int64, most int, k Keeper[V]) {
+	v := victim[V]{n: n, usedItself: last, used: max(last, n.latestBelow), loss: n.worstBelow, depth: n.depth}
+	if v.loss < InUse {
+		v.loss = max(v.loss, k.Loss(n.Value))
+	}
+	n.worstBelow, n.latestBelow = Nothing, 0
+	if p := n.Parent; p != nil {
+		p.worstBelow, p.latestBelow = max(p.worstBelow, v.loss), max(p.latestBelow, v.used)
+	}
+	if v.loss < InUse && !n.isNew {
+		t.gathered.add(&v, most)
 	}
 }
 
@@ -319,19 +389,13 @@ func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
 	for n := used; n != nil; n = n.Parent {
 		keep[n] = true
 	}
-	type candidate struct {
-		n     *Node[V]
-		loss  Loss
-		used  int64
-		depth int
-	}
-	all := make([]candidate, 0, t.count)
+	all := make([]victim[V], 0, t.count)
 	var collect func(nodes map[string]*Node[V], depth int) (Loss, int64)
 	collect = func(nodes map[string]*Node[V], depth int) (worst Loss, latest int64) {
 		for _, n := range nodes {
 			keys, keysUsed := collect(n.children, depth+1)
 			names, namesUsed := collect(n.names, depth+1)
-			c := candidate{n, max(keys, names), max(n.usedAtSweep, keysUsed, namesUsed), depth}
+			c := victim[V]{n: n, loss: max(keys, names), used: max(n.usedAtSweep, keysUsed, namesUsed), depth: depth}
 			if c.loss < InUse {
 				c.loss = max(c.loss, k.Loss(n.Value))
 			}
@@ -343,9 +407,7 @@ func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
 		return worst, latest
 	}
 	collect(t.top, 0)
-	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.used, b.used), cmp.Compare(b.depth, a.depth))
-	})
+	slices.SortFunc(all, func(a, b victim[V]) int { return a.compare(&b) })
 	for _, c := range all {
 		if t.count <= left {
 			return

@@ -320,3 +320,67 @@ func TestSweepSomeAfterCut(t *testing.T) {
 		t.Errorf("%d are left, want the %d that were used, and not those that were idle", tr.Count(), each)
 	}
 }
+
+// Where room is to be made among many, no call looks at more than a few, and those go first by which the least is lost, and of
+// these the ones that were used the longest ago; but not those that were used since.
+func TestSweepSomeMakesRoomBitByBit(t *testing.T) {
+	const room = 4 * SweepFrom
+	var tr Tree[*thing]
+	k := &counter{}
+	r := rand.New(rand.NewPCG(1, 2))
+	most, long, clock := 0, 0, int64(0)
+	add := func(path string) {
+		clock++
+		n := tr.get(path, fill)
+		n.Value.used, n.Value.loss, n.Value.inUse = clock, Loss(1+r.IntN(2)), r.IntN(100) == 0
+		for p := n.Parent; p != nil; p = p.Parent {
+			p.Value.used, p.Value.loss = clock, Little
+		}
+		before := k.looks
+		if tr.Full(room) {
+			tr.SweepSome(n, room, k)
+		}
+		if k.looks-before > 6*fewLooks {
+			long++
+		}
+		most = max(most, tr.Count())
+	}
+	for i := range 8 * room {
+		add(fmt.Sprintf("%d/%d", i%7, i))
+		if i%5 == 0 { // one that was used a while ago is used again
+			if n := tr.top["0"]; n != nil {
+				for _, old := range n.children {
+					clock++
+					old.Value.used = clock
+					break
+				}
+			}
+		}
+	}
+	if long > 0 || most > room+2 {
+		t.Errorf("%d calls looked at more than a few; there were %d, want %d at most", long, most, room)
+	}
+	kept := map[*thing]bool{}
+	latest := map[Loss]int64{} // of those that were forgotten
+	for v := range tr.All() {
+		kept[v] = true
+	}
+	for _, v := range k.forgotten {
+		latest[v.loss] = max(latest[v.loss], v.used)
+		if v.inUse || kept[v] {
+			t.Fatalf("%+v is forgotten", v)
+		}
+	}
+	gone := 0
+	for v := range kept {
+		if strings.Contains(v.path, "/") && !v.inUse && v.loss == Little && v.used < clock-room {
+			gone++
+		}
+	}
+	if gone > room/8 {
+		t.Errorf("%d of those that go first are still there", gone)
+	}
+	if perThing := float64(k.looks) / (8 * room); perThing > 40 {
+		t.Errorf("%.0f looks for each", perThing)
+	}
+}
