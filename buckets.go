@@ -111,11 +111,19 @@ func (rs *routes) streams(req *http.Request) bool {
 // limiter returns the Limiter of the most specific bucket of the request. The other buckets are its Parents.
 func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 	rs := t.routes.Load()
-	if t.Key == nil && rs.HostsOnly() {
+	var few [3]string
+	switch {
+	case t.Key != nil:
+		return t.buckets.Limiter(t.path(few[:0], rs, req)...)
+	case rs.HostsOnly():
 		return t.hostLimiter(req)
 	}
-	var few [3]string
-	return t.buckets.Limiter(t.path(few[:0], rs, req)...)
+	l := t.paths.Of(rs, req)
+	if l == nil || l.Forgotten() {
+		l = t.buckets.Limiter(t.path(few[:0], rs, req)...)
+		t.paths.Note(rs, req, l)
+	}
+	return l
 }
 
 // path appends the keys of the most specific bucket of the request.

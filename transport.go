@@ -166,8 +166,9 @@ type Transport struct {
 	invalid        error
 	routes         atomic.Pointer[routes]
 	buckets        throttle.Group
-	streams        throttle.Group                // of bodies, by the quotas that are Streamed
-	hosts          hosts.Hosts[throttle.Limiter] // only if Quotas are of hosts and Key is nil
+	streams        throttle.Group                        // of bodies, by the quotas that are Streamed
+	hosts          hosts.Hosts[throttle.Limiter]         // only if Quotas are of hosts and Key is nil
+	paths          hosts.Paths[routes, throttle.Limiter] // only if Quotas are not of hosts alone and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool // there is another Transport in Base
 	plain          bool // a request that goes at once needs nothing but to be sent

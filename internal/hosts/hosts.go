@@ -1,7 +1,8 @@
-// Package hosts remembers what belongs to the hosts that requests wrote lately: "api.example.com" and "API.example.com:443" have one
-// bucket, and finding it by its key costs much more than recognizing how a request writes its host.
+// Package hosts remembers what belongs to the hosts, and to the paths, that requests wrote lately: "api.example.com" and
+// "API.example.com:443" have one bucket, and finding it by its key, or by the pattern that matches, costs much more than recognizing
+// how a request writes its URL.
 //
-// In come URLs and what belongs to their hosts; out comes what belongs to the host of a URL. The package does not know what that is.
+// In come URLs and what belongs to them; out comes what belongs to a URL. The package does not know what that is.
 package hosts
 
 import (
