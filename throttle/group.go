@@ -181,8 +181,7 @@ func (g *Group) Update(change func() (moved bool)) error {
 func (g *Group) apply(change func() (moved bool)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	moved := change()
-	if n := g.generation.Add(1); moved {
+	if moved, n := change(), g.generation.Add(1); moved {
 		g.movedAt = n
 	}
 }
@@ -202,16 +201,17 @@ func (g *Group) renew(l *Limiter) error {
 		_ = g.renew(l.Parent)
 	}
 	root := l.lock()
-	n, remade, moved, lines := l.entry.node, root.successor != nil, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
+	n, moved, lines := l.entry.node, l.generation < g.movedAt, l == root && l.generation != current && l.line.waiting > 0
 	l.generation = current
 	root.unlock(root)
-	switch {
+	if lines {
+		g.renewLines(root, moved)
+	}
+	switch remade := root.successor != nil; {
 	case n.Named, l.forgotten.Load() && !remade:
 		return nil
 	case remade:
 		l = g.find(n.Path())
-	case lines:
-		g.renewLines(root, moved)
 	}
 	renewed := g.newLimiter(n.Path())
 	if l.Store == nil && renewed.Store != nil {

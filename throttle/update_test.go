@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // While Update gives a bucket its quotas, claims of all others go.
@@ -124,6 +125,38 @@ func TestGroupUpdateTellsWhatAClaimHasSeen(t *testing.T) {
 		_ = g.renewOne(z)
 		if err := g.renew(z); err == nil {
 			t.Error("an error is told once, want it each time")
+		}
+	})
+}
+
+// A tree in which claims wait, and whose buckets get a Store, is made anew once: no bucket is lost on the way.
+func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared store.Store
+		g := &Group{New: func(path []string) *Limiter {
+			l := &Limiter{Name: strings.Join(path, "/"), Quotas: quotas(t, "1/10s burst 1")}
+			if l.Name == "a" {
+				l.Store = shared
+			}
+			return l
+		}}
+		defer g.Close()
+		g.Limiter("b")
+		find := func() *Limiter { return g.Limiter("a", "x") }
+		grant(t, find(), Claim{})
+		order := follows(t, 2, func(int) error {
+			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			return err
+		})
+		if err := g.Update(func() bool { shared = new(store.Memory); return false }); err != nil {
+			t.Fatal(err)
+		}
+		a, x := g.Limiter("a"), find()
+		if x.Parent != a || a.Forgotten() || x.Forgotten() || g.buckets.Count() != 3 || len(g.State()) != 3 {
+			t.Errorf("%d buckets, %d in State; forgotten: %v, %v", g.buckets.Count(), len(g.State()), a.Forgotten(), x.Forgotten())
+		}
+		if got := order(); len(got) != 2 {
+			t.Errorf("%q went, want two", got)
 		}
 	})
 }
