@@ -750,6 +750,7 @@ func TestCancelBehindTheFirst(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
 		grant(t, l, Claim{})
 		start := time.Now()
+		var mu sync.Mutex
 		var went []string
 		var wait sync.WaitGroup
 		for i, ends := range []time.Duration{0, 500 * time.Millisecond, 0, 1500 * time.Millisecond, 0} {
@@ -761,6 +762,8 @@ func TestCancelBehindTheFirst(t *testing.T) {
 					ctx = withoutDeadline{c}
 				}
 				err := l.Wait(ctx, 1)
+				mu.Lock()
+				defer mu.Unlock()
 				went = append(went, fmt.Sprint(i, " ", time.Since(start), " ", err == nil))
 			})
 			synctest.Wait()
