@@ -720,10 +720,10 @@ func TestCancelBehindMany(t *testing.T) {
 				}()
 				synctest.Wait()
 			}
-			last, cancelLast := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancelLast()
+			last, cancelLast := context.WithCancel(t.Context())
+			time.AfterFunc(300*time.Millisecond, cancelLast)
 			var e *Error
-			if err := l.Wait(withoutDeadline{last}, 1); !errors.As(err, &e) || !errors.Is(err, ErrCanceled) || e.Cause != CausePace {
+			if err := l.Wait(last, 1); !errors.As(err, &e) || !errors.Is(err, ErrCanceled) || e.Cause != CausePace {
 				t.Fatalf("behind %d: %v, want ErrCanceled while it waits for the pace", n, err)
 			}
 			if want := time.Duration(n+1)*time.Second - 300*time.Millisecond; e.Wait != want || e.At != time.Now().Add(want) {
@@ -738,11 +738,6 @@ func TestCancelBehindMany(t *testing.T) {
 	}
 }
 
-// withoutDeadline is a context that does not say when it ends.
-type withoutDeadline struct{ context.Context }
-
-func (withoutDeadline) Deadline() (at time.Time, ok bool) { return at, false }
-
 // Whoever leaves from behind the first in line changes nothing for others but their place: those behind move up, and the
 // timer of the first stays.
 func TestCancelBehindTheFirst(t *testing.T) {
@@ -755,13 +750,12 @@ func TestCancelBehindTheFirst(t *testing.T) {
 		var wait sync.WaitGroup
 		for i, ends := range []time.Duration{0, 500 * time.Millisecond, 0, 1500 * time.Millisecond, 0} {
 			wait.Go(func() {
-				ctx := t.Context()
+				ctx, cancel := context.WithCancel(t.Context())
 				if ends > 0 {
-					c, cancel := context.WithTimeout(ctx, ends)
-					defer cancel()
-					ctx = withoutDeadline{c}
+					time.AfterFunc(ends, cancel)
 				}
 				err := l.Wait(ctx, 1)
+				cancel()
 				mu.Lock()
 				defer mu.Unlock()
 				went = append(went, fmt.Sprint(i, " ", time.Since(start), " ", err == nil))

@@ -9,7 +9,7 @@ import (
 )
 
 func TestPaths(t *testing.T) {
-	type table struct{ int }
+	type table int
 	var ps Paths[table, string]
 	tables := [2]table{}
 	of := func(method, text string) *http.Request {
