@@ -35,15 +35,16 @@ import (
 // copied. It is safe for concurrent use, has no goroutine, and needs no Close unless buckets have a Store.
 type Group struct {
 	// New returns a new Limiter for the bucket of a path; the Group sets its Parent. It is called when a bucket is needed, and
-	// by Update, with the Group locked: it must not call the Group. If nil, Limiters have the last key of their path for a
+	// for each during an Update, with the Group locked: it must call neither the Group nor its Limiters. If nil, Limiters have the last key of their path for a
 	// Name, and SlowStart. For buckets that there are, Update looks only at the Quotas and the Store of what New returns.
 	New func(path []string) *Limiter
 
 	// MaxBuckets bounds how many buckets there are, held ones too. Idle buckets are forgotten when there are many, since
-	// nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten at a time: first what is idle, then what is only
-	// indebted (what was charged has not come back), then what is held, or what the server says is used up; and of these
-	// the bucket that was used the longest ago. A bucket in which claims wait, or whose requests are under way, is never
-	// forgotten. Zero means 100,000, and NoLimit no bound. If negative, it is zero: only buckets in use are kept.
+	// nothing is lost by that. Beyond MaxBuckets, an eighth is forgotten, a few for each bucket that is asked for: first what
+	// is idle, then what is only indebted (what was charged has not come back), then what is held, or what the server says is
+	// used up; and of these the bucket that was used the longest ago. A bucket in which claims wait, or whose requests are
+	// under way, is never forgotten. Zero means 100,000, and NoLimit no bound. If negative, it is zero: only buckets in use
+	// are kept.
 	MaxBuckets int
 
 	generation atomic.Uint64  // counts updates
@@ -163,11 +164,11 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 
 // Update changes what New goes by. It calls change, and then gives each bucket the quotas that New now returns for its path,
 // one bucket after the other, so that no claim is held up for long; what was charged is kept, as with SetQuotas. When Update
-// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. If change
-// reports that claims belong under other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again
-// and takes its old place in the order there. Claims whose first key stays the same have all moved before any of them goes. A
-// tree of which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the
-// errors of all quotas that could not be set. Change must not call the Group.
+// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. If change reports that
+// claims belong under other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again and takes
+// its old place in the order there. Claims whose first key stays the same have all moved before any of them goes. A tree of
+// which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of
+// all quotas that could not be set. Change must not call the Group.
 func (g *Group) Update(change func() (moved bool)) error {
 	g.apply(change)
 	var errs []error

@@ -76,7 +76,7 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 func (w *waiter) expire() {
 	w.l.alter(func(now monotime.Time) {
 		if w.entries != nil {
-			w.end(now, w.refusal(now, w.sharing(now, w.remaining(now)), ErrMaxWait))
+			w.end(now, w.refusal(now, w.remaining(now), ErrMaxWait))
 		}
 	})
 }
