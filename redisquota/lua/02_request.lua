@@ -29,7 +29,7 @@ local request = {
   described = text(), -- the quotas, as people write them
 }
 local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
-local near = math.floor(horizon / 10) -- slots that are no farther ahead are in order
+local near = math.floor(horizon / 20) -- slots that are no farther ahead are in order
 local steps = 0 -- how often something that is ahead was looked at
 local now, last -- the instant of the call, and the latest slot: see there
 

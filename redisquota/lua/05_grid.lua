@@ -15,45 +15,39 @@ local function clear(q, t)
   return finish, false
 end
 
--- grid is what both have in common. What is counted of a window is w; while there are slots in a later
--- window than the one that runs until turn, early is what is counted of that.
-local grid = { set = function() end }
+-- grid is what both have in common. What was handed out in order is counted in w: no slot that is handed out later is before its last. The
+-- other slots are in far, before which there may be others. If there are too many of them, those of one window that are near together
+-- are there as one, between which nothing is handed out.
+local grid = { set = function() end, most = 32 } -- how many are in far
 
 function grid.read(q, state)
-  local i = 1
-  if #state < 1 + #q.names or state[1] > 0 and #state < 1 + 2 * #q.names then
+  local i = #q.names + 3
+  if #state < i then
     return true
   end
-  local function window()
-    local w = {}
-    for _, name in ipairs(q.names) do
-      i = i + 1
-      w[name] = state[i]
-    end
-    return w
+  q.w, q.far = {}, {}
+  for k, name in ipairs(q.names) do
+    q.w[name] = state[k]
   end
-  q.turn = state[1]
-  if q.turn > 0 then
-    q.early = window()
+  q.assumed = { start = state[i - 2], current = state[i - 1], previous = state[i] }
+  for k = i + 1, math.min(#state - 2, i + 3 * grid.most), 3 do
+    q.far[#q.far + 1] = { first = state[k], last = state[k + 1], n = state[k + 2] }
   end
-  q.w = window()
-  q.assumed = { start = state[i + 1] or 0, current = state[i + 2] or 0, previous = state[i + 3] or 0 }
 end
 
 function grid.write(q)
-  local state = { whole(q.turn) }
-  local function window(w)
-    for _, name in ipairs(q.names) do
-      state[#state + 1] = whole(w[name])
-    end
+  local state = {}
+  for _, name in ipairs(q.names) do
+    state[#state + 1] = whole(q.w[name])
   end
-  if q.turn > 0 then
-    window(q.early)
-  end
-  window(q.w)
   state[#state + 1] = whole(q.assumed.start)
   state[#state + 1] = whole(q.assumed.current)
   state[#state + 1] = whole(q.assumed.previous)
+  for _, f in ipairs(q.far) do
+    state[#state + 1] = whole(f.first)
+    state[#state + 1] = whole(f.last)
+    state[#state + 1] = whole(f.n)
+  end
   return state
 end
 
@@ -69,34 +63,29 @@ function grid.own(q, now, at, n)
     local part = math.min(a[of], n)
     a[of], n = a[of] - part, n - part
   end
+  local w, name = q.w, q.names[2]
   if n == 0 then
     return
-  elseif start > q.w.start then
-    q:take(now, math.max(at, q.w.last), n)
-    return
-  end
-  for _, w in ipairs({ q.w, q.early }) do
-    if start == w.start then
-      w[q.names[2]] = math.min(w[q.names[2]] + n, most)
-    elseif start == w.start - q.per and w.previous then
-      w.previous = math.min(w.previous + n, most)
-    end
+  elseif start > w.start then
+    q:take(now, at, n)
+  elseif start == w.start then
+    w[name] = math.min(w[name] + n, most)
+  elseif start == w.start - q.per and w.previous then
+    w.previous = math.min(w.previous + n, most)
   end
 end
 
 function grid.release(q)
-  local a, name = q.assumed, q.names[2]
-  for _, w in ipairs({ q.w, q.early }) do
-    local previous = w.previous or 0
-    if w.start == a.start then
-      w[name] = w[name] - a.current
-      previous = previous - a.previous
-    elseif w.start == a.start + q.per then
-      previous = previous - a.current
-    end
-    w[name] = math.min(math.max(w[name], 0), q.n)
-    w.previous = w.previous and math.min(math.max(previous, 0), q.n)
+  local a, w, name = q.assumed, q.w, q.names[2]
+  local previous = w.previous or 0
+  if w.start == a.start then
+    w[name] = w[name] - a.current
+    previous = previous - a.previous
+  elseif w.start == a.start + q.per then
+    previous = previous - a.current
   end
+  w[name] = math.min(math.max(w[name], 0), q.n)
+  w.previous = w.previous and math.min(math.max(previous, 0), q.n)
   q.assumed = { start = 0, current = 0, previous = 0 }
 end
 
@@ -110,59 +99,144 @@ function grid.left(q, now)
   elseif q.w.previous and q.w.start == start - q.per then
     used = q.w.current
   end
+  for _, f in ipairs(q.far) do
+    if f.first >= start + q.per then
+      return 0
+    end
+    used = used + f.n
+  end
   return math.max(q.n - used, 0)
 end
 
+local function copy(w)
+  local c = {}
+  for name, value in pairs(w) do
+    c[name] = value
+  end
+  return c
+end
+
 function grid.when(q, t, n)
-  if t < q.turn then
-    local s = math.max(q:first(q.early, t, n), q.early.last)
-    if s + q.late < q.turn and q:bears(n) then
+  local before = copy(q.w)
+  for k = 1, #q.far + 1 do
+    steps = steps + 4 -- of one of a bucket
+    local s, f = q:after(before, t, n), q.far[k]
+    if not f or s <= f.first and q:bears(before, s, n, k) then
       return s
     end
+    q:charge(before, f.last, f.n)
   end
+end
+
+-- after returns when n may go after what was handed out before, not before t.
+function grid.after(q, before, t, n)
   local free
-  t = math.max(t, q.w.last)
+  t = math.max(t, before.last)
   repeat
-    t, free = clear(q, q:first(q.w, t, n))
+    t, free = clear(q, q:first(before, t, n))
   until free
   return t
 end
 
+-- bears reports whether the slots in far from the k-th on remain right if n are handed out at s, before them.
+function grid.bears(q, before, s, n, k)
+  local w = copy(before)
+  q:charge(w, s, n)
+  local matters = tick(q, s) + q.per * (w.previous and 2 or 1) -- until when n matter
+  for i = k, #q.far do
+    steps = steps + 4 -- of one of a bucket
+    local f = q.far[i]
+    if f.first >= matters then
+      return true
+    elseif f.n > q.n or q:first(w, f.first, f.n) > f.first then
+      return false
+    end
+    q:charge(w, f.last, f.n)
+  end
+  return true
+end
+
 function grid.take(q, now, slot, n)
-  if slot < q.turn then
-    return q:charge_early(slot, n)
-  elseif q.turn <= now then
-    q.turn, q.early = 0, nil
-    local finish = tick(q, now) + q.per
-    if slot >= finish then
-      q.turn, q.early = finish, {}
-      for name, value in pairs(q.w) do
-        q.early[name] = value
-      end
+  slot = math.max(slot, q.w.last)
+  local soon = math.min(now + near, tick(q, now) + q.per - 1)
+  if slot <= soon or not q:remember(slot, n) then
+    q:settle(slot)
+    q:charge(q.w, math.max(slot, q.w.last), n)
+  end
+  q:settle(soon)
+end
+
+local function join(f, slot, n)
+  f.last, f.n = math.max(f.last, slot), math.min(f.n + n, most)
+end
+
+-- join has slots in far that are near together be remembered as one.
+function grid.join(q)
+  local apart = {}
+  for _, f in ipairs(q.far) do
+    local o = apart[#apart]
+    if o and f.last - o.first < near and f.last < tick(q, o.first) + q.per then
+      join(o, f.last, f.n)
+    else
+      apart[#apart + 1] = f
     end
   end
-  q:charge(q.w, slot, n)
+  q.far = apart
+end
+
+-- remember has a slot be one of those in far, and reports whether it is.
+function grid.remember(q, slot, n)
+  if #q.far == grid.most then
+    q:join()
+  end
+  local i = #q.far + 1
+  while i > 1 and q.far[i - 1].first > slot do
+    i = i - 1
+  end
+  local f = q.far[i - 1]
+  if f and slot <= f.last then
+    join(f, slot, n)
+  elseif #q.far == grid.most then
+    return false
+  else
+    table.insert(q.far, i, { first = slot, last = slot, n = math.min(n, most) })
+  end
+  return true
+end
+
+-- settle has the slots in far up to t be in order.
+function grid.settle(q, t)
+  while q.far[1] and q.far[1].first <= t do
+    local f = table.remove(q.far, 1)
+    q:charge(q.w, math.max(f.last, q.w.last), f.n)
+  end
 end
 
 function grid.owe(q, now, n)
-  local w = now < q.turn and q.early or q.w
-  q:take(now, math.max(now, w.last), n)
+  q:settle(now)
+  q:charge(q.w, math.max(now, q.w.last), n)
 end
 
 function grid.give(q, now, slot, n)
-  if slot < q.turn then
-    q:forget(q.early, now, slot, n)
+  for i, f in ipairs(q.far) do
+    if f.first <= slot and slot <= f.last then
+      f.n = f.n - math.min(n, f.n)
+      if f.n == 0 then
+        table.remove(q.far, i)
+      end
+      return
+    end
   end
   q:forget(q.w, now, slot, n)
 end
 
--- passed: none is handed out in a window between the one that runs and the last that has slots, nor before another one of the
--- same window.
-function grid.passed(q, now, slot)
-  if slot > now + 2 * horizon then
-    return false
-  elseif slot < q.turn then
-    return slot < q.early.last
+-- passed: whether slots in far that are remembered as one remain right with what comes back of one of them, or in an estimate of one
+-- before them, is not known.
+function grid.passed(q, _, slot)
+  for _, f in ipairs(q.far) do
+    if f.first < f.last and slot <= f.last and (slot >= f.first or q.w.previous) then
+      return true
+    end
   end
   return slot < q.w.last
 end
@@ -170,14 +244,14 @@ end
 local clock = setmetatable({ names = { 'start', 'used', 'last' } }, { __index = grid })
 
 function clock.empty(q)
-  q.turn, q.w = 0, { start = 0, used = 0, last = 0 }
+  q.far, q.w = {}, { start = 0, used = 0, last = 0 }
   q.assumed = { start = 0, current = 0, previous = 0 }
 end
 
 -- drain leaves one over, if it would come too late.
 function clock.drain(q, t, first)
   local start = tick(q, t)
-  q.turn, q.w = 0, { start = start, used = scale(q.n, t - start, q.per), last = t }
+  q.far, q.w = {}, { start = start, used = scale(q.n, t - start, q.per), last = t }
   if q.w.used == q.n and first < start + q.per - t then
     q.w.used = q.w.used - 1
   end
@@ -195,20 +269,11 @@ function clock.first(q, w, t, n)
   return t
 end
 
--- bears reports whether what was handed out after turn remains right if n are added before it.
-function clock.bears()
-  return true
-end
-
 function clock.charge(q, w, slot, n)
   if not clock.running(q, w, slot) then
     w.start, w.used = tick(q, slot), 0
   end
   w.used, w.last = math.min(w.used + n, most), slot
-end
-
-function clock.charge_early(q, slot, n)
-  clock.charge(q, q.early, slot, n)
 end
 
 function clock.forget(q, w, now, slot, n)
@@ -220,7 +285,7 @@ end
 local estimate = setmetatable({ names = { 'start', 'current', 'previous', 'last' } }, { __index = grid })
 
 function estimate.empty(q)
-  q.turn, q.w = 0, { start = 0, current = 0, previous = 0, last = 0 }
+  q.far, q.w = {}, { start = 0, current = 0, previous = 0, last = 0 }
   q.assumed = { start = 0, current = 0, previous = 0 }
 end
 
@@ -232,7 +297,7 @@ function estimate.drain(q, t, first)
     before = before - math.min(math.max(2 - used, 0), q.n)
     used = math.max(used - 2, 0)
   end
-  q.turn, q.w = 0, { start = start, current = used, previous = before, last = t }
+  q.far, q.w = {}, { start = start, current = used, previous = before, last = t }
   q.assumed = { start = start, current = used, previous = before }
 end
 
@@ -271,27 +336,9 @@ function estimate.first(q, w, t, n)
   end
 end
 
--- bears is sure of it if what is in both windows is no more than N.
-function estimate.bears(q, n)
-  local after
-  if q.w.start == q.turn then
-    after = q.w.current
-  elseif q.w.start == q.turn + q.per then
-    after = q.w.previous
-  end
-  return after and q.early.current + after + n <= q.n
-end
-
 function estimate.charge(q, w, slot, n)
   w.start, w.current, w.previous = estimate.at(q, w, slot)
   w.current, w.last = math.min(w.current + n, most), slot
-end
-
-function estimate.charge_early(q, slot, n)
-  estimate.charge(q, q.early, slot, n)
-  if q.w.start == q.turn then
-    q.w.previous = math.min(q.w.previous + n, most)
-  end
 end
 
 function estimate.forget(q, w, _, slot, n)

@@ -37,7 +37,7 @@ local function add(slot, ask, bound)
   member.active = math.max(member.active, slot + late)
 end
 
-local most_steps = 20000 -- some two milliseconds
+local most_steps = 10000 -- some two milliseconds
 
 -- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
 -- never so many at once that others wait for the server.

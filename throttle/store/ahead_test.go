@@ -22,7 +22,7 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 		{"10/m window", time.Minute + late - start, 4},
 		{"10/m sliding", time.Minute + late - start, 3},
 		{"10/m window grid", 59 * time.Second, 4},
-		{"10/m estimate", 59*time.Second + 3*time.Second + 1, 3},
+		{"10/m estimate", 59*time.Second + 3*time.Second + 1, 4},
 		{"20/s burst 11, 10/m log", time.Minute + late - start, 4},
 		{"10/m log, 10/s window grid", time.Minute + late - start, 4},
 	} {
@@ -60,7 +60,7 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 func TestStoreSlotsAskedAgain(t *testing.T) {
 	for _, text := range []string{
 		"100/s burst 1", "100/s burst 20", "50/s burst 5", "10/s burst 1", "20/s burst 40 debt", "50/s log",
-		"20/100ms window grid", "100/s burst 1, 20/200ms window grid",
+		"20/100ms window grid", "20/100ms estimate", "40/s estimate", "400/s estimate", "100/s burst 1, 20/200ms window grid",
 	} {
 		t.Run(text, func(t *testing.T) {
 			for seed := range uint64(20) {

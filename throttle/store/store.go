@@ -88,7 +88,7 @@ import (
 //     of 2 + N·E/Per says what it bears.
 //     Example: of 10 in a second with a Burst of 1, T is 110 ms. Three asks at 0 ms get 0, 110 and
 //     220 ms.
-//     Of slots that are near, no more than a tenth of the Horizon ahead, each later one is not before. Before
+//     Of slots that are near, no more than a twentieth of the Horizon ahead, each later one is not before. Before
 //     the others, of which 16 are remembered, and 64 with those that are more than twice the Horizon ahead,
 //     others may come with which they remain right.
 //   - SlidingWindow, SlidingLog, FixedWindow: no more than N, c included, came in the Per + E before
@@ -101,14 +101,14 @@ import (
 //     Example: of 3 in a second, asks at 0, 20, 300 and 300 ms get 0, 20, 300 and 1120 ms: the slots
 //     of 0 and 20 ms join a cell, which leaves 1100 ms after 20 ms.
 //   - ClockWindow: no more than N slots are in each window of the store's clock, and none in its last
-//     E: what is sent late is sent in the same window. Once there are slots in later windows, others
-//     may come in the one that runs, but in none between.
+//     E: what is sent late is sent in the same window. Of slots of the window that runs which are near, each later one is not before. Before the
+//     others, of which 32 are remembered, others may come with which they remain right. Of more,
+//     those of a twentieth of the Horizon count as one, and nothing comes between them.
 //     Example: of 3 in a second, asks at 850, 850 and 950 ms of the clock get 850, 850 and 1000 ms.
 //   - EstimatedWindow: likewise none in the last E. Cur and prev are what is in the window of s and
 //     in the one before it, c included, and u is the part of the window that is over at s. Then
 //     cur + prev·(1 − u) < N + 1/2. What goes late, in the same window, meets a smaller estimate, of
-//     no more than all slots up to then. If there are slots in the next window, it and the one that
-//     runs have N together.
+//     no more than all slots up to then.
 //     Example: of 4 in a second, after four slots at 0 ms, two asks at 1000 ms get 1125 ms, since
 //     1 + 4·(1 − 0.125) = 4.5, and 1375 ms, since 2 + 4·(1 − 0.375) = 4.5.
 //
@@ -118,9 +118,9 @@ import (
 //
 // # What comes back
 //
-// A member may return a part of a slot. If the slot is more than a tenth of the Horizon ahead, the part counts as
-// never handed out, unless that would be of no use: a bucket has handed out later slots in their order, or a window of
-// the clock is less than twice the Horizon ahead, and later slots of it, or of a later one, were handed out. Such a part, and that of a slot which is nearer and still to come,
+// A member may return a part of a slot. If the slot is more than a twentieth of the Horizon ahead, the part counts as
+// never handed out, unless that would be of no use: later slots of a bucket, or of a window of the clock, were handed
+// out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
 // room before. So who asks for the same again with the same request gets it no later.
 // A part that is left when its instant has passed, or that is returned later, counts as never

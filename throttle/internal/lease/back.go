@@ -32,6 +32,7 @@ func (l *Lease) giveBack(now monotime.Time, s *heldSlot, cost []int) {
 // those who wait may go earlier then.
 func (l *Lease) giveBackSoon(now monotime.Time, s *heldSlot, cost []int) {
 	l.giveBack(now, s, cost)
+	l.settledLow = now
 	if l.unsent.settled += l.work(cost); l.unsent.settled >= large {
 		l.mustCall = true
 		l.wakeBy(now)
@@ -97,10 +98,14 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 
 // returnFarSlots gives back the slots in hand that are further ahead than near ones, if the head
 // of the line needs one of them: the same call asks again, and what it gets is not later. This
-// happens once in as long a time at most.
+// happens once in a while at most: claims that settle low bring room all the time, other room is rare.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
 	near := slot.Near(Horizon)
-	if again := l.farReturned.Add(near); again > now && l.farReturned != 0 {
+	pause := 2 * near
+	if l.settledLow != 0 && now.Sub(l.settledLow) < Horizon {
+		pause = near
+	}
+	if again := l.farReturned.Add(pause); again > now && l.farReturned != 0 {
 		l.wakeBy(again)
 		return
 	}

@@ -88,6 +88,7 @@ type Lease struct {
 	notBefore     monotime.Time // no call is made before
 	lineShrunk    bool          // a claim left the line without going: slots in hand may be too many
 	earlierRoom   bool          // the store may have slots that are earlier than those in hand
+	settledLow    monotime.Time // when a claim cost less last, and its slot had expired or was of no use
 	farReturned   monotime.Time // when far slots were given back last, in exchange for earlier ones
 	prefetchAlone monotime.Time // since when a call would be for prefetching alone; zero if it would not
 	noPrefetch    monotime.Time // no prefetching before: the store had nothing

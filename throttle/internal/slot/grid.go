@@ -2,6 +2,8 @@ package slot
 
 import (
 	"math"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -14,43 +16,63 @@ import (
 // are no slots in the last late of a window, so that what is sent late is sent in the same
 // window.
 type grid struct {
-	latest *limit.Grid
-	early  *limit.Grid   // what was before the slots of a later window; nil before there were any
-	until  monotime.Time // the end of the window of early
-
+	near    *limit.Grid  // what was handed out in order: no slot that is handed out later is before its Last
+	far     []farSlots   // the other slots, in their order
 	assumed limit.Counts // what Assume has charged, and Own has not taken over
 
 	wall      int64
 	per, late time.Duration
-	veryFar   time.Duration // so far ahead there are few windows with slots
+	ahead     time.Duration // slots of the running window that are no farther ahead are handed out in their order
 }
 
+// farSlots are a slot before which there may be others; or if there are too many of them, slots of one window that are no further apart
+// than near ones. Nothing is handed out between these.
+type farSlots struct {
+	first, last monotime.Time
+	n           int
+}
+
+// mostApart bounds how many farSlots are remembered.
+const mostApart = 32
+
+// mostCost is the largest cost: a larger one counts as this.
+const mostCost = min(quota.MaxN, math.MaxInt)
+
 func newGrid(q quota.Quota, wall int64) *grid {
-	g := &grid{latest: limit.NewGrid(q, wall), wall: wall}
-	g.latest.Start = -monotime.Time(monotime.Longest) // the window that runs may have begun before instant 0
+	g := &grid{near: limit.NewGrid(q, wall), wall: wall}
+	g.near.Start = -monotime.Time(monotime.Longest) // the window that runs may have begun before instant 0
 	return g
 }
 
 // Set implements Ledger.
 func (g *grid) Set(q quota.Quota, late, horizon time.Duration) {
-	g.per, g.late, g.veryFar = q.Per, late, 2*horizon
-	g.latest.SetN(q.N)
-	if g.early != nil {
-		g.early.SetN(q.N)
-	}
+	g.per, g.late, g.ahead = q.Per, late, Near(horizon)
+	g.near.SetN(q.N)
 }
+
+// end returns when the window of t ends.
+func (g *grid) end(t monotime.Time) monotime.Time { return t.Tick(g.per, g.wall).Add(g.per) }
 
 // When implements Ledger.
 func (g *grid) When(t monotime.Time, n int) monotime.Time {
-	if t < g.until {
-		s, _ := g.early.When(t, 0, n)
-		if s = max(s, g.early.Last); s.Add(g.late) < g.until && g.bears(n) {
+	before := *g.near
+	for k := 0; ; k++ {
+		s := g.first(&before, t, n)
+		if k == len(g.far) {
 			return s
 		}
+		if s <= g.far[k].first && g.bears(before, s, n, k) {
+			return s
+		}
+		before.Take(0, g.far[k].last, g.far[k].n)
 	}
-	for t = max(t, g.latest.Last); ; {
-		t, _ = g.latest.When(t, 0, n)
-		end := t.Tick(g.per, g.wall).Add(g.per)
+}
+
+// first returns when n may go after what was handed out before, not before t.
+func (g *grid) first(before *limit.Grid, t monotime.Time, n int) monotime.Time {
+	for t = max(t, before.Last); ; {
+		t, _ = before.When(t, 0, n)
+		end := g.end(t)
 		if t.Add(g.late) < end {
 			return t
 		}
@@ -58,83 +80,133 @@ func (g *grid) When(t monotime.Time, n int) monotime.Time {
 	}
 }
 
-// bears reports whether what was handed out after until remains right if n are added before it:
-// for an estimate, surely if what is in both windows is no more than N.
-func (g *grid) bears(n int) bool {
-	if !g.latest.Estimates() {
-		return true
+// bears reports whether the far slots from the k-th on remain right if n are handed out at s, before them.
+func (g *grid) bears(before limit.Grid, s monotime.Time, n, k int) bool {
+	before.Take(0, s, n)
+	matters := g.end(s) // until when n matter
+	if before.Estimates() {
+		matters = matters.Add(g.per)
 	}
-	next := g.latest.Current // of the window that begins at until
-	switch g.latest.Start {
-	case g.until:
-	case g.until.Add(g.per):
-		next = g.latest.Previous
-	default:
-		return false // it is not known
+	for _, f := range g.far[k:] {
+		if f.first >= matters {
+			return true
+		}
+		if at, ever := before.When(f.first, 0, f.n); !ever || at > f.first {
+			return false
+		}
+		before.Take(0, f.last, f.n)
 	}
-	return g.early.Current+next+min(int64(n), quota.MaxN) <= g.latest.N()
+	return true
 }
 
 // Take implements Ledger.
 func (g *grid) Take(now, slot monotime.Time, n int) {
-	if slot < g.until {
-		g.early.Take(slot, slot, n)
-		if g.latest.Start == g.until {
-			g.latest.Previous += min(int64(n), quota.MaxN)
-		}
+	slot = max(slot, g.near.Last)
+	soon := min(now.Add(g.ahead), g.end(now)-1)
+	if slot > soon && g.remember(slot, n) {
+		g.settle(soon)
 		return
 	}
-	if end := now.Tick(g.per, g.wall).Add(g.per); slot >= end && g.until <= now {
-		early := *g.latest
-		g.early, g.until = &early, end
+	g.settle(slot)
+	g.charge(slot, n)
+	g.settle(soon)
+}
+
+// remember has a slot be one of the far ones, and reports whether it is.
+func (g *grid) remember(slot monotime.Time, n int) bool {
+	if len(g.far) == mostApart {
+		g.join()
 	}
-	g.latest.Take(slot, slot, n)
+	n = int(min(int64(n), mostCost))
+	i := sort.Search(len(g.far), func(i int) bool { return g.far[i].first > slot })
+	switch {
+	case i > 0 && slot <= g.far[i-1].last:
+		g.far[i-1].join(slot, n)
+	case len(g.far) == mostApart:
+		return false
+	default:
+		g.far = slices.Insert(g.far, i, farSlots{slot, slot, n})
+	}
+	return true
+}
+
+// join has far slots that are near together be remembered as one.
+func (g *grid) join() {
+	apart := g.far[:0]
+	for _, f := range g.far {
+		if k := len(apart) - 1; k >= 0 && f.last.Sub(apart[k].first) < g.ahead && f.last < g.end(apart[k].first) {
+			apart[k].join(f.last, f.n)
+			continue
+		}
+		apart = append(apart, f)
+	}
+	g.far = apart
+}
+
+func (f *farSlots) join(slot monotime.Time, n int) {
+	f.last, f.n = max(f.last, slot), int(min(int64(f.n)+int64(n), mostCost))
+}
+
+// settle has the far slots up to t be near ones.
+func (g *grid) settle(t monotime.Time) {
+	n := 0
+	for ; n < len(g.far) && g.far[n].first <= t; n++ {
+		g.charge(g.far[n].last, g.far[n].n)
+	}
+	g.far = slices.Delete(g.far, 0, n)
+}
+
+// charge charges a near slot.
+func (g *grid) charge(slot monotime.Time, n int) {
+	slot = max(slot, g.near.Last)
+	g.near.Take(slot, slot, n)
 }
 
 // Overdraw implements Ledger.
 func (g *grid) Overdraw(now monotime.Time, n int) {
-	last := g.latest.Last
-	if now < g.until {
-		last = g.early.Last
-	}
-	g.Take(now, max(now, last), n)
+	g.settle(now)
+	g.charge(now, n)
 }
 
 // Give implements Ledger.
 func (g *grid) Give(now, slot monotime.Time, n int) {
-	if slot < g.until {
-		g.early.Give(now, slot, n)
+	for i := range g.far {
+		if f := &g.far[i]; f.first <= slot && slot <= f.last {
+			if f.n -= min(n, f.n); f.n == 0 {
+				g.far = slices.Delete(g.far, i, i+1)
+			}
+			return
+		}
 	}
-	g.latest.Give(now, slot, n)
+	g.near.Give(now, slot, n)
 }
 
-// Passed implements Ledger. None is handed out in a window between the one that runs and the last that has slots, nor before
-// another one of the same window.
-func (g *grid) Passed(now, slot monotime.Time) bool {
-	if slot.Sub(now) > g.veryFar {
-		return false
+// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of one of them, or in an
+// estimate of one before them, is not known.
+func (g *grid) Passed(_, slot monotime.Time) bool {
+	for _, f := range g.far {
+		if f.first < f.last && slot <= f.last && (slot >= f.first || g.near.Estimates()) {
+			return true
+		}
 	}
-	if slot < g.until {
-		return slot < g.early.Last
-	}
-	return slot < g.latest.Last
+	return slot < g.near.Last
 }
 
 // Assume implements Ledger. The part of N is used up that is over of the window, and all of
 // N in the window before it; but one, if it would come too late, and of an estimate, in which it counts longer, two.
 func (g *grid) Assume(t monotime.Time, first time.Duration) {
-	start, n := t.Tick(g.per, g.wall), g.latest.N()
+	start, n := t.Tick(g.per, g.wall), g.near.N()
 	used := int64(monotime.Scale(time.Duration(n), int64(t.Sub(start)), int64(g.per)))
 	before := n
 	switch {
-	case g.latest.Estimates() && first < monotime.Scale(g.per, 3, 2*n):
+	case g.near.Estimates() && first < monotime.Scale(g.per, 3, 2*n):
 		before -= min(max(2-used, 0), n)
 		used = max(used-2, 0)
-	case !g.latest.Estimates() && used == n && first < start.Add(g.per).Sub(t):
+	case !g.near.Estimates() && used == n && first < start.Add(g.per).Sub(t):
 		used--
 	}
-	g.latest.Counts = limit.Counts{Start: start, Current: used, Previous: before, Last: t}
-	g.assumed = g.latest.Counts
+	g.near.Counts = limit.Counts{Start: start, Current: used, Previous: before, Last: t}
+	g.assumed = g.near.Counts
 }
 
 // Own implements Ledger.
@@ -152,47 +224,33 @@ func (g *grid) Own(now, at monotime.Time, n int) {
 	if left -= part; left == 0 {
 		return
 	}
-	if start > g.latest.Start {
-		g.Take(now, max(at, g.latest.Last), int(left))
-		return
-	}
-	g.own(g.latest, start, left)
-	if g.early != nil {
-		g.own(g.early, start, left)
-	}
-}
-
-// own adds n to what is counted of the window that begins at start.
-func (g *grid) own(l *limit.Grid, start monotime.Time, n int64) {
-	switch start {
-	case l.Start:
-		l.Current += n
-	case l.Start.Add(-g.per):
-		l.Previous += n
+	switch {
+	case start > g.near.Start:
+		g.Take(now, at, int(left))
+	case start == g.near.Start:
+		g.near.Current += left
+	case start == g.near.Start.Add(-g.per):
+		g.near.Previous += left
 	}
 }
 
 // Release implements Ledger.
 func (g *grid) Release(monotime.Time) {
-	for _, l := range [2]*limit.Grid{g.latest, g.early} {
-		if l == nil {
-			continue
-		}
-		switch g.assumed.Start {
-		case l.Start:
-			l.Current -= g.assumed.Current
-			l.Previous -= g.assumed.Previous
-		case l.Start.Add(-g.per):
-			l.Previous -= g.assumed.Current
-		}
-		l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
+	l := g.near
+	switch g.assumed.Start {
+	case l.Start:
+		l.Current -= g.assumed.Current
+		l.Previous -= g.assumed.Previous
+	case l.Start.Add(-g.per):
+		l.Previous -= g.assumed.Current
 	}
+	l.Current, l.Previous = min(max(l.Current, 0), l.N()), min(max(l.Previous, 0), l.N())
 	g.assumed = limit.Counts{}
 }
 
 // Left implements Ledger. If there are slots in a later window, nothing is.
 func (g *grid) Left(now monotime.Time) int {
-	start, l := now.Tick(g.per, g.wall), g.latest
+	start, l := now.Tick(g.per, g.wall), g.near
 	used := int64(0)
 	switch {
 	case l.Start > start:
@@ -202,16 +260,21 @@ func (g *grid) Left(now monotime.Time) int {
 	case l.Start == start, l.Estimates() && l.Start == start.Add(-g.per):
 		used = l.Current
 	}
+	for _, f := range g.far {
+		if f.first >= start.Add(g.per) {
+			return 0
+		}
+		used += int64(f.n)
+	}
 	return int(max(l.N()-used, 0))
 }
 
 // Append implements Ledger.
 func (g *grid) Append(to []byte) []byte {
-	to = appendCounts(varint.Append(to, g.until), &g.latest.Counts)
-	to = appendCounts(to, &g.assumed)
-	to = varint.AppendBool(to, g.early != nil)
-	if g.early != nil {
-		to = appendCounts(to, &g.early.Counts)
+	to = appendCounts(appendCounts(to, &g.near.Counts), &g.assumed)
+	to = varint.Append(to, len(g.far))
+	for _, f := range g.far {
+		to = varint.Append(varint.Append(varint.Append(to, f.first), f.last.Sub(f.first)), f.n)
 	}
 	return to
 }
@@ -223,15 +286,16 @@ func appendCounts(to []byte, c *limit.Counts) []byte {
 
 // Restore implements Ledger.
 func (g *grid) Restore(r *varint.Reader) {
-	g.until = r.Time()
-	readCounts(r, &g.latest.Counts)
+	readCounts(r, &g.near.Counts)
 	readCounts(r, &g.assumed)
-	if r.Bool() {
-		early := *g.latest
-		readCounts(r, &early.Counts)
-		g.early = &early
-	} else if g.until != 0 {
-		r.Fail()
+	for range r.Len() {
+		f := farSlots{first: r.Time()}
+		f.last = f.first.Add(time.Duration(r.Int(0, int64(monotime.Longest))))
+		f.n = int(r.Int(1, mostCost))
+		if n := len(g.far); n > 0 && f.first <= g.far[n-1].last {
+			r.Fail()
+		}
+		g.far = append(g.far, f)
 	}
 }
 

@@ -64,9 +64,9 @@ type Ledger interface {
 	Restore(r *varint.Reader)
 }
 
-// Near is how far ahead near slots are, at most: a tenth of the horizon. Near slots are handed out in their order. Before others
+// Near is how far ahead near slots are, at most: a twentieth of the horizon. Near slots are handed out in their order. Before others
 // there may be more, so that what comes back is of use to those who wait.
-func Near(horizon time.Duration) time.Duration { return horizon / 10 }
+func Near(horizon time.Duration) time.Duration { return horizon / 20 }
 
 // New returns the ledger of q. The wall clock was at wall, in nanoseconds since 1970, at
 // instant 0.

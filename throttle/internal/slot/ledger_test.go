@@ -33,10 +33,10 @@ func play(t *testing.T, r *rand.Rand, q quota.Quota, wall int64, copied bool) (s
 	l := New(q, late, horizon, wall)
 	now := monotime.Time(1)
 	for range 150 {
-		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4 + 1)))
+		now = now.Add(time.Duration(r.Int64N(int64(q.Per)/4+1)) >> r.IntN(8))
 		n := 1 + r.IntN(min(Most(&q), 1+r.IntN(min(Most(&q), 40))))
 		switch i := len(slots) - 1 - r.IntN(len(slots)+1); {
-		case i >= 0 && r.IntN(4) == 0 && (slots[i].at < now || slots[i].at.Sub(now) > 2*horizon):
+		case i >= 0 && r.IntN(4) == 0 && (slots[i].at < now || slots[i].at.Sub(now) > Near(horizon) && !l.Passed(now, slots[i].at)):
 			l.Give(now, slots[i].at, slots[i].n)
 			slots = slices.Delete(slots, i, i+1)
 		default:
@@ -69,7 +69,7 @@ func reread(t *testing.T, l Ledger, q quota.Quota, wall int64) Ledger {
 func kinds(t *testing.T) quota.Quotas {
 	t.Helper()
 	qs, err := quota.Parse("50/s burst 3, 20/s burst 20, 7/3s burst 2, 3/s burst 5 debt, 20/s window, 20/s window grid, " +
-		"20/s estimate, 20/s log, 20/s sliding, 30/2s sliding 4, 100/s burst 300, 10/m log, 10/m estimate")
+		"20/s estimate, 20/s log, 20/s sliding, 30/2s sliding 4, 100/s burst 300, 10/m log, 10/m estimate, 300/s estimate, 300/5s window grid")
 	if err != nil {
 		t.Fatal(err)
 	}
