@@ -2,6 +2,7 @@ package redisquota_test
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -15,6 +16,8 @@ import (
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle/store"
 )
+
+var histories = flag.Int("histories", 6, "how many random histories the script and the model are compared by, of each list of quotas")
 
 // step is one exchange of a history, and what the model answered.
 type step struct {
@@ -213,7 +216,7 @@ func TestStoreAgainstModel(t *testing.T) {
 	c := dial(t, s)
 	store := goredis.New(c)
 	for _, text := range kinds {
-		for seed := range uint64(6) {
+		for seed := range uint64(*histories) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
 				r := rand.New(rand.NewPCG(seed, 1))

@@ -162,6 +162,23 @@ func TestLedgersOverdraw(t *testing.T) {
 	}
 }
 
+// TestLedgersOfALongerPer: what has left a shorter Per counts again when the Per is longer.
+func TestLedgersOfALongerPer(t *testing.T) {
+	qs, err := quota.Parse("10/s log, 10/3s log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(qs[0], late, horizon, 0)
+	l.Take(1, 1, 4)
+	now := monotime.Time(2 * time.Second)
+	if left := l.Left(now); left != 10 {
+		t.Errorf("%d left after the Per, want 10", left)
+	}
+	if l.Set(qs[1], late, horizon); l.Left(now) != 6 {
+		t.Errorf("%d left of the longer Per, want 6", l.Left(now))
+	}
+}
+
 // TestCompatible: which quotas can have the ledger of another.
 func TestCompatible(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -160,10 +160,11 @@ func (w *window) Release(t monotime.Time) {
 	}
 }
 
-// Left implements Ledger.
+// Left implements Ledger. It forgets nothing: another Per may be longer.
 func (w *window) Left(now monotime.Time) int {
-	w.log.Purge(now)
-	return int(max(int64(w.quota.N)-(w.log.Number()-w.log.Before(0)), 0))
+	live := w.log.Live()
+	i := sort.Search(len(live), func(i int) bool { return live[i].Last.Add(w.log.Per) > now })
+	return int(max(int64(w.quota.N)-(w.log.Number()-w.log.Before(i)), 0))
 }
 
 // Append implements Ledger.
