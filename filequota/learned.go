@@ -1,6 +1,7 @@
 package filequota
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,25 +21,34 @@ type Learned interface {
 // request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
 // nothing. After an error, which names the path, the Transport is as it was, and can be used.
 func (s *Store) Load(ctx context.Context, l Learned) error {
-	return s.learned(ctx, func() error { return s.load(l) })
+	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
 // Save saves what a Transport has learned, for Load, together with what others have saved meanwhile of what it did not
-// use itself. A process that is killed meanwhile changes nothing.
+// use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written.
 func (s *Store) Save(ctx context.Context, l Learned) error {
 	return s.learned(ctx, func() error {
-		_ = s.load(l) // what cannot be read is replaced
-		return s.save(l)
+		var was, is bytes.Buffer
+		err := s.load(l, &was) // what cannot be read is replaced
+		if err := l.Save(&is); err != nil {
+			return fmt.Errorf("%s: %w", s.learnedPath(), err)
+		}
+		if err == nil && bytes.Equal(was.Bytes(), is.Bytes()) {
+			return nil
+		}
+		return s.save(is.Bytes())
 	})
 }
 
 func (s *Store) learnedPath() string { return filepath.Join(s.dir, "learned.json") }
 
-// learned calls do while no other process reads or writes what was learned.
+// learned calls do while no other process reads or writes what was learned; once more if the directory has to be made first.
 func (s *Store) learned(ctx context.Context, do func() error) error {
-	err := s.prepare()
-	if err == nil {
-		err = s.alone(ctx, do)
+	err := s.alone(ctx, do)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = s.prepare(); err == nil {
+			err = s.alone(ctx, do)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("filequota: %w", err)
@@ -46,7 +56,8 @@ func (s *Store) learned(ctx context.Context, do func() error) error {
 	return nil
 }
 
-func (s *Store) load(l Learned) error {
+// load has l load what was saved, which is also written to read, unless that is nil.
+func (s *Store) load(l Learned, read *bytes.Buffer) error {
 	f, err := os.OpenFile(s.learnedPath(), os.O_RDONLY|noFollow, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -55,13 +66,17 @@ func (s *Store) load(l Learned) error {
 		return err
 	}
 	defer f.Close()
-	if err := l.Load(f); err != nil {
+	from := io.Reader(f)
+	if read != nil {
+		from = io.TeeReader(f, read)
+	}
+	if err := l.Load(from); err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return nil
 }
 
-func (s *Store) save(l Learned) error {
+func (s *Store) save(text []byte) error {
 	path := s.learnedPath() + ".new"
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, s.perm)
 	if err != nil {
@@ -71,7 +86,7 @@ func (s *Store) save(l Learned) error {
 		err = f.Chmod(s.perm) // whatever the umask is
 	}
 	if err == nil {
-		err = l.Save(f)
+		_, err = f.Write(text)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

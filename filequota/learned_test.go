@@ -101,6 +101,13 @@ func TestLearnedFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	want("ba")
+	was, err := os.Stat(path)
+	if err := errors.Join(err, s.Save(t.Context(), b)); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := os.Stat(path); err != nil || !os.SameFile(was, is) {
+		t.Errorf("%v, and the file was written though nothing was learned", err)
+	}
 	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
