@@ -246,24 +246,33 @@ func (b *bucket) follow(ctx context.Context) error {
 	return nil
 }
 
+// openAsFile opens what has to be a file.
+func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error) {
+	f, err = os.OpenFile(path, flag|asFile, perm)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // openFile opens a file of the directory, and makes it if there is none. The file is new for all only once it has its first header,
 // which is written under the lock of the file of news.
 func (s *Store) openFile(ctx context.Context, path string) (f *os.File, id identity, err error) {
-	f, err = os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	f, err = openAsFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = s.create(ctx, path)
 	}
 	if err != nil {
 		return nil, id, err
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
-	}
-	if err == nil {
-		id, err = identityOf(f)
-	}
-	if err != nil {
+	if id, err = identityOf(f); err != nil {
 		return nil, id, errors.Join(err, f.Close())
 	}
 	return f, id, nil
@@ -274,9 +283,9 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 		return nil, err
 	}
 	err = s.alone(ctx, func() (err error) {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, s.perm)
+		f, err = openAsFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
 		if errors.Is(err, fs.ErrExist) {
-			f, err = os.OpenFile(path, os.O_RDWR|noFollow, 0)
+			f, err = openAsFile(path, os.O_RDWR, 0)
 			return err
 		}
 		if err != nil {
@@ -293,8 +302,8 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 // begin writes what a new file has: both slots, so that a full disk does not keep them from being written later, and a header that
 // says that the bucket is new.
 func (s *Store) begin(f *os.File) error {
-	if s.perm != 0o600 {
-		if err := f.Chmod(s.perm); err != nil { // whatever the umask is
+	if perm := s.perm(); perm != 0o600 {
+		if err := f.Chmod(perm); err != nil { // whatever the umask is
 			return err
 		}
 	}

@@ -80,8 +80,8 @@ type Options struct {
 // Store is a [store.Store] in a directory. It is safe for concurrent use, by any number of Limiters. Open makes one. There is nothing
 // to close: the files that it has open are closed when it is collected.
 type Store struct {
-	dir  string
-	perm fs.FileMode // of files
+	dir   string
+	group atomic.Bool // users of the group may write in the directory, too
 
 	clock func() reading
 	watch func(path string) watcher
@@ -143,10 +143,7 @@ func (s *Store) prepare() error {
 	if err != nil {
 		return err
 	}
-	s.perm = 0o600
-	if runtime.GOOS != "windows" && st.Mode()&0o020 != 0 {
-		s.perm = 0o660
-	}
+	s.group.Store(runtime.GOOS != "windows" && st.Mode()&0o020 != 0)
 	f, err := s.openNews()
 	if err != nil {
 		return err
@@ -157,6 +154,14 @@ func (s *Store) prepare() error {
 		err = fmt.Errorf("%s: %w", f.Name(), lockErr)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// perm is that of files.
+func (s *Store) perm() fs.FileMode {
+	if s.group.Load() {
+		return 0o660
+	}
+	return 0o600
 }
 
 // Exchange implements [store.Store], of version 1 (see [store.Request.Version]). If another process holds the lock, Exchange

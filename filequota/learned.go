@@ -58,7 +58,7 @@ func (s *Store) learned(ctx context.Context, do func() error) error {
 
 // load has l load what was saved, which is also written to read, unless that is nil.
 func (s *Store) load(l Learned, read *bytes.Buffer) error {
-	f, err := os.OpenFile(s.learnedPath(), os.O_RDONLY|noFollow, 0)
+	f, err := openAsFile(s.learnedPath(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -78,12 +78,12 @@ func (s *Store) load(l Learned, read *bytes.Buffer) error {
 
 func (s *Store) save(text []byte) error {
 	path := s.learnedPath() + ".new"
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|noFollow, s.perm)
+	f, err := openAsFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, s.perm())
 	if err != nil {
 		return err
 	}
-	if s.perm != 0o600 {
-		err = f.Chmod(s.perm) // whatever the umask is
+	if perm := s.perm(); perm != 0o600 {
+		err = f.Chmod(perm) // whatever the umask is
 	}
 	if err == nil {
 		_, err = f.Write(text)

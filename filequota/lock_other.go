@@ -18,4 +18,4 @@ type identity struct{}
 func identify(string) (identity, int64, error) { return identity{}, 0, errNoLocks }
 func identityOf(*os.File) (identity, error)    { return identity{}, errNoLocks }
 
-const noFollow = 0
+const asFile = 0

@@ -67,5 +67,5 @@ func identityOf(f *os.File) (id identity, err error) {
 	return identity{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // it is another type elsewhere
 }
 
-// noFollow has links in the place of a file be errors.
-const noFollow = unix.O_NOFOLLOW
+// asFile has links in the place of a file be errors, and opening a pipe there not wait for somebody at its other end.
+const asFile = unix.O_NOFOLLOW | unix.O_NONBLOCK

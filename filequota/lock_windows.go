@@ -48,4 +48,4 @@ func identify(path string) (identity, int64, error) {
 
 func identityOf(*os.File) (identity, error) { return identity{}, nil }
 
-const noFollow = 0
+const asFile = 0

@@ -36,7 +36,7 @@ type ear struct {
 func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
 
 func (s *Store) openNews() (*os.File, error) {
-	return os.OpenFile(s.newsPath(), os.O_RDWR|os.O_CREATE|noFollow, s.perm)
+	return openAsFile(s.newsPath(), os.O_RDWR|os.O_CREATE, s.perm())
 }
 
 // tell wakes those who listen. That it fails is no error: they look by themselves.
@@ -127,7 +127,7 @@ func (s *Store) look(w watcher) {
 
 // peek returns the newest header of a file, without a lock: the zero header if there is none that is whole.
 func peek(path string) (newest header) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	f, err := openAsFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return newest
 	}

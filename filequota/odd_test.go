@@ -1,0 +1,108 @@
+//go:build unix
+
+package filequota
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/gopacer/pacer/throttle"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// TestNoFile: something other than a file, in the place of one, is an error that names the path. Nothing waits for it: a pipe would not
+// open before somebody opens its other end.
+func TestNoFile(t *testing.T) {
+	for what, put := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link":      func(path string) error { return os.Symlink(path+"-elsewhere", path) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			m := newMachine(t)
+			p := m.process("a", "1/s even")
+			p.exchange(p.request(1))
+			replace := func(path string) {
+				t.Helper()
+				_ = os.Remove(path)
+				if err := put(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			names := func(err error, path string) {
+				t.Helper()
+				if err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("got %v, want an error that names %s", err, path)
+				}
+			}
+			replace(m.path())
+			for _, q := range []*process{p, m.process("b", "1/s even")} {
+				_, err := q.Exchange(t.Context(), q.request(1))
+				names(err, m.path())
+				stop, err := q.Listen("api", func(store.News) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop()
+			}
+			replace(p.learnedPath())
+			names(p.Load(t.Context(), &throttle.Group{}), p.learnedPath())
+			replace(p.newsPath())
+			_, err := Open(m.dir, nil)
+			names(err, p.newsPath())
+		})
+	}
+}
+
+// TestOddNames: whatever the name of a bucket is, it is a bucket of its own, in the directory.
+func TestOddNames(t *testing.T) {
+	m := machineOf(t, filepath.Join(t.TempDir(), "shared"))
+	p := m.process("a", "1/s even")
+	for _, name := range []string{
+		"", ".", "..", "/", "../a", "a/b", "a\x00b", "a\nb", "A", "a", "é", "e\u0301", "\xff", "\xfe", "news", "q-", "CON", "nul", "nul ",
+		strings.Repeat("x", 300), strings.Repeat("x", 301), strings.Repeat("y", 1<<20),
+	} {
+		r := p.request(1)
+		r.Bucket, r.Serial = name, 1
+		if reply, err := p.Exchange(t.Context(), r); err != nil || len(reply.Slots) != 1 || reply.Slots[0].In != 0 {
+			t.Errorf("%.20q: %+v, %v, want one slot at once", name, reply, err)
+		}
+	}
+	if all, err := filepath.Glob(filepath.Join(m.dir, "..", "*")); err != nil || len(all) != 1 {
+		t.Errorf("beside the directory: %v, %v", all, err)
+	}
+}
+
+// TestManyBucketsAtOnce: more than a Store has open, each new, used by many at once.
+func TestManyBucketsAtOnce(t *testing.T) {
+	m := newMachine(t)
+	p := m.process("a", "1/s even")
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for k := range 2 * mostOpen {
+				r := &store.Request{Version: 1, Bucket: fmt.Sprint((k + 20*i) % (2 * mostOpen)), Quotas: p.quotas, Member: fmt.Sprint(i), Serial: 1}
+				if _, err := p.Exchange(t.Context(), r); err != nil {
+					t.Error(err)
+					return
+				}
+				stop, err := p.Listen(r.Bucket, func(store.News) {})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				stop()
+			}
+		})
+	}
+	wait.Wait()
+	if p.mu.Lock(); len(p.buckets) > mostOpen || len(p.ears) > 0 || p.watcher != nil {
+		t.Errorf("%d buckets are open, and %d listen", len(p.buckets), len(p.ears))
+	}
+	p.mu.Unlock()
+}
