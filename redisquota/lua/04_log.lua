@@ -7,7 +7,7 @@
 local log = { chunk = 16 } -- how many cells are read at a time
 
 function log.set(q)
-  q.cell = q.cell >= 0 and q.cell or q.late
+  q.width = q.cell >= 0 and q.cell or q.late -- of a cell
   q.span = q.per + q.late -- what was sent up to late has left Per before what is sent on time
 end
 
@@ -350,7 +350,7 @@ function log.put(q, slot, n)
   local before, after = log.around(q, slot)
   if after and after.first <= slot then
     after.count = after.count + n
-  elseif before and slot - before.first <= q.cell then
+  elseif before and slot - before.first <= q.width then
     before.last, before.count = slot, before.count + n
   else
     log.add(q, slot, slot, n)
