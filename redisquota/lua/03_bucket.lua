@@ -229,14 +229,15 @@ function bucket.passed(q, _, slot)
 end
 
 function bucket.give(q, now, slot, n)
-  for i = #q.far, 1, -1 do
+  local i = 1
+  while q.far[i] do
     local f = q.far[i]
-    if f.at == slot then
-      local part = math.min(n, f.n)
-      f.n, n = f.n - part, n - part
-      if f.n == 0 then
-        table.remove(q.far, i)
-      end
+    local part = f.at == slot and math.min(n, f.n) or 0
+    f.n, n = f.n - part, n - part
+    if f.n == 0 then
+      table.remove(q.far, i)
+    else
+      i = i + 1
     end
   end
   if n == 0 then

@@ -115,11 +115,9 @@ end
 
 function log.write(q)
   local state = { whole(q.used), whole(q.order) }
-  for _, a in ipairs(q.assumed) do
-    if now < q.since + q.span then
-      state[#state + 1] = whole(a.at)
-      state[#state + 1] = whole(a.count)
-    end
+  for _, a in ipairs(q.assumed) do -- also when it has left: Per may become longer
+    state[#state + 1] = whole(a.at)
+    state[#state + 1] = whole(a.count)
   end
   return state
 end
