@@ -53,6 +53,7 @@ end
 
 -- own puts what a member says in the place of what was assumed.
 function grid.own(q, now, at, n)
+  q.walked = nil
   local start, a, of = tick(q, at), q.assumed, nil
   if start == a.start then
     of = 'current'
@@ -76,6 +77,7 @@ function grid.own(q, now, at, n)
 end
 
 function grid.release(q)
+  q.walked = nil
   local a, w, name = q.assumed, q.w, q.names[2]
   local previous = w.previous or 0
   if w.start == a.start then
@@ -116,15 +118,27 @@ local function copy(w)
   return c
 end
 
+-- when goes on where it was the last time, if it is asked for as much: before that there was no room, and nothing has come back since.
 function grid.when(q, t, n)
-  local before = copy(q.w)
-  for k = 1, #q.far + 1 do
+  local from = q.walked
+  if not from or from.n ~= n or from.t > t then
+    from = { n = n, t = t, k = 1, before = q.w, own = false }
+    q.walked = from
+  elseif from.t < t then
+    from = { k = from.k, before = from.before, own = false } -- what it passes over may have room sooner
+  end
+  while true do
     steps = steps + 4 -- of one of a bucket
+    local k, before = from.k, from.before
     local s, f = q:after(before, t, n), q.far[k]
     if not f or s <= f.first and q:bears(before, s, n, k) then
       return s
     end
-    q:charge(before, f.last, f.n)
+    if not from.own then
+      from.before, from.own = copy(before), true
+    end
+    q:charge(from.before, f.last, f.n)
+    from.k = k + 1
   end
 end
 
@@ -140,9 +154,12 @@ end
 
 -- bears reports whether the slots in far from the k-th on remain right if n are handed out at s, before them.
 function grid.bears(q, before, s, n, k)
+  local matters = tick(q, s) + q.per * (before.previous and 2 or 1) -- until when n matter
+  if q.far[k].first >= matters then
+    return true
+  end
   local w = copy(before)
   q:charge(w, s, n)
-  local matters = tick(q, s) + q.per * (w.previous and 2 or 1) -- until when n matter
   for i = k, #q.far do
     steps = steps + 4 -- of one of a bucket
     local f = q.far[i]
@@ -157,6 +174,13 @@ function grid.bears(q, before, s, n, k)
 end
 
 function grid.take(q, now, slot, n)
+  local from = q.walked
+  local passed = from and q.far[from.k - 1]
+  if passed and slot == passed.last then
+    q:charge(from.before, slot, n) -- it joins that
+  elseif passed and slot < passed.last then
+    q.walked = nil
+  end
   slot = math.max(slot, q.w.last)
   local soon = math.min(now + near, tick(q, now) + q.per - 1)
   if slot <= soon or not q:remember(slot, n) then
@@ -181,7 +205,7 @@ function grid.join(q)
       apart[#apart + 1] = f
     end
   end
-  q.far = apart
+  q.far, q.walked = apart, nil
 end
 
 -- remember has a slot be one of those in far, and reports whether it is.
@@ -207,17 +231,20 @@ end
 -- settle has the slots in far up to t be in order.
 function grid.settle(q, t)
   while q.far[1] and q.far[1].first <= t do
+    q.walked = nil
     local f = table.remove(q.far, 1)
     q:charge(q.w, math.max(f.last, q.w.last), f.n)
   end
 end
 
 function grid.owe(q, now, n)
+  q.walked = nil
   q:settle(now)
   q:charge(q.w, math.max(now, q.w.last), n)
 end
 
 function grid.give(q, now, slot, n)
+  q.walked = nil
   for i, f in ipairs(q.far) do
     if f.first <= slot and slot <= f.last then
       f.n = f.n - math.min(n, f.n)
