@@ -31,7 +31,7 @@
 // # What each kind of quota costs
 //
 // A bucket of one quota takes 1000 bytes, and 200 for each further member. A TokenBucket needs no more; a
-// ClockWindow and an EstimatedWindow take 150 more, whatever their N; a SlidingWindow takes 500 for its 10
+// ClockWindow and an EstimatedWindow take 150 more, whatever their N, and up to 1200 while many slots are ahead; a SlidingWindow takes 500 for its 10
 // cells. A SlidingLog and a FixedWindow take 4 kB for 100 a second, 400 kB for 10000 an hour and 6 MB for
 // 100000 a day: a cell for each [store.Request.Late] in Per, but no more cells than slots. README.md has the
 // tables, the time that a call takes, and the command that made them.
@@ -50,7 +50,8 @@
 // is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
 // done gets the slots that it got then. Where a server lacks what it
 // has answered, since a replica took over too early or a file was not written, the bucket is lost as soon as a process asks that
-// was answered since; until then slots of these moments may be handed out again.
+// was answered since; until then slots of these moments may be handed out again. Where costs are
+// large, a claim may go beyond the quota then.
 package redisquota
 
 import (
