@@ -65,7 +65,7 @@ func TestStoreKeyEvicted(t *testing.T) {
 				r.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
 				b.send(r)
 				r = a.request(1, 0)
-				r.Horizon = 10 * time.Second // then it is near, and leaves a hole
+				r.Horizon = 20 * time.Second // then it is near, and leaves a hole
 				r.Back = []store.Part{{Slot: first.Slots[len(first.Slots)-1].ID, Cost: []int{1, 1, 1}}}
 				a.send(r)
 			}
@@ -203,7 +203,7 @@ func TestStoreCorrupt(t *testing.T) {
 				r.Hold = 10 * time.Millisecond
 				first := a.send(r)
 				r = a.request(1, 0)
-				r.Horizon = 10 * time.Second // then it is near, and leaves a hole
+				r.Horizon = 20 * time.Second // then it is near, and leaves a hole
 				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1, 1}}}
 				a.send(r)
 			}
