@@ -401,8 +401,8 @@ func TestLockHeld(t *testing.T) {
 		}
 		a.serial--
 	}
-	if n := runtime.NumGoroutine(); n > goroutines+1 {
-		t.Errorf("%d goroutines wait for the lock, want 1", n-goroutines)
+	for runtime.NumGoroutine() > goroutines+1 { // one waits for the lock; that of the context may still end
+		runtime.Gosched()
 	}
 	held.release()
 	if n := a.ask(10); n != 8 {
