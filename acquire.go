@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/internal/payment"
+	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -105,20 +106,15 @@ func (w *turn) waited() func([]throttle.Wait) {
 
 // observed tells Trace if the request, which has the grant g, should have waited, or would never go.
 func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
-	told := false
-	defer func() {
-		if !told {
-			g.Cancel()
+	undo.OnPanic(func() {
+		switch {
+		case f.Err != nil:
+			w.t.tellNotSent(w.req, &terms{mode: w.mode, limiter: w.limiter}, f.Err)
+		case f.Cause != "":
+			w.queued(f)
+			w.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
 		}
-	}()
-	switch {
-	case f.Err != nil:
-		w.t.tellNotSent(w.req, &terms{mode: w.mode, limiter: w.limiter}, f.Err)
-	case f.Cause != "":
-		w.queued(f)
-		w.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
-	}
-	told = true
+	}, g.Cancel)
 }
 
 // over notes in the terms that the request waits no longer. After the first time, it does nothing more.

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/logline"
+	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/internal/waits"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -227,14 +228,9 @@ func (t *Transport) went(req *http.Request, tm *terms, g *throttle.Grant) {
 	if t.Trace == nil || t.Trace.Went == nil {
 		return
 	}
-	told := false
-	defer func() {
-		if !told {
-			g.Cancel()
-		}
-	}()
-	t.Trace.Went(Went{event(req, g.Limiter(), tm.mode), tm.resends + 1, waits.Sum(tm.waits), tm.waits})
-	told = true
+	undo.OnPanic(func() {
+		t.Trace.Went(Went{event(req, g.Limiter(), tm.mode), tm.resends + 1, waits.Sum(tm.waits), tm.waits})
+	}, g.Cancel)
 }
 
 // tellNotSent counts a request that is not sent, and tells Trace of that, or in ModeObserve of one that would not have been.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
@@ -344,20 +345,16 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 
 // await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the line.
 func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
-	ended := false
-	defer func() {
-		if !ended {
-			_ = w.drop(nil, nil)
+	undo.OnPanic(func() {
+		select {
+		case <-w.done:
+		default:
+			if found != nil && found.onWait != nil {
+				found.onWait(w.forecast)
+			}
 		}
-	}()
-	select {
-	case <-w.done:
-	default:
-		if found != nil && found.onWait != nil {
-			found.onWait(w.forecast)
-		}
-	}
-	err, ended = w.wait(ctx, g), true
+		err = w.wait(ctx, g)
+	}, func() { _ = w.drop(nil, nil) })
 	return err
 }
 
@@ -463,18 +460,15 @@ func (s *search) reportWaited(parts []blame.Part, g *Grant, err error) {
 	if s == nil || s.waited == nil || len(parts) == 0 {
 		return
 	}
-	told := false
-	defer func() {
-		if !told && err == nil {
-			g.Cancel()
-		}
-	}()
 	waits := make([]Wait, len(parts))
 	for i, p := range parts {
 		waits[i] = Wait{p.Bucket, p.Label, Cause(p.Cause.Cause), p.Quota, p.For}
 	}
-	s.waited(waits)
-	told = true
+	undo.OnPanic(func() { s.waited(waits) }, func() {
+		if err == nil {
+			g.Cancel()
+		}
+	})
 }
 
 // stale reports whether the claim may belong in another bucket now.

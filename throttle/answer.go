@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
@@ -121,14 +122,7 @@ func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 
 // draw calls Rand, without the lock. If Rand panics, the grant ends as that of a request whose answer is lost.
 func (g *Grant) draw() (luck float64) {
-	drawn := false
-	defer func() {
-		if !drawn {
-			g.done(&Answer{Lost: true}, 0)
-		}
-	}()
-	luck = g.l.draw()
-	drawn = true
+	undo.OnPanic(func() { luck = g.l.draw() }, func() { g.done(&Answer{Lost: true}, 0) })
 	return luck
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/charge"
 	"github.com/gopacer/pacer/throttle/internal/check"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -140,17 +141,12 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 // claim that goes in time costs more. So one wrong number of a server, however large, is forgotten soon. It requires that mu
 // is held.
 func (l *Limiter) graspable(spent quota.Costs) quota.Costs {
-	known := quota.Costs{}
-	for unit, n := range spent {
-		most := 0
+	return expect.Graspable(spent, func(unit string) (most int) {
 		for b := l; b != nil; b = b.Parent {
 			most = b.stack.Most(unit, most)
 		}
-		if known[unit] = n; most > 0 {
-			known[unit] = min(n, most)
-		}
-	}
-	return known
+		return most
+	})
 }
 
 // correct makes what is charged what was spent. It requires that mu is held, in a change of g.l.

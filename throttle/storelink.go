@@ -326,29 +326,21 @@ func (s *storeLink) sayFarewell() error {
 			return err
 		}
 	}
-	for !overdue {
+	if overdue {
+		return call.ErrOverdue
+	}
+	return call.Farewell(s.l.Store, func() *store.Request {
 		root := s.l.lock()
 		r := s.lease.Farewell(root.now(), s.l.hold)
 		s.l.unlock(root)
-		if r == nil {
-			return nil
+		if r != nil {
+			r.Learned = s.teach()
 		}
-		r.Learned = s.teach()
-		err := call.InTime(func(ctx context.Context) error {
-			_, err := s.l.Store.Exchange(ctx, r)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		root = s.l.lock()
+		return r
+	}, func() {
+		defer s.l.unlock(s.l.lock())
 		s.lease.Acknowledged()
-		s.l.unlock(root)
-		if r.Leave {
-			return nil
-		}
-	}
-	return call.ErrOverdue
+	})
 }
 
 // leaseLine is the line of a bucket as its lease sees it.

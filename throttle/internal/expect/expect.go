@@ -244,3 +244,14 @@ func (c *cost) learn(now monotime.Time, n int) (news bool) {
 
 // whole returns n within what a claim may cost.
 func whole(n float64) int { return int(min(max(n, 0), quota.MaxN)) }
+
+// Graspable returns spent as far as it is learned: of each unit no more than most says, unless that is zero.
+func Graspable(spent quota.Costs, most func(unit string) int) quota.Costs {
+	known := quota.Costs{}
+	for unit, n := range spent {
+		if known[unit] = n; most(unit) > 0 {
+			known[unit] = min(n, most(unit))
+		}
+	}
+	return known
+}
