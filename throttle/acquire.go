@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/internal/undo"
@@ -150,7 +149,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
 func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	l.mu.Lock()
 	now, n := l.clock.Now(), g.ticket.N
-	ok := l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, (*adaptive.Kind)(&g.class)) && l.stack.TakeNow(now, n)
+	ok := l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n)
 	if ok {
 		l.claimCount++
 		l.lastCharged = now
@@ -204,7 +203,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 }
 
 // class is what kind of request the claim is for.
-func (c *Claim) class() class { return class{c.Verb, c.Path} }
+func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path: c.Path} }
 
 // need returns what the claim needs of each bucket. It panics if N is negative.
 func (c *Claim) need() need {
@@ -288,7 +287,7 @@ func (w *waiter) grantNow(front bool) bool {
 // refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
-	for b := w.l; b != nil && w.hasQueue(); b = b.Parent {
+	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
 			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
@@ -305,15 +304,6 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	}
 	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
 	return d, nil
-}
-
-// hasQueue reports whether some quota of the path of w bounds its line.
-func (w *waiter) hasQueue() bool {
-	b := w.l
-	for b != nil && !slices.ContainsFunc(b.quotas, func(q quota.Quota) bool { return q.Queue > 0 }) {
-		b = b.Parent
-	}
-	return b != nil
 }
 
 // waitInLine waits as w until the claim is granted, refused or canceled. If the claim comes to belong in

@@ -111,7 +111,7 @@ func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 		if l.mu.Lock(); of.Timed() {
 			now = l.now()
 		}
-		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, (*adaptive.Kind)(&g.class), of, left)
+		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, &g.class, of, left)
 		l.mu.Unlock()
 	}
 	if !ok {
@@ -185,7 +185,7 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 
 // served tells the bucket, and those above it, that the request was served. It requires that mu is held.
 func (g *right) served(now monotime.Time) {
-	g.l.server.Served(now, adaptive.Kind(g.class), &g.ticket, g.place.past)
+	g.l.server.Served(now, g.class, &g.ticket, g.place.past)
 	for p := g.l.Parent; p != nil; p = p.Parent {
 		p.server.ServedBelow()
 	}
@@ -205,7 +205,7 @@ func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration
 	}
 	now := root.now()
 	l.luck = luck
-	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, adaptive.Kind(g.class), a.Hold, len(a.Statements) > 0)
+	alone, own = l.server.Refuse(now, &g.ticket, g.place.past, g.class, a.Hold, len(a.Statements) > 0)
 	if g.early && !own && a.HoldKnown {
 		rest = max(l.heldSince.Add(min(a.Hold, monotime.Longest)).Sub(now), 0)
 	}
@@ -326,9 +326,9 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 
 // learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the tree,
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
-func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c class) (refused bool) {
+func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c adaptive.Kind) (refused bool) {
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
-	e := l.server.Learn(now, t, adaptive.Kind(c), &adaptive.Answer{
+	e := l.server.Learn(now, t, c, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldStep: a.HoldStep, Statements: a.Statements, Cost: cost, Instances: a.instances,
 	})
 	if e.Contradicted && l.entry.group != nil && !l.entry.node.Named {

@@ -17,7 +17,7 @@ import (
 // open reports whether the claim may go now in this bucket alone. Asked is the bucket that it was made to: what the
 // server allows counts in that one only, since it was learned from the answers to such claims.
 func (l *Limiter) open(now monotime.Time, need *need, asked *Limiter) bool {
-	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, need.kind(), l.reserveFor(need)) {
+	if l.hold > now || asked == l && !l.server.Open(now, &need.Demand, &need.class, l.reserveFor(need)) {
 		return false
 	}
 	if !l.stack.Open(now, &need.Demand, need.urgent(), l.believed(asked)) {
@@ -115,7 +115,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	}
 	d := from
 	if direct {
-		d = l.server.Due(d, &ahead.All, &need.Demand, need.kind(), 0, optimist)
+		d = l.server.Due(d, &ahead.All, &need.Demand, &need.class, 0, optimist)
 	} else if ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
 		before, last := ahead.Direct.Last()
 		d = l.server.Due(d, &before, &last, nil, 0, optimist)
@@ -132,7 +132,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 	// before it there, so this wait is computed from the start, not from d.
 	left := from
 	if direct {
-		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, need.kind(), l.Reserve, optimist)
+		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, &need.class, l.Reserve, optimist)
 	}
 	left = l.stack.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist, l.believed(asked))
 	if l.link != nil && !left.Never {
@@ -153,14 +153,10 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 // longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
 // lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
-	d = l.due(now, now, predecessors{}, one, asked, true)
-	if l.link == nil {
-		return d, d.At.Sub(now) > bound
+	if d = l.due(now, now, predecessors{}, one, asked, true); l.link != nil {
+		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
 	}
-	if since := l.link.lease.DownSince(); since != 0 && (d.Cause == limit.Store || d.At.Sub(now) <= bound) && !l.link.lease.InHand(now, &one.Demand, one.urgent()) {
-		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
-	}
-	return d, min(d.At.Sub(now), l.link.lease.LongestGap(d.Quota)) > bound
+	return d, d.At.Sub(now) > bound
 }
 
 // charge charges the claim to this bucket and all above it, at the instant at, and makes g its grant.
@@ -185,7 +181,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 		}
 	}
 	g.plain = g.extra == nil
-	l.server.Take(now, max(p.since, 1), &need.Demand, need.kind(), l.reserveFor(need), &g.ticket)
+	l.server.Take(now, max(p.since, 1), &need.Demand, &need.class, l.reserveFor(need), &g.ticket)
 }
 
 // expect has the claim cost what others of its kind did, in units of which it does not say it. With a Store, which would
@@ -254,15 +250,10 @@ func (l *Limiter) restartIfIdle(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
-	if l.SlowStart && l.newOrIdled(now) {
+	if l.SlowStart && (l.gate.Latest() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0) {
 		l.gate.Shut()
 		l.server.Restart(true)
 	}
-}
-
-// newOrIdled reports whether the bucket is new or has idled.
-func (l *Limiter) newOrIdled(now monotime.Time) bool {
-	return l.gate.Latest() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0
 }
 
 // recentlyUsed reports whether the latest grant is less than IdleAfter ago.

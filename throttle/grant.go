@@ -36,15 +36,12 @@ type right struct {
 	l      *Limiter
 	ticket adaptive.Ticket
 	place  place
-	class  class
+	class  adaptive.Kind
 	urgent bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
 	early  bool          // the bucket was held: the claim was observed only
 	plain  bool          // extra was nil when granted; may be read without the lock
 	extra  *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
 }
-
-// class is what kind of request a claim is for: Claim.Verb and Claim.Path.
-type class adaptive.Kind
 
 // Limiter returns the bucket that granted the request.
 func (g *Grant) Limiter() *Limiter { return g.l }

@@ -312,7 +312,7 @@ func (g *Group) Close() error {
 }
 
 // classBucket returns the bucket below l for claims of a class; l itself if it is forgotten.
-func (g *Group) classBucket(l *Limiter, c class) *Limiter {
+func (g *Group) classBucket(l *Limiter, c adaptive.Kind) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if l.forgotten.Load() {
@@ -342,7 +342,7 @@ func (l *Limiter) part(name string) *Limiter {
 
 // wouldBe is classBucket for a claim that is not made: if there is no bucket for its counter, it returns one of which neither
 // the Group nor the Router hears.
-func (g *Group) wouldBe(l *Limiter, c class) *Limiter {
+func (g *Group) wouldBe(l *Limiter, c adaptive.Kind) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {

@@ -277,7 +277,7 @@ func (l *Limiter) letAnotherProbe() {
 			probes = append(probes, w)
 		}
 	}
-	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return probes[i].kind() })]; w != heads[0] {
+	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return &probes[i].class })]; w != heads[0] {
 		w.leave()
 		w.rank = heads[0].rank - 1
 		if len(l.root().line.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
@@ -309,7 +309,7 @@ func (l *Limiter) behind(now monotime.Time, t *adaptive.Ticket, alone time.Durat
 type need struct {
 	limit.Demand
 	priority Priority
-	class    class
+	class    adaptive.Kind
 	flow     flow
 	bare     bool // see Claim
 }
@@ -319,8 +319,6 @@ type flow struct {
 	name   string
 	weight int
 }
-
-func (n *need) kind() *adaptive.Kind { return (*adaptive.Kind)(&n.class) }
 
 // urgent reports whether the claim may use what is reserved.
 func (n *need) urgent() bool { return n.priority >= Urgent }

@@ -241,14 +241,13 @@ func (l *Limiter) arm(now monotime.Time) {
 		}
 		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
 		cause := blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota}
+		due, of := d.At, Normal
 		if blocked = d.Unreserved > now; blocked {
-			sooner(d.Unreserved)
-			look.Wait(Urgent.index(), cause)
-		} else {
-			ordinaryWaits = true
-			sooner(d.At)
-			look.Wait(Normal.index(), cause)
+			due, of = d.Unreserved, Urgent
 		}
+		ordinaryWaits = true
+		sooner(due)
+		look.Wait(of.index(), cause)
 	}
 	if l != root {
 		root.agenda.Set(l, at)
@@ -263,9 +262,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	default:
 		l.line.timer.Reset(min(at.Sub(now), monotime.Nap))
 	}
-	if l.link != nil {
-		l.link.ask(now)
-	}
+	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {
 		l.line.changed, root.changed = true, append(root.changed, l)
 	}
@@ -385,11 +382,11 @@ func (l *Limiter) thaw() {
 func (l *Limiter) dismiss() {
 	now := l.root().now()
 	for w := range l.line.Leaving() {
-		if w.l == l {
-			if w.abandoned {
-				w.end(now, errAbandoned)
-				continue
-			}
+		switch {
+		case w.l != l:
+		case w.abandoned:
+			w.end(now, errAbandoned)
+		default:
 			l.freeze()
 			w.end(now, errDismissed)
 		}

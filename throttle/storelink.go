@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-	"weak"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
@@ -17,6 +16,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/link"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/outbox"
 	"github.com/gopacer/pacer/throttle/store"
@@ -58,9 +58,9 @@ func newStoreLink(l *Limiter) *storeLink {
 	})}
 }
 
-// ask calls the store if there is something to ask or to tell. It is called whenever something has changed.
+// ask calls the store, if there is one, and something to ask or to tell. It is called whenever something has changed.
 func (s *storeLink) ask(now monotime.Time) {
-	if s.closed {
+	if s == nil || s.closed {
 		return
 	}
 	if c := s.lease.Next(now, s.l.hold, &s.line); c != nil {
@@ -161,10 +161,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 // apply does what follows from a reply. It requires that mu is held.
 func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	for _, ev := range e.Events {
-		s.events.Add(StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Err: ev.Err, Down: ev.After, Lost: ev.Lost})
-	}
-	for _, qs := range e.Others {
-		s.events.Add(StoreEvent{Bucket: s.l.Name, Label: s.l.Label, Others: qs})
+		s.events.Add(StoreEvent{s.l.Name, s.l.Label, ev.Err, ev.After, ev.Lost, ev.Others})
 	}
 	if e.Hold != 0 {
 		s.holdUntil(e.Hold, now)
@@ -208,31 +205,10 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
-	s.noNews = true     // unless Listen returns, and without an error
-	l := weak.Make(s.l) // so that a Limiter that is not closed can be collected
-	stop, err := s.l.Store.Listen(s.l.storeName(), func(n store.News) {
-		l := l.Value()
-		if l == nil || n == (store.News{}) {
-			return
-		}
-		root := l.lock()
-		defer l.unlock(root)
-		now := root.now()
-		if n.Released {
-			l.change(now, func() { l.hold = min(l.hold, now) })
-		}
-		if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
-			l.change(now, func() { l.link.holdUntil(at, now) })
-		}
-		if l.link.lease.Heard(now, n) {
-			l.link.ask(now)
-		}
-	})
+	s.noNews = true // unless Listen returns, and without an error
+	stop, err := link.Listen(s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
 	if err != nil {
 		return
-	}
-	if stop == nil {
-		stop = func() {}
 	}
 	root := s.l.lock()
 	if s.closed && s.overdue {
@@ -243,6 +219,22 @@ func (s *storeLink) listen() {
 	s.noNews, s.stopListening = false, stop // Close calls stop when this call has ended
 	s.l.unlock(root)
 	runtime.AddCleanup(s.l, func(stop func()) { go stop() }, stop) // in a goroutine, since all cleanups share one
+}
+
+// hearNews takes in what the Store tells.
+func (l *Limiter) hearNews(n store.News) {
+	root := l.lock()
+	defer l.unlock(root)
+	now := root.now()
+	if n.Released {
+		l.change(now, func() { l.hold = min(l.hold, now) })
+	}
+	if at := now.Add(min(n.Hold, monotime.Longest)); n.Hold > 0 && at > l.hold {
+		l.change(now, func() { l.link.holdUntil(at, now) })
+	}
+	if l.link.lease.Heard(now, n) {
+		l.link.ask(now)
+	}
 }
 
 // arm sets the timer to when the lease wants to be called again. It is called after each use of the lease.
@@ -264,8 +256,7 @@ func (s *storeLink) tick() {
 	root := s.l.lock()
 	defer s.l.unlock(root)
 	now := root.now()
-	s.armed = 0
-	if !s.closed && s.lease.Tick(now, s.l.hold) {
+	if s.armed = 0; !s.closed && s.lease.Tick(now, s.l.hold) {
 		s.l.run(now)
 		s.ask(now)
 	}
@@ -287,9 +278,7 @@ func (s *storeLink) take(g *right, due, now monotime.Time, need *need) {
 // restock asks the stores of l and of its parents for what may be needed soon.
 func (l *Limiter) restock(now monotime.Time) {
 	for b := l; b != nil; b = b.Parent {
-		if b.link != nil {
-			b.link.ask(now)
-		}
+		b.link.ask(now)
 	}
 }
 
@@ -329,7 +318,7 @@ func (s *storeLink) sayFarewell() error {
 	if overdue {
 		return call.ErrOverdue
 	}
-	return call.Farewell(s.l.Store, func() *store.Request {
+	return link.Farewell(s.l.Store, func() *store.Request {
 		root := s.l.lock()
 		r := s.lease.Farewell(root.now(), s.l.hold)
 		s.l.unlock(root)
@@ -436,7 +425,7 @@ func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
 		d.At = l.hold
 	}
 	if w.l == l {
-		d = l.server.Due(d, &limit.Demand{}, &w.Demand, w.kind(), l.reserveFor(&w.need), false)
+		d = l.server.Due(d, &limit.Demand{}, &w.Demand, &w.class, l.reserveFor(&w.need), false)
 	}
 	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
 	if l.Reserve > 0 && !w.urgent() {

@@ -251,6 +251,7 @@ type Limiter struct {
 	refusedSince atomic.Int64             // tenants.Since
 
 	// The fields below are used at the root, for the whole tree.
+	hasQueues  bool                   // some quota bounds its line, or did
 	frozen     int                    // freezes that were not thawed; while positive, nobody goes
 	successor  *Limiter               // root of the tree that has taken its place; nil if none has
 	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen
@@ -326,6 +327,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 		l.invalid = l.misset
 	}
 	l.concurrent = slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Kind.Concurrent() })
+	l.root().hasQueues = l.root().hasQueues || slices.ContainsFunc(qs, func(q quota.Quota) bool { return q.Queue > 0 })
 	local := qs
 	if l.Store != nil {
 		local = lease.NotStored(qs)
@@ -353,7 +355,7 @@ func (l *Limiter) outdated() bool {
 // redirect finds the bucket of a claim that was made to l, if l is outdated, or split by class. It is called with the tree
 // of l locked, and returns with the tree of the right bucket locked, and its root. If find only looks, that may be a bucket
 // of which nobody else knows.
-func (l *Limiter) redirect(root *Limiter, c class, find func(*Group, *Limiter, class) *Limiter) (at, atRoot *Limiter) {
+func (l *Limiter) redirect(root *Limiter, c adaptive.Kind, find func(*Group, *Limiter, adaptive.Kind) *Limiter) (at, atRoot *Limiter) {
 	for l.isSplit || l.outdated() {
 		outdated, forgotten := l.outdated(), l.forgotten.Load()
 		root.mu.Unlock()

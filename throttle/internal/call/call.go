@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/gopacer/pacer/throttle/store"
 )
 
 // Timeout is how long a call may take.
@@ -50,21 +48,4 @@ func InTime(f func(ctx context.Context) error) error {
 		}
 		return e.err
 	}
-}
-
-// Farewell tells the store what next returns, each in time, until that is nil or leaves; told is called after each.
-func Farewell(to store.Store, next func() *store.Request, told func()) error {
-	for r := next(); r != nil; r = next() {
-		err := InTime(func(ctx context.Context) error {
-			_, err := to.Exchange(ctx, r)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if told(); r.Leave {
-			return nil
-		}
-	}
-	return nil
 }

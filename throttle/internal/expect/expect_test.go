@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -252,5 +253,15 @@ func TestBounds(t *testing.T) {
 	}
 	if len(k.costs) != maxUnits || len(ks.all.costs) != maxUnits {
 		t.Errorf("%d units, of all %d", len(k.costs), len(ks.all.costs))
+	}
+}
+
+// What a claim is said to cost is learned up to what a quota grants; of a unit that no quota has, all of it.
+func TestGraspable(t *testing.T) {
+	got := Graspable(quota.Costs{"tokens": 999_999_999, "images": 7, "minutes": 3}, func(unit string) int {
+		return map[string]int{"tokens": 30_000, "images": 10}[unit]
+	})
+	if want := (quota.Costs{"tokens": 30_000, "images": 7, "minutes": 3}); !maps.Equal(got, want) {
+		t.Errorf("learned %v, want %v", got, want)
 	}
 }

@@ -24,6 +24,8 @@ type Event struct {
 	Err   error         // why the store cannot be reached, or why its slots are of no use
 	After time.Duration // how long the outage was, if it is over
 	Lost  bool          // the store has lost the bucket
+
+	Others quota.Quotas // by which another process asks, and of which the owner was not told
 }
 
 // outage is a time in which the store cannot be reached. After a while claims may go without

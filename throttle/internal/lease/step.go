@@ -20,7 +20,6 @@ type Effects struct {
 	Unserved   []Unserved        // the claims that got no slot, in the order in which they were asked for
 	Retry      monotime.Time     // when to ask again if any of the claims still waits; zero if at once
 	Events     []Event
-	Others     []quota.Quotas // by which other processes ask, and of which nobody was told
 }
 
 // Unserved is a claim for which there was no slot.
@@ -59,7 +58,8 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	if reply.Hold > 0 {
 		e.Hold = now.Add(span(reply.Hold))
 	}
-	e.Statements, e.Others = reply.Statements, l.newOthers(reply.Others)
+	e.Statements = reply.Statements
+	defer l.tellOthers(reply.Others, &e)
 	if c.version == l.version { // else these slots are of other quotas
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
 			l.last.next = now.Add(span(reply.Next))
@@ -87,15 +87,14 @@ func (l *Lease) trip(took time.Duration) {
 // mostOthers bounds of how many other quotas the owner is told.
 const mostOthers = 8
 
-// newOthers returns the quotas of which the owner was not told.
-func (l *Lease) newOthers(all []quota.Quotas) (others []quota.Quotas) {
+// tellOthers adds events for the quotas of which the owner was not told.
+func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 	for _, qs := range all {
 		known := slices.ContainsFunc(l.others, func(o quota.Quotas) bool { return slices.Equal(o, qs) })
 		if !known && len(l.others) < mostOthers {
-			l.others, others = append(l.others, qs), append(others, qs)
+			l.others, e.Events = append(l.others, qs), append(e.Events, Event{Others: qs})
 		}
 	}
-	return others
 }
 
 // receive puts the slots of a reply in hand. It returns how many there were for each ask; more

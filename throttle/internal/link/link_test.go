@@ -1,0 +1,82 @@
+package link_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/gopacer/pacer/throttle/internal/link"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// notes is a store that notes what it is asked, and answers as it is told.
+type notes struct {
+	store.Store
+	asked  []*store.Request
+	answer func(n int) error
+	news   func(store.News)
+}
+
+func (s *notes) Exchange(_ context.Context, r *store.Request) (*store.Reply, error) {
+	s.asked = append(s.asked, r)
+	return &store.Reply{}, s.answer(len(s.asked))
+}
+
+func (s *notes) Listen(_ string, news func(store.News)) (func(), error) {
+	s.news = news
+	return nil, s.answer(0)
+}
+
+// TestFarewell: all is told in turn until there is nothing, until one leaves, or until one fails.
+func TestFarewell(t *testing.T) {
+	own := errors.New("own")
+	stay, leave := &store.Request{}, &store.Request{Leave: true}
+	for name, c := range map[string]struct {
+		says        []*store.Request
+		fails       int // which one
+		asked, told int
+	}{
+		"nothing":             {nil, 0, 0, 0},
+		"until there is none": {[]*store.Request{stay, stay}, 0, 2, 2},
+		"until one leaves":    {[]*store.Request{stay, leave, stay}, 0, 2, 2},
+		"until one fails":     {[]*store.Request{stay, stay, leave}, 2, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := &notes{answer: func(n int) error {
+				if n == c.fails {
+					return own
+				}
+				return nil
+			}}
+			told := 0
+			err := link.Farewell(to, func() *store.Request {
+				if len(to.asked) == len(c.says) {
+					return nil
+				}
+				return c.says[len(to.asked)]
+			}, func() { told++ })
+			if len(to.asked) != c.asked || told != c.told || errors.Is(err, own) != (c.fails > 0) {
+				t.Errorf("asked %d times, told %d times, %v; want %d and %d", len(to.asked), told, err, c.asked, c.told)
+			}
+		})
+	}
+}
+
+// TestListen: news reach the target while something else holds it, and there is always something to stop.
+func TestListen(t *testing.T) {
+	own := errors.New("own")
+	to := &notes{answer: func(int) error { return own }}
+	target := &struct{ heard []store.News }{}
+	stop, err := link.Listen(to, "a", target, func(a *struct{ heard []store.News }, n store.News) { a.heard = append(a.heard, n) })
+	if !errors.Is(err, own) {
+		t.Errorf("the error is %v", err)
+	}
+	stop()
+	to.news(store.News{})
+	to.news(store.News{Released: true})
+	if len(target.heard) != 1 || !target.heard[0].Released {
+		t.Errorf("heard %v, want what says something", target.heard)
+	}
+	runtime.KeepAlive(target)
+}
