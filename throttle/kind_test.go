@@ -533,7 +533,7 @@ func TestCalendarInALimiter(t *testing.T) {
 				if f := l.Forecast(Claim{}); !time.Now().Equal(test.next) || f.Wait != test.lasts {
 					t.Errorf("the next window begins at %v and lasts for %v, want %v and %v", time.Now().In(zone), f.Wait, test.next, test.lasts)
 				}
-				if test.lasts > 31*24*time.Hour {
+				if test.lasts > 30*24*time.Hour && *times == 1 {
 					return // to wait for a year takes seconds, since the clock is looked at every minute
 				}
 				if err := l.Wait(t.Context(), 1); err != nil {

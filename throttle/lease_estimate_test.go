@@ -14,7 +14,7 @@ import (
 // TestLeaseEstimates: five processes that reckon with four times of what their requests turn out to cost use a
 // shared quota nearly as one process does that has it alone.
 func TestLeaseEstimates(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		quotas  string
 		workers int
 		took    time.Duration // by a request
@@ -42,6 +42,9 @@ func TestLeaseEstimates(t *testing.T) {
 		{"20000 tokens/s estimate", 20, 300 * time.Millisecond, 0.95},
 		{"30000 tokens/m estimate", 20, time.Second, 0.95},
 	} {
+		if *times == 1 && i%3 != 0 {
+			continue // all of them take seconds
+		}
 		t.Run(fmt.Sprintf("%s, %d workers, %v", c.quotas, c.workers, c.took), func(t *testing.T) {
 			per, spans := quotas(t, c.quotas)[len(quotas(t, c.quotas))-1].Per, 8
 			if per < time.Minute {
