@@ -31,7 +31,7 @@ func TestCells(t *testing.T) {
 			},
 		},
 		{
-			[]string{"-servers", "^ulule/limiter$", "-clients", "naive", "-workloads", "one", "-n", "80"}, // 100 need no time
+			[]string{"-servers", "^ulule/limiter, 50", "-clients", "naive", "-workloads", "one", "-n", "80"}, // 100 need no time
 			[]string{"ulule/limiter, 50/2s window, naive, 50 ms, one process"},
 		},
 		{[]string{"-clients", "nobody"}, nil},
