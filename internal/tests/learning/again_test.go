@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,13 +108,13 @@ func (p *program) run(t *testing.T, file *bytes.Buffer, span time.Duration, seed
 }
 
 // TestRoutesAndInstancesAreKept: a second run of a program knows from the beginning which routes and which instances of a server count on their
-// own: at most one of its first hundred requests is refused.
+// own: none of its first hundred requests is refused in at least 8 of 11 worlds, and no more than ten in any. Which request is sent first
+// is by chance: of 1300 runs in a test with the race detector 95 of 100 had none refused, and one had 8. Without Load, 6 of 11 have none.
 func TestRoutesAndInstancesAreKept(t *testing.T) {
 	type world struct {
 		name  string
 		of    func(seed uint64) *program
 		split bool // there are several buckets in the end
-		most  int  // refused of the first hundred of the second run
 		least int  // served in its first minute
 	}
 	var worlds []world
@@ -121,12 +122,9 @@ func TestRoutesAndInstancesAreKept(t *testing.T) {
 		if w.all != nil || *againSeeds == 1 && (w.name == "5 routes" || w.name == "20 routes") {
 			continue // the limit of all is not a route's; and some take long
 		}
-		most, least := 1, 0
-		switch w.name {
-		case "4 routes, GCRA, one busy":
-			most = 3 // the first run takes longer to tell them apart
-		case "4 routes, quarters of an hour":
-			least = 20 // one that knows nothing is held by the narrowest route, and is served one request
+		least := 0
+		if w.name == "4 routes, quarters of an hour" {
+			least = 5 // one that knows nothing is held by the narrowest route, and is served one request; of 40 runs one had 12
 		}
 		worlds = append(worlds, world{w.name, func(seed uint64) *program {
 			dialect := []pacertest.Dialect{xRate, pacertest.XRateLimitDelta, pacertest.RateLimitDraft7}[seed/3%3]
@@ -140,7 +138,7 @@ func TestRoutesAndInstancesAreKept(t *testing.T) {
 			}
 			slices.Sort(p.paths)
 			return p
-		}, w.name != "4 equal routes, one busy" && w.name != "4 routes, GCRA, one busy" && w.name != "8 equal routes", most, least})
+		}, w.name != "4 equal routes, one busy" && w.name != "4 routes, GCRA, one busy" && w.name != "8 equal routes", least})
 	}
 	for _, n := range []int{2, 3, 5} {
 		worlds = append(worlds, world{fmt.Sprintf("%d instances", n), func(seed uint64) *program {
@@ -149,8 +147,14 @@ func TestRoutesAndInstancesAreKept(t *testing.T) {
 				s.counters = append(s.counters, &pacertest.ClockWindow{Limit: 50, Window: time.Minute, Phase: time.Duration(s.random.Float64() * float64(time.Minute))})
 			}
 			return &program{base: s, paths: []string{"/a", "/b"}}
-		}, false, 1, 0})
+		}, false, 0})
 	}
+	var runs, refused atomic.Int64
+	t.Cleanup(func() {
+		if n, of := refused.Load(), runs.Load(); 11*n > 3*of {
+			t.Errorf("of the first hundred some were refused in %d of %d second runs, want 3 of 11 at most", n, of)
+		}
+	})
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -171,8 +175,11 @@ func TestRoutesAndInstancesAreKept(t *testing.T) {
 					size := file.Len()
 					again := p.run(t, &file, time.Minute, seed+100)
 					t.Logf("seed %d: %d refused of the first hundred, %d in the first run; %d served; %d bytes; %q and then %q", seed, again, first, p.served, size, names, p.names)
-					if again > w.most || p.served < w.least {
-						t.Errorf("%d refused of the first hundred, and %d served in a minute; want at most %d, and at least %d", again, p.served, w.most, w.least)
+					if runs.Add(1); again > 0 {
+						refused.Add(1)
+					}
+					if again > 10 || p.served < w.least {
+						t.Errorf("%d refused of the first hundred, and %d served in a minute; want at most 10, and at least %d", again, p.served, w.least)
 					}
 					if w.split && len(p.names) < len(p.paths) {
 						t.Errorf("buckets %q, want one of each route", p.names)
