@@ -81,7 +81,8 @@ type Kind struct {
 // cost is what is known of what claims of a kind cost in a unit.
 type cost struct {
 	unit           string
-	learned        int // how many costs were
+	asked          bool // a claim has gone that did not say it
+	learned        int  // how many costs were
 	mean, variance float64
 	under          int           // claims under way that do not say it
 	expected       float64       // the sum of what these were expected to cost when they went
@@ -191,6 +192,20 @@ func (k *Kind) make(unit string) *cost {
 	if c == nil && len(k.costs) < maxUnits {
 		k.costs = append(k.costs, cost{unit: unit})
 		c = &k.costs[len(k.costs)-1]
+	}
+	return c
+}
+
+// ask is make for a unit of which a claim does not say what it costs. If there are too many, the unit takes the place of one that
+// no claim has asked for: answers may name more units than the quotas have.
+func (k *Kind) ask(unit string) *cost {
+	c := k.make(unit)
+	if i := slices.IndexFunc(k.costs, func(c cost) bool { return !c.asked }); c == nil && i >= 0 {
+		c = &k.costs[i]
+		*c = cost{unit: unit}
+	}
+	if c != nil {
+		c.asked = true
 	}
 	return c
 }

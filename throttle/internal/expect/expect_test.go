@@ -256,6 +256,26 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Answers that name many units keep no unit of a quota out, neither one that the quotas have from the beginning nor a later one.
+func TestUnitsOfAnswers(t *testing.T) {
+	for range 20 { // each order of a map
+		var ks Kinds
+		for i, unit := range []string{"tokens", "points"} {
+			spent := quota.Costs{unit: 100}
+			for i := range 2 * maxUnits {
+				spent[fmt.Sprint("other", i)] = i
+			}
+			k := ks.Of("POST", "/chat")
+			ticket := Begin(1, k, quota.Costs{unit: 0})
+			ticket.Settle(1, spent)
+			ticket.End(1, false)
+			if got, all := k.Cost(unit), ks.Like("POST", "/new").Cost(unit); got != 100 || all != 100 {
+				t.Fatalf("unit %d: the kind costs %d %s, and a new one %d, want 100", i, got, unit, all)
+			}
+		}
+	}
+}
+
 // What a claim is said to cost is learned up to what a quota grants; of a unit that no quota has, all of it.
 func TestGraspable(t *testing.T) {
 	got := Graspable(quota.Costs{"tokens": 999_999_999, "images": 7, "minutes": 3}, func(unit string) int {

@@ -24,7 +24,8 @@ type going struct {
 func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 	t.kind = kind
 	for unit := range unsaid {
-		if c := kind.make(unit); c != nil {
+		kind.Any().ask(unit)
+		if c := kind.ask(unit); c != nil {
 			if c.under++; c.under == 1 {
 				c.since = now
 			}
