@@ -87,8 +87,8 @@ type Quota struct {
 	N int
 
 	// Unit is what one token is: "bytes", "tokens" of a language model, "points". Empty means
-	// [Requests]. A request takes as many tokens as its [Costs] say for the unit, and none if its
-	// Costs do not have the unit.
+	// [Requests]. A request takes as many tokens as its [Costs] say for the unit. If its Costs do
+	// not have the unit, it takes none, but where package throttle learns what requests turn out to cost.
 	Unit string
 
 	// Per is the span in which N tokens are granted. Zero means one second; a negative span is an

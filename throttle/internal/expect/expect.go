@@ -86,7 +86,7 @@ type cost struct {
 	mean, variance float64
 	under          int           // claims under way that do not say it
 	expected       float64       // the sum of what these were expected to cost when they went
-	silent         int           // how many of them ended without a word of it
+	silent         int           // how many of them were served without a word of it
 	since          monotime.Time // the latest word of it, or end without one; or when the first of those under way went, if that is later
 }
 
@@ -155,7 +155,7 @@ func (k *Kind) Spare(unit string) int {
 }
 
 // Until returns how long the claim is to wait for others of its kind, of which little is known of what they cost: at first one
-// goes, then two more for each cost that was said, and one more for each that has ended without a word of it; and twice as many
+// goes, then two more for each cost that was said, and one more for each that was served without a word of it; and twice as many
 // after patience. An instant that has passed, such as zero, is no wait. An answer may come before.
 func (k *Kind) Until(unit string) (at monotime.Time) {
 	c := k.in(unit)
