@@ -91,23 +91,19 @@ func (l *Lease) DownSince() monotime.Time {
 	return l.outage.since
 }
 
-// InHand reports whether the slots in hand suffice for a claim, now or later.
-func (l *Lease) InHand(now monotime.Time, d *limit.Demand, urgent bool) bool {
-	return l.ready(now, &Waiter{Demand: d, Urgent: urgent})
-}
-
 // Beyond reports whether a claim that is due as d says waits for longer than the bound, and what it then waits for. While
 // the store cannot be reached, nobody knows for how long: then it counts for how long that has lasted.
 func (l *Lease) Beyond(now monotime.Time, d limit.Due, demand *limit.Demand, urgent bool, bound time.Duration) (limit.Due, bool) {
-	if since := l.DownSince(); since != 0 && (d.Cause == limit.Store || d.At.Sub(now) <= bound) && !l.InHand(now, demand, urgent) {
+	since, near := l.DownSince(), d.At.Sub(now) <= bound
+	if since != 0 && (near || d.Cause == limit.Store) && !l.ready(now, &Waiter{Demand: demand, Urgent: urgent}) {
 		return limit.Due{At: now, Cause: limit.Store}, now.Sub(since) >= bound
 	}
-	return d, min(d.At.Sub(now), l.LongestGap(d.Quota)) > bound
+	return d, min(d.At.Sub(now), l.longestGap(d.Quota)) > bound
 }
 
-// LongestGap bounds the time between two slots of a quota, given by its name: whatever the distance of the next
+// longestGap bounds the time between two slots of a quota, given by its name: whatever the distance of the next
 // slot, those of other processes go before. It is the longest span if the quota does not live in the store.
-func (l *Lease) LongestGap(name string) time.Duration {
+func (l *Lease) longestGap(name string) time.Duration {
 	i := slices.Index(l.names, name)
 	if i < 0 {
 		return monotime.Longest
