@@ -96,21 +96,20 @@ func (l *Lease) trim(now monotime.Time, line Line) {
 	}
 }
 
-// returnFarSlots gives back the slots in hand that are further ahead than near ones, if the head
-// of the line needs one of them: the same call asks again, and what it gets is not later. This
-// happens once in a while at most: claims that settle low bring room all the time, other room is rare.
+// returnFarSlots gives back the slots in hand that are far ahead if the head of the line needs one of them: the same call asks
+// again, and what it gets is not later. Far is a tenth of the Horizon, and this happens once in so long at most; if claims
+// settle low, which brings room all the time, it is what is not near to a store, and twice as often.
 func (l *Lease) returnFarSlots(now monotime.Time, head *Waiter) {
-	near := slot.Near(Horizon)
-	pause := 2 * near
+	reach := 2 * slot.Near(Horizon)
 	if l.settledLow != 0 && now.Sub(l.settledLow) < Horizon {
-		pause = near
+		reach = slot.Near(Horizon)
 	}
-	if again := l.farReturned.Add(pause); again > now && l.farReturned != 0 {
+	if again := l.farReturned.Add(reach); again > now && l.farReturned != 0 {
 		l.wakeBy(again)
 		return
 	}
 	l.earlierRoom = false
-	far := now.Add(near)
+	far := now.Add(reach)
 	var buf costs
 	if at, ok := l.slots.first(now, now, l.cost(buf[:0], head.Demand, head.Urgent)); !ok || at <= far {
 		return

@@ -406,8 +406,8 @@ func TestAskNotBefore(t *testing.T) {
 	}
 }
 
-// TestNextReturnsFar: when the store may have earlier slots, those that are not near go back if
-// the first claim needs one of them, once in a tenth of a Horizon; twice as often if claims have cost less lately.
+// TestNextReturnsFar: when the store may have earlier slots, those that are further ahead than a tenth of a Horizon go back
+// if the first claim needs one of them, once in so long; a twentieth if claims have cost less lately.
 func TestNextReturnsFar(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
@@ -416,17 +416,21 @@ func TestNextReturnsFar(t *testing.T) {
 		often  time.Duration
 		less   bool // a claim has cost less
 	}{
-		"far":              {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 10, false},
-		"far, and room":    {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 20, true},
-		"not far":          {"9/m log", []time.Duration{Horizon / 20, 3 * s}, 0, 0, false},
-		"an early":         {"9/m log", []time.Duration{0, 3 * s}, 0, 0, false},
-		"far on the clock": {"9/m window grid", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 10, false},
+		"far":                {"9/m log", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false},
+		"far, and cost less": {"9/m log", []time.Duration{Horizon/20 + 1, 3 * s}, 2, Horizon / 20, true},
+		"not far":            {"9/m log", []time.Duration{Horizon / 10, 3 * s}, 0, 0, false},
+		"near":               {"9/m log", []time.Duration{Horizon / 20, 3 * s}, 0, 0, true},
+		"an early":           {"9/m log", []time.Duration{0, 3 * s}, 0, 0, false},
+		"far on the clock":   {"9/m window grid", []time.Duration{Horizon/10 + 1, 3 * s}, 2, Horizon / 10, false},
 	} {
 		l := newLease(t, c.quotas, 0)
 		stock(t, l, c.slots...)
 		line := queue(slices.Repeat([]int{1}, len(c.slots))...)
 		if l.Next(at(0), 0, line) != nil {
 			t.Errorf("%s: a call, though nobody said that there was room", name)
+		}
+		if c.less {
+			l.settledLow = at(0)
 		}
 		l.Heard(0, store.News{Room: true})
 		got := l.Next(at(0), 0, line)
@@ -438,9 +442,6 @@ func TestNextReturnsFar(t *testing.T) {
 		}
 		l.Step(at(0), at(0), got, &store.Reply{Slots: in(3*s, 4*s), Bound: -1}, nil, false)
 		l.Heard(0, store.News{Room: true})
-		if c.less {
-			l.settledLow = at(0)
-		}
 		if l.Next(at(ms), 0, line) != nil || l.Next(at(c.often-1), 0, line) != nil {
 			t.Errorf("%s: far slots were given back twice in %v", name, c.often)
 		}
