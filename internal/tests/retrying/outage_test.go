@@ -256,9 +256,9 @@ func (s *scenario) toll(clients int) toll {
 // does not come back in a crowd, and has no more calls fail than the server does. Under -v it prints the table of docs/retrying.md, with
 // what others do.
 //
-// Where 503s come between served answers, a client tries at times whether they are refusals. If it still does when the
-// outage ends, it then sends what has waited, which is a minute's calls at most. That happened to 17 of 2400 clients where half of the
-// answers were 503s. So the bound there is for two of ten clients.
+// Where 503s come between served answers, a client tries whether they are refusals, and paces. When the outage ends, it sends what
+// has waited, which is a minute's calls at most. How many of the clients do so in one second is by chance: of 250 times with ten clients
+// half were at 5.6 times the load or more, and the worst at 12.3. So the bound there is for five of ten clients at once.
 func TestOutage(t *testing.T) {
 	var table strings.Builder
 	for _, o := range outages {
@@ -278,7 +278,7 @@ func TestOutage(t *testing.T) {
 			}
 			most := 1.5
 			if o.trial {
-				most += (outTo - outFrom).Seconds() * float64(min(clients, 2+clients/50)) / float64(clients)
+				most += (outTo - outFrom).Seconds() * float64(min(clients, 5+clients/50)) / float64(clients)
 			}
 			if !o.hint && got.peak >= most {
 				t.Errorf("%s, %d clients: %.2f times the load in a second after it, want less than %.1f", o.name, clients, got.peak, most)
