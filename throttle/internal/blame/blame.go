@@ -137,8 +137,9 @@ type Stay struct {
 	book   *Book
 	row    int
 	before []time.Duration // the sums when it began
+	aside  *Cause          // what the waiter stands aside for; nil if it stands in the line
 	over   bool
-	left   monotime.Time // when it was over
+	left   monotime.Time // when it was over, or the waiter stepped aside
 	parts  []Part        // what the waiter has waited for
 }
 
@@ -147,9 +148,30 @@ func (s *Stay) Begin(now monotime.Time, b *Book, row int) {
 	*s = Stay{book: b, row: row, before: b.open(now, row).sums(now, nil)}
 }
 
+// Aside says that the waiter steps aside, and what it waits for there, until Back.
+func (s *Stay) Aside(now monotime.Time, c Cause) {
+	if s.book != nil {
+		s.End(now)
+		s.over, s.aside = false, &c
+	}
+}
+
+// Back says that the waiter, which stood aside, is back in the line.
+func (s *Stay) Back(now monotime.Time) {
+	if s.book != nil {
+		s.End(now)
+		s.over, s.aside, s.before = false, nil, s.book.open(now, s.row).sums(now, nil)
+	}
+}
+
 // End ends the stay, unless it is over.
 func (s *Stay) End(now monotime.Time) {
-	if s.book == nil || s.over {
+	switch {
+	case s.book == nil || s.over:
+		return
+	case s.aside != nil:
+		s.parts = Add(s.parts, Part{*s.aside, now.Sub(s.left)})
+		s.over, s.left = true, now
 		return
 	}
 	a := s.book.rows[s.row]

@@ -34,6 +34,7 @@ type waiter struct {
 	row    int
 	stay   Stay
 	joined monotime.Time
+	aside  *Cause // what it stands aside for; nil if it stands in line
 	want   map[Cause]time.Duration
 }
 
@@ -55,6 +56,12 @@ func TestAgainstTheDefinition(t *testing.T) {
 					w := &waiter{line: lines[r.IntN(len(lines))], row: r.IntN(order.Rows), joined: now, want: map[Cause]time.Duration{}}
 					w.join(now)
 					waiters = append(waiters, w)
+				case r.IntN(3) > 0 && waiters[i].aside == nil:
+					w := waiters[i]
+					w.aside = &Cause{Bucket: "aside", Cause: limit.SlowStart, Quota: fmt.Sprint(r.IntN(2))}
+					w.stay.Aside(now, *w.aside)
+				case r.IntN(2) > 0 && waiters[i].aside != nil:
+					waiters[i].back(now)
 				default:
 					waiters[i].leave(t, seed, now)
 					waiters = slices.Delete(waiters, i, i+1)
@@ -64,7 +71,11 @@ func TestAgainstTheDefinition(t *testing.T) {
 				lines[r.IntN(len(lines))].look(now, r)
 			}
 			for _, w := range waiters {
-				w.want[w.line.waitsFor(w.row)]++
+				if w.aside != nil {
+					w.want[*w.aside]++
+				} else {
+					w.want[w.line.waitsFor(w.row)]++
+				}
 			}
 		}
 		for _, w := range waiters {
@@ -103,12 +114,23 @@ func (l *line) look(now monotime.Time, r *rand.Rand) {
 }
 
 func (w *waiter) join(now monotime.Time) {
+	w.open()
+	w.stay.Begin(now, &w.line.Book, w.row)
+}
+
+func (w *waiter) back(now monotime.Time) {
+	w.open()
+	w.aside = nil
+	w.stay.Back(now)
+}
+
+// open notes what rows are taken to wait for of which no account is kept yet.
+func (w *waiter) open() {
 	for l := w.line; l != nil; l = l.above {
 		if l.rows[w.row] == nil {
 			l.cause[w.row], l.up[w.row] = Cause{Bucket: l.Bucket, Cause: limit.Hold}, false
 		}
 	}
-	w.stay.Begin(now, &w.line.Book, w.row)
 }
 
 func (w *waiter) leave(t *testing.T, seed uint64, now monotime.Time) {
