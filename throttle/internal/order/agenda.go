@@ -31,6 +31,14 @@ func (a *Agenda[K]) Due(now monotime.Time) bool {
 	return len(a.list.items) > 0 && a.list.items[0].at <= now
 }
 
+// Next is the instant of what comes first, zero if there is nothing.
+func (a *Agenda[K]) Next() monotime.Time {
+	if len(a.list.items) == 0 {
+		return 0
+	}
+	return a.list.items[0].at
+}
+
 // Take takes off and returns what comes first. There must be something.
 func (a *Agenda[K]) Take() K { return heap.Pop(&a.list).(item[K]).k }
 
