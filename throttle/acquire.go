@@ -299,7 +299,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 		return d, nil
 	}
 	last := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l })
-	if !w.l.line.Precedes(w, last.entries[0]) {
+	if last == nil || !w.l.line.Precedes(w, last.entries[0]) {
 		return d, ErrQueueFull
 	}
 	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))

@@ -215,13 +215,17 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
 		g.correct(now, unheard)
 	}
-	g.l.account.wake(now, g.extra.Expected.End(now, void))
+	g.l.account.wake(now, g.extra.Expected.Kind(), g.extra.Expected.End(now, void))
 }
 
-// wake looks at those who wait in l, and below it, if there is news of what claims cost that others of their kind wait for.
-func (l *Limiter) wake(now monotime.Time, news bool) {
+// wake looks at those who wait in l, and below it, if there is news of what claims of a kind cost, for which others of it stand aside;
+// of all kinds if k is nil.
+func (l *Limiter) wake(now monotime.Time, k *expect.Kind, news bool) {
+	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
+		l.line.aside.AwaitAll((*waiter).asideUntil)
+	}
 	for e := l.line.below.Front(); e != nil && news; e = e.Next() {
-		e.Value.(*Limiter).wake(now, news)
+		e.Value.(*Limiter).wake(now, k, news)
 		e.Value.(*Limiter).promote(now)
 	}
 }

@@ -218,7 +218,7 @@ func TestExpectFirst(t *testing.T) {
 }
 
 // TestExpectSlow: a request of a kind that is new and takes a minute lets one more go after 5 s, and then twice as many each 5 s; those behind
-// them in line that say what they cost are not kept for longer.
+// them in line that say what they cost are not kept.
 func TestExpectSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("1000000 tokens/m")}
@@ -243,7 +243,7 @@ func TestExpectSlow(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		if got, want := fmt.Sprint(went), "[0 5 10 10 15 15 15 15 20 20]"; got != want {
+		if got, want := fmt.Sprint(went), "[0 5 10 10 15 15 15 15 20 0]"; got != want {
 			t.Errorf("requests went at %v s, want %s", got, want)
 		}
 	})
@@ -398,5 +398,43 @@ func TestExpectCharge(t *testing.T) {
 		left(740)
 		acquire().Done(Answer{Spent: quota.Costs{"tokens": 0}}) // 80, the mean of 100 and 60
 		left(740)
+	})
+}
+
+// TestExpectManyKinds: who waits for what others of its kind cost keeps nobody else waiting, of whatever kind and flow.
+func TestExpectManyKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("30000 tokens/m")}
+		start := time.Now()
+		names := make(chan string)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for name := range names {
+					var pages sync.WaitGroup
+					for range 2 {
+						pages.Go(func() {
+							g, err := l.Acquire(t.Context(), Claim{Path: "/user/" + name, Flow: name[:1]})
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							time.Sleep(5 * time.Second)
+							g.Done(Answer{Spent: quota.Costs{"tokens": 100}})
+						})
+					}
+					pages.Wait()
+				}
+			})
+		}
+		for i := range 1200 {
+			names <- fmt.Sprintf("%cn%c%c%c", 'a'+i%7, 'a'+i/676, 'a'+i/26%26, 'a'+i%26)
+		}
+		close(names)
+		all.Wait()
+		// Each name takes 10 s, since the second page waits for what the first one costs.
+		if took, want := time.Since(start), 1200/20*10*time.Second; took > want+10*time.Second {
+			t.Errorf("1200 names took %v, want %v", took, want)
+		}
 	})
 }

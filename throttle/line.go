@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/blame"
+	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/order"
@@ -25,13 +27,17 @@ import (
 // waits only because it must not use what is reserved, an urgent one may go first. Within a line, nobody overtakes a better
 // one at all, since waiters are looked at from the front; only a claim that may go in its own bucket when it is made passes
 // those in the lines above with which it has nothing in common.
+//
+// One that waits for others of its kind to show what they cost steps aside meanwhile: it leaves all lines, so that others go,
+// and comes back to its old place in that of the bucket that it asked.
 type line struct {
 	order.Queue[*waiter]
+	aside    order.Aside[*expect.Kind, *waiter]
 	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
 	direct   int                      // how many these are
 	flows    limit.Flows              // what those need, by flow
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
-	waiting  int                      // how many these are
+	waiting  int                      // how many these are; they, and direct, include those who stand aside, sum and flows do not
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    *time.Timer              // for the next waiter that may go; nil until one waits
@@ -52,24 +58,88 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires that mu is held.
 func (w *waiter) enter(fromFront bool) {
-	w.joinLine(w.l, fromFront)
+	w.stand(fromFront)
 	w.addCounts(1)
 }
 
-// leave takes w out of all lines. It requires that mu is held.
+// leave takes w out of all lines, or from aside. It requires that mu is held.
 func (w *waiter) leave() {
-	w.withdraw(w.l)
-	w.entries[0].Remove()
+	if w.isAside() {
+		w.l.line.aside.Remove(w.Kind, w)
+	} else {
+		w.unstand()
+	}
 	w.entries = nil
 	w.addCounts(-1)
+	w.l.line.aside.Await(w.Kind, (*waiter).asideUntil) // w may have been what they wait for
 }
 
-// addCounts adds w to the counts of its lines if sign is 1, and subtracts it if sign is -1.
-func (w *waiter) addCounts(sign int) {
-	w.l.line.direct += sign
+// stand puts w in the line of its bucket, and unstand takes it out of all lines.
+func (w *waiter) stand(fromFront bool) {
+	w.joinLine(w.l, fromFront)
+	w.addStanding(1)
+}
+
+func (w *waiter) unstand() {
+	w.withdraw(w.l)
+	w.entries[0].Remove()
+	w.entries = w.entries[:0]
+	w.addStanding(-1)
+}
+
+// isAside reports whether w, which waits, stands aside.
+func (w *waiter) isAside() bool { return len(w.entries) == 0 }
+
+// awaits returns until when others of its kind keep w waiting, and of which bucket that is a quota: see order.Aside.
+func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
+	for b := w.l; b != nil && w.Kind != nil; b = b.Parent {
+		if at, its := b.stack.Awaits(&w.Demand); at > until {
+			until, q, of = at, its, b
+		}
+	}
+	return until, q, of
+}
+
+func (w *waiter) asideUntil() monotime.Time {
+	until, _, _ := w.awaits()
+	return until
+}
+
+// makeWay has those come back to the line of l who need not stand aside any more, and those at its front step aside who must.
+func (l *Limiter) makeWay(now monotime.Time) {
+	for w, ok := l.line.aside.Back(now, (*waiter).asideUntil); ok; w, ok = l.line.aside.Back(now, (*waiter).asideUntil) {
+		w.stand(true)
+		w.stay.Back(now)
+		l.later()
+	}
+	var buf [priorities]*waiter
+	for heads := l.line.Heads(&buf); len(heads) > 0; {
+		w := heads[0]
+		until, q, of := w.awaits()
+		if until <= now {
+			heads = heads[1:]
+			continue
+		}
+		w.unstand()
+		w.stay.Aside(now, blame.Cause{Bucket: of.Name, Label: of.Label, Cause: limit.SlowStart, Quota: q.Name})
+		w.l.line.aside.Add(w.Kind, w, (*waiter).asideUntil)
+		for b := w.l; b != l; b = b.Parent {
+			b.promote(now)
+		}
+		heads = l.line.Heads(&buf)
+	}
+}
+
+// addStanding adds w to the counts of those who stand in its line if sign is 1, and subtracts it if sign is -1.
+func (w *waiter) addStanding(sign int) {
 	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
 	w.l.line.flows.Add(w.Row(), w.flow.name, &w.Demand, sign)
 	w.l.root().line.flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
+}
+
+// addCounts adds w to the counts of all who wait if sign is 1, and subtracts it if sign is -1.
+func (w *waiter) addCounts(sign int) {
+	w.l.line.direct += sign
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
@@ -122,6 +192,9 @@ const aheadFew = 16
 // remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
 // what is left of the forecast.
 func (w *waiter) remaining(now monotime.Time) delay {
+	if w.isAside() {
+		return w.project(now, nil)
+	}
 	var ahead predecessors
 	least, looked := now, 0
 	for o := range w.l.line.InOrder() {

@@ -12,24 +12,26 @@ import (
 // run grants what may go now, refuses what never may, and sets the timers for the rest. It is called, with mu
 // held, whenever something has changed in l.
 func (l *Limiter) run(now monotime.Time) {
-	root := l
-	for b := l; b != nil; b = b.Parent {
-		b.promote(now)
-		root = b
-	}
+	root := l.root()
+	l.advance(now)
 	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
 		root.runOnThaw = append(root.runOnThaw, l)
 	}
 	for root.frozen == 0 && root.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
-		for b := root.agenda.Take(); b != nil; b = b.Parent {
-			b.promote(now)
-		}
+		root.agenda.Take().advance(now)
 	}
 	l.peers(func(b *Limiter) { b.promote(now) })
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}
 		root.arm(now)
+	}
+}
+
+// advance has the next claims of l, and of the buckets above it, take the places of those that left.
+func (l *Limiter) advance(now monotime.Time) {
+	for b := l; b != nil; b = b.Parent {
+		b.promote(now)
 	}
 }
 
@@ -108,6 +110,7 @@ func (l *Limiter) promote(now monotime.Time) {
 	if l.Parent == nil {
 		return // run sets the timer of the root, after all releases
 	}
+	l.makeWay(now)
 	var buf [priorities]*waiter
 	blocked, ordinaryWaits := false, false
 	for _, w := range l.line.Heads(&buf) {
@@ -121,8 +124,7 @@ func (l *Limiter) promote(now monotime.Time) {
 		case !ok:
 			w.withdraw(l)
 		case w.top() == l && l.Parent.isClosed():
-			l.refuse(now, w, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed))
-			l.promote(now) // the next one is refused, too
+			w.refuse(now, w.refusal(now, delay{limit.Due{At: now}, l.Parent}, ErrClosed)) // and the next one, too
 			return
 		case w.top() == l:
 			w.joinLine(l.Parent, true)
@@ -150,6 +152,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 	if l.frozen > 0 {
 		return false
 	}
+	l.makeWay(now)
 	var buf [priorities]*waiter
 	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
 	for _, w := range l.line.Heads(&buf) {
@@ -178,9 +181,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 			ordinaryWaits = true
 			continue
 		}
-		for b := w.l; b != l; b = b.Parent {
-			b.promote(now)
-		}
+		w.l.advance(now)
 		return true
 	}
 	return false
@@ -227,6 +228,9 @@ func (l *Limiter) arm(now monotime.Time) {
 	}
 	root := l.root()
 	if t := l.outageTooLong(); t > now {
+		sooner(t)
+	}
+	if t := l.line.aside.Next(); t != 0 {
 		sooner(t)
 	}
 	blocked, ordinaryWaits := root.frozen > 0, false
@@ -313,9 +317,11 @@ func (l *Limiter) alter(f func(now monotime.Time)) {
 // go. It reports whether there were any.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
-	for w := range l.line.Leaving() {
+	for w := range l.line.aside.After(l.line.Leaving()) {
 		ahead := &before
-		if l.Reserve > 0 && w.urgent() {
+		if w.isAside() {
+			ahead = nil
+		} else if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
 		}
 		if w.l == l {
@@ -324,7 +330,7 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 				err = w.refusal(now, d, why)
 			}
 			if err != nil {
-				l.root().refuse(now, w, err)
+				w.end(now, err)
 				ended = true
 				continue
 			}
@@ -334,21 +340,15 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 			urgent.Add(&w.Demand, true)
 		}
 	}
+	if ended {
+		l.advance(now)
+	}
 	for e := l.line.below.Front(); e != nil; {
 		b := e.Value.(*Limiter)
 		e = e.Next() // b leaves the list with the last who waits in it
 		ended = b.refuseOutOfBounds(now) || ended
 	}
 	return ended
-}
-
-// refuse ends w, which stands in the line of l, with an error. The next claims of the buckets below l, from which w came,
-// take its place.
-func (l *Limiter) refuse(now monotime.Time, w *waiter, err error) {
-	w.end(now, err)
-	for b := w.l; b != l; b = b.Parent {
-		b.promote(now)
-	}
 }
 
 // freeze lets no claim of the tree of l go, whatever is due, until one call of thaw. It is for changes of
@@ -381,7 +381,7 @@ func (l *Limiter) thaw() {
 // requires that mu is held, and is called in a change of l.
 func (l *Limiter) dismiss() {
 	now := l.root().now()
-	for w := range l.line.Leaving() {
+	for w := range l.line.aside.After(l.line.Leaving()) {
 		switch {
 		case w.l != l:
 		case w.abandoned:

@@ -43,7 +43,7 @@ func (l *Limiter) State() State {
 	defer l.unlock(root)
 	now := root.now()
 	s := State{
-		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
+		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
 		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}),
 		Limits: l.levels(now), Believes: l.server.Beliefs(now, &l.clock),
 	}

@@ -150,7 +150,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 	})
 	for _, a := range c.Asked {
 		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
-			s.l.change(now, func() { s.l.refuse(now, w, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
+			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
 	}
 	s.ask(now)
@@ -176,7 +176,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			continue
 		}
 		if d, why := w.missedBound(now, delay{u.Due, s.l}); why != nil {
-			s.l.refuse(now, w, w.refusal(now, d, why))
+			w.refuse(now, w.refusal(now, d, why))
 		}
 	}
 	if e.Retry == 0 {
@@ -464,8 +464,13 @@ func (l *Limiter) close(tell bool) error {
 	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
-		for w := range l.line.Leaving() {
-			l.refuse(now, w, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
+		for w := range l.line.aside.After(l.line.Leaving()) {
+			w.end(now, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
+		}
+		for e := l.line.below.Front(); e != nil; {
+			b := e.Value.(*Limiter)
+			e = e.Next() // b leaves the list with the last who waits in it
+			b.promote(now)
 		}
 	})
 	calling := l.link.calling

@@ -29,7 +29,8 @@
 // that differ in what looks like an ID, were settled for: the latest 32 of them have half of the weight, and each tenant
 // has 64 kinds. A claim goes when the mean is there, and so much more that a debt of over one mean is rare. A kind that
 // nobody knows is expected to cost what all do. One of it goes, then two more for each that was settled, and one for each
-// that was served without a word; and twice as many after each 5 s in which none ends. What is not settled stays as expected:
+// that was served without a word; and twice as many after each 5 s in which none ends. Those of it that wait for that step
+// aside, and have their old place in line when they are back. What is not settled stays as expected:
 // nothing, if it was served and none of its kind ever was settled. Nothing of that is saved. See docs/quotas.md.
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has
@@ -340,6 +341,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	for _, w := range l.line.Heads(new([priorities]*waiter)) {
 		w.withdraw(l) // another may be the first now
 	}
+	l.wake(now, nil, true)
 	l.line.Recharge(l.turn)
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)

@@ -33,7 +33,7 @@ type waiter struct {
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
 	stay    blame.Stay              // what w waits for, if its claim asks
-	entries []*order.Entry[*waiter] // where w stands in the lines of l, its parent, …; nil if not in line
+	entries []*order.Entry[*waiter] // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
 	done    chan struct{}           // closed when w has left the line, with grant or err set
 	grant   right
 	err     error
@@ -112,7 +112,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 			w.grant.giveBack(now)
 		}
 	}
-	if w.entries != nil && !w.entries[0].IsFirst() { // nobody goes sooner, since only the first of a row was about to go
+	if w.entries != nil && (w.isAside() || !w.entries[0].IsFirst()) { // nobody goes sooner, since only the first of a row was about to go
 		leave()
 		w.l.restock(now)
 	} else {
@@ -135,6 +135,12 @@ func (w *waiter) end(now monotime.Time, err error) {
 	if err != nil {
 		w.l.lineShrank()
 	}
+}
+
+// refuse ends w with an error. The next claims take its place.
+func (w *waiter) refuse(now monotime.Time, err error) {
+	w.end(now, err)
+	w.l.advance(now)
 }
 
 // project returns when w would go if ahead went before it. If ahead is nil, w is not in line, and those with a better

@@ -20,6 +20,9 @@ type going struct {
 	variance float64 // of that
 }
 
+// Kind is the kind of the claim; nil if it is of none.
+func (t *Ticket) Kind() *Kind { return t.kind }
+
 // Begin notes that a claim of a kind goes which does not say what it costs in these units.
 func Begin(now monotime.Time, kind *Kind, unsaid quota.Costs) (t Ticket) {
 	t.kind = kind

@@ -226,13 +226,29 @@ func (s Stack) Follow(c *monotime.Clock) {
 	}
 }
 
+// Awaits returns until when others of the kind of d are to show first what they cost, and the quota which needs that. An instant
+// that has passed, such as zero, is no wait.
+func (s Stack) Awaits(d *Demand) (until monotime.Time, q *quota.Quota) {
+	if d.Silent == 0 {
+		return 0, nil
+	}
+	for i := range s {
+		if e := &s[i]; e.guesses(d) {
+			if at := d.Kind.Until(e.quota.Unit); at > until {
+				until, q = at, e.quota
+			}
+		}
+	}
+	return until, q
+}
+
 // Open reports whether d may go now. Heard may be nil.
 func (s Stack) Open(now monotime.Time, d *Demand, urgent bool, heard Heard) bool {
+	if until, _ := s.Awaits(d); until > now {
+		return false
+	}
 	for i := range s {
 		e := &s[i]
-		if e.guesses(d) && d.Kind.Until(e.quota.Unit) > now {
-			return false
-		}
 		n := e.asks(d)
 		if n == 0 || opens(e.all, now, 0, n) && (urgent || e.unreserved == nil || opens(e.unreserved, now, 0, n)) {
 			continue
@@ -277,11 +293,11 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 // is optimistic, it does not count. Heard may be nil.
 func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) Due {
 	due := from
+	if until, q := s.Awaits(d); until > from.At {
+		due = due.first(until, q, optimist)
+	}
 	for i := range s {
 		e := &s[i]
-		if e.guesses(d) {
-			due = due.first(d.Kind.Until(e.quota.Unit), e.quota, optimist)
-		}
 		n, before := e.asks(d), ahead.In(e.quota)
 		if n == 0 {
 			if e.all == nil || before == 0 {
