@@ -179,10 +179,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l.expect(&need, l.account.kinds.Of)
 	now := root.now()
-	l.restartIfIdle(now)
-	if root.agenda.Due(now) {
-		l.run(now)
-	}
+	l.prepare(now)
 	b := l
 	for b != nil && root.frozen == 0 && (b.line.Len() == 0 || b.passable(&need, l)) && b.open(now, &need, l) {
 		b = b.Parent
@@ -287,6 +284,7 @@ func (w *waiter) grantNow(front bool) bool {
 // refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
+	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
 	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
@@ -294,12 +292,14 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 			return d, ErrQueueFull
 		}
 	}
-	n := w.l.line.direct
-	if w.l.MaxQueue == 0 || n < w.l.MaxQueue {
+	if w.l.MaxQueue == 0 || w.l.line.direct < w.l.MaxQueue {
 		return d, nil
 	}
-	last := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l })
-	if last == nil || !w.l.line.Precedes(w, last.entries[0]) {
+	last, aside := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l }), w.l.line.aside.Last()
+	switch {
+	case aside != nil && w.Before(aside) && (last == nil || last.Before(aside)):
+		last = aside
+	case last == nil || !w.l.line.Precedes(w, last.entries[0]):
 		return d, ErrQueueFull
 	}
 	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
@@ -383,10 +383,7 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
 	now := root.now()
-	l.restartIfIdle(now)
-	if root.agenda.Due(now) {
-		l.run(now)
-	}
+	l.prepare(now)
 	l.expect(&need, l.account.kinds.Of)
 	f := l.project(now, need)
 	l.chargeNow(&g.right, now, &need, place{})

@@ -349,7 +349,7 @@ func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *
 		l.holdUntil(now.Add(e.Hold), now.Add(e.Said), now)
 	}
 	if e.PushedBack && l.server.RefusedAgain(t) {
-		l.letOthersAhead()
+		l.letOthersAhead(now)
 	}
 	return refused
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestAside makes random histories in a tree of buckets: claims of kinds whose costs nobody knows yet, with flows, priorities and
@@ -114,31 +116,263 @@ func checkLines(t *testing.T, all []*Limiter) {
 	t.Helper()
 	defer all[0].unlock(all[0].lock())
 	now := all[0].now()
+	type group struct {
+		kind any
+		row  int
+	}
 	for _, l := range all {
-		direct, claims := 0, 0
-		back := map[any]bool{} // kinds of which one stands in line
-		for w := range l.line.InOrder() {
-			if w.l == l {
-				direct++
-				back[w.Kind] = true
+		var sure, unsure limit.Line
+		back := map[group]bool{} // of which one stands in line
+		first := map[group]*waiter{}
+		n := 0
+		for w := range l.line.aside.After(l.line.InOrder()) {
+			g := group{w.Kind, w.Row()}
+			switch {
+			case w.l != l:
+				continue
+			case !w.isAside():
+				back[g] = true
+			case first[g] == nil || w.Before(first[g]):
+				first[g] = w
+			}
+			n++
+			if w.unsure {
+				unsure.Add(w.Row(), w.flow.name, &w.Demand, 1)
+			} else {
+				sure.Add(w.Row(), w.flow.name, &w.Demand, 1)
+			}
+			if w.isAside() && !w.unsure {
+				t.Fatalf("%s: one stands aside, and counts for those who surely go", l.Name)
 			}
 		}
-		for i := range l.line.sum {
-			claims += l.line.sum[i].Claims
+		if l.line.direct != n || l.line.waiting < n || needs(&sure) != needs(&l.line.sure) || needs(&unsure) != needs(&l.line.unsure) {
+			t.Fatalf("%s: %d wait, who need %v and %v; want %d, %v and %v",
+				l.Name, l.line.direct, needs(&l.line.sure), needs(&l.line.unsure), n, needs(&sure), needs(&unsure))
 		}
-		if aside := l.line.aside.Len(); claims != direct || l.line.direct != direct+aside || l.line.waiting < l.line.direct {
-			t.Fatalf("%s: %d and %d aside of %d, who ask for %d; %d wait here and below", l.Name, direct, aside, l.line.direct, claims, l.line.waiting)
-		}
-		first := map[any]*waiter{} // of each kind that stands aside
-		for w := range l.line.aside.After(func(func(*waiter) bool) {}) {
-			if o := first[w.Kind]; o == nil || w.Before(o) {
-				first[w.Kind] = w
-			}
-		}
-		for k, w := range first {
-			if w.asideUntil() <= now && !back[k] {
+		for g, w := range first {
+			if w.asideUntil() <= now && !back[g] {
 				t.Fatalf("%s: one stands aside that need not wait for others of its kind", l.Name)
 			}
 		}
 	}
+}
+
+// needs is what those in a line need, as text.
+func needs(l *limit.Line) (s string) {
+	for i := range l.Sum {
+		d := &l.Sum[i]
+		s += fmt.Sprint("[", d.Claims, d.N, d.Costs, d.Silent, "]")
+	}
+	return s
+}
+
+// aside has a claim of a kind go of which nobody knows what it costs, and then others join, where so many tokens are drained.
+func aside(t *testing.T, l *Limiter, drain int, claims ...Claim) (waiters []*Waiter) {
+	t.Helper()
+	for i, c := range append([]Claim{{}}, claims...) {
+		if c.Path == "" {
+			c.Path = "/new"
+		}
+		_, w, err := l.Join(t.Context(), c)
+		if err != nil || w == nil != (i == 0) {
+			t.Fatalf("claim %d: %v, %v", i, w, err)
+		}
+		if waiters = append(waiters, w); i == 0 {
+			l.Observe(Claim{Costs: quota.Costs{"tokens": drain}})
+		}
+	}
+	return waiters[1:]
+}
+
+// wentAt has each waiter go, and says when each did, in seconds.
+func wentAt(t *testing.T, start time.Time, waiters ...*Waiter) string {
+	t.Helper()
+	went := make([]float64, len(waiters))
+	var all sync.WaitGroup
+	for i, w := range waiters {
+		all.Go(func() {
+			if _, err := w.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			went[i] = time.Since(start).Seconds()
+		})
+	}
+	all.Wait()
+	return fmt.Sprint(went)
+}
+
+// TestAsideOrder: those who stand aside go in their old order, however late a timer is; flows and priorities as in line.
+func TestAsideOrder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		quotas  string
+		reserve float64
+		drain   int
+		claims  []Claim
+		want    string
+	}{
+		"of one kind": {"600 tokens/m", 0, 0, []Claim{{}, {}, {}}, "[5 10 10]"},
+		"flows": {
+			"60/m burst 1, 600 tokens/m", 0, 0, []Claim{{Flow: "a"}, {Flow: "a"}, {Flow: "a"}, {Flow: "a"}, {Flow: "b"}}, "[5 11 15 16 10]",
+		},
+		"an urgent one, beside one that must not use what is reserved": {
+			"100 tokens/h", 0.5, 50, []Claim{{}, {Priority: Urgent}}, "[3600 5]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Quotas: quota.MustParse(tt.quotas), Reserve: tt.reserve, Ageing: -1}
+				g, _ := l.Acquire(t.Context(), Claim{Path: "/other"})
+				g.Done(Answer{Spent: quota.Costs{"tokens": 1}})
+				time.Sleep(2 * time.Hour)
+				if got := wentAt(t, time.Now(), aside(t, l, tt.drain, tt.claims...)...); got != tt.want {
+					t.Errorf("they went at %s s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAsideUnits: claims of one kind that wait for what others cost in different units do not wait for each other.
+func TestAsideUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("600 images/m, 600 tokens/m")}
+		start := time.Now()
+		tokens, images := Claim{Costs: quota.Costs{"tokens": 1}}, Claim{Costs: quota.Costs{"images": 1}}
+		_, _ = l.Acquire(t.Context(), tokens)
+		time.Sleep(3 * time.Second)
+		_, _ = l.Acquire(t.Context(), images)
+		_, w, _ := l.Join(t.Context(), images)
+		_, v, _ := l.Join(t.Context(), tokens)
+		if got, want := wentAt(t, start, w, v), "[8 5]"; got != want {
+			t.Errorf("they went at %s s, want %s", got, want)
+		}
+	})
+}
+
+// TestAsideNewcomer: a claim that is made when another may come back does not overtake it.
+func TestAsideNewcomer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
+		var w *Waiter
+		time.AfterFunc(5*time.Second, func() { // before the timer of the line, which is set later
+			g, v, err := l.Join(t.Context(), Claim{Path: "/new"})
+			if g != nil || v == nil || w.Granted().Limiter() != l {
+				t.Errorf("the newcomer got %v, %v", g, err)
+			}
+		})
+		w = aside(t, l, 0, Claim{})[0]
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+	})
+}
+
+// TestAsideFrozen: while nobody may go, those whose time has come are back in line, and no timer fires again and again.
+func TestAsideFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
+		start := time.Now()
+		w := aside(t, l, 0, Claim{})[0]
+		thaw := l.Freeze()
+		time.Sleep(5*time.Second + time.Microsecond)
+		synctest.Wait()
+		if root := l.lock(); w.isAside() || l.line.aside.Next() != 0 {
+			l.unlock(root)
+			t.Fatal("after 5 s it still stands aside")
+		} else {
+			l.unlock(root)
+		}
+		thaw()
+		if got, want := wentAt(t, start, w), "[5.000001]"; got != want {
+			t.Errorf("it went at %s s, want %s", got, want)
+		}
+	})
+}
+
+// TestAsideForecast: those who may step aside do not count in forecasts, nor for MaxWait.
+func TestAsideForecast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m burst 100")}
+		g, _ := l.Acquire(t.Context(), Claim{Path: "/other"})
+		g.Done(Answer{Spent: quota.Costs{"tokens": 10}})
+		start := time.Now()
+		twenty := Claim{Costs: quota.Costs{"tokens": 20}, MaxWait: 4 * time.Second}
+		claims := append([]Claim{twenty}, make([]Claim, 10)...)
+		w := aside(t, l, 80, claims...)[0]
+		if got, want := l.Forecast(twenty).Wait, 4*time.Second; got != want {
+			t.Errorf("forecast %v, want %v", got, want)
+		}
+		_, v, err := l.Join(t.Context(), twenty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := wentAt(t, start, w, v), "[2 4]"; got != want {
+			t.Errorf("they went at %s s, want %s", got, want)
+		}
+	})
+}
+
+// TestAsideQueue: those who stand aside count for MaxQueue and for the Queue of a quota, and the last of them makes room for an
+// urgent one.
+func TestAsideQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, l := range []*Limiter{
+			{Quotas: quota.MustParse("60/m queue 3, 600 tokens/m")},
+			{Quotas: quota.MustParse("600 tokens/m"), MaxQueue: 3},
+		} {
+			waiting := aside(t, l, 0, Claim{}, Claim{Flow: "a"}, Claim{Priority: Background})
+			if _, _, err := l.Join(t.Context(), Claim{Path: "/new", Priority: Background}); !errors.Is(err, ErrQueueFull) {
+				t.Errorf("%v: the next one got %v", l.Quotas, err)
+			}
+			if _, w, err := l.Join(t.Context(), Claim{Path: "/new", Priority: Urgent}); w == nil {
+				t.Errorf("%v: an urgent one got %v", l.Quotas, err)
+			}
+			if out := waiting[2].entries == nil; out != (l.MaxQueue > 0) || waiting[0].entries == nil || waiting[1].entries == nil {
+				t.Errorf("%v: the last was put out: %v", l.Quotas, out)
+			}
+		}
+	})
+}
+
+// TestAsideLeave: if one leaves that came back and is not the first in line, the next of its kind comes back at once.
+func TestAsideLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("60 tokens/m burst 60")}
+		time.Sleep(time.Minute)
+		old := l.place()
+		ws := aside(t, l, 60, Claim{}, Claim{})
+		if _, w, err := l.Join(t.Context(), Claim{After: placed(old), Costs: quota.Costs{"tokens": 60}}); w == nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		before := [...]bool{ws[0].isAside(), ws[1].isAside()}
+		_ = ws[0].drop(nil, nil)
+		if after := ws[1].isAside(); before != [...]bool{false, true} || after {
+			t.Errorf("aside: %v, then %v; want [false true], false", before, after)
+		}
+	})
+}
+
+// TestAsideBehind: one that stands aside and was refused before loses its place as those in line do.
+func TestAsideBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
+		old := l.place()
+		old.past = new(adaptive.Past)
+		w := aside(t, l, 0, Claim{After: placed(old)})[0]
+		l.Pause(10 * time.Second)
+		l.alter(l.letOthersAhead)
+		if got, want := w.rank, l.hold; got != want || w.entries == nil {
+			t.Errorf("its rank is %v, want %v", got, want)
+		}
+	})
+}
+
+// place is that of a claim which is made now.
+func (l *Limiter) place() Place {
+	g, _ := l.Observe(Claim{})
+	g.Cancel()
+	root := l.lock()
+	defer l.unlock(root)
+	return Place{since: root.now(), number: 1}
 }

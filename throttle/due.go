@@ -249,14 +249,18 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// restartIfIdle forgets a hold that is over, and starts the bucket slowly if it is new or has idled.
-func (l *Limiter) restartIfIdle(now monotime.Time) {
+// prepare is called before a claim is looked at: it forgets a hold that is over, starts the bucket slowly if it is new or has idled,
+// and has those go first who are due, but whose timer is late.
+func (l *Limiter) prepare(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
 	if l.SlowStart && (l.gate.Latest() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0) {
 		l.gate.Shut()
 		l.server.Restart(true)
+	}
+	if l.root().agenda.Due(now) {
+		l.run(now)
 	}
 }
 

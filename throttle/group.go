@@ -408,17 +408,12 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 	})
 }
 
-// inUse reports whether l cannot be forgotten: somebody waits, something is in flight, or claims that wait find
-// their bucket again. It requires that mu is held.
-func (l *Limiter) inUse() bool {
-	return l.line.waiting > 0 || l.unclosed > 0 || l.server.InFlight() > 0 || l.root().frozen > 0
-}
-
-// loss is what forgetting l and starting anew would lose: Nothing if it is idle, Little if what was charged has not come
+// loss is what forgetting l and starting anew would lose: InUse if somebody waits, something is in flight, or claims that wait
+// find their bucket again, so that l cannot be forgotten; Nothing if it is idle, Little if what was charged has not come
 // back, Much if it is held, or a limit of the server is used up. It requires that mu is held.
 func (l *Limiter) loss(now monotime.Time) tree.Loss {
 	switch {
-	case l.inUse():
+	case l.line.waiting > 0 || l.unclosed > 0 || l.server.InFlight() > 0 || l.root().frozen > 0:
 		return tree.InUse
 	case l.hold > now || !l.server.Idle(now):
 		return tree.Much

@@ -33,11 +33,11 @@ import (
 type line struct {
 	order.Queue[*waiter]
 	aside    order.Aside[*expect.Kind, *waiter]
-	sum      [priorities]limit.Demand // what the waiters need that asked this bucket itself
-	direct   int                      // how many these are
-	flows    limit.Flows              // what those need, by flow
+	sure     limit.Line               // what those need that asked this bucket itself, and surely go in their turn
+	unsure   limit.Line               // what the others need that did: they stand aside, or may step aside when their turn comes
+	direct   int                      // how many all of these are
 	total    [priorities]limit.Demand // what all need that wait in this bucket or one below it
-	waiting  int                      // how many these are; they, and direct, include those who stand aside, sum and flows do not
+	waiting  int                      // how many these are, those who stand aside included
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
 	timer    *time.Timer              // for the next waiter that may go; nil until one waits
@@ -49,6 +49,8 @@ type line struct {
 	looks      agenda.Looks
 }
 
+type beside = order.Beside[*expect.Kind, *waiter]
+
 // passable reports whether a claim that asked another bucket, and would go now, overtakes nobody in the line of l who
 // draws on the same quota, or on the same limit of a server.
 func (l *Limiter) passable(need *need, asked *Limiter) bool {
@@ -58,39 +60,35 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires that mu is held.
 func (w *waiter) enter(fromFront bool) {
-	w.stand(fromFront)
+	w.joinLine(w.l, fromFront)
+	w.unsure = w.asideUntil() > 0
 	w.addCounts(1)
 }
 
 // leave takes w out of all lines, or from aside. It requires that mu is held.
 func (w *waiter) leave() {
 	if w.isAside() {
-		w.l.line.aside.Remove(w.Kind, w)
+		w.l.line.aside.Remove(w.aside)
 	} else {
 		w.unstand()
+		w.l.line.aside.Await(w.Kind, (*waiter).asideUntil) // w may have been what they wait for
 	}
 	w.entries = nil
 	w.addCounts(-1)
-	w.l.line.aside.Await(w.Kind, (*waiter).asideUntil) // w may have been what they wait for
 }
 
-// stand puts w in the line of its bucket, and unstand takes it out of all lines.
-func (w *waiter) stand(fromFront bool) {
-	w.joinLine(w.l, fromFront)
-	w.addStanding(1)
-}
-
+// unstand takes w out of all lines.
 func (w *waiter) unstand() {
 	w.withdraw(w.l)
 	w.entries[0].Remove()
 	w.entries = w.entries[:0]
-	w.addStanding(-1)
 }
 
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
-// awaits returns until when others of its kind keep w waiting, and of which bucket that is a quota: see order.Aside.
+// awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
+// what they cost.
 func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
 	for b := w.l; b != nil && w.Kind != nil; b = b.Parent {
 		if at, its := b.stack.Awaits(&w.Demand); at > until {
@@ -100,6 +98,7 @@ func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
 	return until, q, of
 }
 
+// asideUntil is when w need not stand aside any more: see order.Aside.
 func (w *waiter) asideUntil() monotime.Time {
 	until, _, _ := w.awaits()
 	return until
@@ -108,7 +107,8 @@ func (w *waiter) asideUntil() monotime.Time {
 // makeWay has those come back to the line of l who need not stand aside any more, and those at its front step aside who must.
 func (l *Limiter) makeWay(now monotime.Time) {
 	for w, ok := l.line.aside.Back(now, (*waiter).asideUntil); ok; w, ok = l.line.aside.Back(now, (*waiter).asideUntil) {
-		w.stand(true)
+		w.joinLine(w.l, true)
+		w.setUnsure(w.asideUntil() > 0)
 		w.stay.Back(now)
 		l.later()
 	}
@@ -122,7 +122,8 @@ func (l *Limiter) makeWay(now monotime.Time) {
 		}
 		w.unstand()
 		w.stay.Aside(now, blame.Cause{Bucket: of.Name, Label: of.Label, Cause: limit.SlowStart, Quota: q.Name})
-		w.l.line.aside.Add(w.Kind, w, (*waiter).asideUntil)
+		w.setUnsure(true)
+		w.aside = w.l.line.aside.Add(w.Kind, q.Unit, w, w.l.turn(w), (*waiter).asideUntil)
 		for b := w.l; b != l; b = b.Parent {
 			b.promote(now)
 		}
@@ -130,16 +131,35 @@ func (l *Limiter) makeWay(now monotime.Time) {
 	}
 }
 
-// addStanding adds w to the counts of those who stand in its line if sign is 1, and subtracts it if sign is -1.
-func (w *waiter) addStanding(sign int) {
-	w.l.line.sum[w.Row()].Add(&w.Demand, sign)
-	w.l.line.flows.Add(w.Row(), w.flow.name, &w.Demand, sign)
-	w.l.root().line.flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
+// surely is what w needs when its turn comes, nothing if it may step aside then.
+func (w *waiter) surely() *limit.Demand {
+	if w.unsure {
+		return &limit.Demand{}
+	}
+	return &w.Demand
+}
+
+// setUnsure sets whether w is among the unsure.
+func (w *waiter) setUnsure(unsure bool) {
+	w.addToAsked(-1)
+	w.unsure = unsure
+	w.addToAsked(1)
+}
+
+// addToAsked adds w to those who asked its bucket if sign is 1, and subtracts it if sign is -1.
+func (w *waiter) addToAsked(sign int) {
+	a := &w.l.line.sure
+	if w.unsure {
+		a = &w.l.line.unsure
+	}
+	a.Add(w.Row(), w.flow.name, &w.Demand, sign)
 }
 
 // addCounts adds w to the counts of all who wait if sign is 1, and subtracts it if sign is -1.
 func (w *waiter) addCounts(sign int) {
+	w.addToAsked(sign)
 	w.l.line.direct += sign
+	w.l.root().line.sure.Flows.Add(priorities, w.flow.name, &w.Demand, sign) // beyond the rows: those of the whole tree
 	for b := w.l; b != nil; b = b.Parent {
 		b.line.waiting += sign
 		b.line.total[w.Row()].Add(&w.Demand, sign)
@@ -206,7 +226,7 @@ func (w *waiter) remaining(now monotime.Time) delay {
 			break
 		}
 		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
-			ahead.Add(&o.Demand, o.urgent())
+			ahead.Add(o.surely(), o.urgent())
 		}
 	}
 	d := w.project(now, &ahead)
@@ -240,13 +260,13 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 			if most--; most < 0 {
 				break
 			}
-			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.mayWithdraw(l) {
+			if guest.l == l || w.l.branchUnder(l) == guest.l.branchUnder(l) || guest.unsure || guest.mayWithdraw(l) {
 				continue // counted already, or it may let w pass
 			}
 			var buf [priorities]*waiter
 			switch {
 			case !lower && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
-				ahead.Add(&guest.l.line.sum[i], p == Urgent)
+				ahead.Add(&guest.l.line.sure.Sum[i], p == Urgent)
 			case guest.l.line.Heads(&buf)[0] == guest:
 				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
 			}
@@ -258,7 +278,7 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 // unless only the reserve delays them, which w may use, or flows go in turns, and they may have to let others from below
 // pass.
 func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
-	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
+	mayPass := l.Reserve > 0 && w.urgent() || len(l.root().line.sure.Flows) > 0 && (l.Parent != nil || l.line.waiting > l.line.direct)
 	return !mayPass && l.line.AllBefore(i, before)
 }
 
@@ -266,11 +286,11 @@ func (l *Limiter) allAged(i int, w *waiter, before func(*waiter) bool) bool {
 // all of them, unless the flows of that row go in turns. Then it counts no more than aheadMost/4 of other flows.
 func (l *Limiter) directAhead(i int, w *waiter, before func(*waiter) bool) (sum *limit.Demand, inTurns bool) {
 	if i != w.Row() || !l.line.InTurns(i, w.flow.name) {
-		return &l.line.sum[i], false
+		return &l.line.sure.Sum[i], false
 	}
-	own := l.line.flows.Of(i, w.flow.name, &l.line.sum[i])
+	own := l.line.sure.Flows.Of(i, w.flow.name, &l.line.sure.Sum[i])
 	if l.line.waiting == l.line.direct { // else one from below may leave or come, and let w pass
-		l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) { own.Add(&o.Demand, 1) })
+		l.line.Others(i, w.flow.name, aheadMost/4, before, func(o *waiter) { own.Add(o.surely(), 1) })
 	}
 	return &own, true
 }
@@ -297,7 +317,8 @@ func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
 
 // opensForAll reports whether l would let all go at once that asked it and wait.
 func (l *Limiter) opensForAll(now monotime.Time) bool {
-	all := limit.Sum(l.line.sum[:])
+	all, unsure := limit.Sum(l.line.sure.Sum[:]), limit.Sum(l.line.unsure.Sum[:])
+	all = all.Plus(&unsure)
 	return l.hold <= now && l.server.OpenForAll(now, &all, l.Reserve) && l.stack.OpenForAll(now, &all)
 }
 
@@ -324,9 +345,10 @@ func (l *Limiter) rankOf(p *place, of Priority) monotime.Time {
 
 // letOthersAhead puts those who wait in l and were refused before behind those who come before the end of the hold: one of
 // these goes ahead after it.
-func (l *Limiter) letOthersAhead() {
-	for _, w := range slices.Collect(l.line.InOrder()) {
+func (l *Limiter) letOthersAhead(now monotime.Time) {
+	for _, w := range slices.Collect(l.line.aside.After(l.line.InOrder())) {
 		if w.l == l && w.place.past != nil {
+			w.stay.Back(now)
 			w.leave()
 			w.place.past.Behind = max(w.place.past.Behind, l.hold)
 			w.rank = l.rankOf(&w.place, w.priority)
@@ -353,7 +375,7 @@ func (l *Limiter) letAnotherProbe() {
 	if w := probes[l.server.Probe(len(probes), func(i int) *adaptive.Kind { return &probes[i].class })]; w != heads[0] {
 		w.leave()
 		w.rank = heads[0].rank - 1
-		if len(l.root().line.flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
+		if len(l.root().line.sure.Flows) > 0 { // no flow goes before a new one of w alone, which has got nothing yet
 			w.flow = flow{name: "\x00" + strconv.FormatUint(w.place.number, 10)}
 		}
 		w.enter(true)

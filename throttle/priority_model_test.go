@@ -378,13 +378,13 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 		if l.line.waiting != 0 || l.line.Len() != 0 || l.line.direct != 0 {
 			t.Errorf("bucket %d: %d wait, %d stand in line, %d asked it", i, l.line.waiting, l.line.Len(), l.line.direct)
 		}
-		for _, sum := range l.line.sum {
+		for _, sum := range l.line.sure.Sum {
 			if sum.Claims != 0 || sum.N != 0 || len(sum.Costs) != 0 {
 				t.Errorf("bucket %d: %+v are counted, want none", i, sum)
 			}
 		}
-		if l.line.flows != nil {
-			t.Errorf("bucket %d: flows %v, want none", i, l.line.flows)
+		if l.line.sure.Flows != nil {
+			t.Errorf("bucket %d: flows %v, want none", i, l.line.sure.Flows)
 		}
 	}
 }

@@ -149,10 +149,9 @@ func (l *Limiter) peers(f func(b *Limiter)) {
 // release ends one waiter, if one may go or never may; or sends one that a bucket below the root delays back
 // to the line of that bucket. It reports whether it did any of these. It is called for the root.
 func (l *Limiter) release(now monotime.Time) bool {
-	if l.frozen > 0 {
+	if l.makeWay(now); l.frozen > 0 {
 		return false
 	}
-	l.makeWay(now)
 	var buf [priorities]*waiter
 	ordinaryWaits := false // only the reserve delays a waiter, so urgent ones behind it may go
 	for _, w := range l.line.Heads(&buf) {
@@ -166,7 +165,9 @@ func (l *Limiter) release(now monotime.Time) bool {
 		case d.At <= now && w.abandoned:
 			w.end(now, errAbandoned)
 		case d.At <= now:
-			w.markBusy(at)
+			for b := w.l; b != nil; b = b.Parent {
+				b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
+			}
 			l.credit.Note(at, now)
 			w.l.charge(&w.grant, at, now, &w.need, w.place)
 			for _, e := range w.entries {
@@ -209,20 +210,13 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 	return max(now.Add(-limit.Lag), w.from, root.lastChange, root.lastCharged)
 }
 
-// markBusy tells the limits that warm up that they did not idle while w waited for something else.
-func (w *waiter) markBusy(until monotime.Time) {
-	for b := w.l; b != nil; b = b.Parent {
-		b.stack.Busy(w.joined, until)
-	}
-}
-
 // arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage of the
 // Store has lasted for MaxStandstill. It stops the timer if there is no such instant.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
 	sooner := func(t monotime.Time) {
-		if t < now.Add(monotime.Longest) && (at == 0 || t < at) { // only an answer ends a longer wait: no timer
+		if t != 0 && t < now.Add(monotime.Longest) && (at == 0 || t < at) { // only an answer ends a longer wait: no timer
 			at = max(t, now+1)
 		}
 	}
@@ -230,9 +224,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	if t := l.outageTooLong(); t > now {
 		sooner(t)
 	}
-	if t := l.line.aside.Next(); t != 0 {
-		sooner(t)
-	}
+	sooner(l.line.aside.Next())
 	blocked, ordinaryWaits := root.frozen > 0, false
 	look := l.line.book.Look(now)
 	for _, w := range l.line.Heads(&buf) {
@@ -244,18 +236,15 @@ func (l *Limiter) arm(now monotime.Time) {
 			continue
 		}
 		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
-		cause := blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota}
 		due, of := d.At, Normal
 		if blocked = d.Unreserved > now; blocked {
 			due, of = d.Unreserved, Urgent
 		}
 		ordinaryWaits = true
 		sooner(due)
-		look.Wait(of.index(), cause)
+		look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
 	}
-	if l != root {
-		root.agenda.Set(l, at)
-	}
+	root.agenda.Set(l, at)
 	switch {
 	case at == 0:
 		if l.line.timer != nil {
@@ -335,9 +324,9 @@ func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
 				continue
 			}
 		}
-		before.Add(&w.Demand, w.urgent())
+		before.Add(w.surely(), w.urgent())
 		if w.urgent() {
-			urgent.Add(&w.Demand, true)
+			urgent.Add(w.surely(), true)
 		}
 	}
 	if ended {

@@ -353,8 +353,8 @@ func (q *leaseLine) First(now monotime.Time) (first lease.Waiter, until monotime
 func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 	return func(yield func(*limit.Demand, bool) bool) {
 		line := &q.l.line
-		for i := range line.sum {
-			if !yield(&line.sum[i], byIndex[i] == Urgent) {
+		for i := range line.sure.Sum {
+			if !yield(&line.sure.Sum[i], byIndex[i] == Urgent) {
 				return
 			}
 		}
@@ -395,15 +395,11 @@ func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 
 // forLease is w as a lease sees it.
 func (w *waiter) forLease(now monotime.Time) lease.Waiter {
-	return lease.Waiter{Demand: &w.Demand, Urgent: w.urgent(), Within: w.timeLeft(now)}
-}
-
-// timeLeft is how long w can still wait; negative if there is no bound.
-func (w *waiter) timeLeft(now monotime.Time) time.Duration {
-	if w.asksStore {
-		return 0
+	o := lease.Waiter{Demand: &w.Demand, Urgent: w.urgent()}
+	if !w.asksStore {
+		o.Within = lease.TimeLeft(w.l.clock.Awake(now), w.expires, w.deadline)
 	}
-	return lease.TimeLeft(w.l.clock.Awake(now), w.expires, w.deadline)
+	return o
 }
 
 // blockedUntil returns the instant until which something else than the store of l delays w.
@@ -464,12 +460,10 @@ func (l *Limiter) close(tell bool) error {
 	now := root.now()
 	l.invalid = &Error{Bucket: l.Name, Err: ErrClosed}
 	l.change(now, func() {
-		for w := range l.line.aside.After(l.line.Leaving()) {
+		for w := range l.line.Leaving() { // none stands aside: with a Store, nothing is guessed
 			w.end(now, w.refusal(now, delay{Due: limit.Due{At: now}}, ErrClosed))
 		}
-		for e := l.line.below.Front(); e != nil; {
-			b := e.Value.(*Limiter)
-			e = e.Next() // b leaves the list with the last who waits in it
+		for _, b := range l.withLines(nil)[1:] {
 			b.promote(now)
 		}
 	})

@@ -34,6 +34,8 @@ type waiter struct {
 
 	stay    blame.Stay              // what w waits for, if its claim asks
 	entries []*order.Entry[*waiter] // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
+	aside   beside                  // where it stands aside
+	unsure  bool                    // it stands aside, or may step aside when its turn comes
 	done    chan struct{}           // closed when w has left the line, with grant or err set
 	grant   right
 	err     error
@@ -112,7 +114,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 			w.grant.giveBack(now)
 		}
 	}
-	if w.entries != nil && (w.isAside() || !w.entries[0].IsFirst()) { // nobody goes sooner, since only the first of a row was about to go
+	if w.entries != nil && (w.isAside() || !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)) { // nobody goes sooner, since only the first of a row was about to go
 		leave()
 		w.l.restock(now)
 	} else {

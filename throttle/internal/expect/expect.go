@@ -154,15 +154,18 @@ func (k *Kind) Spare(unit string) int {
 	return whole(math.Ceil(margin*math.Sqrt(variance) - c.mean + risen))
 }
 
-// Until returns how long the claim is to wait for others of its kind, of which little is known of what they cost: at first one
+// Until returns how long the claim is to wait for others of its kind, zero if enough is known of what they cost. Else at first one
 // goes, then two more for each cost that was said, and one more for each that was served without a word of it; and twice as many
-// after patience. An instant that has passed, such as zero, is no wait. An answer may come before.
+// after patience. An instant that has passed is no wait. An answer may come before.
 func (k *Kind) Until(unit string) (at monotime.Time) {
 	c := k.in(unit)
-	if c == nil || c.learned >= enough {
+	switch {
+	case c == nil:
+		return 1
+	case c.learned >= enough:
 		return 0
 	}
-	at = c.since
+	at = max(c.since, 1)
 	for may := 1 + 2*c.learned + c.silent; may <= c.under; may *= 2 {
 		at = at.Add(patience)
 	}

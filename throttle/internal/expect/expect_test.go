@@ -25,7 +25,7 @@ func spend(k *Kind, n int) {
 func TestCost(t *testing.T) {
 	var ks Kinds
 	k := ks.Of("POST", "/chat/17")
-	if k.Cost("tokens") != 0 || k.Spare("tokens") != 0 || k.Until("tokens") != 0 {
+	if k.Cost("tokens") != 0 || k.Spare("tokens") != 0 || k.Until("tokens") != 1 {
 		t.Errorf("of a kind that never came: cost %d, spare %d", k.Cost("tokens"), k.Spare("tokens"))
 	}
 	for _, n := range []int{100, 200, 600} {

@@ -87,6 +87,30 @@ func (f Flows) Of(row int, flow string, all *Demand) (sum Demand) {
 	return sum
 }
 
+// rows is how many rows a line has, one for each priority; the last is of urgent claims.
+const rows = 3
+
+// Line is what those need who wait in a line, by row, and within it by flow.
+type Line struct {
+	Sum   [rows]Demand
+	Flows Flows
+}
+
+// Add adds a claim of a flow if sign is 1, and takes it away if sign is -1.
+func (a *Line) Add(row int, flow string, d *Demand, sign int) {
+	a.Sum[row].Add(d, sign)
+	a.Flows.Add(row, flow, d, sign)
+}
+
+// AddTo adds to ahead what those of a flow need, and those of more urgent rows.
+func (a *Line) AddTo(ahead *Ahead, row int, flow string) {
+	own := a.Flows.Of(row, flow, &a.Sum[row])
+	ahead.Add(&own, row == rows-1)
+	for row++; row < rows; row++ {
+		ahead.Add(&a.Sum[row], row == rows-1)
+	}
+}
+
 // FullQueue returns the first quota on which the claim draws and of which those ahead need as much as its Queue; nil if none.
 func (d *Demand) FullQueue(qs quota.Quotas, ahead *Demand) *quota.Quota {
 	for i := range qs {

@@ -226,8 +226,8 @@ func (s Stack) Follow(c *monotime.Clock) {
 	}
 }
 
-// Awaits returns until when others of the kind of d are to show first what they cost, and the quota which needs that. An instant
-// that has passed, such as zero, is no wait.
+// Awaits returns until when others of the kind of d are to show first what they cost, and the quota which needs that; zero if enough
+// is known of that. An instant that has passed is no wait.
 func (s Stack) Awaits(d *Demand) (until monotime.Time, q *quota.Quota) {
 	if d.Silent == 0 {
 		return 0, nil

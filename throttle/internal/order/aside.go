@@ -7,62 +7,80 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Aside is waiters that stand beside a line, in groups by what they wait for, while others go. The zero Aside is empty.
+// Aside is waiters that stand beside a line, while others go. The zero Aside is empty. Those of one kind and row that wait for the
+// same thing are a group, whose flows go in turns as those of a row of a Queue.
 //
 // Until says of a waiter until when it stands aside; an instant that has passed is not at all, and zero is not at all whatever
 // others of its group do. It may change: then Await is to be called. Of a group one comes back at a time, since those that go
 // change what the others wait for.
 type Aside[K comparable, W Waiter[W]] struct {
-	groups map[K][]W // best rank first
-	due    Agenda[K] // when the first of a group is to come back; of none if that is back already
+	groups map[K][]*group[K, W]
+	due    Agenda[*group[K, W]] // when the first of a group is to come back; of none if that is back already
 	n      int
+}
+
+// group is never empty.
+type group[K comparable, W Waiter[W]] struct {
+	*row[W]
+	kind  K
+	index int // of the row
+	thing string
+}
+
+// Beside is where a waiter stands aside.
+type Beside[K comparable, W Waiter[W]] struct {
+	in    *group[K, W]
+	entry *Entry[W]
 }
 
 // Len is the number of waiters.
 func (a *Aside[K, W]) Len() int { return a.n }
 
-// Add puts w into a group.
-func (a *Aside[K, W]) Add(k K, w W, until func(W) monotime.Time) {
+// Has reports whether some of a kind stand aside.
+func (a *Aside[K, W]) Has(kind K) bool { return len(a.groups[kind]) > 0 }
+
+// Add has w stand aside, which waits for a thing. When it comes back, its flow is charged in the group.
+func (a *Aside[K, W]) Add(kind K, thing string, w W, charge float64, until func(W) monotime.Time) Beside[K, W] {
 	if a.groups == nil {
-		a.groups = map[K][]W{}
+		a.groups = map[K][]*group[K, W]{}
 	}
-	i, _ := a.index(k, w)
-	a.groups[k] = slices.Insert(a.groups[k], i, w)
+	i := slices.IndexFunc(a.groups[kind], func(g *group[K, W]) bool { return g.index == w.Row() && g.thing == thing })
+	if i < 0 {
+		i = len(a.groups[kind])
+		a.groups[kind] = append(a.groups[kind], &group[K, W]{newRow[W](), kind, w.Row(), thing})
+	}
+	g := a.groups[kind][i]
+	e := g.insert(w, charge, true)
 	a.n++
-	a.Await(k, until)
+	a.Await(kind, until)
+	return Beside[K, W]{g, e}
 }
 
-// Remove takes w out of its group.
-func (a *Aside[K, W]) Remove(k K, w W) {
-	i, _ := a.index(k, w)
+// Remove takes out the waiter that stands at b.
+func (a *Aside[K, W]) Remove(b Beside[K, W]) {
+	b.entry.Remove()
 	a.n--
-	if a.groups[k] = slices.Delete(a.groups[k], i, i+1); len(a.groups[k]) == 0 {
-		delete(a.groups, k)
-		a.due.Set(k, 0)
-	}
-}
-
-func (a *Aside[K, W]) index(k K, w W) (int, bool) {
-	return slices.BinarySearchFunc(a.groups[k], w, func(o, w W) int {
-		if o.Before(w) {
-			return -1
+	if g := b.in; g.len() == 0 {
+		a.due.Set(g, 0)
+		a.groups[g.kind] = slices.DeleteFunc(a.groups[g.kind], func(o *group[K, W]) bool { return o == g })
+		if len(a.groups[g.kind]) == 0 {
+			delete(a.groups, g.kind)
 		}
-		return 1
-	})
-}
-
-// Await has the first of a group come back when it may. It is called when one that came back has left, or what they wait for
-// has changed.
-func (a *Aside[K, W]) Await(k K, until func(W) monotime.Time) {
-	if g := a.groups[k]; len(g) > 0 {
-		a.due.Set(k, max(until(g[0]), 1))
 	}
 }
 
-// AwaitAll is Await for all groups.
+// Await has the first of each group of a kind come back when it may. It is called when one that came back has left, or what they
+// wait for has changed.
+func (a *Aside[K, W]) Await(kind K, until func(W) monotime.Time) {
+	for _, g := range a.groups[kind] {
+		a.due.Set(g, max(until(g.first().w), 1))
+	}
+}
+
+// AwaitAll is Await for all kinds.
 func (a *Aside[K, W]) AwaitAll(until func(W) monotime.Time) {
-	for k := range a.groups {
-		a.Await(k, until)
+	for kind := range a.groups {
+		a.Await(kind, until)
 	}
 }
 
@@ -72,19 +90,31 @@ func (a *Aside[K, W]) Next() monotime.Time { return a.due.Next() }
 // Back takes out a waiter that may come back, and returns it; ok is false if none may.
 func (a *Aside[K, W]) Back(now monotime.Time, until func(W) monotime.Time) (w W, ok bool) {
 	for a.due.Due(now) {
-		k := a.due.Take()
-		w = a.groups[k][0]
-		switch at := until(w); {
+		g := a.due.Take()
+		e := g.first()
+		switch at := until(e.w); {
 		case at > now:
-			a.due.Set(k, at)
+			a.due.Set(g, at)
 			continue
 		case at == 0:
-			a.due.Set(k, 1)
+			a.due.Set(g, 1)
 		}
-		a.Remove(k, w)
-		return w, true
+		e.Serve()
+		a.Remove(Beside[K, W]{g, e})
+		return e.w, true
 	}
 	return w, false
+}
+
+// Last returns the waiter with the worst rank; the zero W if there is none.
+func (a *Aside[K, W]) Last() (last W) {
+	found := false
+	for w := range a.After(func(func(W) bool) {}) {
+		if !found || last.Before(w) {
+			last, found = w, true
+		}
+	}
+	return last
 }
 
 // After goes through the waiters of a line, and then through those that stand beside it. They may be removed meanwhile.
@@ -96,8 +126,14 @@ func (a *Aside[K, W]) After(line iter.Seq[W]) iter.Seq[W] {
 			}
 		}
 		var all []W
-		for _, g := range a.groups {
-			all = append(all, g...)
+		for _, groups := range a.groups {
+			for _, g := range groups {
+				for _, f := range g.flows() {
+					for e := f.first; e != nil; e = e.next {
+						all = append(all, e.w)
+					}
+				}
+			}
 		}
 		slices.Values(all)(yield)
 	}
