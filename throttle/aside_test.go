@@ -53,10 +53,17 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 			mu.Unlock()
 		})
 	}
-	end := func(i int) {
+	end := func() (ok bool) {
+		mu.Lock()
+		n := len(grants)
+		if n == 0 {
+			mu.Unlock()
+			return false
+		}
+		i := r.IntN(n)
 		g := grants[i]
-		grants[i] = grants[len(grants)-1]
-		grants = grants[:len(grants)-1]
+		grants[i], grants = grants[n-1], grants[:n-1]
+		mu.Unlock()
 		switch r.IntN(4) {
 		case 0:
 			g.Cancel()
@@ -65,6 +72,7 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 		default:
 			g.Done(Answer{Spent: quota.Costs{"tokens": 1 + r.IntN(30), "images": r.IntN(2)}})
 		}
+		return true
 	}
 	for range 300 {
 		l := all[r.IntN(len(all))]
@@ -81,29 +89,34 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 				c.MaxWait = time.Duration(1+r.IntN(20)) * time.Second
 			}
 			claim(l, c)
-		case k < 15 && len(grants) > 0:
-			end(r.IntN(len(grants)))
+		case k < 15:
+			end()
 		case k == 15:
 			if err := l.SetQuotas(quota.MustParse(texts[r.IntN(len(texts))])); err != nil {
 				t.Fatal(err)
 			}
-		case k == 16:
+		case k == 16 && r.IntN(2) == 0:
 			l.Forecast(Claim{Path: "/a"})
+		case k == 16:
+			l.Pause(time.Duration(r.IntN(5)) * time.Second)
+			thaw := l.Freeze()
+			time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
+			synctest.Wait()
+			checkLines(t, all)
+			thaw()
 		default:
 			time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
 		}
 		synctest.Wait()
 		checkLines(t, all)
 	}
-	for i := 0; i < 100_000 && root.line.waiting > 0; i++ { // long after, all have gone, if requests end
-		for len(grants) > 0 {
-			end(0)
+	for i := 0; i < 100_000 && checkLines(t, all) > 0; i++ { // long after, all have gone, if requests end
+		for end() {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
 	}
-	checkLines(t, all)
-	if n := root.line.waiting; n != 0 {
+	if n := checkLines(t, all); n != 0 {
 		t.Errorf("%d wait, though nothing is under way", n)
 	}
 	close(stop)
@@ -111,8 +124,8 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 	checkLines(t, all)
 }
 
-// checkLines checks what lines promise of those who stand aside.
-func checkLines(t *testing.T, all []*Limiter) {
+// checkLines checks what lines promise of those who stand aside, and returns how many wait.
+func checkLines(t *testing.T, all []*Limiter) (waiting int) {
 	t.Helper()
 	defer all[0].unlock(all[0].lock())
 	now := all[0].now()
@@ -155,6 +168,7 @@ func checkLines(t *testing.T, all []*Limiter) {
 			}
 		}
 	}
+	return all[0].line.waiting
 }
 
 // needs is what those in a line need, as text.
@@ -253,14 +267,14 @@ func TestAsideUnits(t *testing.T) {
 func TestAsideNewcomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quota.MustParse("600 tokens/m")}
-		var w *Waiter
+		older := make(chan *Waiter, 1)
 		time.AfterFunc(5*time.Second, func() { // before the timer of the line, which is set later
 			g, v, err := l.Join(t.Context(), Claim{Path: "/new"})
-			if g != nil || v == nil || w.Granted().Limiter() != l {
+			if w := <-older; g != nil || v == nil || w.Granted().Limiter() != l {
 				t.Errorf("the newcomer got %v, %v", g, err)
 			}
 		})
-		w = aside(t, l, 0, Claim{})[0]
+		older <- aside(t, l, 0, Claim{})[0]
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 	})
