@@ -221,10 +221,13 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 // wake looks at those who wait in l, and below it, if there is news of what claims of a kind cost, for which others of it stand aside;
 // of all kinds if k is nil.
 func (l *Limiter) wake(now monotime.Time, k *expect.Kind, news bool) {
+	if !news {
+		return
+	}
 	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
 		l.line.aside.AwaitAll((*waiter).asideUntil)
 	}
-	for e := l.line.below.Front(); e != nil && news; e = e.Next() {
+	for e := l.line.below.Front(); e != nil; e = e.Next() {
 		e.Value.(*Limiter).wake(now, k, news)
 		e.Value.(*Limiter).promote(now)
 	}
