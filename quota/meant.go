@@ -31,6 +31,24 @@ func meant(text string, column int) string {
 	return m
 }
 
+// meant returns what was probably meant, as the end of an error, by a quota whose calendar does not fit the rest of it.
+// It returns nothing if nobody knows.
+func (p *parser) meant(q Quota) string {
+	better, note := q, ""
+	switch {
+	case q.Kind == FixedWindow && q.Months > 0, (q.Kind == FixedWindow || q.Kind == Plain) && q.Months == 0 && (q.Zone != "" || q.From > 0):
+		better.Kind = ClockWindow
+		p.onMonday(&better)
+	case q.Months > 0 && (q.isBucket() || q.Kind == SlidingWindow || q.Kind == SlidingLog || q.Kind == EstimatedWindow):
+		better.Per, better.Months = time.Duration(q.Months*365/12)*day, 0
+		note = " (months differ in length)"
+	}
+	if better == q || better.check() != nil {
+		return ""
+	}
+	return "did you mean " + strconv.Quote(Quotas{better}.String()) + note
+}
+
 // quotaAt returns the words of the quota that is at an offset of a text. A comma before a clause does not end a quota.
 func quotaAt(text string, at int) (words []string) {
 	comma := -1 // where the last word is one
@@ -196,6 +214,14 @@ func (g *guess) add(word string) {
 // span returns a span as Parse reads it, if its unit is nearly a known one: "minute" for "minut".
 func (g *guess) span(number, word string) string {
 	word = strings.ToLower(word)
+	if p, n := known([]string{word}); n > 0 && strings.HasPrefix(p.to, "/ ") { // "weekly"
+		return number + p.to[len("/ "):]
+	}
+	for _, span := range calendar {
+		if len(word) >= 3 && strings.HasPrefix(span.words[0], word) { // "mon" is no slip of "min"
+			return number + span.words[0]
+		}
+	}
 	for _, span := range spans {
 		if m := likely(word, span.words...); m != "" {
 			return number + m

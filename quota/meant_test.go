@@ -194,7 +194,7 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 
 		// Of what may be meant in several ways, or in none.
 		"5 calls":            `column 3: "calls", want a unit and a span`,
-		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s`,
+		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s`,
 		"5/s fast":           `column 5: "fast", want a comma, even, burst`,
 		"5/100ns":            `column 3: "100ns", want at least 1µs`,
 		"1.0/blink":          `column 1: "1.0", want a whole number from 1`,

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -125,24 +124,33 @@ func (p *parser) quota() (Quota, error) {
 		return q, err
 	}
 	seen := map[string]bool{"kind": q.Kind.Concurrent()}
-	columns := map[string]int{} // of the clauses, by the fields that they set
+	clauses := map[string]syntaxError{} // where each begins, by the field that it sets
 	for p.word != "" && p.word != "," {
-		columns[fieldOf[p.word]] = p.column
+		clauses[fieldOf[p.word]] = syntaxError{column: p.column, word: p.word}
 		if err := p.clause(&q, seen); err != nil {
 			return q, err
 		}
 	}
+	p.onMonday(&q)
+	if err := q.check(); err != nil {
+		var e *fieldError
+		at := syntaxError{column: column, word: Quotas{q}.String()}
+		if errors.As(err, &e) && clauses[e.field].column > 0 {
+			at = clauses[e.field]
+		}
+		if at.want = p.meant(q); at.want != "" {
+			return q, &at
+		}
+		return q, fmt.Errorf(prefix+"column %d: %w", at.column, err)
+	}
+	return q, nil
+}
+
+// onMonday has the week of a clock begin on a Monday, unless from says otherwise.
+func (p *parser) onMonday(q *Quota) {
 	if p.week && q.Kind == ClockWindow && q.From == 0 {
 		q.From = 1
 	}
-	if err := q.check(); err != nil {
-		var e *fieldError
-		if errors.As(err, &e) {
-			column = cmp.Or(columns[e.field], column)
-		}
-		return q, fmt.Errorf(prefix+"column %d: %w", column, err)
-	}
-	return q, nil
 }
 
 // start reads the beginning of a quota: "5/s", "5 tokens/s", "5 in flight", "no limit", "no limit of tokens".
@@ -181,7 +189,7 @@ func (p *parser) start(q *Quota) error {
 		return nil
 	}
 	if q.Per, ok = period(per); !ok {
-		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, w, month, year, or a duration such as 1m30s"))
+		return unexpected(column+len(before)+1, per, wantedSpan(per, "ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s"))
 	}
 	if isBare(q.Per) {
 		return unexpected(column+len(before)+1, per, "at least 1µs")

@@ -73,7 +73,7 @@ func ExampleQuota_streamed() {
 	fmt.Println(err)
 	// Output:
 	// 50000 bytes at once
-	// quota: column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as of 1MB/s
+	// quota: column 5: "5/s streamed": Streamed is true, want false for a quota of requests: only bytes are streamed, as in 1MB/s streamed
 }
 
 // A request takes tokens of several units.

@@ -152,7 +152,7 @@ func (q *Quota) checkStreamed() (field string, value any, want string) {
 	switch unit := q.unit(); {
 	case q.N == 0: // of which check says what is wrong
 	case unit != Bytes:
-		return "Streamed", q.Streamed, "false for a quota of " + named(unit) + ": only bytes are streamed, as of 1MB/s"
+		return "Streamed", q.Streamed, "false for a quota of " + named(unit) + ": only bytes are streamed, as in 1MB/s streamed"
 	case q.Kind != Plain && q.Kind != TokenBucket:
 		return "Kind", q.Kind, "TokenBucket beside Streamed, since bytes flow evenly: 1MB/s streamed"
 	case q.Burst == 1 && q.perSecond() > 2/piece.Seconds():
