@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -13,6 +14,8 @@ import (
 // This file guesses what was meant by a text that Parse cannot read: it replaces the phrases and mends the numbers, the
 // spans and the slips, and if Parse can read that, it is the guess.
 
+const didYouMean = "did you mean "
+
 // meant returns what was probably meant, as the end of an error, by that quota of a text in which the word at a column
 // cannot be read. It returns nothing if nobody knows.
 func meant(text string, column int) string {
@@ -21,10 +24,14 @@ func meant(text string, column int) string {
 		words = words[g.read(words):]
 	}
 	quotas, err := parse(g.text())
-	if err != nil || len(quotas) == 0 {
+	var e *syntaxError
+	switch {
+	case g.done == "" && errors.As(err, &e) && strings.HasPrefix(e.want, didYouMean): // "1000/d in UTC"
+		return e.want
+	case err != nil || len(quotas) == 0:
 		return ""
 	}
-	m := "did you mean " + strconv.Quote(quotas.String())
+	m := didYouMean + strconv.Quote(quotas.String())
 	if g.note != "" {
 		m += " (" + g.note + ")"
 	}
@@ -46,7 +53,7 @@ func (p *parser) meant(q Quota) string {
 	if better == q || better.check() != nil {
 		return ""
 	}
-	return "did you mean " + strconv.Quote(Quotas{better}.String()) + note
+	return didYouMean + strconv.Quote(Quotas{better}.String()) + note
 }
 
 // quotaAt returns the words of the quota that is at an offset of a text. A comma before a clause does not end a quota.
@@ -63,7 +70,7 @@ func quotaAt(text string, at int) (words []string) {
 		}
 		word, n := cutWord(text[i:], before)
 		switch {
-		case comma < 0, likely(word, clauses...) != "", strings.EqualFold(word, "with"):
+		case comma < 0, likely(word, clauses...) != "", strings.EqualFold(word, "with"), likely(word, "reset", "resets", "resetting") != "":
 		case comma >= at:
 			return words
 		default:
@@ -140,7 +147,7 @@ func (g *guess) read(words []string) int {
 	scale, then := scaleOf(word)
 	p, n := known(words)
 	switch {
-	case g.last(0) == "/", g.last(0) == "as":
+	case g.last(0) == "/", g.last(0) == "as", n == 1 && word == "in" && slices.Contains(g.words, "/"):
 		p, n = phrase{to: word}, 1
 	case head && scale != nil:
 		g.n.Mul(g.n, scale)
@@ -191,7 +198,7 @@ func (g *guess) add(word string) {
 		word = n.RatString()
 	}
 	switch {
-	case g.last(0) == "as":
+	case g.last(0) == "as", g.last(2) == "in" && g.last(0) == "/": // a name, a zone
 	case g.last(0) == "/" && likely(word, "flight") != "":
 		g.words[last], word = "in", "flight"
 	case g.last(0) == "/":
@@ -257,7 +264,7 @@ func (g *guess) spread() {
 	const largest = 100 // of the spans, as for 0.01/s; what was meant by more is not known
 	if i := slices.Index(g.words, "/") + 1; g.n != nil && 0 < i && i < len(g.words) {
 		per, ok := period(g.words[i])
-		if parts := g.n.Denom(); ok && per <= math.MaxInt64/largest && parts.Cmp(big.NewInt(largest)) <= 0 {
+		if parts := g.n.Denom(); ok && per <= math.MaxInt64/largest && !g.n.IsInt() && parts.Cmp(big.NewInt(largest)) <= 0 {
 			g.words[0], g.words[i] = g.n.Num().String(), span(per*time.Duration(parts.Int64()))
 		}
 	}

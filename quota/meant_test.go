@@ -192,6 +192,26 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5 rps as A":                `column 3: "rps", did you mean "5/s as A"`,
 		`5 rps as "a / of, b"`:      `column 3: "rps", did you mean "5/s as \"a / of, b\""`,
 
+		// When a day begins, where, and whose the quota is.
+		"1000 per day, reset at midnight UTC":           `column 6: "per", did you mean "1000/d window grid in UTC"`,
+		"1000 per day resets at midnight, 5/s":          `column 6: "per", did you mean "1000/d window grid"`,
+		"10000 per day, reset at midnight Pacific Time": `column 7: "per", did you mean "10000/d window grid in America/Los_Angeles"`,
+		"10000/d window grid in PST":                    `column 24: "PST", did you mean "10000/d window grid in America/Los_Angeles"`,
+		"10000/d window grid eastern time":              `column 21: "eastern", did you mean "10000/d window grid in America/New_York"`,
+		"10000 per day in Europe/Berlin":                `column 7: "per", did you mean "10000/d window grid in Europe/Berlin"`,
+		"10000 per day in Europe/Nowhere":               `column 7: "per", want a unit and a span`,
+		"1000/day UTC":                                  `column 10: "UTC", did you mean "1000/d window grid in UTC"`,
+		"1000 per week from monday":                     `column 6: "per", did you mean "1000/w window grid"`,
+		"1000 per week from sunday, 5/s":                `column 6: "per", did you mean "1000/w window grid from sunday"`,
+		"1000/day from midnight":                        `column 15: "midnight", did you mean "1000/d window grid"`,
+		"2000 per month evenly":                         `column 6: "per", did you mean "2000/30d even" (months differ in length)`,
+		"2000 per month in Asia/Tokyo":                  `column 6: "per", did you mean "2000/month in Asia/Tokyo"`,
+		"2000 per billing month from 15":                `column 6: "per", did you mean "2000/month from 15"`,
+		"10 requests per second per user":               `column 13: "per", did you mean "10/s" (for each, if a Key tells them apart)`,
+		"5000 per hour and token":                       `column 6: "per", did you mean "5000/h" (for each, if a Key tells them apart)`,
+		"60 per minute per IP":                          `column 4: "per", did you mean "60/m overall"`,
+		"60 per minute and address":                     `column 4: "per", did you mean "60/m overall"`,
+
 		// Of what may be meant in several ways, or in none.
 		"5 calls":            `column 3: "calls", want a unit and a span`,
 		"5/fortnight":        `column 3: "fortnight", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s`,

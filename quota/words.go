@@ -20,6 +20,7 @@ type phrase struct {
 const (
 	noteRequests = `a unit of that name stands in double quotes`
 	noteBits     = "a byte has 8 bits"
+	noteKey      = "for each, if a Key tells them apart"
 )
 
 // phrases are the words that Parse does not read. An N stands for the N of the quota.
@@ -45,9 +46,15 @@ var phrases = [...]phrase{
 	{to: "/ h", from: []string{"hourly"}},
 	{to: "/ d", from: []string{"daily"}},
 	{to: "/ week", from: []string{"weekly"}},
-	{to: "/ month", from: []string{"monthly"}},
+	{to: "/ month", from: []string{"monthly", "per calendar month", "per billing month"}},
 	{to: "/ quarter", from: []string{"quarterly"}},
 	{to: "/ year", from: []string{"yearly", "annually"}},
+
+	// Whose a quota is.
+	{from: []string{
+		"per user", "per token", "per key", "per api key", "per client", "per customer", "per account", "per tenant", "and user", "and token", "and key",
+	}, note: noteKey},
+	{to: "overall", from: []string{"per ip", "per address", "per ip address", "per application", "per app", "and ip", "and address", "and application"}},
 
 	// What is under way, and what has no bound.
 	{to: "in flight", from: []string{
@@ -73,6 +80,9 @@ var phrases = [...]phrase{
 	{to: "overall", from: []string{"over all", "in total", "altogether", "global", "globally", "in all"}},
 	{to: "streamed", from: []string{"streaming", "stream", "as it flows", "as they flow", "while it flows", "of traffic"}},
 	{to: "in UTC", from: []string{"utc", "in utc", "gmt", "in gmt"}},
+	{to: "in America/Los_Angeles", from: []string{"pacific time", "in pacific time", "pst", "in pst"}},
+	{to: "in America/New_York", from: []string{"eastern time", "in eastern time"}},
+	{to: "window grid", from: []string{"reset at midnight", "resets at midnight", "resetting at midnight", "from midnight", "at midnight"}},
 
 	// What joins quotas, and what says nothing.
 	{to: ",", from: []string{"and", "&", "+", ";"}},
