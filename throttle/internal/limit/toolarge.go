@@ -35,7 +35,10 @@ func TooLarge(qs quota.Quotas, name string, cost int, share float64) string {
 		return says + ", and settle the rest"
 	}
 	burst.Burst, debt.Debt = int(min(math.Ceil(float64(cost)/(1-share)), quota.MaxN)), true
-	if q.Kind == quota.TokenBucket {
+	switch {
+	case q.Streamed:
+		return says + fmt.Sprintf(", or write %q", text(burst))
+	case q.Kind == quota.TokenBucket:
 		return says + fmt.Sprintf(", or write %q or %q", text(burst), text(debt))
 	}
 	debt.Kind, debt.Cells, debt.From, debt.Zone = quota.Plain, 0, 0, ""

@@ -17,6 +17,8 @@ func TestTooLargeAdvisesNothingThatRefuses(t *testing.T) {
 		"5/s burst 10 as calls":             `; it grants at most 10 at once: claim less, or write "5/s burst 50 as calls" or "5/s burst 10 debt as calls"`,
 		"5 tokens/s burst 10 queue 3":       `; it grants at most 10 at once: claim less, or write "5 tokens/s burst 50 queue 3" or "5 tokens/s burst 10 debt queue 3"`,
 		"5B/s burst 10B":                    `; it grants at most 10 at once: claim less, or write "5B/s burst 50B" or "5B/s burst 10B debt"`,
+		"500B/s streamed":                   `; it grants at most 25 at once: claim less, or write "500B/s burst 50B streamed"`,
+		"100B/s streamed burst 40B overall": `; it grants at most 40 at once: claim less, or write "100B/s burst 50B streamed overall"`,
 		"10/m window":                       `; it grants at most 10 at once: claim less and settle the rest, or write "10/m debt" (a token bucket: up to 20 in any minute, and one such cost)`,
 		"10/2h window grid as x":            `; it grants at most 10 at once: claim less and settle the rest, or write "10/2h debt as x" (a token bucket: up to 20 in any 2h, and one such cost)`,
 		"10 tokens/h log":                   `; it grants at most 10 at once: claim less and settle the rest, or write "10 tokens/h debt" (a token bucket: up to 20 in any hour, and one such cost)`,
