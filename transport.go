@@ -112,9 +112,10 @@ type Transport struct {
 
 	// Spent returns what a request has cost according to its answer. The difference from what was thought is given back, or
 	// charged to later requests. Of a request of which neither Cost nor a Call says what it costs in a unit, it is thought
-	// what requests of its method and like paths have cost on average: see package throttle. A quota.Requests of zero gives
-	// the request itself back: the server does not count it. Spent must not read the body; see Call.Settle for costs that
-	// stand there. If nil, answers say nothing of costs.
+	// what requests of its method and like paths have cost on average: see package throttle. A unit that Spent
+	// leaves out stays as thought; a zero says that it cost nothing, and counts for that average. A quota.Requests of zero
+	// gives the request itself back: the server does not count it. Spent must not read the body; see Call.Settle for costs
+	// that stand there. If nil, answers say nothing of costs.
 	Spent func(*http.Response) quota.Costs
 
 	// Mode says what happens to a request that cannot go now. Zero is ModeWait.
