@@ -146,10 +146,10 @@ func TestMemoryLoadErrors(t *testing.T) {
 		"":                           "load: empty, want what Save wrote",
 		"\n":                         "load: empty, want what Save wrote",
 		"{":                          "load: want what Save wrote: unexpected end",
-		"[]":                         "cannot unmarshal array",
+		"[]":                         "load: want what Save wrote: cannot unmarshal array at byte 1",
 		"{}":                         "version is 0, want 1",
 		`{"version":2}`:              "version is 2, want 1",
-		`{"version":1,"buckets":[]}`: "cannot unmarshal array",
+		`{"version":1,"buckets":[]}`: "load: want what Save wrote: cannot unmarshal array at byte 24",
 		`{"version":1,"buckets":{"x":{"held":"soon"}}}`: "cannot parse",
 	} {
 		tr := &pacer.Transport{}

@@ -58,6 +58,9 @@ func Read(r io.Reader) (map[string]Memory, error) {
 	}
 	var read file[Memory]
 	if err := json.Unmarshal(text, &read); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text has types of ours
+			return nil, fmt.Errorf("want what Save wrote: cannot unmarshal %s at byte %d", wrong.Value, wrong.Offset)
+		}
 		return nil, fmt.Errorf("want what Save wrote: %w", err)
 	}
 	if read.Version != fileVersion {
