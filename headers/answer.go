@@ -32,6 +32,16 @@ func lookUp(key string, own *name.Table) *name.Meaning {
 	return name.Lookup(key).Used()
 }
 
+// lookUpKnown is lookUp by the tables alone.
+func lookUpKnown(key string, own *name.Table) *name.Meaning {
+	if own != nil {
+		if m := own.Lookup(key); m != nil {
+			return m.Used()
+		}
+	}
+	return name.Known(key).Used()
+}
+
 // read appends the limits that a response states, and returns what it says about trying
 // again. own is what the Reader knows beside the package, and b what the body says; both may
 // be nil.
@@ -44,13 +54,28 @@ func read(limits []Limit, h http.Header, received time.Time, own *name.Table, b 
 	return a.append(limits, received, b)
 }
 
-// look adds all headers that are about limits.
+// look adds all headers that are about limits. If there are more than maxFields, they state no limit: then it stops to take names
+// apart, and adds only hints, under names that the tables have.
 func (a *answer) look(h http.Header, own *name.Table) {
 	for key, values := range h {
 		if m := lookUp(key, own); m != nil {
+			if a.count() == maxFields {
+				a.lookForHints(h, own)
+				return
+			}
 			a.add(m, values)
 		} else if key == "Date" {
 			a.dates = values
+		}
+	}
+}
+
+// lookForHints adds hints alone, to an answer that has too many headers.
+func (a *answer) lookForHints(h http.Header, own *name.Table) {
+	*a = answer{tooMany: true, dates: h["Date"]}
+	for key, values := range h {
+		if m := lookUpKnown(key, own); m != nil && unlimited.Has(m.Role) {
+			a.add(m, values)
 		}
 	}
 }
@@ -63,7 +88,12 @@ type answer struct {
 	buf   [8]found
 	more  []found  // what buf has no room for
 	dates []string // the lines of Date
+
+	tooMany bool // there are more than maxFields
 }
+
+// count returns how many headers were added.
+func (a *answer) count() int { return a.n + len(a.more) }
 
 // add adds a header.
 func (a *answer) add(m *name.Meaning, values []string) {
@@ -99,7 +129,7 @@ func (a *answer) append(limits []Limit, received time.Time, b *body.Facts) ([]Li
 		}
 	}
 	start := len(limits)
-	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.roles.Has(name.Cache) && !c.Aged {
+	if n := len(fields); (n > 0 || b != nil) && n <= maxFields && !a.tooMany && !a.roles.Has(name.Cache) && !c.Aged {
 		quick := b == nil && a.roles&^(name.QuickRoles|unlimited) == 0
 		if quick {
 			limits, quick = appendQuick(limits, fields, c, &h)

@@ -111,7 +111,7 @@ func (h *Habit) skim(a *answer, header http.Header, now time.Duration) bool {
 func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration) {
 	sign := uint64(len(header))
 	if a != nil {
-		sign |= uint64(a.roles)<<16 ^ uint64(a.n+len(a.more))<<10
+		sign |= uint64(a.roles)<<16 ^ uint64(a.count())<<10
 	}
 	count := uint64(1)
 	if old := h.streak.Load(); old>>8 == sign {
@@ -122,7 +122,7 @@ func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration
 	h.streak.Store(sign<<8 | count)
 	h.looked.Store(int64(now))
 	h.unread.Store(0)
-	if count == habitAfter && h.known.Load() == nil && (a == nil || a.n+len(a.more) <= maxFields) {
+	if count == habitAfter && h.known.Load() == nil && (a == nil || !a.tooMany) {
 		h.known.Store(remember(header, r.compiled()))
 	}
 }

@@ -19,7 +19,8 @@
 // memory per header line. Every number and every time is bounded, and a header that cannot be
 // understood states nothing. Instants are measured against the Date of the same response,
 // so that neither clock has to be right. A response that comes from a cache (a positive Age,
-// or X-From-Cache) says nothing about limits.
+// or X-From-Cache) says nothing about limits. Nor does one with more than 64 headers about limits; of its hints, those count
+// whose names are in the package's tables, or in a Reader.
 //
 // # Forms
 //

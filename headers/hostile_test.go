@@ -2,6 +2,7 @@ package headers
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -124,4 +125,38 @@ func summary(f Facts) string {
 		return "nothing"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// TestTooManyNames reads answers with hundreds of names that only rules know. They state no limit, and names are taken apart for
+// no more than maxFields of them: nothing else allocates so much. Hints under names of the tables are read all the same.
+func TestTooManyNames(t *testing.T) {
+	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-%d-Retry-After"} {
+		h := fields("Date", noon.Format(http.TimeFormat), "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "Retry-After", "7")
+		for i := range 500 {
+			h[http.CanonicalHeaderKey(fmt.Sprintf(pattern, i))] = []string{"1"}
+		}
+		var habit Habit
+		read := func() {
+			for _, got := range []Facts{Parse(h, noon), habitFacts(&habit, h)} {
+				if s := summary(got); s != "retry 7s" {
+					t.Errorf("%s: %s, want only the hint", pattern, s)
+				}
+			}
+		}
+		for range 40 {
+			read()
+		}
+		if habit.known.Load() != nil {
+			t.Errorf("%s: the names are remembered", pattern)
+		}
+		if n := testing.AllocsPerRun(5, func() { Parse(h, noon) }); n > 5*maxFields {
+			t.Errorf("%s: %v allocations, want %d at most", pattern, n, 5*maxFields)
+		}
+	}
+}
+
+// habitFacts is what a Habit reads.
+func habitFacts(habit *Habit, h http.Header) Facts {
+	limits, retry := habit.Append(nil, nil, h, noon, 0)
+	return Facts{Limits: limits, Retry: retry}
 }

@@ -9,6 +9,9 @@ package name
 
 import "strings"
 
+// Known returns what the table says of a header's name, or nil if it is not there.
+func Known(key string) *Meaning { return known.Lookup(key) }
+
 // Lookup returns what a header's name says, or nil if it is not about limits.
 func Lookup(key string) *Meaning {
 	if len(key) < minKey || len(key) > maxKey {
