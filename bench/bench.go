@@ -62,9 +62,11 @@ func (a Answer) String() string {
 }
 
 const (
-	limit     = 5000
-	remaining = 4987
-	ring      = 2048 // answers of a base that counts before it starts again
+	limit     = 99_999
+	remaining = 99_986
+	// ring is after how many answers a base that counts starts again: more than a path is gone. No server does that before its reset,
+	// so that a bucket must think that the limit comes back bit by bit, and looks closer at each answer from then on.
+	ring = 1 << 16
 )
 
 // NewBase returns a RoundTripper that answers at once, with status 200 and without
@@ -163,7 +165,7 @@ func (c *countdown) count(name, value string) {
 	c.header.Set(name, "")
 	h := counted{values: c.header[http.CanonicalHeaderKey(name)]}
 	for i := range h.texts {
-		h.texts[i] = strings.NewReplacer("LEFT", strconv.Itoa(limit-1-i), "USED", strconv.Itoa(1+i)).Replace(value)
+		h.texts[i] = strings.ReplaceAll(strings.ReplaceAll(value, "LEFT", strconv.Itoa(limit-1-i)), "USED", strconv.Itoa(1+i))
 	}
 	c.counted = append(c.counted, h)
 }
