@@ -23,6 +23,10 @@ type bucket struct {
 	level float64       // at an instant, or more than the burst
 	at    monotime.Time // that instant
 	rate  float64       // tokens a second
+
+	// So many went at that instant, and are not in the ledger yet; zero if all are. When the bucket is full again, they make no
+	// difference any more, and need not be entered at all: that is most of what a grant of takeNow costs.
+	late int
 }
 
 // dust is less than a rounding error in a number of tokens.
@@ -38,6 +42,14 @@ func newBucket(q quota.Quota) *bucket {
 // tokensAt is what the ledger would say: TokensAt, to the last bit.
 func (b *bucket) tokensAt(t monotime.Time) float64 {
 	return min(b.level+float64(max(t.Sub(b.at), 0).Seconds()*b.rate), float64(b.burst))
+}
+
+// enter brings the ledger up to date.
+func (b *bucket) enter() {
+	if b.late > 0 {
+		b.ledger.AllowN(b.at.Std(), b.late)
+		b.late = 0
+	}
 }
 
 // changed asks the ledger for what is in it, after it was changed at an instant.
@@ -62,6 +74,7 @@ func (b *bucket) When(t monotime.Time, ahead, n int) (monotime.Time, bool) {
 // billionth of a token short of what When promised, and more than is there, but not more
 // than the burst: so that is raised for as long as it takes.
 func (b *bucket) Take(due, now monotime.Time, n int) {
+	b.enter()
 	left := b.tokensAt(due)
 	b.peaks.Note(now, float64(b.burst)-left, dust)
 	n = int(tokens(n))
@@ -74,15 +87,17 @@ func (b *bucket) Take(due, now monotime.Time, n int) {
 	b.ledger.ReserveN(at, n)
 }
 
-// takeNow is When and Take of n that go now, or not at all, by one call of the ledger. It reports whether they go.
+// takeNow is When and Take of n that go now, or not at all, by one call of the ledger at most. It reports whether they go.
 func (b *bucket) takeNow(now monotime.Time, n int) bool {
 	left := b.tokensAt(now)
 	if n > b.burst || left < float64(n) {
 		return false
 	}
-	b.peaks.Note(now, float64(b.burst)-left, dust)
-	b.level, b.at = left-float64(n), now
-	b.ledger.AllowN(now.Std(), n)
+	missing := float64(b.burst) - left
+	if b.peaks.Note(now, missing, dust); missing > 0 {
+		b.enter()
+	}
+	b.level, b.at, b.late = left-float64(n), now, n
 	return true
 }
 
@@ -93,6 +108,7 @@ func (b *bucket) Give(now, went monotime.Time, n int) {
 	if left <= 0 {
 		return
 	}
+	b.enter()
 	whole := math.Floor(left)
 	b.ledger.ReserveN(now.Std(), -int(whole))
 	if part := left - whole; part > 0 {
@@ -120,6 +136,7 @@ func (b *bucket) Set(now monotime.Time, q quota.Quota) bool {
 		return false
 	}
 	b.peaks.Note(now, b.room(now), dust)
+	b.enter()
 	b.rate, b.burst = perSecond(q), q.Burst
 	b.ledger.SetLimitAt(now.Std(), rate.Limit(b.rate))
 	b.ledger.SetBurstAt(now.Std(), b.burst)

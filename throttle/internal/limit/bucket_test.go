@@ -103,31 +103,47 @@ func TestBucketGive(t *testing.T) {
 }
 
 // TestBucketMirrorsTheLedger: what the bucket says of its ledger is what that says, to the last bit, after any history, of any
-// instant, also of one before the latest change.
+// instant, also of one before the latest change. It is what the ledger says, too, of a bucket that enters at once whatever goes.
 func TestBucketMirrorsTheLedger(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 18))
 		draw := func() quota.Quota {
 			return explicit(quota.Quota{N: 1 + r.IntN(50), Per: time.Duration(1 + r.Int64N(1e10)), Burst: 1 + r.IntN(20), Debt: true, Kind: quota.TokenBucket})
 		}
-		b, now := newBucket(draw()), monotime.Time(1)
+		q, now := draw(), monotime.Time(1)
+		b, prompt := newBucket(q), newBucket(q)
 		for step := range 300 {
 			now = now.Add(time.Duration(r.Int64N(2e9)) - 1e7)
-			switch r.IntN(6) {
+			var do func(*bucket) bool
+			switch r.IntN(9) {
 			case 0:
-				if !b.Set(now, draw()) {
-					t.Fatal("not set")
-				}
+				q := draw()
+				do = func(b *bucket) bool { return b.Set(now, q) }
 			case 1:
-				b.Give(now, now.Add(-time.Duration(r.IntN(1e9))), 1+r.IntN(5))
+				went, n := now.Add(-time.Duration(r.IntN(1e9))), 1+r.IntN(5)
+				do = func(b *bucket) bool { b.Give(now, went, n); return true }
 			case 2:
-				b.Take(now.Add(-time.Duration(r.IntN(2e6))), now, 1+r.IntN(30)) // a timer that is late, a cost above the burst
+				due, n := now.Add(-time.Duration(r.IntN(2e6))), 1+r.IntN(30) // a timer that is late, a cost above the burst
+				do = func(b *bucket) bool { b.Take(due, now, n); return true }
+			case 3, 4, 5:
+				n := 1 + r.IntN(3)
+				do = func(b *bucket) bool { return b.takeNow(now, n) }
 			default:
-				b.Take(now, now, 1)
+				do = func(b *bucket) bool { b.Take(now, now, 1); return true }
+			}
+			if did, want := do(b), do(prompt); did != want {
+				t.Fatalf("seed %d, step %d: %v, want %v as in a bucket that enters at once what goes", seed, step, did, want)
+			}
+			if prompt.enter(); r.IntN(4) == 0 {
+				b.enter()
 			}
 			for range 3 {
 				at := now.Add(time.Duration(r.Int64N(4e9) - 1e9))
-				if got, want := b.tokensAt(at), b.ledger.TokensAt(at.Std()); got != want {
+				got, want := b.tokensAt(at), prompt.ledger.TokensAt(at.Std())
+				if b.late == 0 && want != b.ledger.TokensAt(at.Std()) {
+					t.Fatalf("seed %d, step %d: %v tokens at %d in the ledger, want %v", seed, step, b.ledger.TokensAt(at.Std()), at, want)
+				}
+				if got != want {
 					t.Fatalf("seed %d, step %d: %v tokens at %d, want %v as in the ledger", seed, step, got, at, want)
 				}
 			}
