@@ -26,6 +26,10 @@ func (s *Server) Steady() bool {
 
 // OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that nothing is known.
 func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
+	return len(s.windows) == 0 || s.allSteadyOpen(now, n, kind) // inlined
+}
+
+func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
 		if w.unit == "" && w.others.perOurToken == 0 && w.spread.Below <= w.remaining-s.inFlight && n <= w.remaining-s.inFlight {
 			continue // as due says
