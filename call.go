@@ -221,10 +221,7 @@ func infoOf(ctx context.Context) *requestInfo {
 // check returns an error if t has sent the request that it is given to send, or if something is wrong with a Call. A Base
 // may send another request through t, to get a token for one.
 func (c *requestInfo) check(t *Transport, req *http.Request) error {
-	switch {
-	case c == nil:
-		return nil
-	case c.above == t && c.sent.String() == req.URL.String():
+	if c.above == t && c.sent.String() == req.URL.String() {
 		return backoff.Permanent(errBelowItself)
 	}
 	for l := c.calls; l != nil; l = l.older {

@@ -430,7 +430,7 @@ func (t *Transport) check(req *http.Request, called *requestInfo) error {
 	case req.Header == nil:
 		return errors.New("pacer: nil Request.Header")
 	}
-	if err := t.Validate(); err != nil {
+	if err := t.Validate(); err != nil || called == nil {
 		return err
 	}
 	return called.check(t, req)

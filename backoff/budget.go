@@ -62,10 +62,12 @@ func (b *Budget) Withdraw() bool {
 
 // Deposit pays in for one success.
 func (b *Budget) Deposit() {
-	if !b.unlimited() && b.spent.Load() != 0 { // a full budget stays full
-		b.add(b.ratio())
+	if b != nil && b.spent.Load() != 0 { // a full budget stays full, and one without limit is full
+		b.deposit()
 	}
 }
+
+func (b *Budget) deposit() { b.add(b.ratio()) } // so that Deposit is inlined
 
 // Refund puts back a retry that was withdrawn and not made.
 func (b *Budget) Refund() {
