@@ -158,8 +158,9 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 	if len(header) != c.n || c.unread.Add(1) > habitUnread && !c.look(r, header) {
 		return 0
 	}
-	for i := range c.each {
-		f := &c.each[i]
+	each := c.each
+	for i := range each {
+		f := &each[i]
 		values := header[f.key]
 		if len(values) != 1 {
 			return 0
@@ -171,16 +172,16 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 			}
 			continue
 		}
-		number, from, to := 0, len(f.text), len(v)-len(f.tail)
-		if to <= from || to-from > maxDigits || v[:from] != f.text || v[to:] != f.tail {
-			return 0
-		}
-		for ; from < to; from++ {
-			d := v[from] - '0'
-			if d > 9 {
+		if f.text != "" || f.tail != "" {
+			from, to := len(f.text), len(v)-len(f.tail)
+			if to <= from || v[:from] != f.text || v[to:] != f.tail {
 				return 0
 			}
-			number = number*10 + int(d)
+			v = v[from:to]
+		}
+		number, digits := leadingDigits(v)
+		if digits == 0 || digits != len(v) {
+			return 0
 		}
 		left[f.of] = number
 		n++
