@@ -71,9 +71,9 @@ func TestHabitsOutlastTheReset(t *testing.T) {
 func TestHabitsOfAPrice(t *testing.T) {
 	p := &price{}
 	for range 40 {
-		p.count(Kind{"POST", "/dear"})
+		p.count(&Kind{"POST", "/dear"})
 		p.learn(400)
-		p.count(Kind{"POST", "/cheap"})
+		p.count(&Kind{"POST", "/cheap"})
 		p.learn(40)
 	}
 	m := p.memory()
@@ -86,7 +86,7 @@ func TestHabitsOfAPrice(t *testing.T) {
 		if got := again.of(&kind); math.Abs(got-want) > 1 {
 			t.Errorf("%s costs %v, want %v", path, got, want)
 		}
-		again.count(kind)
+		again.count(&kind)
 		if got := again.of(&kind); math.Abs(got-want) > 1 {
 			t.Errorf("%s, counted, costs %v, want %v", path, got, want)
 		}

@@ -68,7 +68,7 @@ func (p *price) of(kind *Kind) float64 {
 	case kind == nil:
 		return p.mean
 	}
-	if i := p.find(*kind); i >= 0 {
+	if i := p.find(kind); i >= 0 {
 		return p.thought(&p.kinds[i])
 	}
 	k := p.recall(*kind)
@@ -95,12 +95,12 @@ func (p *price) need(kind *Kind, n, inFlight int) int {
 }
 
 // count takes in that a request of a kind was served.
-func (p *price) count(kind Kind) {
-	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == kind {
+func (p *price) count(kind *Kind) {
+	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == *kind {
 		p.kinds[n-1].served++
 		return
 	}
-	k := p.recall(kind)
+	k := p.recall(*kind)
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)
@@ -149,11 +149,11 @@ func (p *price) skip() {
 // share returns by which share of the difference a mean of so many observations goes towards the next one.
 func share(learned, memory int) float64 { return 1 / float64(min(learned+1, memory)) }
 
-func (p *price) find(kind Kind) int {
-	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == kind {
+func (p *price) find(kind *Kind) int {
+	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == *kind {
 		return n - 1
 	}
-	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == kind })
+	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == *kind })
 }
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.

@@ -16,11 +16,11 @@ func TestPriceOfKinds(t *testing.T) {
 	for i := range 600 {
 		spent := 0.0
 		for range (i + 1) % 3 { // of a one, two, or none
-			p.count(a)
+			p.count(&a)
 			spent += 100
 		}
 		for range 2 {
-			p.count(b)
+			p.count(&b)
 			spent += 7
 		}
 		p.learn(spent)
@@ -58,7 +58,7 @@ func TestPriceNeed(t *testing.T) {
 func TestPriceIsBounded(t *testing.T) {
 	var p price
 	for i := range 100 {
-		p.count(Kind{Path: string(rune('A' + i))})
+		p.count(&Kind{Path: string(rune('A' + i))})
 	}
 	if len(p.kinds) != maxPricedKinds {
 		t.Errorf("%d kinds, want %d", len(p.kinds), maxPricedKinds)
@@ -147,10 +147,10 @@ func TestPriceOfWindowsThatWereTakenForOne(t *testing.T) {
 // What came back unseen is not paid to those who ask.
 func TestPriceIsNeverNegative(t *testing.T) {
 	var p price
-	p.count(Kind{})
+	p.count(&Kind{})
 	p.learn(-1e9)
 	for range enoughPrices {
-		p.count(Kind{})
+		p.count(&Kind{})
 		p.learn(0)
 	}
 	if got := p.of(nil); got < 0 {
@@ -165,7 +165,7 @@ func TestPriceIsNeverNegative(t *testing.T) {
 func TestPriceIsHuge(t *testing.T) {
 	var p price
 	for range enoughPrices {
-		p.count(Kind{})
+		p.count(&Kind{})
 		p.learn(maxTokens)
 	}
 	if got := p.times(1000, nil); got <= 0 {

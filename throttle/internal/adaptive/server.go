@@ -128,7 +128,7 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 		return costIn(d, w.unit)
 	}
 	n := w.price.need(kind, d.N, s.inFlight-s.otherUnits[w.unit].requests)
-	if w.limit > 0 {
+	if n > w.limit/2 && w.limit > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each window.
 		n = min(n, max(w.price.times(d.N, kind), w.limit/2), max(w.limit, d.N))
 	}

@@ -115,7 +115,7 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 			w.others.countServed(t.Sent, t.N)
 		}
 		if of.timed {
-			w.countTimed(&outcome{sent: t.Sent, now: now, n: t.N, remaining: left[i], newest: newest, unpriced: w.price != nil, limit: w.limit}, kind)
+			w.countTimed(now, t, kind, left[i], newest)
 		}
 	}
 	s.stated, s.silent = s.sequence, 0
@@ -125,14 +125,18 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 }
 
 // countTimed takes in what depends on when an answer came that is counted.
-func (w *window) countTimed(o *outcome, kind *Kind) {
-	if w.heardAt = o.now; w.refill.refills { // before another price is learned
-		o.n = bounded(w.costOf(&limit.Demand{Claims: 1, N: o.n}, kind))
+func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, newest bool) {
+	w.heardAt = now
+	cost := t.N
+	if w.refill.refills { // before another price is learned
+		cost = bounded(w.costOf(&limit.Demand{Claims: 1, N: t.N}, kind))
 	}
 	if w.price != nil {
-		w.learnPrice(o, *kind, false)
+		if w.price.count(kind); newest {
+			w.learnSpent(t.Sent, now, left, true, kind, false)
+		}
 	}
 	if w.refill.refills {
-		w.refill.measure(o)
+		w.refill.measure(&outcome{sent: t.Sent, now: now, n: cost, remaining: left, newest: newest, unpriced: w.price != nil, limit: w.limit})
 	}
 }

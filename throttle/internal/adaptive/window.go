@@ -385,29 +385,30 @@ func (w *window) learnPrice(o *outcome, kind Kind, another bool) {
 		return
 	}
 	if !o.refused {
-		w.price.count(kind)
+		w.price.count(&kind)
 	}
 	if o.newest {
-		w.learnSpent(o, kind, another)
+		w.learnSpent(o.sent, o.now, o.remaining, !o.refused, &kind, another)
 	}
 }
 
-// learnSpent learns from what was spent since the newest answer before.
-func (w *window) learnSpent(o *outcome, kind Kind, another bool) {
+// learnSpent learns from what was spent since the newest answer before, if so much remains now, after a request that was sent at an
+// instant.
+func (w *window) learnSpent(sent, now monotime.Time, remaining int, served bool, kind *Kind, another bool) {
 	p := w.price
 	before, refills := float64(p.remaining), w.refill.refills
 	if refills {
-		before += w.refill.rate * o.now.Sub(p.at).Seconds()
+		before += w.refill.rate * now.Sub(p.at).Seconds()
 		if w.limit > 0 {
 			before = min(before, float64(w.limit))
 		}
 	}
-	soon := o.now.Sub(p.at) <= sameBurst*o.now.Sub(o.sent)
-	spent, missing := before-float64(o.remaining), float64(w.limit-o.remaining)
+	soon := now.Sub(p.at) <= sameBurst*now.Sub(sent)
+	spent, missing := before-float64(remaining), float64(w.limit-remaining)
 	switch {
 	case soon && (refills && saneRate(w.refill.rate) || !refills && !another && spent >= 0):
 		p.learn(spent)
-	case another && p.known() && !o.refused && missing >= 0 && missing < p.of(&kind):
+	case another && p.known() && served && missing >= 0 && missing < p.of(kind):
 		// It has cost no more than is missing of the new window. Where so much must remain that one request goes in each
 		// window, there is nothing else to learn from.
 		p.skip()
@@ -416,7 +417,7 @@ func (w *window) learnSpent(o *outcome, kind Kind, another bool) {
 	default:
 		p.skip()
 	}
-	p.at, p.remaining = o.now, o.remaining
+	p.at, p.remaining = now, remaining
 }
 
 // inRequests returns the limit of the window in requests, zero if it is not known.
