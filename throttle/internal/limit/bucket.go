@@ -93,9 +93,11 @@ func (b *bucket) takeNow(now monotime.Time, n int) bool {
 	if n > b.burst || left < float64(n) {
 		return false
 	}
-	missing := float64(b.burst) - left
-	if b.peaks.Note(now, missing, dust); missing > 0 {
+	if missing := float64(b.burst) - left; missing > 0 {
+		b.peaks.Note(now, missing, dust)
 		b.enter()
+	} else {
+		b.peaks.NoteFull(now)
 	}
 	b.level, b.at, b.late = left-float64(n), now, n
 	return true

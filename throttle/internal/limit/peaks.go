@@ -36,6 +36,9 @@ func (p *Peaks[Room]) Note(at monotime.Time, room, dust Room) {
 	}
 }
 
+// NoteFull is Note of a bucket in which there is no room.
+func (p *Peaks[Room]) NoteFull(at monotime.Time) { p.list = append(p.list[:0], peak[Room]{at: at}) }
+
 // merge makes one of the two peaks that differ least for their size. Rather too little of a
 // heavy grant comes back by that.
 func (p *Peaks[Room]) merge(dust Room) {
