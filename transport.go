@@ -273,12 +273,12 @@ type Shared struct {
 // Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern,
 // and what was expected. If it is not called, the first request and every later one return the same error.
 func (t *Transport) Validate() error {
-	t.once.Do(func() { t.invalid = t.init() })
+	t.once.Do(t.init)
 	return t.invalid
 }
 
 // init checks the fields, and makes from them what requests look up.
-func (t *Transport) init() error {
+func (t *Transport) init() {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf("pacer: "+format, args...)) }
 	for _, why := range t.misset() {
@@ -319,7 +319,7 @@ func (t *Transport) init() error {
 	t.plain = t.isPlain()
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
-	return errors.Join(append(wrong, err)...)
+	t.invalid = errors.Join(append(wrong, err)...)
 }
 
 // isPlain reports whether a request that goes at once needs nothing but to be sent.
