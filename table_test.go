@@ -159,7 +159,7 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"a/": "5/s", "b/": "6/s", "a/": "7/s"}`: `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5/s", "\u0061/": "7/s"}`:         `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,
-		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s\n" +
+		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
 			`pacer: Quotas["a/"][1]: quota: column 10: nothing, want a whole number from 1`,
 		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
 		`{"a/": null}`:         `pacer: Quotas["a/"]: <nil>, want a text`,
@@ -207,7 +207,7 @@ func TestTableYAML(t *testing.T) {
 	old := errors.New(`line 3: key "a/" already defined`)
 	for want, f := range map[string]func(any) error{
 		`pacer: Quotas: line 3: key "a/" already defined`: library(map[string]any{"a/": "5/s"}, old),
-		"pacer: Quotas[\"a/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, year, or a duration such as 1m30s\n" +
+		"pacer: Quotas[\"a/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
 			"pacer: Quotas[\"b/\"]: 5, want a text such as \"5/s burst 10\", or an array of such texts": library(map[string]any{"b/": 5, "a/": "5/x", "c/": "1/s"}, nil),
 	} {
 		if err := table.UnmarshalYAML(f); lines(err) != want {
