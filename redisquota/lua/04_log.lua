@@ -359,8 +359,14 @@ function log.owe(q, now, n)
   log.take(q, now, math.max(now, q.order), n)
 end
 
+-- passed: a cell counts from its first slot until long after its last one. Slots that joined the cell, or an earlier one, may have left no
+-- room for this one.
 function log.passed(q, _, slot)
-  return slot <= q.order
+  if slot <= q.order or q.used <= q.n then
+    return slot <= q.order
+  end
+  local later, sum = log.later(q, slot)
+  return log.leaves(q, slot, q.used - sum - q.n) > slot or log.bears(q, slot, later, 1, q.used - sum, 0) > slot
 end
 
 -- give comes before each take of the same call: all that counts is in the sorted set, or

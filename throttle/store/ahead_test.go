@@ -1,6 +1,7 @@
 package store
 
 import (
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 )
+
+// With it TestStoreSlotsAskedAgain tries more histories, as in go test ./throttle/store -args -times 20.
+var times = flag.Uint64("times", 1, "how many times as many seeds are tried")
 
 // TestStoreBeforeSlotsAhead: a slot far ahead does not keep what comes back from being used until then.
 func TestStoreBeforeSlotsAhead(t *testing.T) {
@@ -59,11 +63,11 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 // it had it, however many slots there are, and whatever others have.
 func TestStoreSlotsAskedAgain(t *testing.T) {
 	for _, text := range []string{
-		"100/s burst 1", "100/s burst 20", "50/s burst 5", "10/s burst 1", "20/s burst 40 debt", "50/s log",
+		"100/s burst 1", "100/s burst 20", "50/s burst 5", "10/s burst 1", "20/s burst 40 debt", "50/s log", "50/s sliding", "20/200ms window",
 		"20/100ms window grid", "20/100ms estimate", "40/s estimate", "400/s estimate", "100/s burst 1, 20/200ms window grid",
 	} {
 		t.Run(text, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range 20 * *times {
 				synctest.Test(t, func(t *testing.T) { askAgain(t, rand.New(rand.NewPCG(seed, 1)), quotas(t, text)) })
 			}
 		})

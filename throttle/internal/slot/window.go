@@ -96,8 +96,13 @@ func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.las
 // Give implements Ledger.
 func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
 
-// Passed implements Ledger.
-func (w *window) Passed(_, slot monotime.Time) bool { return slot <= w.lastNear }
+// Passed implements Ledger. An entry counts from its first slot until Per after its last one: slots that joined the entry, or an earlier
+// one, may have left no room for this one.
+func (w *window) Passed(_, slot monotime.Time) bool {
+	live := w.log.Live()
+	later := sort.Search(len(live), func(i int) bool { return live[i].First > slot })
+	return slot <= w.lastNear || w.room(live, slot, later, 0) > slot || w.bears(live, slot, later, 0) > slot
+}
 
 // Assume implements Ledger. What was used comes back in ten parts, of which the first may be split.
 func (w *window) Assume(t monotime.Time, first time.Duration) {
