@@ -38,4 +38,6 @@ var kinds = []string{
 	"100/s burst 3, 4/s window grid, 20/2s sliding 5",
 	"4/s burst 8",
 	"5/s burst 6 debt, 10/2s log",
+	"200/s burst 9",
+	"400/s burst 20 debt",
 }

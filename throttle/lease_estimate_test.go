@@ -40,6 +40,7 @@ func TestLeaseEstimates(t *testing.T) {
 		{"20000 tokens/s estimate", 5, 50 * time.Millisecond, 0.95},
 		{"20000 tokens/s estimate", 20, 50 * time.Millisecond, 0.95},
 		{"20000 tokens/s estimate", 20, 300 * time.Millisecond, 0.95},
+		{"400000 tokens/s burst 160000", 200, 50 * time.Millisecond, 0.95},
 		{"30000 tokens/m estimate", 20, time.Second, 0.95},
 	} {
 		if *times == 1 && i%3 != 0 {

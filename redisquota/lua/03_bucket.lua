@@ -5,20 +5,49 @@
 -- in which it comes back. Had an earlier slot not been, so much more would have been there
 -- at most: of what comes back of it, the rest would have spilled over. Only those matter
 -- after which none was smaller.
+--
+-- If too many slots are far, those that are near together are there as one, between which nothing is handed out. To what is before and
+-- after them, they are as one at the instant at: if the bucket is full again at full before it, then work after the later of full and
+-- at. If full is tolerance after bears at most, they remain right; and those after them too if it is at most all_bear.
 
-local bucket = { peaks = 32, most = 64, few = 16 } -- how many peaks, and slots in far, are remembered; of those that are not very far
+local bucket = { peaks = 32, most = 32 } -- how many peaks, and slots in far, are remembered
 
 -- comeback is how long n tokens take to come back.
 local function comeback(q, n)
-  return scale(q.refill, math.min(n, most), q.n)
+  if q.asked_of ~= n then
+    q.asked_of, q.answer = n, scale(q.refill, math.min(n, most), q.n) -- most often for the same again
+  end
+  return q.answer
 end
 
 function bucket.set(q)
-  q.refill = q.per
+  q.refill, q.asked_of = q.per, nil
   q.tolerance = comeback(q, q.burst) - q.late
   if q.tolerance < comeback(q, 1) then
-    q.refill = q.per + scale(q.per, q.late, math.max(q.per, second))
+    q.refill, q.asked_of = q.per + scale(q.per, q.late, math.max(q.per, second)), nil
     q.tolerance = comeback(q, 1)
+  end
+end
+
+-- one returns a slot.
+function bucket.one(q, at, n)
+  local work = comeback(q, n)
+  return { first = at, last = at, n = n, at = at, work = work, bears = at - (q.debt == 1 and comeback(q, math.min(n, q.burst)) or work) }
+end
+
+-- link notes what all slots in far bear up to the i-th, after that one has changed, or the one after it has gone.
+function bucket.link(q, i)
+  local later = q.far[i + 1]
+  for k = i, 1, -1 do
+    local f = q.far[k]
+    local all = f.bears + q.tolerance
+    if later then
+      all = math.min(all, later.all_bear - f.work)
+    end
+    if f.all_bear == all and k < i then
+      return
+    end
+    f.all_bear, later = all, f
   end
 end
 
@@ -27,20 +56,35 @@ function bucket.read(q, state)
     return true -- somebody else may have written it
   end
   q.full, q.order, q.at, q.missing, q.far = state[1], state[2], {}, {}, {}
-  local far = math.min(state[3], bucket.most, math.floor((#state - 3) / 2)) -- somebody else may have written it
-  for i = 1, far do
-    q.far[i] = { at = state[2 + 2 * i], n = state[3 + 2 * i] }
+  local i, far = 4, math.min(state[3], bucket.most)
+  while #q.far < far and i + 2 <= #state do
+    local f = q:one(state[i], state[i + 1])
+    f.several = state[i + 2] > 0
+    if f.several then
+      f.last, f.at, f.bears = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), f.first - (state[i + 4] or 0)
+      f.work = math.max(f.work, state[i + 5] or 0)
+      i = i + 3
+    end
+    q.far[#q.far + 1] = f
+    i = i + 3
   end
-  for i = 4 + 2 * far, #state - 1, 2 do
-    q.at[#q.at + 1], q.missing[#q.missing + 1] = state[i], state[i + 1]
+  q:link(#q.far)
+  for k = i, #state - 1, 2 do
+    q.at[#q.at + 1], q.missing[#q.missing + 1] = state[k], state[k + 1]
   end
 end
 
 function bucket.write(q)
   local state = { whole(q.full), whole(q.order), whole(#q.far) }
   for _, f in ipairs(q.far) do
-    state[#state + 1] = whole(f.at)
-    state[#state + 1] = whole(f.n)
+    local n = #state
+    state[n + 1], state[n + 2] = whole(f.first), whole(f.n)
+    if f.several then
+      state[n + 3], state[n + 4] = whole(f.last - f.first + 1), whole(f.at - f.first)
+      state[n + 5], state[n + 6] = whole(f.first - f.bears), whole(f.work)
+    else
+      state[n + 3] = '0'
+    end
   end
   for i = 1, #q.at do
     state[#state + 1] = whole(q.at[i])
@@ -53,7 +97,7 @@ end
 function bucket.emptied(q)
   local full = q.full
   for _, f in ipairs(q.far) do
-    full = math.max(full, f.at) + comeback(q, f.n)
+    full = math.max(full, f.at) + f.work
   end
   return full - q.tolerance
 end
@@ -62,7 +106,7 @@ end
 function bucket.start(q, t, first)
   if t > math.max(q:emptied(), q.since) then
     if #q.far > 0 then
-      q.order, q.far = math.max(q.order, q.far[#q.far].at), {}
+      q.order, q.far = math.max(q.order, q.far[#q.far].last), {}
     end
     q.full = math.max(q.full, t + q.tolerance - q:sooner(first))
     q.since, last = math.max(q.since, t), math.max(last, t)
@@ -91,31 +135,25 @@ function bucket.ahead(q, n)
   return q.tolerance - comeback(q, n)
 end
 
+-- when goes on where it was the last time, if it is asked for as much: before that there was no room, and nothing has come back since.
 function bucket.when(q, t, n)
-  local full, order = q.full, q.order
-  for k = 1, #q.far + 1 do
+  local from = q.walked
+  if not from or from.n ~= n or from.t > t then
+    from = { n = n, t = t, k = 1, full = q.full, order = q.order }
+    q.walked = from
+  end
+  local k, full, order, work, ahead = from.k, from.full, from.order, comeback(q, n), q:ahead(n)
+  while true do
     steps = steps + 1
-    local s, f = math.max(t, order, full - q:ahead(n)), q.far[k]
-    if not f or s <= f.at and q:bears(math.max(full, s) + comeback(q, n), k) then
+    local s, f = math.max(t, order, full - ahead), q.far[k]
+    if not f or s <= f.first and math.max(full, s) + work <= f.all_bear then
       return s
     end
-    order = f.at
-    full = math.max(full, order) + comeback(q, f.n)
-  end
-end
-
--- bears reports whether the slots in far from the k-th on remain right if the bucket is full again at full,
--- before them.
-function bucket.bears(q, full, k)
-  for i = k, #q.far do
-    steps = steps + 1
-    local f = q.far[i]
-    if f.at < full - q:ahead(f.n) then
-      return false
+    k, full, order = k + 1, math.max(full, f.at) + f.work, f.last
+    if from.t == t then -- else what it passes over may have room sooner
+      from.k, from.full, from.order = k, full, order
     end
-    full = math.max(full, f.at) + comeback(q, f.n)
   end
-  return true
 end
 
 -- count charges a slot of a bucket that does not bind, whose debt would grow without bound. It leaves the bucket empty at most, after the last such slot, and
@@ -134,26 +172,59 @@ function bucket.take(q, now, slot, n)
   if not q.binds then
     return q:count(slot, n)
   end
-  local ahead = slot - now
-  if ahead > near and #q.far < bucket.few or ahead > 2 * horizon and #q.far < bucket.most then
-    q:settle(now + near)
-    local i = #q.far + 1
-    while i > 1 and q.far[i - 1].at > slot do
-      i = i - 1
-    end
-    table.insert(q.far, i, { at = slot, n = n })
-    return
+  if slot - now <= near or not q:remember(slot, n) then
+    q:settle(slot)
+    slot = math.max(slot, q.order)
+    q:charge(slot, slot, comeback(q, n))
   end
-  q:settle(slot)
-  q:charge(slot, n)
-  q:settle(now + near)
+  while q.far[1] and q.far[1].last - now <= near do
+    q:settle(q.far[1].first)
+  end
 end
 
--- settle has the slots in far up to t be in order.
+-- remember has a slot be one of those in far, and reports whether it is: not if it is between some that are there as one.
+function bucket.remember(q, slot, n)
+  local far, i = q.far, #q.far + 1
+  while i > 1 and far[i - 1].last > slot do
+    i = i - 1
+  end
+  if far[i] and far[i].first < slot then
+    return false
+  end
+  if q.walked and i < q.walked.k then
+    q.walked = nil
+  end
+  table.insert(far, i, q:one(slot, math.min(n, most)))
+  q:link(i)
+  local apart = math.max(near, 1)
+  while #q.far > bucket.most do
+    q:join(apart)
+    apart = 2 * apart
+  end
+  return true
+end
+
+-- join has slots in far that are so near together be there as one.
+function bucket.join(q, apart)
+  local joined = {}
+  for _, f in ipairs(q.far) do
+    local o = joined[#joined]
+    if o and f.last - o.first < apart then
+      o.last, o.n, o.several = f.last, math.min(o.n + f.n, most), true
+      o.at, o.bears = math.max(o.at, f.at - o.work), math.min(o.bears, f.bears - o.work)
+      o.work = math.min(o.work + f.work, ages)
+    else
+      joined[#joined + 1] = f
+    end
+  end
+  q.far, q.walked = joined, nil
+end
+
+-- settle has the slots in far up to t be in order, and those that are there as one with them.
 function bucket.settle(q, t)
-  while q.far[1] and q.far[1].at <= t do
+  while q.far[1] and q.far[1].first <= t do
     local f = table.remove(q.far, 1)
-    q:charge(f.at, f.n)
+    q:charge(f.at, f.last, f.work)
   end
 end
 
@@ -189,23 +260,26 @@ function bucket.owe(q, now, n)
     return q:count(now, n)
   end
   q:settle(now) -- what went before is charged before
-  q:charge(math.max(now, q.order), n)
+  local at = math.max(now, q.order)
+  q:charge(at, at, comeback(q, n))
 end
 
-function bucket.charge(q, slot, n)
-  local missing = math.max(q.full - slot, 0)
+-- charge charges slots up to last, which are as one at an instant.
+function bucket.charge(q, at, last, work)
+  q.walked = nil
+  local missing = math.max(q.full - at, 0)
   while #q.at > 0 and q.missing[#q.at] >= missing do
     table.remove(q.at)
     table.remove(q.missing)
   end
-  if q.at[#q.at] ~= slot then -- of one instant, the first is the least
-    q.at[#q.at + 1], q.missing[#q.missing + 1] = slot, missing
+  if q.at[#q.at] ~= last then -- of one instant, the first is the least
+    q.at[#q.at + 1], q.missing[#q.missing + 1] = last, missing
   end
   if #q.at > bucket.peaks then
     q:merge()
   end
-  q.full = math.min(math.max(q.full, slot) + comeback(q, n), 4 * ages)
-  q.order = math.max(q.order, slot)
+  q.full = math.min(math.max(q.full, at) + work, 4 * ages)
+  q.order = math.max(q.order, last)
 end
 
 -- merge makes one of the two peaks that differ least for their size, by which rather too
@@ -223,21 +297,33 @@ function bucket.merge(q)
   table.remove(q.missing, least)
 end
 
--- passed reports whether what comes back of a slot to come is of no use there: see slot.Ledger.
+-- passed: whether slots in far that are there as one remain right with what comes back of one of them is not known.
 function bucket.passed(q, _, slot)
+  for _, f in ipairs(q.far) do
+    if f.several and f.first <= slot and slot <= f.last then
+      return true
+    end
+  end
   return slot <= q.order
 end
 
+-- give: of slots in far that are there as one, nothing comes back.
 function bucket.give(q, now, slot, n)
-  local i = 1
-  while q.far[i] do
+  q:settle(now)
+  for i = #q.far, 1, -1 do
     local f = q.far[i]
-    local part = f.at == slot and math.min(n, f.n) or 0
-    f.n, n = f.n - part, n - part
-    if f.n == 0 then
-      table.remove(q.far, i)
-    else
-      i = i + 1
+    if f.several and f.first <= slot and slot <= f.last then
+      n = 0
+    elseif f.first == slot then
+      local part = math.min(n, f.n)
+      n = n - part
+      if f.n > part then
+        q.far[i] = q:one(slot, f.n - part)
+        q:link(i)
+      else
+        table.remove(q.far, i)
+        q:link(i - 1)
+      end
     end
   end
   if n == 0 then

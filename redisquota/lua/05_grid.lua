@@ -359,7 +359,8 @@ function estimate.first(q, w, t, n)
     if d > 0 then
       return finish - d > at and finish - d or t
     end
-    finish, current, previous = finish + q.per, 0, current
+    previous = current
+    finish, current = finish + q.per, 0
   end
 end
 

@@ -59,6 +59,29 @@ func TestStoreBeforeSlotsAhead(t *testing.T) {
 	}
 }
 
+// TestStoreBeforeManySlotsAhead: so many slots far ahead of a bucket that they are remembered together do not keep what comes back from being used
+// until then, and are not put off.
+func TestStoreBeforeManySlotsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 400_000, Burst: 160_000})}}
+		ask := func(n int) []Ask { return []Ask{{Cost: []int{2000}, Count: n, Within: -1}} }
+		a := s.exchange(Request{Member: "a", Serial: 1, Asks: ask(200)})
+		if got := in(s.exchange(Request{Member: "b", Serial: 1, Asks: ask(200)})); len(got) != 50 || got[49] != 375*time.Millisecond {
+			t.Fatalf("%d slots, the last in %v", len(got), got[len(got)-1])
+		}
+		time.Sleep(10 * time.Millisecond)
+		r := s.exchange(Request{Member: "a", Serial: 2, Back: []Part{{a.Slots[0].ID, []int{8000}}}})
+		if r.Ahead != 365*time.Millisecond {
+			t.Errorf("ahead %v", r.Ahead)
+		}
+		const near = 15 * time.Millisecond // up to there slots are in order
+		want := []time.Duration{near, near, near, near, 370 * time.Millisecond}
+		if got := in(s.exchange(Request{Member: "c", Serial: 1, Asks: ask(5)})); !slices.Equal(got, want) {
+			t.Errorf("slots in %v, want %v", got, want)
+		}
+	})
+}
+
 // TestStoreSlotsAskedAgain: a member that returns slots ahead and asks for the same with the same request gets the first no later than
 // it had it, however many slots there are, and whatever others have.
 func TestStoreSlotsAskedAgain(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 5
+const version = 6
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.

@@ -1,7 +1,6 @@
 package slot
 
 import (
-	"math"
 	"slices"
 	"sort"
 	"time"
@@ -20,32 +19,66 @@ type Bucket struct {
 	per       time.Duration // in which N come back: Per, or longer
 	tolerance time.Duration // τ
 	near      time.Duration // slots no farther ahead are handed out in their order
-	veryFar   time.Duration // of slots that are farther ahead, more are remembered
 
 	assumed  monotime.Time // the bucket was assumed to be empty then
 	full     monotime.Time // when the bucket is full again, as far as near slots have emptied it
 	lastNear monotime.Time // the last near slot: no slot that is handed out later is before
 	peaks    limit.Peaks[time.Duration]
-	far      []farSlot // the other slots, in their order
+	far      []farRun // the other slots, in their order
 }
 
-// farSlot is a slot before which there may be others.
-type farSlot struct {
-	at monotime.Time
-	n  int
+// farRun is a slot before which there may be others; or if there are too many of them, slots that are near together, between which
+// there are none. To what is before and after them, such slots are as one at the instant at: if the bucket is full again at full before
+// it, then work after the later of full and at.
+type farRun struct {
+	first, last monotime.Time
+	n           int
+	several     bool
+	at          monotime.Time
+	work        time.Duration
+	bears       monotime.Time // with τ, what full may be before it
+	allBear     monotime.Time // what full may be before it for the later ones to remain right, too
 }
 
-// mostFar bounds how many far slots are remembered. Of those that are not very far there are many where a quota is fast, and what
-// comes back is of use at once: where few are large, it is not.
-const mostFar, mostAhead = 64, 16
+// mostFar bounds how many farRuns are remembered.
+const mostFar = 32
 
 // Set implements Ledger. Where the burst is too small for being late, T is longer.
 func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
-	b.quota, b.per, b.near, b.veryFar = q, q.Per, Near(horizon), 2*horizon
+	b.quota, b.per, b.near = q, q.Per, Near(horizon)
 	b.tolerance = b.Work(q.Burst) - late
 	if b.tolerance < b.Work(1) {
 		b.per += monotime.Scale(q.Per, int64(late), int64(max(q.Per, time.Second)))
 		b.tolerance = b.Work(1)
+	}
+	for i := range b.far {
+		if f := &b.far[i]; !f.several {
+			*f = b.run(f.at, f.n)
+		} else {
+			f.work = max(f.work, b.Work(f.n)) // as it was, or at another rate
+		}
+	}
+	b.link()
+}
+
+// run returns one slot.
+func (b *Bucket) run(at monotime.Time, n int) farRun {
+	return farRun{first: at, last: at, n: n, at: at, work: b.Work(n), bears: at.Add(b.ahead(n) - b.tolerance)}
+}
+
+// fullAfter returns when the bucket is full again, if before these slots it was to be full at an instant.
+func (f *farRun) fullAfter(full monotime.Time) monotime.Time {
+	return min(max(full, f.at).Add(f.work), f.last.Add(monotime.Longest))
+}
+
+// link notes what all runs bear, after some have changed.
+func (b *Bucket) link() {
+	for i := len(b.far) - 1; i >= 0; i-- {
+		f := &b.far[i]
+		f.allBear = f.bears.Add(b.tolerance)
+		if i+1 < len(b.far) {
+			f.allBear = min(f.allBear, max(b.far[i+1].allBear.Add(-f.work), 0)) // at 0 it bears nothing
+		}
 	}
 }
 
@@ -70,59 +103,78 @@ func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
 		if k == len(b.far) {
 			return s
 		}
-		if f := b.far[k]; s <= f.at && b.bears(max(full, s).Add(b.Work(n)), k) {
+		f := &b.far[k]
+		if s <= f.first && max(full, s).Add(b.Work(n)) <= f.allBear {
 			return s
 		}
-		last = b.far[k].at
-		full = max(full, last).Add(b.Work(b.far[k].n))
+		last, full = f.last, f.fullAfter(full)
 	}
-}
-
-// bears reports whether the far slots from the k-th on remain right if the bucket is full again
-// at full, before them.
-func (b *Bucket) bears(full monotime.Time, k int) bool {
-	for _, f := range b.far[k:] {
-		if f.at < full.Add(-b.ahead(f.n)) {
-			return false
-		}
-		full = max(full, f.at).Add(b.Work(f.n))
-	}
-	return true
 }
 
 // Take implements Ledger.
 func (b *Bucket) Take(now, slot monotime.Time, n int) {
-	if ahead := slot.Sub(now); ahead > b.near && len(b.far) < mostAhead || ahead > b.veryFar && len(b.far) < mostFar {
-		b.settle(now.Add(b.near))
-		i := sort.Search(len(b.far), func(i int) bool { return b.far[i].at > slot })
-		b.far = slices.Insert(b.far, i, farSlot{slot, n})
-		return
+	if slot.Sub(now) <= b.near || !b.remember(slot, n) {
+		b.settle(slot)
+		slot = max(slot, b.lastNear)
+		b.charge(slot, slot, b.Work(n))
 	}
-	b.settle(slot)
-	b.charge(slot, n)
-	b.settle(now.Add(b.near))
+	for len(b.far) > 0 && b.far[0].last.Sub(now) <= b.near {
+		b.settle(b.far[0].first)
+	}
 }
 
-// settle has the far slots up to t be near ones.
+// remember has a slot be one of the far ones, and reports whether it is: not if it is between slots that are remembered as one.
+func (b *Bucket) remember(slot monotime.Time, n int) bool {
+	i := sort.Search(len(b.far), func(i int) bool { return b.far[i].last > slot })
+	if i < len(b.far) && b.far[i].first < slot {
+		return false
+	}
+	b.far = slices.Insert(b.far, i, b.run(slot, int(min(int64(n), mostCost))))
+	b.link()
+	for apart := max(b.near, 1); len(b.far) > mostFar && apart > 0; apart *= 2 { // below 0 it has overflowed
+		b.join(apart)
+	}
+	return true
+}
+
+// join has far slots that are so near together be remembered as one.
+func (b *Bucket) join(apart time.Duration) {
+	joined := b.far[:1]
+	for _, f := range b.far[1:] {
+		o := &joined[len(joined)-1]
+		if f.last.Sub(o.first) >= apart {
+			joined = append(joined, f)
+			continue
+		}
+		o.last, o.n, o.several = f.last, int(min(int64(o.n)+int64(f.n), mostCost)), true
+		o.at = max(o.at, f.at.Add(-o.work))
+		o.bears = min(o.bears, f.bears.Add(-o.work))
+		o.work = min(o.work+f.work, monotime.Longest)
+	}
+	b.far = joined
+}
+
+// settle has the far slots up to t be near ones, and those that are remembered as one with them.
 func (b *Bucket) settle(t monotime.Time) {
 	n := 0
-	for ; n < len(b.far) && b.far[n].at <= t; n++ {
-		b.charge(b.far[n].at, b.far[n].n)
+	for ; n < len(b.far) && b.far[n].first <= t; n++ {
+		b.charge(b.far[n].at, b.far[n].last, b.far[n].work)
 	}
 	b.far = slices.Delete(b.far, 0, n)
 }
 
-// charge charges a near slot. A debt is monotime.Longest at most.
-func (b *Bucket) charge(slot monotime.Time, n int) {
-	b.peaks.Note(slot, max(b.full.Sub(slot), 0), 1)
-	b.full = min(max(b.full, slot).Add(b.Work(n)), slot.Add(monotime.Longest))
-	b.lastNear = max(b.lastNear, slot)
+// charge charges near slots up to last, which are as one at an instant. A debt is monotime.Longest at most.
+func (b *Bucket) charge(at, last monotime.Time, work time.Duration) {
+	b.peaks.Note(last, max(b.full.Sub(at), 0), 1)
+	b.full = min(max(b.full, at).Add(work), last.Add(monotime.Longest))
+	b.lastNear = max(b.lastNear, last)
 }
 
 // Overdraw implements Ledger.
 func (b *Bucket) Overdraw(now monotime.Time, n int) {
 	b.settle(now) // what went before is charged before
-	b.charge(max(now, b.lastNear), n)
+	at := max(now, b.lastNear)
+	b.charge(at, at, b.Work(n))
 }
 
 // Count charges a slot that the bucket need not have granted. It leaves the bucket empty at most, after the last such slot, and
@@ -138,15 +190,22 @@ func (b *Bucket) Count(slot monotime.Time, n int) {
 	b.lastNear = slot
 }
 
-// Give implements Ledger.
+// Give implements Ledger. Of far slots that are remembered as one, nothing comes back.
 func (b *Bucket) Give(now, slot monotime.Time, n int) {
-	for i := range b.far {
-		if f := &b.far[i]; f.at == slot {
-			part := min(n, f.n)
-			f.n, n = f.n-part, n-part
+	b.settle(now)
+	for i := len(b.far) - 1; i >= 0 && n > 0; i-- {
+		switch f := &b.far[i]; {
+		case slot < f.first || slot > f.last:
+		case f.several:
+			n = 0
+		case n < f.n:
+			*f, n = b.run(slot, f.n-n), 0
+		default:
+			n -= f.n
+			b.far = slices.Delete(b.far, i, i+1)
 		}
 	}
-	b.far = slices.DeleteFunc(b.far, func(f farSlot) bool { return f.n == 0 })
+	b.link()
 	if n == 0 {
 		return
 	}
@@ -155,8 +214,15 @@ func (b *Bucket) Give(now, slot monotime.Time, n int) {
 	}
 }
 
-// Passed implements Ledger. What was handed out in order is up to lastNear, where far slots were too many, too.
-func (b *Bucket) Passed(_, slot monotime.Time) bool { return slot <= b.lastNear }
+// Passed implements Ledger. Whether far slots that are remembered as one remain right with what comes back of one of them is not known.
+func (b *Bucket) Passed(_, slot monotime.Time) bool {
+	for _, f := range b.far {
+		if f.several && f.first <= slot && slot <= f.last {
+			return true
+		}
+	}
+	return slot <= b.lastNear
+}
 
 // AssumeUsed is Assume of all up to t.
 func (b *Bucket) AssumeUsed(t monotime.Time) { b.Assume(t, monotime.Longest) }
@@ -164,7 +230,7 @@ func (b *Bucket) AssumeUsed(t monotime.Time) { b.Assume(t, monotime.Longest) }
 // Assume implements Ledger. All slots are before t, if there are any.
 func (b *Bucket) Assume(t monotime.Time, first time.Duration) {
 	if n := len(b.far); n > 0 {
-		b.lastNear, b.far = max(b.lastNear, b.far[n-1].at), nil
+		b.lastNear, b.far = max(b.lastNear, b.far[n-1].last), nil
 	}
 	sooner := max(b.Work(1)-first, 0)
 	b.full, b.assumed = max(b.full, t.Add(b.tolerance-sooner)), max(b.assumed, t)
@@ -201,7 +267,7 @@ func (b *Bucket) Left(monotime.Time) int { return 0 }
 func (b *Bucket) Debt() monotime.Time {
 	full := b.full
 	for _, f := range b.far {
-		full = max(full, f.at).Add(b.Work(f.n))
+		full = f.fullAfter(full)
 	}
 	return full.Add(-b.tolerance)
 }
@@ -215,7 +281,11 @@ func (b *Bucket) Append(to []byte) []byte {
 	}
 	to = varint.Append(to, len(b.far))
 	for _, f := range b.far {
-		to = varint.Append(varint.Append(to, f.at), f.n)
+		to = varint.Append(varint.Append(varint.Append(to, f.first), f.last.Sub(f.first)), f.n)
+		to = varint.AppendBool(to, f.several)
+		if f.several {
+			to = varint.Append(varint.Append(varint.Append(to, f.at), f.work), f.bears)
+		}
 	}
 	return to
 }
@@ -228,10 +298,15 @@ func (b *Bucket) Restore(r *varint.Reader) {
 		b.peaks.Note(at, time.Duration(r.Int(0, int64(monotime.Longest))), 1)
 	}
 	for range r.Len() {
-		f := farSlot{r.Time(), int(r.Int(1, min(quota.MaxN, math.MaxInt)))}
-		if n := len(b.far); n > 0 && f.at < b.far[n-1].at {
+		first, span, n := r.Time(), time.Duration(r.Int(0, int64(monotime.Longest))), int(r.Int(1, mostCost))
+		f := b.run(first, n)
+		if f.several = r.Bool(); f.several {
+			f.last, f.at, f.work, f.bears = first.Add(span), r.Time(), time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()
+		}
+		if n := len(b.far); n > 0 && f.first < b.far[n-1].last {
 			r.Fail()
 		}
 		b.far = append(b.far, f)
 	}
+	b.link()
 }

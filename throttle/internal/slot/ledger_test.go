@@ -2,6 +2,7 @@ package slot
 
 import (
 	"cmp"
+	"flag"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,9 @@ const (
 	late    = 20 * time.Millisecond
 	horizon = 500 * time.Millisecond
 )
+
+// With it more histories are tried, as in go test ./throttle/internal/slot -args -times 20.
+var times = flag.Uint64("times", 1, "how many times as many seeds are tried")
 
 // slot is one that was handed out.
 type handed struct {
@@ -69,7 +73,7 @@ func reread(t *testing.T, l Ledger, q quota.Quota, wall int64) Ledger {
 func kinds(t *testing.T) quota.Quotas {
 	t.Helper()
 	qs, err := quota.Parse("50/s burst 3, 20/s burst 20, 7/3s burst 2, 3/s burst 5 debt, 20/s window, 20/s window grid, " +
-		"20/s estimate, 20/s log, 20/s sliding, 30/2s sliding 4, 100/s burst 300, 10/m log, 10/m estimate, 300/s estimate, 300/5s window grid")
+		"20/s estimate, 20/s log, 20/s sliding, 30/2s sliding 4, 100/s burst 300, 200/s burst 30, 700/3s burst 10 debt, 10/m log, 10/m estimate, 300/s estimate, 300/5s window grid")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,7 @@ func kinds(t *testing.T) quota.Quotas {
 // each kind holds by its definition.
 func TestLedgersAgainstDefinition(t *testing.T) {
 	for _, q := range kinds(t) {
-		for seed := range uint64(40) {
+		for seed := range 40 * *times {
 			r := rand.New(rand.NewPCG(seed, 1))
 			start := time.Unix(0, r.Int64N(1e18))
 			slots := play(t, r, q, start.UnixNano(), false)
@@ -105,7 +109,7 @@ func TestLedgersAgainstDefinition(t *testing.T) {
 // TestLedgersAsBytes: a ledger that was written and read again goes on as one that was not.
 func TestLedgersAsBytes(t *testing.T) {
 	for _, q := range kinds(t) {
-		for seed := range uint64(20) {
+		for seed := range 20 * *times {
 			kept := play(t, rand.New(rand.NewPCG(seed, 2)), q, 1e18, false)
 			read := play(t, rand.New(rand.NewPCG(seed, 2)), q, 1e18, true)
 			if !slices.Equal(kept, read) {
