@@ -43,27 +43,25 @@ func decode(flat []string) (*store.Reply, error) {
 		return nil, errReply
 	}
 	h := read(flat[0])
+	now, others := h.number(), h.int()
 	reply := &store.Reply{
 		Next: h.duration(), Bound: h.int(), Ahead: h.duration(), Members: h.int(), Hold: h.duration(), Lost: h.int() == 1, Late: h.duration(), Known: h.duration(),
+		Learned: flat[1],
 	}
 	for len(h.fields) > 0 {
 		reply.Left = append(reply.Left, h.int())
 	}
-	counts := read(flat[1])
-	slots, others := counts.int(), counts.int()
-	reply.Learned = flat[2]
-	flat = flat[3:]
-	if h.bad || counts.bad || slots < 0 || others < 0 || slots > len(flat) || others > len(flat)-slots {
-		return nil, errReply
-	}
-	for _, text := range flat[:slots] {
-		s := read(text)
-		reply.Slots = append(reply.Slots, store.Slot{ID: s.number(), In: s.duration(), Ask: s.int(), Count: s.int(), Bound: s.int()})
-		if s.bad {
+	for text := range strings.FieldsSeq(flat[2]) {
+		s := reader{fields: strings.Split(text, ":")}
+		slot := store.Slot{ID: s.number(), Ask: s.int(), Count: s.int(), Bound: s.int()}
+		slot.In = time.Duration(max(slot.ID-now, 0)) * time.Microsecond
+		if reply.Slots = append(reply.Slots, slot); s.bad {
 			return nil, errReply
 		}
 	}
-	flat = flat[slots:]
+	if flat = flat[3:]; h.bad || others < 0 || others > len(flat) {
+		return nil, errReply
+	}
 	for _, text := range flat[:others] {
 		qs, err := quota.Parse(text)
 		if err != nil {

@@ -47,12 +47,18 @@ end
 
 -- fill has the holes that have passed be as if they had never been handed out.
 local function fill()
-  while holes[1] and holes[1].slot < now do
-    if #holes[1].cost == #quotas then
-      forget(holes[1].slot, holes[1].cost)
+  local left = {}
+  for _, hole in ipairs(holes) do
+    if hole.slot >= now then
+      left[#left + 1] = hole
+    else
+      if #hole.cost == #quotas then
+        forget(hole.slot, hole.cost)
+      end
+      filled[#filled + 1] = hole
     end
-    remove_hole(1)
   end
+  holes = left
 end
 
 -- dig makes a hole, or makes one larger.

@@ -2,18 +2,15 @@
 -- hash the Serial of each, until when it is active and known, when it asked last, and its last call with the slots that
 -- it got: a client library that saw no reply may have repeated it.
 
-local member = { serial = 0, active = 0, stored = 0, slots = {} }
+local member = { serial = 0, active = 0, stored = 0, slots = '' }
 
 local function read_member()
-  local serial, active, _, _, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) (%d+) (%d+) (%S+) ?(.*)$')
+  local serial, active, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) %d+ %d+ (%S+) ?(.*)$')
   if not serial then
     return false
   end
-  member.serial, member.active, member.nonce = tonumber(serial), tonumber(active), nonce
+  member.serial, member.active, member.nonce, member.slots = tonumber(serial), tonumber(active), nonce, slots
   member.stored = member.active
-  for slot in string.gmatch(slots, '%S+') do
-    member.slots[#member.slots + 1] = slot
-  end
   return true
 end
 
@@ -53,8 +50,8 @@ local function write_member()
   end
   local known = math.max(member.active, now + request.know)
   local text = string.format('%.0f %.0f %.0f %.0f %s', request.serial, member.active, known, now, request.nonce)
-  if #member.slots > 0 then
-    text = text .. ' ' .. table.concat(member.slots, ' ')
+  if member.slots ~= '' then
+    text = text .. ' ' .. member.slots
   end
   redis.call('HSET', key.members, request.member, text)
   return redis.call('ZADD', key.active, whole(member.active), request.member) == 1

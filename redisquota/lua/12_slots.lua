@@ -2,27 +2,39 @@
 
 local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
+local most_steps = 10000 -- of a call, some three milliseconds
+local steps_of_slot = 8 -- that is handed out or comes back, beside those of looking for it
+
+local looked = {} -- for which cost a hole was looked for last, and from which hole on there may be one: none becomes larger meanwhile
+
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
   local at, bound, moved = math.max(now, hold, learn), nil, true
+  steps = steps + steps_of_slot
   while moved do
     moved = false
     for i, q in ipairs(quotas) do
-      if cost[i] > 0 and q.binds then
-        local t = math.max(q:when(at, math.min(cost[i], q.limit)), q.since)
+      if cost[i] > 0 and q.binds and i ~= bound then
+        local t = q:when(math.max(at, q.since), math.min(cost[i], q.limit))
         if t > at then
           at, bound, moved = t, i, true
         end
       end
     end
   end
-  for i, hole in ipairs(holes) do
-    if hole.slot > at then
-      break
-    elseif hole.slot >= hold and covers(hole, cost) then
-      return hole.slot, nil, i
-    end
+  if looked.cost ~= cost then
+    looked = { cost = cost, from = 1 }
   end
+  local i = looked.from
+  while holes[i] and holes[i].slot <= at do
+    steps = steps + 1
+    if holes[i].slot >= hold and covers(holes[i], cost) then
+      looked.from = i
+      return holes[i].slot, nil, i
+    end
+    i = i + 1
+  end
+  looked.from = i
   return at, bound
 end
 
@@ -37,7 +49,6 @@ local function add(slot, ask, bound)
   member.active = math.max(member.active, slot + late)
 end
 
-local most_steps = 10000 -- some two milliseconds
 
 -- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
 -- never so many at once that others wait for the server.
@@ -85,11 +96,11 @@ local function grant()
   end
 end
 
--- repeated answers a call which was done before as it was then.
-local function repeated()
-  for _, t in ipairs(member.slots) do
-    local slot, ask, count, bound = string.match(t, '^(%d+):(%d+):(%d+):(%-?%d+)$')
-    reply.slots[#reply.slots + 1] = { slot = tonumber(slot), ask = tonumber(ask), count = tonumber(count), bound = tonumber(bound) }
+-- granted returns the slots of the reply as text.
+local function granted()
+  local all = {}
+  for i, s in ipairs(reply.slots) do
+    all[i] = string.format('%.0f:%d:%d:%d', s.slot, s.ask, s.count, s.bound)
   end
-  reply.next = math.max(last - now, 0)
+  return table.concat(all, ' ')
 end

@@ -2,6 +2,7 @@
 
 -- back takes back what was not used.
 local function back(part)
+  steps = steps + steps_of_slot * (1 + #quotas)
   if part.slot < now then
     forget(part.slot, part.cost)
     reply.room = math.min((reply.room or 0) + work(part.cost), ages)
@@ -100,15 +101,13 @@ local function exchange()
   end
   renew = renew or not known
   member.active = math.max(member.active, now + math.max(2 * second, 2 * horizon))
-  if known and request.serial == member.serial and request.nonce == member.nonce and #member.slots > 0 then
-    repeated()
+  if known and request.serial == member.serial and request.nonce == member.nonce and member.slots ~= '' then
+    reply.next, reply.granted = math.max(last - now, 0), member.slots -- as it was then
     return true
   end
   grant()
-  member.serial, member.slots = request.serial, {}
-  for i, s in ipairs(reply.slots) do
-    member.slots[i] = string.format('%.0f:%d:%d:%d', s.slot, s.ask, s.count, s.bound)
-  end
+  reply.granted = granted()
+  member.serial, member.slots = request.serial, reply.granted
   return true
 end
 
@@ -193,16 +192,13 @@ for i, p in ipairs(places) do
 end
 local out = {
   string.format(
-    '%.0f %d %.0f %d %.0f %d %.0f %.0f %s',
-    reply.next, reply.bound, math.max(ahead - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late,
+    '%.0f %d %.0f %d %.0f %d %.0f %d %.0f %.0f %s',
+    now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late,
     now - state.born + 1, table.concat(left, ' ')
   ),
-  string.format('%d %d', #reply.slots, #other),
   reply.learned,
+  reply.granted or '',
 }
-for _, s in ipairs(reply.slots) do
-  out[#out + 1] = string.format('%.0f %.0f %d %d %d', s.slot, math.max(s.slot - now, 0), s.ask, s.count, s.bound)
-end
 for _, described in ipairs(other) do
   out[#out + 1] = described
 end

@@ -88,11 +88,11 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 		moved = false
 		for p, n := range cost {
 			o := &l.places[p]
-			if n == 0 || !o.binds {
+			if n == 0 || !o.binds || p == bound {
 				continue
 			}
 			n = min(n, slot.Most(&o.quota)) // more may go if all of what is tighter is there
-			if t := max(o.ledger.When(at, n), o.noneBefore); t > at {
+			if t := o.ledger.When(max(at, o.noneBefore), n); t > at {
 				at, bound, moved = t, p, true
 			}
 		}
