@@ -18,7 +18,7 @@ func aim(c Cell) Aim {
 	switch {
 	case c.Workload.Processes > 1:
 		return Aim{1.10, 5}
-	case c.Server.Spaced() || c.Server.RefusalsCount:
+	case c.Server.Spaced() || c.Server.Truth.RefusalsCount:
 		return Aim{1.30, 3}
 	case c.Server.Silent():
 		return Aim{1.10, 3}

@@ -59,12 +59,12 @@ func openNode(ctx context.Context, dir string, q Quotas) (servers []Server, stop
 		for _, window := range q.Windows {
 			s := socketed{kind.name, filepath.Join(sockets, fmt.Sprintf("%d.sock", len(asked))), window.N, window.Per.Milliseconds()}
 			asked = append(asked, s)
-			truth := Truth{Quota: counted(quota.FixedWindow, window)}
+			truth := Truth{Quota: counted(quota.FixedWindow, window), RefusalsCount: kind.refusalsCount}
 			if kind.stacked {
 				truth.Also = []quota.Quota{counted(quota.FixedWindow, quota.Quota{N: 2 * window.N, Per: 5 * window.Per})}
 			}
 			servers = append(servers, Server{
-				Name: kind.name, Package: kind.pkg, Version: versions[kind.pkg], Says: kind.says, RefusalsCount: kind.refusalsCount,
+				Name: kind.name, Package: kind.pkg, Version: versions[kind.pkg], Says: kind.says,
 				Truth: truth, Fresh: newUpstream(s.Socket, "/").fresh,
 			})
 		}

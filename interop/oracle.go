@@ -11,7 +11,8 @@ import (
 
 // margin is by how much the oracle is late, so that a request which was under way for
 // less time than the one before it does not come too early. Should it come too early all
-// the same, it is sent again after that time, and all later ones go so much later.
+// the same, it is sent again after that time, and all later ones go so much later; or, where that request counted as well, none
+// goes for a window.
 const margin = 4 * time.Millisecond
 
 // oracle knows how the server counts and that nobody else asks it. It shows that the
@@ -24,10 +25,13 @@ type oracle struct {
 	late      time.Duration // by which the server's instants are later
 	learned   time.Time     // when that was seen last
 	last      time.Time     // at the server
+	quiet     time.Time     // until when none goes
+
+	truth Truth
 }
 
 func newOracle(base http.RoundTripper, j job) http.RoundTripper {
-	return &oracle{base: base, algorithm: j.Truth.algorithm()}
+	return &oracle{base: base, algorithm: j.Truth.algorithm(), truth: j.Truth}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -37,6 +41,9 @@ func (o *oracle) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return again(o.base, req, func(ctx context.Context) error {
 		o.early()
+		if o.truth.RefusalsCount {
+			return o.wait(ctx)
+		}
 		return pause(ctx, margin)
 	})
 }
@@ -57,6 +64,9 @@ func (o *oracle) wait(ctx context.Context) error {
 func (o *oracle) take() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if wait := time.Until(o.quiet); wait > 0 {
+		return wait
+	}
 	if now := time.Now().Add(-o.late); now.After(o.last) {
 		o.last = now
 	}
@@ -72,7 +82,11 @@ func (o *oracle) take() time.Duration {
 func (o *oracle) early() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := time.Now(); now.Sub(o.learned) > 10*margin {
+	now := time.Now()
+	if o.truth.RefusalsCount {
+		o.quiet, o.algorithm = now.Add(o.truth.Quota.Per+margin), o.truth.algorithm()
+	}
+	if now.Sub(o.learned) > 10*margin {
 		o.learned = now
 		o.late += margin
 	}

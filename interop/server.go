@@ -18,9 +18,6 @@ type Server struct {
 	Says    string // in its headers, in short
 	Truth   Truth
 
-	// RefusalsCount says that a refused request counts as well, so that a client which asks too soon is refused for longer.
-	RefusalsCount bool
-
 	// Fresh returns the limiter with a quota that nothing has drawn on. What it
 	// admits, it answers with 200.
 	Fresh func() http.Handler

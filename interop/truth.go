@@ -17,6 +17,8 @@ type Truth struct {
 	Narrow    int           // limit of the route narrowPath in the same window, which is counted on its own; zero if there is none
 	Instances int           // behind a balancer that asks them in turn, each with its part of the quota; zero for one
 	Probed    time.Time     // when the balancer asked the second instance whether it lives, which counts there
+
+	RefusalsCount bool // a refused request begins a window of its own, so that a client which asks too soon is refused for longer
 }
 
 // narrowPath is where a limit is tighter, of servers that have one per route.
