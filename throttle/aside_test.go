@@ -154,8 +154,8 @@ func checkLines(t *testing.T, all []*Limiter) (waiting int) {
 			} else {
 				sure.Add(w.Row(), w.flow.name, &w.Demand, 1)
 			}
-			if w.isAside() && !w.unsure {
-				t.Fatalf("%s: one stands aside, and counts for those who surely go", l.Name)
+			if (w.isAside() || w.asideUntil() > 0) && !w.unsure {
+				t.Fatalf("%s: one that stands aside, or may step aside, counts for those who surely go", l.Name)
 			}
 		}
 		if l.line.direct != n || l.line.waiting < n || needs(&sure) != needs(&l.line.sure) || needs(&unsure) != needs(&l.line.unsure) {
@@ -319,6 +319,47 @@ func TestAsideForecast(t *testing.T) {
 		}
 		if got, want := wentAt(t, start, w, v), "[2 4]"; got != want {
 			t.Errorf("they went at %s s, want %s", got, want)
+		}
+	})
+}
+
+// TestAsideBounds: bounds count nobody who may step aside, nor who goes after one that stands aside.
+func TestAsideBounds(t *testing.T) {
+	ten := Claim{Costs: quota.Costs{"tokens": 10}}
+	synctest.Test(t, func(t *testing.T) { // those who join later do not go before it
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m burst 100")}
+		start := time.Now()
+		w := aside(t, l, 100, Claim{MaxWait: 6 * time.Second})[0]
+		for range 20 {
+			_, _, _ = l.Join(t.Context(), ten)
+		}
+		l.Observe(Claim{Costs: quota.Costs{"tokens": 1}}) // the others are looked at again
+		if got, want := wentAt(t, start, w), "[5]"; got != want {
+			t.Errorf("it went at %s s, want %s", got, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // nobody knows yet what they cost of a quota that is new
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m burst 100")}
+		for range 40 {
+			g, _ := l.Observe(Claim{Path: "/new"})
+			g.Done(Answer{Spent: ten.Costs})
+		}
+		time.Sleep(time.Hour)
+		l.Observe(Claim{Costs: quota.Costs{"tokens": 100, "images": 1}})
+		start := time.Now()
+		for range 10 {
+			_, _, _ = l.Join(t.Context(), Claim{Path: "/new"})
+		}
+		stated := Claim{Costs: quota.Costs{"tokens": 10, "images": 1}, MaxWait: 12 * time.Second}
+		_, w, err := l.Join(t.Context(), stated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetQuotas(quota.MustParse("300 tokens/m burst 100, 60 images/m")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := wentAt(t, start, w), "[4]"; got != want {
+			t.Errorf("it went at %s s, want %s", got, want)
 		}
 	})
 }

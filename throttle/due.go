@@ -226,6 +226,9 @@ func (l *Limiter) wake(now monotime.Time, k *expect.Kind, news bool) {
 	}
 	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
 		l.line.aside.AwaitAll((*waiter).asideUntil)
+		for w := range l.line.InOrder() {
+			w.setUnsure(w.asideUntil() > 0)
+		}
 	}
 	for e := l.line.below.Front(); e != nil; e = e.Next() {
 		e.Value.(*Limiter).wake(now, k, news)

@@ -213,7 +213,7 @@ const aheadFew = 16
 // what is left of the forecast.
 func (w *waiter) remaining(now monotime.Time) delay {
 	if w.isAside() {
-		return w.project(now, nil)
+		return w.project(now, &predecessors{})
 	}
 	var ahead predecessors
 	least, looked := now, 0

@@ -305,11 +305,11 @@ func (l *Limiter) alter(f func(now monotime.Time)) {
 // refuseOutOfBounds refuses those who wait in l, or in a bucket below it, and would miss a bound, as it looks now, or never
 // go. It reports whether there were any.
 func (l *Limiter) refuseOutOfBounds(now monotime.Time) (ended bool) {
-	var before, urgent predecessors // what goes before a waiter; urgent if it may use what is reserved
+	var before, urgent, none predecessors // what goes before a waiter: urgent if it may use what is reserved, none if it stands aside
 	for w := range l.line.aside.After(l.line.Leaving()) {
 		ahead := &before
 		if w.isAside() {
-			ahead = nil
+			ahead = &none
 		} else if l.Reserve > 0 && w.urgent() {
 			ahead = &urgent
 		}
