@@ -300,6 +300,25 @@ func TestAsideFrozen(t *testing.T) {
 	})
 }
 
+// TestTimersOfFrozen: while nobody may go, other quotas of a bucket above stop the timer of a line. It is set when that is over.
+func TestTimersOfFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{Quotas: quota.MustParse("100/s")}
+		l := &Limiter{Quotas: quota.MustParse("1/s burst 1"), Parent: root}
+		start := time.Now()
+		_, _ = l.Acquire(t.Context(), Claim{})
+		_, w, _ := l.Join(t.Context(), Claim{MaxWait: 5 * time.Second})
+		thaw := root.Freeze()
+		if err := root.SetQuotas(quota.MustParse("50/s")); err != nil {
+			t.Error(err)
+		}
+		thaw()
+		if got, want := wentAt(t, start, w), "[1]"; got != want {
+			t.Errorf("it went at %s s, want %s", got, want)
+		}
+	})
+}
+
 // TestAsideForecast: those who may step aside do not count in forecasts, nor for MaxWait.
 func TestAsideForecast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,9 +14,6 @@ import (
 func (l *Limiter) run(now monotime.Time) {
 	root := l.root()
 	l.advance(now)
-	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
-		root.runOnThaw = append(root.runOnThaw, l)
-	}
 	for root.frozen == 0 && root.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
 		root.agenda.Take().advance(now)
 	}
@@ -221,6 +218,9 @@ func (l *Limiter) arm(now monotime.Time) {
 		}
 	}
 	root := l.root()
+	if root.frozen > 0 && !slices.Contains(root.runOnThaw, l) {
+		root.runOnThaw = append(root.runOnThaw, l)
+	}
 	if t := l.outageTooLong(); t > now {
 		sooner(t)
 	}
