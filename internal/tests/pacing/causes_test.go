@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,11 @@ import (
 
 // TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end, wait at servers that say,
 // refuse and break whatever comes, while quotas are replaced, and hooks ask the Transport, replace its quotas and cancel requests.
-// In some worlds there is a Transport below, a slow Store, or a quota of what flows. Of each request, what the hooks of a Transport
-// were told adds up to the time that it took, exactly: the waits in line by cause, the attempts, and the delays between them. The
-// hooks come once each, in their order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
+// In some worlds there is a Transport below, a slow Store, or a quota of what flows; in the last ones nobody knows what requests of
+// many kinds cost before they have ended. Of each request, what the hooks of a Transport were told adds up to the time that it took,
+// exactly: the waits in line by cause, the attempts, and the delays between them. The hooks come once each, in their order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
 func TestEveryNanosecondIsTold(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) { newChronicle(t, seed).play() })
 	}
 }
@@ -40,6 +41,7 @@ type chronicle struct {
 	all    []*pacer.Transport // the one above first
 	shared bool               // there is a Store
 	flows  bool               // there are quotas of what flows
+	kinds  bool               // what requests cost is said by their answers, or after these
 
 	mu      sync.Mutex // protects the fields below
 	random  *rand.Rand
@@ -62,7 +64,8 @@ var inOrder = regexp.MustCompile(`^q*(n|wq*n|(wq*)?wl?(hA|a)(q*rwl?(hA|a))*(d?q*
 func newChronicle(t *testing.T, seed uint64) *chronicle {
 	t.Helper()
 	c := &chronicle{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), told: map[string]*story{}, cancels: map[string]context.CancelFunc{}}
-	c.shared, c.flows = c.pick(4) == 0, c.pick(4) == 0
+	c.kinds = seed >= 150
+	c.shared, c.flows = c.pick(4) == 0 && !c.kinds, c.pick(4) == 0
 	base := http.RoundTripper(lab.RoundTripper(c.answer))
 	for i := c.pick(4) / 3; i >= 0; i-- {
 		tr := c.transport(base, i)
@@ -88,6 +91,14 @@ func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
 		func() { tr.Cost = func(*http.Request) quota.Costs { return quota.Costs{"tokens": 3} } },
 		func() { tr.Spent = func(*http.Response) quota.Costs { return quota.Costs{"tokens": c.pick(6)} } },
 	)
+	if c.kinds {
+		tr.Cost, tr.Spent = nil, func(*http.Response) (spent quota.Costs) {
+			if n := c.pick(30); n%5 > 0 {
+				spent = quota.Costs{"tokens": n, "images": n % 3}
+			}
+			return spent
+		}
+	}
 	c.one(
 		func() { tr.Retry.MaxElapsed = 3 * time.Second },
 		func() { tr.Retry.AttemptTimeout = 200 * time.Millisecond },
@@ -126,6 +137,9 @@ func (c *chronicle) table() pacer.Table {
 		}
 		if c.shared {
 			texts = slices.Delete(texts, 7, len(texts)) // not all can be shared
+		}
+		if c.kinds {
+			texts = []string{"60 tokens/s", "10 tokens/s burst 60", "600 tokens/m burst 50, 9/s", "90 tokens/s, 30 images/s", "50 images/s, 4 in flight", "5/s burst 2"}
 		}
 		text := texts[c.pick(len(texts))]
 		if c.flows && c.pick(3) == 0 {
@@ -281,7 +295,8 @@ func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration,
 			c.t.Error(err)
 		}
 	case 4:
-		if err := tr.Save(io.Discard); err != nil {
+		var saved bytes.Buffer
+		if err := errors.Join(tr.Save(&saved), tr.Load(&saved)); err != nil {
 			c.t.Error(err)
 		}
 	case 5:
@@ -331,7 +346,11 @@ func (c *chronicle) request(number string, r *rand.Rand, call *pacer.Call) (*htt
 		method, text = "POST", strings.Repeat("y", r.IntN(200))
 	}
 	host := []string{"a", "a", "a", "b"}[r.IntN(4)]
-	req := lab.Request(c.t, method, fmt.Sprintf("http://%s.example/%d/%d", host, r.IntN(3), r.IntN(2)), text).WithContext(ctx)
+	path := fmt.Sprintf("%d/%d", r.IntN(3), r.IntN(2))
+	if c.kinds && r.IntN(2) == 0 {
+		path += "/new-" + string(rune('a'+r.IntN(20)))
+	}
+	req := lab.Request(c.t, method, fmt.Sprintf("http://%s.example/%s", host, path), text).WithContext(ctx)
 	if r.IntN(4) == 0 {
 		req.GetBody = nil
 	}
@@ -370,6 +389,9 @@ func (c *chronicle) send(number string, r *rand.Rand) {
 		time.Sleep(time.Duration(max(r.Int64N(15e8)-10e8, 0)))
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
+		if c.kinds && r.IntN(3) == 0 {
+			call.Settle(quota.Costs{"tokens": r.IntN(30)})
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
