@@ -261,6 +261,20 @@ func TestAsideUnits(t *testing.T) {
 			t.Errorf("they went at %s s, want %s", got, want)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) { // nor do those that say a cost for those that wait for it
+		l := &Limiter{Quotas: quota.MustParse("600 tokens/m, 600 images/m")}
+		start := time.Now()
+		tokens, images := Claim{Costs: quota.Costs{"tokens": 1}}, Claim{Costs: quota.Costs{"images": 1}}
+		_, _ = l.Acquire(t.Context(), tokens)
+		g, _ := l.Acquire(t.Context(), images)
+		time.Sleep(time.Second)
+		_, w, _ := l.Join(t.Context(), Claim{})
+		_, v, _ := l.Join(t.Context(), images)
+		g.Done(Answer{Spent: quota.Costs{"tokens": 1}})
+		if got, want := wentAt(t, start, w, v), "[5 1]"; got != want {
+			t.Errorf("they went at %s s, want %s", got, want)
+		}
+	})
 }
 
 // TestAsideNewcomer: a claim that is made when another may come back does not overtake it.

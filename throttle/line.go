@@ -2,6 +2,8 @@ package throttle
 
 import (
 	"container/list"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -123,7 +125,7 @@ func (l *Limiter) makeWay(now monotime.Time) {
 		w.unstand()
 		w.stay.Aside(now, blame.Cause{Bucket: of.Name, Label: of.Label, Cause: limit.SlowStart, Quota: q.Name})
 		w.setUnsure(true)
-		w.aside = w.l.line.aside.Add(w.Kind, q.Unit, w, w.l.turn(w), (*waiter).asideUntil)
+		w.aside = w.l.line.aside.Add(w.Kind, fmt.Sprint(slices.Sorted(maps.Keys(w.Costs))), w, w.l.turn(w), (*waiter).asideUntil)
 		for b := w.l; b != l; b = b.Parent {
 			b.promote(now)
 		}
@@ -212,13 +214,10 @@ const aheadFew = 16
 // remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
 // what is left of the forecast.
 func (w *waiter) remaining(now monotime.Time) delay {
-	if w.isAside() {
-		return w.project(now, &predecessors{})
-	}
 	var ahead predecessors
 	least, looked := now, 0
 	for o := range w.l.line.InOrder() {
-		if o == w {
+		if o == w || w.isAside() {
 			break
 		}
 		if looked++; looked > aheadFew {
