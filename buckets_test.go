@@ -2,6 +2,7 @@ package pacer
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -104,18 +105,23 @@ func TestRouteForgottenWhileLookedUp(t *testing.T) {
 	})
 }
 
+// TestRouteAllocatesNothing: of three pairs of hosts one at least is not in one slot of those that are remembered, as one of 256 is.
 func TestRouteAllocatesNothing(t *testing.T) {
 	tr := &Transport{}
 	if err := tr.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	a, b := lab.Request(t, "GET", "http://a.example/", ""), lab.Request(t, "GET", "http://b.example/", "")
-	if n := testing.AllocsPerRun(100, func() {
-		tr.limiter(a)
-		tr.limiter(b)
-		tr.limiter(b)
-	}); n != 0 {
-		t.Errorf("%v allocations, want none", n)
+	least := math.Inf(1)
+	for i := range 3 {
+		a, b := lab.Request(t, "GET", fmt.Sprintf("http://a%d.example/", i), ""), lab.Request(t, "GET", fmt.Sprintf("http://b%d.example/", i), "")
+		least = min(least, testing.AllocsPerRun(100, func() {
+			tr.limiter(a)
+			tr.limiter(b)
+			tr.limiter(b)
+		}))
+	}
+	if least != 0 {
+		t.Errorf("%v allocations, want none", least)
 	}
 }
 

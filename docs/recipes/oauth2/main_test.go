@@ -39,7 +39,7 @@ func TestWrongSecret(t *testing.T) {
 	if no := (*oauth2.RetrieveError)(nil); !errors.As(err, &no) {
 		t.Errorf("error %v, want that of the token's host", err)
 	}
-	if api.asked > 10 {
-		t.Errorf("asked for %d tokens for 30 requests", api.asked)
+	if api.asked >= 30 { // how many have begun when the first error ends the others is by chance
+		t.Errorf("asked for %d tokens for 30 requests, want fewer", api.asked)
 	}
 }
