@@ -206,3 +206,17 @@ func TestNeighbour(t *testing.T) {
 		})
 	}
 }
+
+// TestNeighbourWritesNaN: somebody has written far slots that are no numbers. The script ends, and the bucket is lost.
+func TestNeighbourWritesNaN(t *testing.T) {
+	n := moveIn(t, realServer(t))
+	state := func() string { return n.c.HGet(t.Context(), "{pacer:api}:state", "q1").Val() }
+	n.check()
+	n.c.HSet(t.Context(), "{pacer:api}:state", "q1", strings.Join(strings.Fields(state())[:15], " ")+" 32"+strings.Repeat(" nan 1 0", 32))
+	for range 3 {
+		n.check()
+	}
+	if strings.Contains(state(), "nan") {
+		t.Errorf("what was written is still there: %s", state())
+	}
+}

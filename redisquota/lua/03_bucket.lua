@@ -61,8 +61,9 @@ function bucket.read(q, state)
     local f = q:one(state[i], state[i + 1])
     f.several = state[i + 2] > 0
     if f.several then
-      f.last, f.at, f.bears = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), f.first - (state[i + 4] or 0)
-      f.work = math.max(f.work, state[i + 5] or 0)
+      local work = math.max(f.work, state[i + 5] or 0) -- more than there was, at a lower rate
+      f.last, f.at, f.work = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), work
+      f.bears = f.first - (state[i + 4] or 0) - (work - (state[i + 5] or work))
       i = i + 3
     end
     q.far[#q.far + 1] = f
@@ -172,6 +173,7 @@ function bucket.take(q, now, slot, n)
   if not q.binds then
     return q:count(slot, n)
   end
+  slot = math.max(slot, q.order) -- what own tells of may be before
   if slot - now <= near or not q:remember(slot, n) then
     q:settle(slot)
     slot = math.max(slot, q.order)

@@ -17,7 +17,7 @@ local function parse_place(text)
   local n = {}
   for word in string.gmatch(rest or '', '%S+') do
     n[#n + 1] = tonumber(word)
-    if not n[#n] or math.abs(n[#n]) > 2 ^ 53 or #n > 1000 then
+    if not (n[#n] and math.abs(n[#n]) <= 2 ^ 53) or #n > 1000 then -- a NaN is neither more nor less
       return nil
     end
   end

@@ -43,6 +43,9 @@ type farRun struct {
 // mostFar bounds how many farRuns are remembered.
 const mostFar = 32
 
+// never is before all instants at which a bucket may be full: it is as early as can be written.
+const never = -2 * monotime.Time(monotime.Longest)
+
 // Set implements Ledger. Where the burst is too small for being late, T is longer.
 func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
 	b.quota, b.per, b.near = q, q.Per, Near(horizon)
@@ -54,8 +57,8 @@ func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
 	for i := range b.far {
 		if f := &b.far[i]; !f.several {
 			*f = b.run(f.at, f.n)
-		} else {
-			f.work = max(f.work, b.Work(f.n)) // as it was, or at another rate
+		} else if more := b.Work(f.n) - f.work; more > 0 { // at a lower rate
+			f.work, f.bears = f.work+more, max(f.bears.Add(-more), never)
 		}
 	}
 	b.link()
@@ -113,6 +116,7 @@ func (b *Bucket) When(t monotime.Time, n int) monotime.Time {
 
 // Take implements Ledger.
 func (b *Bucket) Take(now, slot monotime.Time, n int) {
+	slot = max(slot, b.lastNear) // what Own tells of may be before
 	if slot.Sub(now) <= b.near || !b.remember(slot, n) {
 		b.settle(slot)
 		slot = max(slot, b.lastNear)
@@ -148,7 +152,7 @@ func (b *Bucket) join(apart time.Duration) {
 		}
 		o.last, o.n, o.several = f.last, int(min(int64(o.n)+int64(f.n), mostCost)), true
 		o.at = max(o.at, f.at.Add(-o.work))
-		o.bears = min(o.bears, f.bears.Add(-o.work))
+		o.bears = max(min(o.bears, f.bears.Add(-o.work)), never)
 		o.work = min(o.work+f.work, monotime.Longest)
 	}
 	b.far = joined
