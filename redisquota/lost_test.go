@@ -47,6 +47,30 @@ func TestStoreLostIsDrained(t *testing.T) {
 	}
 }
 
+// The reply that says that a bucket is lost may get lost: those that follow say so until one was answered.
+func TestStoreLostUntilHeardOf(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s log"), name: "a"}
+			a.open()
+			a.ask(1, 1)
+			flushAll(t, c)
+			answered := a.serial
+			r := a.request(1, 1)
+			r.Answered = answered
+			checkDrained(t, "first", a.send(r), true)
+			checkDrained(t, "called again", a.send(r), true)
+			next := a.request(1, 1)
+			next.Answered = answered
+			checkDrained(t, "the next one", a.send(next), true)
+			last := a.request(1, 1)
+			last.Answered = next.Serial
+			checkDrained(t, "heard of", a.send(last), false)
+		})
+	}
+}
+
 // Keys may be evicted one by one.
 func TestStoreKeyEvicted(t *testing.T) {
 	for name, start := range servers {

@@ -239,6 +239,36 @@ func TestStoreLostWhatItAnswered(t *testing.T) {
 	}
 }
 
+// TestStoreLostUntilHeardOf: a member is told of a loss until a reply that says so was answered, however often it asks, and no longer.
+func TestStoreLostUntilHeardOf(t *testing.T) {
+	qs := plain(quota.Quota{N: 10, Kind: quota.SlidingLog, Per: 10 * time.Second})
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	ask := func(now time.Duration, serial, answered int64) bool {
+		r := request(quota.Quotas{qs}, serial)
+		r.Member, r.Answered, r.Asks = "a", answered, one(2)
+		reply, _, err := l.Exchange(now, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = again(t, l)
+		return reply.Lost
+	}
+	ask(time.Second, 1, 0)
+	ask(2*time.Second, 2, 1)
+	l.Lose()
+	for i, c := range []struct {
+		serial, answered int64
+		lost             bool
+	}{
+		{3, 2, true}, {3, 2, true}, {4, 2, true}, {3, 2, true}, // an old one, on its way for long
+		{5, 4, false}, {5, 4, false}, {6, 5, false},
+	} {
+		if lost := ask(3*time.Second+time.Duration(i)*time.Millisecond, c.serial, c.answered); lost != c.lost {
+			t.Errorf("%d: request %d, after the answer to %d: lost is %v", i, c.serial, c.answered, lost)
+		}
+	}
+}
+
 func TestStoreStatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}

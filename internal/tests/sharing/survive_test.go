@@ -177,6 +177,57 @@ func TestNothingIsOverAfterALoss(t *testing.T) {
 	}
 }
 
+// deaf is a store whose next reply gets lost, or is thrown away by a client library that calls again.
+type deaf struct {
+	store.Store
+	next, again bool
+}
+
+func (d *deaf) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	reply, err := d.Store.Exchange(ctx, r)
+	if !d.next {
+		return reply, err
+	}
+	if d.next = false; d.again {
+		return d.Store.Exchange(ctx, r)
+	}
+	return nil, errAway
+}
+
+// TestLossIsHeardOfAfterALostReply: the reply that says that the store has lost its data may get lost, too. What a process
+// sent before counts all the same.
+func TestLossIsHeardOfAfterALostReply(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("called again %v", again), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(store.Memory)
+				d := &deaf{Store: &away{Memory: s}, again: again}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("60/10s log"), Store: d, Outage: throttle.OutageClosed}
+				var sends []sent
+				start := time.Now()
+				send := func(n int) {
+					for range n {
+						if err := l.Wait(t.Context(), 1); err != nil {
+							t.Fatal(err)
+						}
+						sends = append(sends, sent{time.Since(start), 1, 0})
+					}
+				}
+				send(60) // all of a window
+				s.Lose()
+				d.next = true
+				send(180)
+				if n := over("60/10s log", sends); n > 0 || time.Since(start) > 40*time.Second {
+					t.Errorf("%d over, of %d in %v", n, len(sends), time.Since(start))
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // check fails if anything is over, if nothing went for longer than a window and still after a fault, or if the rate is not back.
 func (f *fleet) check(t *testing.T, text string, fault, still time.Duration, least float64) {
 	t.Helper()
