@@ -1,15 +1,15 @@
 -- Members: until when they are active, in a sorted set, for others to count; and in a
--- hash the Serial of each, until when it is active and known, when it asked last, and its last call with the slots that
--- it got: a client library that saw no reply may have repeated it.
+-- hash the Serial of each, until when it is active and known, when it asked last, the Serial of the reply that was the latest to say
+-- that what it had is lost, and its last call with the slots that it got: a client library that saw no reply may have repeated it.
 
-local member = { serial = 0, active = 0, stored = 0, slots = '' }
+local member = { serial = 0, lost = 0, active = 0, stored = 0, slots = '' }
 
 local function read_member()
-  local serial, active, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) %d+ %d+ (%S+) ?(.*)$')
+  local serial, active, told, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) %d+ %d+ (%d+) (%S+) ?(.*)$')
   if not serial then
     return false
   end
-  member.serial, member.active, member.nonce, member.slots = tonumber(serial), tonumber(active), nonce, slots
+  member.serial, member.lost, member.active, member.nonce, member.slots = tonumber(serial), tonumber(told), tonumber(active), nonce, slots
   member.stored = member.active
   return true
 end
@@ -49,7 +49,7 @@ local function write_member()
     return false
   end
   local known = math.max(member.active, now + request.know)
-  local text = string.format('%.0f %.0f %.0f %.0f %s', request.serial, member.active, known, now, request.nonce)
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %s', request.serial, member.active, known, now, member.lost, request.nonce)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots
   end

@@ -56,8 +56,11 @@ local function exchange()
   fill()
   local known = read_member()
   reply.learned = known and '' or learned()
-  if not known and request.serial > 1 then
-    reply.lost = true
+  if not known and request.serial > 1 or request.answered > 0 and request.answered < member.lost then
+    reply.lost = true -- until the member has heard of it
+  end
+  if reply.lost then
+    member.lost = math.max(member.lost, request.serial)
   end
   if known and request.serial < member.serial then
     return member.active > now

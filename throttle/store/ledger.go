@@ -54,6 +54,7 @@ type returnedSlot struct {
 // member is what is known of a member.
 type member struct {
 	serial     int64         // of its latest request
+	lost       int64         // of the request whose reply was the latest to say that what it had is lost
 	at         monotime.Time // when that came
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
@@ -126,6 +127,9 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
+	if m := l.members[r.Member]; m != nil && reply.Lost {
+		m.lost = max(m.lost, r.Serial)
+	}
 	reply.Known = t.Sub(l.born) + time.Microsecond
 	reply.Others = others
 	news := News{Room: room, Lost: lost, Released: r.Release}
@@ -215,7 +219,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		m = &member{}
 		l.forgetMembers(now)
 	}
-	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1}
+	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1 || 0 < r.Answered && r.Answered < m.lost} // until the member has heard of it
 	if known && r.Serial < m.serial {
 		return reply, false
 	}

@@ -370,7 +370,8 @@ type Reply struct {
 	Hold time.Duration
 
 	// Lost says that the store did not know the bucket, or the member although its Serial
-	// was above 1: slots that it got before cannot come back.
+	// was above 1: slots that it got before cannot come back. All replies to the member say so until one was answered (Request.Answered),
+	// since a reply may get lost.
 	Lost bool
 
 	// Known is for how long the store has known the bucket. If it has Lost a member, what went before, and slots from
