@@ -177,6 +177,29 @@ func TestStoreReplyLost(t *testing.T) {
 	}
 }
 
+// A slot that comes back is not handed out again to be used for longer than those after it reckon with.
+func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			for _, text := range []string{"50/s log", "50/s sliding", "50/s window"} {
+				flushAll(t, c)
+				a := &member{t: t, store: goredis.New(c), quotas: parse(t, text), name: "a"}
+				a.open()
+				b := &member{t: t, store: a.store, quotas: a.quotas, name: "b"}
+				d := &member{t: t, store: a.store, quotas: a.quotas, name: "d"}
+				a.ask(50, 1)
+				second, third := b.ask(50, 1), d.ask(50, 1)
+				r := b.request(50, 1)
+				r.Late, r.Back = 100*time.Millisecond, []store.Part{{Slot: second.Slots[0].ID, Cost: []int{50}}}
+				if again := b.send(r); again.Slots[0].ID <= third.Slots[0].ID {
+					t.Errorf("%s: %+v, to be used for %v, before %+v", text, again.Slots[0], again.Late, third.Slots[0])
+				}
+			}
+		})
+	}
+}
+
 // A server that does not answer is not waited for longer than ctx allows.
 func TestStoreContextEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

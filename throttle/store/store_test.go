@@ -239,6 +239,31 @@ func TestStoreLostWhatItAnswered(t *testing.T) {
 	}
 }
 
+// TestStoreReturnedSlotAndLongerLate: a slot that comes back is not handed out again to be used for longer than those after it
+// reckon with.
+func TestStoreReturnedSlotAndLongerLate(t *testing.T) {
+	for _, q := range []quota.Quota{{N: 10, Kind: quota.SlidingLog}, {N: 10, Kind: quota.SlidingWindow, Cells: 10}, {N: 10, Kind: quota.FixedWindow}} {
+		qs := quota.Quotas{plain(q)}
+		l := &Ledger{Epoch: time.Unix(1e9, 0)}
+		serial := int64(0)
+		ask := func(member string, late time.Duration, back ...Part) Slot {
+			serial++
+			r := request(qs, serial)
+			r.Member, r.Late, r.Back, r.Asks = member, late, back, []Ask{{Cost: []int{10}, Count: 1, Within: -1}}
+			return exchange(t, l, time.Second, r).Slots[0]
+		}
+		ask("a", 10*time.Millisecond)
+		second, third := ask("b", 10*time.Millisecond), ask("c", 10*time.Millisecond)
+		again := ask("b", 60*time.Millisecond, Part{second.ID, []int{10}})
+		if least := third.In + qs[0].Per + 60*time.Millisecond; again.In < least {
+			t.Errorf("%v: to be used for longer, a slot in %v beside one in %v, want %v at least", q, again.In, third.In, least)
+		}
+		if same := ask("b", 60*time.Millisecond, Part{again.ID, []int{10}}); same.ID != again.ID {
+			t.Errorf("%v: asked again, %+v, want %+v", q, same, again)
+		}
+	}
+}
+
 // TestStoreLostUntilHeardOf: a member is told of a loss until a reply that says so was answered, however often it asks, and no longer.
 func TestStoreLostUntilHeardOf(t *testing.T) {
 	qs := plain(quota.Quota{N: 10, Kind: quota.SlidingLog, Per: 10 * time.Second})
