@@ -203,6 +203,10 @@ do
     longest = q.binds and on_clock(q) and math.min(longest, math.floor(q.per / 2)) or longest
   end
   late = math.max(late, longest)
+  if late > state.handed then
+    state.rose = last -- slots up to there reckon with a shorter one
+  end
+  state.handed = late
   local seated = false
   for i, o in ipairs(asked) do
     o.grants = grants(o)

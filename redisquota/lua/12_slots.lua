@@ -28,7 +28,7 @@ local function earliest(cost)
   local i = looked.from
   while holes[i] and holes[i].slot <= at do
     steps = steps + 1
-    if holes[i].slot >= hold and covers(holes[i], cost) then
+    if holes[i].slot >= hold and holes[i].slot > state.rose and covers(holes[i], cost) then
       looked.from = i
       return holes[i].slot, nil, i
     end

@@ -124,9 +124,9 @@ local function write()
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0
+      state.before, state.span, fresh and 1 or 0, state.handed, state.rose
     ),
   }
   for i, q in ipairs(quotas) do

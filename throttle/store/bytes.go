@@ -23,7 +23,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, version)
 	b = varint.Append(b, l.Epoch.UnixNano())
 	b = varint.AppendBool(varint.AppendBool(varint.AppendBool(b, l.known), l.lost), l.fresh)
-	b = varint.Append(varint.Append(b, l.late), l.horizon)
+	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
 	b = varint.Append(varint.Append(b, l.born), l.learnsUntil)
@@ -77,7 +77,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := varint.NewReader(data[1:])
 	epoch := r.Int(time.Time{}.UnixNano(), math.MaxInt64/2) // no Epoch is the earliest
 	read := Ledger{Epoch: time.Unix(0, epoch), known: r.Bool(), lost: r.Bool(), fresh: r.Bool()}
-	read.late = time.Duration(r.Int(0, int64(monotime.Longest)))
+	read.late, read.rose = time.Duration(r.Int(0, int64(monotime.Longest))), r.Time()
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()

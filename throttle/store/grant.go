@@ -102,7 +102,7 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 		if o.at > at {
 			break
 		}
-		if o.at >= l.heldUntil && len(o.cost) == len(cost) && slot.Suffices(o.cost, cost) {
+		if o.at >= l.heldUntil && o.at > l.rose && len(o.cost) == len(cost) && slot.Suffices(o.cost, cost) {
 			return o.at, -1, i
 		}
 	}

@@ -28,6 +28,7 @@ type Ledger struct {
 	places     []place       // of the quotas: see there
 	at         []int         // the place of each quota by which the latest request asks
 	late       time.Duration // how long after its instant a slot may be used that is handed out now
+	rose       monotime.Time // the last slot when late became longer: those up to then reckon with a shorter one
 	asked      askedLate
 	horizon    time.Duration // of the latest request
 	lastSlot   monotime.Time // the latest slot

@@ -59,7 +59,11 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 	}
 	l.at = l.find(r.Quotas)
 	l.bind(now)
-	l.late = l.longestLate(r, now)
+	if late := l.longestLate(r, now); late > l.late {
+		l.late, l.rose = late, l.lastSlot
+	} else {
+		l.late = late
+	}
 	if slices.Contains(l.at, -1) {
 		for i := range l.at {
 			if l.at[i] < 0 {

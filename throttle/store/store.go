@@ -122,7 +122,8 @@ import (
 // never handed out, unless that would be of no use: later slots of a bucket, or of a window of the clock, were handed
 // out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
-// room before. So who asks for the same again with the same request gets it no later.
+// room before. So who asks for the same again with the same request gets it no later. But if Late has become longer since
+// there were slots after it, it is not handed out again: they reckon with the shorter one.
 // A part that is left when its instant has passed, or that is returned later, counts as never
 // handed out:
 //
