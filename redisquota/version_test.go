@@ -116,3 +116,24 @@ func TestStoreTwoVersions(t *testing.T) {
 		})
 	}
 }
+
+// A member that gets wider quotas does not end the narrower ones of those that still ask by them.
+func TestStoreOldQuotasOfOthers(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			a := &member{t: t, store: goredis.New(dial(t, start(t))), quotas: parse(t, "5/m log"), name: "a"}
+			b := &member{t: t, store: a.store, quotas: a.quotas, name: "b"}
+			b.ask(1, 1)
+			a.ask(1, 1)
+			b.quotas = parse(t, "7/m log")
+			if r := b.ask(1, 1); len(r.Others) != 1 || r.Others[0].String() != "5/m log" {
+				t.Errorf("beside %v, want the narrower ones", r.Others)
+			}
+			a.quotas = b.quotas
+			a.ask(1, 1)
+			if r := b.ask(1, 1); len(r.Others) != 1 {
+				t.Errorf("beside %v, want the narrower ones, of which nobody knows whether there are more", r.Others)
+			}
+		})
+	}
+}

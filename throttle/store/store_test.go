@@ -434,6 +434,29 @@ func TestLedgerLose(t *testing.T) {
 	}
 }
 
+// TestStoreOldQuotasOfOthers: a member that gets wider quotas does not end the narrower ones of those that still ask by them.
+func TestStoreOldQuotasOfOthers(t *testing.T) {
+	narrow, wide := quota.Quotas{plain(quota.Quota{N: 5, Per: 20 * time.Second, Kind: quota.SlidingLog})}, quota.Quotas{plain(quota.Quota{N: 7, Per: 20 * time.Second, Kind: quota.SlidingLog})}
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	ask := func(now time.Duration, member string, serial int64, qs quota.Quotas) (n int) {
+		r := request(qs, serial)
+		r.Member, r.Asks = member, []Ask{{Cost: []int{1}, Count: 10, Within: 0}}
+		for _, s := range exchange(t, l, now, r).Slots {
+			n += s.Count
+		}
+		return n
+	}
+	if n := ask(time.Second, "b", 1, narrow) + ask(1100*time.Millisecond, "a", 1, narrow); n != 5 {
+		t.Fatalf("%d of 5", n)
+	}
+	if n := ask(1200*time.Millisecond, "b", 2, wide); n != 0 {
+		t.Errorf("%d more for who has got wider quotas, while another has the narrower ones", n)
+	}
+	if n := ask(12*time.Second, "b", 3, wide); n != 2 {
+		t.Errorf("%d more ten seconds later, want 2", n)
+	}
+}
+
 // TestStoreRollout: while processes differ in the numbers of a quota, both draw on one ledger; a
 // quota of another kind begins anew, as if used, and the other one still holds.
 func TestStoreRollout(t *testing.T) {
