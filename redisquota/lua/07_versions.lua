@@ -1,5 +1,5 @@
 -- By which quotas members ask, the latest first: two versions of a program may be about. A line has when that was, to
--- a second; how the name of that member begins; what 08_places.lua needs of each quota; and how people write them.
+-- a second; how the name of that member begins, empty if there are several; what 08_places.lua needs of each quota; and how people write them.
 
 local lists = {}
 local most_lists, about = 4, 10 * second
@@ -20,7 +20,7 @@ local function numbered()
 end
 
 -- others notes by which quotas the member asks, and returns by which others do. A member that has got other quotas takes along
--- the ones that it had.
+-- the ones that it had, if nobody else asked by these.
 local function others()
   local mine, found = request.described, nil
   local by = string.gsub(string.sub(request.member, 1, 8), '[|\n]', '_')
@@ -32,8 +32,10 @@ local function others()
       found = found and found - 1
     end
   end
-  if mine ~= '' and (found ~= 1 or now - lists[1].at >= second) then
+  local known = found and lists[found].by
+  if mine ~= '' and (found ~= 1 or now - lists[1].at >= second or known ~= by and known ~= '') then
     table.remove(lists, found or most_lists)
+    by = known and known ~= by and '' or by
     table.insert(lists, 1, { at = now, by = by, numbered = numbered(), described = mine })
   end
   local all = {}

@@ -24,7 +24,7 @@ const (
 )
 
 // others notes by which quotas a member asks, and returns by which others do. A member that has got other quotas takes along the
-// ones that it had.
+// ones that it had, if nobody else asked by these.
 func (l *Ledger) others(r *Request, now monotime.Time) (others []quota.Quotas) {
 	qs, by := unnamed(r.Quotas), r.Member[:min(len(r.Member), 8)]
 	if len(qs) > 0 {
@@ -35,8 +35,11 @@ func (l *Ledger) others(r *Request, now monotime.Time) (others []quota.Quotas) {
 	case len(qs) == 0: // it asks for nothing
 	case i < 0:
 		l.lists = slices.Insert(l.lists[:min(len(l.lists), mostLists-1)], 0, list{qs, now, by})
-	case i > 0 || now.Sub(l.lists[0].at) >= time.Second:
+	case i > 0 || now.Sub(l.lists[0].at) >= time.Second || l.lists[0].by != by && l.lists[0].by != "":
 		o := list{l.lists[i].quotas, now, by}
+		if l.lists[i].by != by {
+			o.by = "" // several
+		}
 		l.lists = slices.Insert(slices.Delete(l.lists, i, i+1), 0, o)
 	}
 	for i, o := range l.lists {

@@ -390,7 +390,7 @@ type Reply struct {
 	Learned string
 
 	// Others are other Quotas by which members asked in the last ten seconds, the latest first and four at most: two versions of a
-	// program are about. Of a member that asks by other quotas than before, those do not count. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
+	// program are about. Of the only member that asked by some, and asks by others now, those do not count. The reply to a Look without Quotas has the latest ones, however long ago they came. An instant
 	// counts as the one of its second.
 	Others []quota.Quotas
 }
