@@ -137,3 +137,23 @@ func TestStoreOldQuotasOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// What is missing in a bucket comes back at the rate of now: a lower one makes no tokens of it.
+func TestStoreLowerRate(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, start(t))
+			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "100/h burst 100"), name: "a"}
+			a.open()
+			missing := func(r *store.Request) time.Duration {
+				r.Asks = []store.Ask{{Cost: []int{50}, Count: 1, Within: 0}}
+				return a.send(r).Next
+			}
+			at := missing(a.request(1, 1))
+			b := &member{t: t, store: a.store, quotas: parse(t, "50/h burst 100"), name: "b"}
+			if slower := missing(b.request(1, 1)); slower < 2*at-time.Minute || slower > 2*at {
+				t.Errorf("50 at half of the rate in %v, where they were there in %v", slower, at)
+			}
+		})
+	}
+}

@@ -434,6 +434,22 @@ func TestLedgerLose(t *testing.T) {
 	}
 }
 
+// TestStoreLowerRate: what is missing in a bucket comes back at the rate of now: a lower one makes no tokens of it.
+func TestStoreLowerRate(t *testing.T) {
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	ask := func(now time.Duration, member string, n int) *Reply {
+		r := request(quota.Quotas{plain(quota.Quota{N: n, Burst: 11})}, 1)
+		r.Member, r.Asks = member, []Ask{{Cost: []int{1}, Count: 20, Within: 0}}
+		return exchange(t, l, now, r)
+	}
+	if r := ask(time.Second, "a", 10); len(r.Slots) != 1 || r.Slots[0].Count != 10 || r.Next != 10*time.Millisecond {
+		t.Fatalf("%+v, next in %v, want ten at once", r.Slots, r.Next)
+	}
+	if r := ask(time.Second, "b", 5); len(r.Slots) > 0 || r.Next != 10*time.Millisecond {
+		t.Errorf("at half of the rate %+v, next in %v, want none, and one in 10 ms", r.Slots, r.Next) // 11 · 200 ms - 10 ms, ten of which went
+	}
+}
+
 // TestStoreOldQuotasOfOthers: a member that gets wider quotas does not end the narrower ones of those that still ask by them.
 func TestStoreOldQuotasOfOthers(t *testing.T) {
 	narrow, wide := quota.Quotas{plain(quota.Quota{N: 5, Per: 20 * time.Second, Kind: quota.SlidingLog})}, quota.Quotas{plain(quota.Quota{N: 7, Per: 20 * time.Second, Kind: quota.SlidingLog})}
