@@ -29,6 +29,14 @@ function bucket.set(q)
   end
 end
 
+-- slow has what is missing come back at the rate of now, if that is lower than the one before.
+function bucket.slow(q)
+  local missing = q.full - now
+  if missing > 0 then
+    q.full = now + math.max(missing, scale(scale(missing, q.per, q.was_per), q.was_n, q.n))
+  end
+end
+
 -- one returns a slot.
 function bucket.one(q, at, n)
   local work = comeback(q, n)

@@ -34,7 +34,7 @@ local function parse_place(text)
       return nil
     end
   end
-  q.ledger = { unpack(n, 12) }
+  q.ledger, q.was_n, q.was_per = { unpack(n, 12) }, q.n, q.per
   return q
 end
 
@@ -249,6 +249,9 @@ for _, q in ipairs(quotas) do
     follow(q, longest)
     q:set()
     known = not q:read(q.ledger)
+    if known and q.slow then
+      q:slow()
+    end
   end
   if not known then
     q.late, q.falls, q.to = longest, 0, 0

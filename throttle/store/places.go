@@ -83,7 +83,7 @@ func (l *Ledger) arrange(r *Request, now monotime.Time, fresh bool) {
 		}
 		o.late.follow(late, &o.quota, now, l.lastSlot)
 		if p >= len(had) || o.quota != had[p] || was != o.late.late || l.horizon != r.Horizon {
-			o.ledger.Set(o.quota, o.late.late, r.Horizon)
+			o.ledger.Set(now, o.quota, o.late.late, r.Horizon)
 		}
 	}
 	l.horizon = r.Horizon

@@ -73,7 +73,7 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 			paced.Burst, paced.Debt = max(int(leftOf(q.N, l.last.members)), 1), false
 		}
 		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
-		p.pace.Set(paced, 0, 0)
+		p.pace.Set(now, paced, 0, 0)
 		p.pace.AssumeUsed(now)
 		if l.used[i] != nil && l.last.left != nil {
 			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window

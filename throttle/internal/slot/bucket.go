@@ -46,8 +46,13 @@ const mostFar = 32
 // never is before all instants at which a bucket may be full: it is as early as can be written.
 const never = -2 * monotime.Time(monotime.Longest)
 
-// Set implements Ledger. Where the burst is too small for being late, T is longer.
-func (b *Bucket) Set(q quota.Quota, late, horizon time.Duration) {
+// Set implements Ledger. Where the burst is too small for being late, T is longer. What is missing comes back at the new rate, if
+// that is lower.
+func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Duration) {
+	if missing := b.full.Sub(now); missing > 0 && b.per > 0 {
+		same := monotime.Scale(monotime.Scale(missing, int64(q.Per), int64(b.quota.Per)), int64(b.quota.N), int64(q.N))
+		b.full = now.Add(max(missing, (same + time.Microsecond - 1).Truncate(time.Microsecond))) // as Redis counts
+	}
 	b.quota, b.per, b.near = q, q.Per, Near(horizon)
 	b.tolerance = b.Work(q.Burst) - late
 	if b.tolerance < b.Work(1) {

@@ -104,7 +104,7 @@ func TestFarSlotsAtALowerRate(t *testing.T) {
 			slots = append(slots, handed{at, n})
 		}
 		q.N /= 10
-		b.Set(q, late, horizon)
+		b.Set(now, q, late, horizon)
 		before := tooEarly(b, 0, slots)
 		for range 30 {
 			n := 1 + r.IntN(q.Burst)
@@ -139,7 +139,7 @@ func TestFarSlotsThatMembersTellOf(t *testing.T) {
 				}
 			case 3:
 				q.N, q.Burst = 1+r.IntN(200), 1+r.IntN(30)
-				b.Set(q, late, horizon)
+				b.Set(now, q, late, horizon)
 			default:
 				at := b.When(now.Add(time.Duration(r.Int64N(int64(5*time.Second)))), n)
 				b.Take(now, at, n)

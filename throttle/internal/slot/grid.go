@@ -45,7 +45,7 @@ func newGrid(q quota.Quota, wall int64) *grid {
 }
 
 // Set implements Ledger.
-func (g *grid) Set(q quota.Quota, late, horizon time.Duration) {
+func (g *grid) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration) {
 	g.per, g.late, g.ahead = q.Per, late, Near(horizon)
 	g.near.SetN(q.N)
 }

@@ -46,9 +46,9 @@ type Ledger interface {
 	// were handed out, and none is handed out before these any more.
 	Passed(now, slot monotime.Time) bool
 
-	// Set changes the numbers of the quota. A slot may be used until late after its instant.
+	// Set changes the numbers of the quota, at now. A slot may be used until late after its instant.
 	// Slots that are near are handed out in their order; before those that are farther there may be others.
-	Set(q quota.Quota, late, horizon time.Duration)
+	Set(now monotime.Time, q quota.Quota, late, horizon time.Duration)
 
 	// Assume makes a new ledger one that was used evenly up to t. Of a bucket that is not new, it
 	// takes what may still be there at t. One token is there so soon after t, at the latest.
@@ -80,7 +80,7 @@ func New(q quota.Quota, late, horizon time.Duration, wall int64) Ledger {
 	default:
 		l = &window{}
 	}
-	l.Set(q, late, horizon)
+	l.Set(0, q, late, horizon)
 	return l
 }
 

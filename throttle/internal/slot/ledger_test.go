@@ -178,7 +178,7 @@ func TestLedgersOfALongerPer(t *testing.T) {
 	if left := l.Left(now); left != 10 {
 		t.Errorf("%d left after the Per, want 10", left)
 	}
-	if l.Set(qs[1], late, horizon); l.Left(now) != 6 {
+	if l.Set(now, qs[1], late, horizon); l.Left(now) != 6 {
 		t.Errorf("%d left of the longer Per, want 6", l.Left(now))
 	}
 }

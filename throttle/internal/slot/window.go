@@ -31,7 +31,7 @@ type handedOut struct {
 }
 
 // Set implements Ledger.
-func (w *window) Set(q quota.Quota, late, horizon time.Duration) {
+func (w *window) Set(_ monotime.Time, q quota.Quota, late, horizon time.Duration) {
 	w.quota, w.near = q, Near(horizon)
 	w.log.Per, w.log.Cell = q.Per+late, late
 	if q.Kind == quota.SlidingWindow {
