@@ -220,7 +220,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		m = &member{}
 		l.forgetMembers(now)
 	}
-	reply = &Reply{Bound: -1, Lost: !known && r.Serial > 1 || 0 < r.Answered && r.Answered < m.lost} // until the member has heard of it
+	reply = &Reply{Bound: -1, Lost: m.unaware(r, known)}
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
@@ -263,6 +263,11 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	}
 	m.knownTill = max(m.activeTill, now.Add(l.matters()))
 	return reply, room
+}
+
+// unaware reports whether what a member had is lost, and the member has not heard of it.
+func (m *member) unaware(r *Request, known bool) bool {
+	return !known && r.Serial > 1 || 0 < r.Answered && r.Answered < m.lost
 }
 
 // teach tells a member that is not known what another one has learned of the server, and notes what it tells itself.
