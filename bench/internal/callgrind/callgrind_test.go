@@ -32,3 +32,20 @@ func TestCount(t *testing.T) {
 		t.Error("counted a path that does not exist")
 	}
 }
+
+// The count of a path is the same each time, also where some answers are looked at as a whole, as time goes.
+func TestCountAgain(t *testing.T) {
+	const path = "pacer, X-RateLimit headers, counting down"
+	var counts [2]float64
+	for i := range counts {
+		var err error
+		if counts[i], err = Count(path, 5_000); errors.Is(err, ErrMissing) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := counts[0]/counts[1] - 1; d < -0.02 || d > 0.02 {
+		t.Errorf("%.0f instructions, and then %.0f", counts[0], counts[1])
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package callgrind
+
+const canToggle = false
+
+func toggle() {}
