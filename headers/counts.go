@@ -2,6 +2,7 @@ package headers
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,12 +18,13 @@ import (
 //
 // A Counts is safe for concurrent use, and must not be copied.
 type Counts struct {
-	habit  *Habit
-	n      int // how many headers there are in all
-	lasts  time.Duration
-	unread atomic.Int32 // answers since all headers were looked at
-	each   []repeated   // is compared in each answer
-	rest   []repeated   // is compared when all headers are looked at
+	habit   *Habit
+	known   *known
+	lasts   time.Duration
+	unread  atomic.Int32 // answers since all headers were looked at
+	counted []remains    // what remains of each limit, in the order of the limits
+	each    []repeated   // is compared in each answer
+	rest    []repeated   // is compared when all headers are looked at
 }
 
 // Lasts returns for how long the Counts may be used after the answer of which it was made: for 10 ms after all headers were looked at.
@@ -31,14 +33,14 @@ func (c *Counts) Lasts() time.Duration { return c.lasts }
 // CountsLast is the most that Lasts returns.
 const CountsLast = habitLasts
 
-// repeated is a header that speaks of limits.
+// repeated is a header that speaks of limits, and says the same again.
 type repeated struct {
-	key     string
-	text    string // the whole of it; of a count, what stands before the number
-	tail    string // what stands behind the number
-	of      int    // which limit the number is of; -1 if it has the same text
-	ignored bool   // the text does not matter, since another header says what it says
+	key, text string
+	ignored   bool // the text does not matter, since another header says what it says
 }
+
+// remains is a header that says how much remains of a limit, in a number between two texts.
+type remains struct{ key, head, tail string }
 
 // MaxCounts bounds how many limits a Counts reads.
 const MaxCounts = 4
@@ -50,23 +52,35 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
 		return nil
 	}
-	c := &Counts{habit: h, n: k.n, lasts: habitLasts - since}
+	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]remains, len(limits))}
 	c.unread.Store(h.unread.Load())
-	var counted [MaxCounts]bool
 	n := 0
 	for i := range k.told {
-		f, each, ok := repeatedOf(&k.told[i], header[k.told[i].key], limits)
-		switch {
-		case !ok, f.of >= 0 && counted[f.of]:
+		t := &k.told[i]
+		values := header[t.key]
+		if len(values) != 1 {
 			return nil
-		case f.of >= 0:
-			counted[f.of] = true
-			n++
 		}
-		if each {
-			c.each = append(c.each, f)
-		} else {
+		f := repeated{key: t.key, text: values[0]}
+		switch t.Role {
+		case name.Limit, name.Policy, name.Window:
 			c.rest = append(c.rest, f)
+		case name.Reset, name.Label:
+			c.each = append(c.each, f)
+		case name.Used:
+			if f.ignored = true; slices.ContainsFunc(limits, func(l Limit) bool { return !l.Limit.Known }) {
+				return nil // it follows from what is used
+			}
+			c.rest = append(c.rest, f)
+		case name.Remaining, name.State:
+			of, what := count(&f, t.Role, limits)
+			if of < 0 || c.counted[of].key != "" {
+				return nil
+			}
+			c.counted[of] = what
+			n++
+		default:
+			return nil
 		}
 	}
 	if n != len(limits) {
@@ -75,57 +89,34 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	return c
 }
 
-// repeatedOf returns what a header with some values says when it says the same again, and whether it is to be compared each
-// time; not ok if it has to be read.
-func repeatedOf(t *told, values []string, limits []Limit) (f repeated, each, ok bool) {
-	if len(values) != 1 {
-		return f, false, false
-	}
-	f = repeated{key: t.key, text: values[0], of: -1}
-	switch t.Role {
-	case name.Limit, name.Policy, name.Window:
-		return f, false, true
-	case name.Reset, name.Label:
-		return f, true, true
-	case name.Used:
-		f.ignored = true
-		for i := range limits {
-			if !limits[i].Limit.Known {
-				return f, false, false // it follows from what is used
-			}
-		}
-		return f, false, true
-	case name.Remaining, name.State:
-		ok = f.count(t.Role, limits)
-		return f, true, ok
-	}
-	return f, false, false
-}
-
-// count finds the number in the text that remains of one of the limits, and of no other.
-func (f *repeated) count(role name.Role, limits []Limit) bool {
+// count finds the number in the text that remains of one of the limits, and of no other; of is -1 if there is none.
+func count(f *repeated, role name.Role, limits []Limit) (of int, what remains) {
 	from := 0
 	if role == name.State {
 		at, ok := countIn(f.text)
 		if !ok {
-			return false
+			return -1, what
 		}
 		from = at
 	}
-	n, digits := leadingDigits(f.text[from:])
-	if digits == 0 || role == name.Remaining && digits < len(f.text) {
-		return false
+	to := from
+	for to < len(f.text) && value.IsDigit(f.text[to]) {
+		to++
 	}
-	f.text, f.tail = f.text[:from], f.text[from+digits:]
+	n := number(f.text[from:to])
+	if n < 0 || role == name.Remaining && to < len(f.text) {
+		return -1, what
+	}
+	of = -1
 	for i := range limits {
 		if l := limits[i].Remaining; l.Known && l.N == int64(n) {
-			if f.of >= 0 {
-				return false
+			if of >= 0 {
+				return -1, what
 			}
-			f.of = i
+			of = i
 		}
 	}
-	return f.of >= 0
+	return of, remains{f.key, f.text[:from], f.text[to:]}
 }
 
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
@@ -141,58 +132,57 @@ func countIn(field string) (at int, ok bool) {
 	return at, ok
 }
 
-// leadingDigits returns the number that a text begins with, and how many digits it has; none if these are too many.
-func leadingDigits(s string) (n, digits int) {
-	for digits < len(s) && value.IsDigit(s[digits]) {
-		n = n*10 + int(s[digits]-'0')
-		if digits++; digits > maxDigits {
-			return 0, 0
-		}
+// number returns the number that a text is, -1 if it is none, or one of too many digits.
+func number(s string) (n int) {
+	if uint(len(s)-1) >= maxDigits {
+		return -1
 	}
-	return n, digits
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 {
+			return -1
+		}
+		n = n*10 + int(d)
+	}
+	return n
 }
 
 // Read reads an answer. It sets how much remains of each limit, and returns how many limits there are: none if the answer has to
 // be read by Append.
 func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n int) {
-	if len(header) != c.n || c.unread.Add(1) > habitUnread && !c.look(r, header) {
+	if len(header) != c.known.n || c.unread.Add(1) > habitUnread && !c.look(r, header) {
 		return 0
 	}
-	each := c.each
-	for i := range each {
-		f := &each[i]
+	for i := range c.each {
+		f := &c.each[i]
+		if values := header[f.key]; len(values) != 1 || values[0] != f.text {
+			return 0
+		}
+	}
+	for i := range c.counted {
+		f := &c.counted[i]
 		values := header[f.key]
 		if len(values) != 1 {
 			return 0
 		}
 		v := values[0]
-		if f.of < 0 {
-			if v != f.text {
-				return 0
-			}
-			continue
-		}
-		if f.text != "" || f.tail != "" {
-			from, to := len(f.text), len(v)-len(f.tail)
-			if to <= from || v[:from] != f.text || v[to:] != f.tail {
+		if from, to := len(f.head), len(v)-len(f.tail); from+len(f.tail) > 0 {
+			if to <= from || v[:from] != f.head || v[to:] != f.tail {
 				return 0
 			}
 			v = v[from:to]
 		}
-		number, digits := leadingDigits(v)
-		if digits == 0 || digits != len(v) {
+		if left[i] = number(v); left[i] < 0 {
 			return 0
 		}
-		left[f.of] = number
-		n++
 	}
-	return n
+	return len(c.counted)
 }
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.
 const maxDigits = 9
 
-// look looks at all headers. It reports whether there is nothing new but what remains.
+// look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
 func (c *Counts) look(r *Reader, header http.Header) bool {
 	for i := range c.rest {
 		f := &c.rest[i]
@@ -200,23 +190,15 @@ func (c *Counts) look(r *Reader, header http.Header) bool {
 			return false
 		}
 	}
-	own := r.compiled()
-	for key := range header {
-		if !knows(c.each, key) && !knows(c.rest, key) && lookUp(key, own) != nil {
-			c.habit.unread.Store(habitUnread) // so that it looks at all headers, too
-			return false
+	if !c.known.whole() || !has(header, c.known.others) {
+		own := r.compiled()
+		for key := range header {
+			if !c.known.tells(key) && lookUp(key, own) != nil {
+				c.habit.unread.Store(habitUnread) // so that it looks at all headers, too
+				return false
+			}
 		}
 	}
 	c.unread.Store(0)
 	return true
-}
-
-// knows reports whether a header is one of several.
-func knows(of []repeated, key string) bool {
-	for i := range of {
-		if of[i].key == key {
-			return true
-		}
-	}
-	return false
 }

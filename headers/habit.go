@@ -2,6 +2,7 @@ package headers
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 //
 // A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
 // those is missing, or if there are more or fewer headers in all; and in any case after 15 answers, and 10 ms after it last did.
-// So what a server has not said before is missed for as long, and only if it says it in place of something else.
+// So what a server has not said before is missed for as long, and only if it says it in place of something else. To look at all
+// headers, it asks for each by its name: where the names are those of before, they say what they said.
 //
 // The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one Reader only.
 type Habit struct {
@@ -27,8 +29,38 @@ type Habit struct {
 
 // known are the headers of an answer, as far as they are remembered.
 type known struct {
-	n    int // how many headers there are in all
-	told []told
+	n      int // how many headers there are in all
+	told   []told
+	others []string      // the names of those that say nothing of limits; none if they are too many, or too long, to be remembered
+	since  time.Duration // when it was remembered
+}
+
+// whole reports whether all names are remembered.
+func (k *known) whole() bool { return len(k.told)+len(k.others) == k.n }
+
+// all reports whether an answer, of as many headers, has all names that are remembered, and no other.
+func (k *known) all(header http.Header) bool {
+	for i := range k.told {
+		if _, ok := header[k.told[i].key]; !ok {
+			return false
+		}
+	}
+	return k.whole() && has(header, k.others)
+}
+
+// tells reports whether a header is one that is remembered to speak of limits.
+func (k *known) tells(key string) bool {
+	return slices.ContainsFunc(k.told, func(t told) bool { return t.key == key })
+}
+
+// has reports whether an answer has all headers of some names.
+func has(header http.Header, names []string) bool {
+	for _, key := range names {
+		if _, ok := header[key]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // told is a header that speaks of limits.
@@ -42,6 +74,7 @@ const (
 	habitAfter  = 32
 	habitUnread = 15
 	habitLasts  = 10 * time.Millisecond
+	longestName = 128 // bytes of a name that is remembered
 )
 
 // Tells is [Reader.Tells], for an answer that was received at an instant, by whatever clock that is always the same one.
@@ -84,9 +117,14 @@ func (h *Habit) skims(header http.Header, now time.Duration) *known {
 	if k == nil || len(header) != k.n {
 		return nil
 	}
-	if d := int64(now) - h.looked.Load(); d < 0 || d >= int64(habitLasts) || h.unread.Add(1) > habitUnread {
+	if d := int64(now) - h.looked.Load(); uint64(d) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread {
+		return k
+	}
+	if !k.all(header) {
 		return nil
 	}
+	h.looked.Store(int64(now))
+	h.unread.Store(0)
 	return k
 }
 
@@ -122,18 +160,26 @@ func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration
 	h.streak.Store(sign<<8 | count)
 	h.looked.Store(int64(now))
 	h.unread.Store(0)
-	if count == habitAfter && h.known.Load() == nil && (a == nil || !a.tooMany) {
-		h.known.Store(remember(header, r.compiled()))
+	k := h.known.Load()
+	old := k != nil && k.whole() && now-k.since >= habitLasts // or its names would not have been looked up
+	if count == habitAfter && (k == nil || old) && (a == nil || !a.tooMany) {
+		h.known.Store(remember(header, r.compiled(), now))
 	}
 }
 
 // remember returns what there is to know of an answer.
-func remember(header http.Header, own *name.Table) *known {
-	k := &known{n: len(header)}
+func remember(header http.Header, own *name.Table, now time.Duration) *known {
+	k := &known{n: len(header), since: now}
+	fit := len(header) <= maxFields
 	for key := range header {
 		if m := lookUp(key, own); m != nil {
 			k.told = append(k.told, told{key, m})
+		} else if fit = fit && len(key) <= longestName; fit {
+			k.others = append(k.others, key)
 		}
+	}
+	if !fit {
+		k.others = nil
 	}
 	return k
 }

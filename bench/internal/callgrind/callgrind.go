@@ -48,7 +48,7 @@ func Main() {
 // How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (headers.CountsLast), and under valgrind no
 // more than some hundreds come in 10 ms, and the fewer the busier the machine is. So the first round in 5 ms is that one, and is not counted.
 func run(name string, times int) error {
-	debug.SetGCPercent(-1)  // when a collection runs depends on time
+	debug.SetGCPercent(-1) // when a collection runs depends on time
 	runtime.LockOSThread() // callgrind counts by threads
 	i := slices.IndexFunc(bench.Paths(), func(p bench.Path) bool { return p.Name == name })
 	if i < 0 {
