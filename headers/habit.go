@@ -117,15 +117,20 @@ func (h *Habit) skims(header http.Header, now time.Duration) *known {
 	if k == nil || len(header) != k.n {
 		return nil
 	}
-	if d := int64(now) - h.looked.Load(); uint64(d) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread {
+	if uint64(int64(now)-h.looked.Load()) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread || h.looksAgain(k, header, now) {
 		return k
 	}
+	return nil
+}
+
+// looksAgain reports whether an answer has all headers that are remembered, and no other.
+func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool {
 	if !k.all(header) {
-		return nil
+		return false
 	}
 	h.looked.Store(int64(now))
 	h.unread.Store(0)
-	return k
+	return true
 }
 
 // skim adds the headers that are remembered. It is false if not all of them are there.

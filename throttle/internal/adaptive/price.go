@@ -75,6 +75,14 @@ func (p *price) of(kind *Kind) float64 {
 	return p.thought(&k)
 }
 
+// ofLatest is of for the kind that was counted last.
+func (p *price) ofLatest() float64 {
+	if !p.known() {
+		return max(p.first, 1)
+	}
+	return p.thought(&p.kinds[len(p.kinds)-1])
+}
+
 // thought returns the mean of a kind, as far as it is known.
 func (p *price) thought(k *kindPrice) float64 {
 	if k.learned > 0 {
@@ -126,7 +134,7 @@ func (p *price) learn(spent float64) {
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		if n := float64(k.served); n > 0 {
-			k.mean = max(p.thought(k)+share(k.learned, kindMemory)*more*n/squares, 0)
+			k.mean = positive(p.thought(k) + share(k.learned, kindMemory)*more*n/squares)
 			k.learned++
 			k.served = 0
 		}
@@ -135,7 +143,7 @@ func (p *price) learn(spent float64) {
 		p.variance += share(p.learned-1, priceMemory) * (more*more/requests - p.variance)
 	}
 	// More may come back than was thought: then less than nothing seems to be spent.
-	p.mean = max(p.mean+share(p.learned, priceMemory)*(spent/requests-p.mean), 0)
+	p.mean = positive(p.mean + share(p.learned, priceMemory)*(spent/requests-p.mean))
 	p.learned++
 }
 
@@ -161,8 +169,11 @@ func (p *price) times(n int, kind *Kind) int {
 	if n == 0 {
 		return 0
 	}
-	return tokens(math.Round(float64(n) * p.of(kind)))
+	return product(n, p.of(kind))
 }
+
+// product returns what n requests cost.
+func product(n int, each float64) int { return tokens(math.Round(float64(n) * each)) }
 
 // maxTokens bounds what servers state: so large that it makes no difference, and so small that
 // no sum of a few overflows, nor ten times such a sum.
@@ -172,7 +183,23 @@ const maxTokens = math.MaxInt / 32
 func bounded(n int) int { return min(max(n, 0), maxTokens) }
 
 // tokens returns n within [0, maxTokens]: it is a product of what servers state.
-func tokens(n float64) int { return bounded(int(min(max(n, 0), maxTokens))) }
+func tokens(n float64) int {
+	switch {
+	case n >= maxTokens:
+		return maxTokens
+	case n > 0:
+		return int(n)
+	}
+	return 0
+}
+
+// positive returns x, zero if that is less. Unlike the built-in max, it takes two instructions.
+func positive(x float64) float64 {
+	if x < 0 {
+		return 0
+	}
+	return x
+}
 
 // clone returns a copy that learns on its own.
 func (p *price) clone() *price {

@@ -20,6 +20,7 @@ type Server struct {
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
+	room       int                 // requests that may go before a window delays one, at least; only while Steady
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 
 	sequence sequence // of the latest grant or answer of this Server
@@ -97,8 +98,16 @@ func (s *Server) inFlightIn(w *window) int {
 	if w.unit == "" || w.price == nil && len(s.otherUnits) == 0 {
 		return s.inFlight
 	}
-	c := s.otherUnits[w.unit]
+	c := s.known(w.unit)
 	return c.n + w.priceOf(s.inFlight-c.requests)
+}
+
+// known returns what the requests in flight cost in a unit whose cost in it is known.
+func (s *Server) known(unit string) (c unitCost) {
+	if len(s.otherUnits) > 0 {
+		c = s.otherUnits[unit]
+	}
+	return c
 }
 
 // inFlightOn returns the cost of the requests in flight that draw on a window, of all Servers
@@ -127,7 +136,7 @@ func (s *Server) needIn(w *window, d *limit.Demand, kind *Kind) int {
 	if !w.prices(d) {
 		return costIn(d, w.unit)
 	}
-	n := w.price.need(kind, d.N, s.inFlight-s.otherUnits[w.unit].requests)
+	n := w.price.need(kind, d.N, s.inFlight-s.known(w.unit).requests)
 	if n > w.limit/2 && w.limit > 0 {
 		// Half of the limit must do for what costs less in the mean: with all of it, one request would go in each window.
 		n = min(n, max(w.price.times(d.N, kind), w.limit/2), max(w.limit, d.N))

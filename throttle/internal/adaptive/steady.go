@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gopacer/pacer/quota"
@@ -16,7 +17,9 @@ func (s *Server) Steady() bool {
 		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}
+	s.room = math.MaxInt
 	for _, w := range s.windows {
+		s.room = min(s.room, w.room(s.inFlight))
 		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
 			return false
 		}
@@ -26,13 +29,21 @@ func (s *Server) Steady() bool {
 
 // OpenSteady reports whether the server allows n requests of a kind now. It requires that s is Steady, or that nothing is known.
 func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
-	return len(s.windows) == 0 || s.allSteadyOpen(now, n, kind) // inlined
+	return len(s.windows) == 0 || n <= s.room || s.allSteadyOpen(now, n, kind) // inlined
+}
+
+// room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is true.
+func (w *window) room(inFlight int) int {
+	if w.unit != "" || w.others.perOurToken != 0 || w.refill.crowd > 0 {
+		return 0
+	}
+	return w.remaining - inFlight - w.spread.Below
 }
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
-		if w.unit == "" && w.others.perOurToken == 0 && w.spread.Below <= w.remaining-s.inFlight && n <= w.remaining-s.inFlight {
-			continue // as due says
+		if n <= w.room(s.inFlight) {
+			continue
 		}
 		need := n
 		if w.unit != "" {
@@ -49,6 +60,7 @@ func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 	s.advance()
 	s.inFlight += t.N
+	s.room -= t.N
 	t.Sent, t.sequence = now, s.sequence
 	for _, w := range s.windows {
 		w.last.note(now)
@@ -105,8 +117,11 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 	}
 	s.inFlight -= t.N
 	s.advance()
+	newest, room := 0, math.MaxInt
 	for i, w := range of.windows {
-		newest := w.tally(t.sequence, left[i], s.sequence)
+		if w.tally(t.sequence, left[i], s.sequence) {
+			newest |= 1 << i
+		}
 		w.lastAnswer, w.overlap.lastRemaining = s.sequence, left[i]
 		if t.Sent > w.last.at() {
 			w.last.note(t.Sent)
@@ -114,8 +129,12 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 		if w.price == nil {
 			w.others.countServed(t.Sent, t.N)
 		}
-		if of.timed {
-			w.countTimed(now, t, kind, left[i], newest)
+		room = min(room, w.room(s.inFlight))
+	}
+	s.room = room
+	if of.timed {
+		for i, w := range of.windows {
+			w.countTimed(now, t, kind, left[i], newest>>i&1 == 1)
 		}
 	}
 	s.stated, s.silent = s.sequence, 0
@@ -128,11 +147,11 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, newest bool) {
 	w.heardAt = now
 	cost := t.N
-	if w.refill.refills { // before another price is learned
-		cost = bounded(w.costOf(&limit.Demand{Claims: 1, N: t.N}, kind))
-	}
-	if w.price != nil {
-		if w.price.count(kind); newest {
+	if p := w.price; p != nil {
+		if p.count(kind); w.refill.refills { // before another price is learned
+			cost = product(t.N, p.ofLatest())
+		}
+		if newest {
 			w.learnSpent(t.Sent, now, left, true, kind, false)
 		}
 	}

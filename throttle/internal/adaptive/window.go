@@ -339,6 +339,9 @@ const maxShown = 64
 func (w *window) prices(d *limit.Demand) bool { return w.price != nil && !isSaid(d, w.unit) }
 
 func isSaid(d *limit.Demand, unit string) bool {
+	if len(d.Costs) == 0 {
+		return false
+	}
 	_, ok := d.Costs[unit]
 	return ok
 }
