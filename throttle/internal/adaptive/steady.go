@@ -17,7 +17,7 @@ func (s *Server) Steady() bool {
 		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}
-	s.room = math.MaxInt
+	s.room = math.MaxInt / 2
 	for _, w := range s.windows {
 		s.room = min(s.room, w.room(s.inFlight))
 		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
@@ -73,7 +73,8 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 // Stated is the limits that an answer stated, in its order.
 type Stated struct {
 	windows []*window
-	timed   bool // what requests cost of a limit is learned, or how fast it comes back
+	at      [maxCounted]int // where each is among the windows of its Server
+	timed   bool            // what requests cost of a limit is learned, or how fast it comes back
 }
 
 // Timed reports whether Count is to be told what time it is.
@@ -96,6 +97,7 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 		if w == nil || slices.Contains(st.windows, w) {
 			return nil
 		}
+		st.at[i] = slices.Index(s.windows, w)
 		st.windows = append(st.windows, w)
 		st.timed = st.timed || w.price != nil || w.refill.refills
 	}
@@ -110,18 +112,18 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
 		return false
 	}
+	gone := 0
 	for i, w := range of.windows {
-		if left[i] <= 0 || left[i] > w.remaining || w.refill.refills && !of.timed || w != s.windows[i] && !slices.Contains(s.windows, w) {
+		if left[i] <= 0 || left[i] > w.remaining || w.refill.refills && !of.timed || w != s.windows[of.at[i]] {
 			return false
 		}
+		gone = max(gone, w.remaining-left[i])
 	}
 	s.inFlight -= t.N
+	s.room += t.N - gone
 	s.advance()
-	newest, room := 0, math.MaxInt
 	for i, w := range of.windows {
-		if w.tally(t.sequence, left[i], s.sequence) {
-			newest |= 1 << i
-		}
+		newest := w.tally(t.sequence, left[i], s.sequence)
 		w.lastAnswer, w.overlap.lastRemaining = s.sequence, left[i]
 		if t.Sent > w.last.at() {
 			w.last.note(t.Sent)
@@ -129,12 +131,8 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 		if w.price == nil {
 			w.others.countServed(t.Sent, t.N)
 		}
-		room = min(room, w.room(s.inFlight))
-	}
-	s.room = room
-	if of.timed {
-		for i, w := range of.windows {
-			w.countTimed(now, t, kind, left[i], newest>>i&1 == 1)
+		if of.timed {
+			w.countTimed(now, t, kind, left[i], newest)
 		}
 	}
 	s.stated, s.silent = s.sequence, 0
