@@ -16,15 +16,15 @@ import (
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
-	if err := t.check(req, called); err != nil {
-		body.Close(req, nil)
-		return nil, err
-	}
-	if t.plain && t.Trace == nil && called == nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
+	if t.plain.Load() && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
 		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
 		if g := t.hostLimiter(req).AtOnce(ctx, &c); g != nil {
 			return t.sendAtOnce(req, g)
 		}
+	}
+	if err := t.check(req, called); err != nil {
+		body.Close(req, nil)
+		return nil, err
 	}
 	return t.roundTrip(req, called, nil, nil, nil)
 }

@@ -171,8 +171,8 @@ type Transport struct {
 	hosts          hosts.Hosts[throttle.Limiter]         // only if Quotas are of hosts and Key is nil
 	paths          hosts.Paths[routes, throttle.Limiter] // only if Quotas are not of hosts alone and Key is nil
 	modes          *pattern.Set[Mode]
-	aboveTransport bool // there is another Transport in Base
-	plain          bool // a request that goes at once needs nothing but to be sent
+	aboveTransport bool        // there is another Transport in Base
+	plain          atomic.Bool // init has found no mistake, and a request that goes at once needs nothing but to be sent
 }
 
 // NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
@@ -316,15 +316,15 @@ func (t *Transport) init() {
 	t.aboveTransport = below.Has[*Transport](t.Base, retryableType)
 	rs, err := t.newRoutes(t.Quotas)
 	t.routes.Store(rs)
-	t.plain = t.isPlain()
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	t.invalid = errors.Join(append(wrong, err)...)
+	t.plain.Store(t.invalid == nil && t.isPlain()) // last: who sees that does not wait for init
 }
 
 // isPlain reports whether a request that goes at once needs nothing but to be sent.
 func (t *Transport) isPlain() bool {
-	return !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
+	return !t.aboveTransport && t.Trace == nil && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
 		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 }
 

@@ -38,14 +38,17 @@ type known struct {
 // whole reports whether all names are remembered.
 func (k *known) whole() bool { return len(k.told)+len(k.others) == k.n }
 
-// all reports whether an answer, of as many headers, has all names that are remembered, and no other.
+// all reports whether an answer has all names that are remembered, and no other.
 func (k *known) all(header http.Header) bool {
+	if len(header) != k.n || !k.whole() {
+		return false
+	}
 	for i := range k.told {
 		if _, ok := header[k.told[i].key]; !ok {
 			return false
 		}
 	}
-	return k.whole() && has(header, k.others)
+	return has(header, k.others)
 }
 
 // tells reports whether a header is one that is remembered to speak of limits.
@@ -82,7 +85,7 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
-	if k := h.skims(header, now); k != nil {
+	if k := h.known.Load(); k != nil && (h.suffices(k, header, now) || h.looksAgain(k, header, now)) {
 		return len(k.told) > 0
 	}
 	if r.Tells(header) {
@@ -111,16 +114,9 @@ func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received t
 	return limits, hint
 }
 
-// skims returns what is remembered if that suffices for an answer.
-func (h *Habit) skims(header http.Header, now time.Duration) *known {
-	k := h.known.Load()
-	if k == nil || len(header) != k.n {
-		return nil
-	}
-	if uint64(int64(now)-h.looked.Load()) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread || h.looksAgain(k, header, now) {
-		return k
-	}
-	return nil
+// suffices reports whether what is remembered suffices for an answer, without another look at all its headers.
+func (h *Habit) suffices(k *known, header http.Header, now time.Duration) bool {
+	return len(header) == k.n && uint64(int64(now)-h.looked.Load()) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread
 }
 
 // looksAgain reports whether an answer has all headers that are remembered, and no other.
@@ -135,8 +131,8 @@ func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool
 
 // skim adds the headers that are remembered. It is false if not all of them are there.
 func (h *Habit) skim(a *answer, header http.Header, now time.Duration) bool {
-	k := h.skims(header, now)
-	if k == nil {
+	k := h.known.Load()
+	if k == nil || !h.suffices(k, header, now) && !h.looksAgain(k, header, now) {
 		return false
 	}
 	for i := range k.told {

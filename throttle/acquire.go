@@ -68,7 +68,7 @@ type Claim struct {
 // flight, the error is ErrUnit: use Acquire, whose Claim has Costs, and whose Grant says when the request has ended. Use
 // Acquire also for requests whose answers the bucket is to learn from.
 func (l *Limiter) Wait(ctx context.Context, n int) error {
-	g, err := l.Acquire(ctx, Claim{N: n, bare: true})
+	g, err := l.acquire(ctx, &Claim{N: n, bare: true}, new(Grant), nil)
 	if err == nil {
 		g.endUnreported()
 	}
@@ -128,28 +128,22 @@ func (l *Limiter) AtOnce(ctx context.Context, c *Claim) *Grant {
 	return nil
 }
 
-func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) bool {
-	way := l.gate.Way()
+// grantAtOnce grants a claim if nothing can delay it, or if one token bucket, and what the server has stated, have enough left. It
+// reports whether it did.
+func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) (ok bool) {
+	way, n := l.gate.Way(), max(c.N, 1)
 	if way == atonce.Looks || c.Costs != nil || c.N < 0 || c.After != nil || ctx.Err() != nil {
 		return false
 	}
-	g.l, g.ticket.N, g.class, g.plain = l, max(c.N, 1), c.class(), true
-	if way == atonce.Counts {
-		return l.grantCounted(c, g)
+	g.l, g.ticket.N, g.class, g.plain = l, n, c.class(), true
+	if way == atonce.Free {
+		now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
+		g.ticket.Sent, g.place.since = now, now
+		return l.recentlyUsed(now) && l.gate.Grant(now, n)
 	}
-	now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
-	if !l.recentlyUsed(now) || !l.gate.Grant(now, g.ticket.N) {
-		return false
-	}
-	g.ticket.Sent, g.place.since = now, now
-	return true
-}
-
-// grantCounted grants a claim if one token bucket, and what the server has stated, have enough left. It reports whether it did.
-func (l *Limiter) grantCounted(c *Claim, g *right) bool {
 	l.mu.Lock()
-	now, n := l.clock.Now(), g.ticket.N
-	ok := l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n)
+	now := l.clock.Now()
+	ok = l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n)
 	if ok {
 		l.claimCount++
 		l.lastCharged = now
