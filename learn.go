@@ -27,7 +27,10 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
-	ended, current := b.repeats.End(g, t.Learn.Headers, resp.Header)
+	ended, current := false, false
+	if b.repeats.Any() {
+		ended, current = b.repeats.End(g, t.Learn.Headers, resp.Header)
+	}
 	if !ended {
 		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
 			return false

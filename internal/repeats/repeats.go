@@ -24,6 +24,9 @@ type answer struct {
 	until  time.Duration // by the clock of grants
 }
 
+// Any reports whether there is an answer that others may repeat.
+func (as *Answers) Any() bool { return as.latest.Load() != nil }
+
 // End ends the grant of a request that was served if the answer repeats another one. Current is false if there is no other one,
 // or if that is of too long ago.
 func (as *Answers) End(g *throttle.Grant, r *headers.Reader, header http.Header) (ended, current bool) {
