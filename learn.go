@@ -28,8 +28,8 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	ended, current := false, false
-	if b.repeats.Any() {
-		ended, current = b.repeats.End(g, t.Learn.Headers, resp.Header)
+	if a := b.repeats.Latest(); a != nil {
+		ended, current = a.End(g, t.Learn.Headers, resp.Header)
 	}
 	if !ended {
 		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {

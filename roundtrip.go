@@ -18,8 +18,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	called := infoOf(ctx)
 	if t.plain.Load() && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
 		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
-		if g := t.hostLimiter(req).AtOnce(ctx, &c); g != nil {
-			return t.sendAtOnce(req, g)
+		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
+			if g := l.AtOnce(ctx, &c); g != nil {
+				return t.sendAtOnce(req, g)
+			}
 		}
 	}
 	if err := t.check(req, called); err != nil {
@@ -123,7 +125,6 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 
 // outcome takes in what became of next.
 func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, err error, sent *atomic.Int64) (verdict.Verdict, error) {
-	var v verdict.Verdict
 	if tm.resp = resp; err != nil {
 		t.endUnanswered(g, err)
 		t.answered(req, tm, g, err, nil, throttle.Outcome{})
@@ -145,5 +146,5 @@ func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Gran
 	if t.Trace != nil {
 		t.answered(req, tm, g, nil, nil, throttle.Outcome{})
 	}
-	return v, nil
+	return verdict.Verdict{}, nil
 }

@@ -15,23 +15,21 @@ import (
 )
 
 // Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not be copied.
-type Answers struct{ latest atomic.Pointer[answer] }
+type Answers struct{ latest atomic.Pointer[Answer] }
 
-// answer is one that others repeat.
-type answer struct {
+// Answer is one that others may repeat.
+type Answer struct {
 	*headers.Counts
 	stated *throttle.Stated
 	until  time.Duration // by the clock of grants
 }
 
-// Any reports whether there is an answer that others may repeat.
-func (as *Answers) Any() bool { return as.latest.Load() != nil }
+// Latest returns the answer that others may repeat, nil if there is none.
+func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
-// End ends the grant of a request that was served if the answer repeats another one. Current is false if there is no other one,
-// or if that is of too long ago.
-func (as *Answers) End(g *throttle.Grant, r *headers.Reader, header http.Header) (ended, current bool) {
-	a := as.latest.Load()
-	if a == nil || !a.current(g) {
+// End ends the grant of a request that was served if its answer repeats this one. Current is false if this one is of too long ago.
+func (a *Answer) End(g *throttle.Grant, r *headers.Reader, header http.Header) (ended, current bool) {
+	if !a.current(g) {
 		return false, false
 	}
 	var left [headers.MaxCounts]int
@@ -40,7 +38,7 @@ func (as *Answers) End(g *throttle.Grant, r *headers.Reader, header http.Header)
 }
 
 // current reports whether all headers were looked at less than 10 ms before a grant.
-func (a *answer) current(g *throttle.Grant) bool {
+func (a *Answer) current(g *throttle.Grant) bool {
 	return uint64(a.until-g.Elapsed()-1) < uint64(headers.CountsLast) // which is false, too, of a grant that is too old
 }
 
@@ -63,6 +61,6 @@ func (as *Answers) Of(may bool, g *throttle.Grant, h *headers.Habit, header http
 // Note notes what Of has returned for an answer, and what the bucket says of the same.
 func (as *Answers) Note(g *throttle.Grant, c *headers.Counts, stated *throttle.Stated) {
 	if c != nil && stated != nil {
-		as.latest.Store(&answer{c, stated, g.Elapsed() + c.Lasts()})
+		as.latest.Store(&Answer{c, stated, g.Elapsed() + c.Lasts()})
 	}
 }

@@ -31,7 +31,10 @@ func (w *world) request(may bool) (ended, current bool) {
 	}
 	w.left--
 	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
-	if ended, current = w.as.End(g, nil, w.header); ended {
+	if a := w.as.Latest(); a != nil {
+		ended, current = a.End(g, nil, w.header)
+	}
+	if ended {
 		return ended, current
 	}
 	limits, hint := w.habit.Append(nil, nil, w.header, g.Time(), g.Elapsed())
