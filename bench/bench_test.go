@@ -84,6 +84,7 @@ func TestPacerAllocatesNothing(t *testing.T) {
 		{"nothing configured", Plain, newPacer, 0},
 		{"nothing configured", Usual, newPacer, 0},
 		{"a quota", Plain, newPacerQuota, 0},
+		{"not full again", Plain, newPacerVast, 0},
 		{"epoch", Epoch, newPacer, 0},
 		{"delta", Delta, newPacer, 0},
 		{"countdown", Countdown, newPacer, 0},

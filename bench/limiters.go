@@ -39,6 +39,7 @@ func Decisions() []Decision {
 	ctx := context.Background()
 	quotas := quota.Quotas{{N: hugeRate, Burst: hugeBurst}}
 	allow, wait := rate.NewLimiter(hugeRate, hugeBurst), rate.NewLimiter(hugeRate, hugeBurst)
+	vast := &throttle.Limiter{Quotas: quota.Quotas{{N: slowRate, Burst: vastBurst}}}
 	waits, empty := &throttle.Limiter{Quotas: quotas}, &throttle.Limiter{}
 	one := &throttle.Limiter{Quotas: quotas}
 	child := &throttle.Limiter{Quotas: quotas, Parent: &throttle.Limiter{Quotas: quotas}}
@@ -55,6 +56,7 @@ func Decisions() []Decision {
 		}, 0},
 		{"rate.Limiter Wait", func() error { return wait.Wait(ctx) }, 0},
 		{"throttle Wait", func() error { return waits.Wait(ctx, 1) }, 1.1},
+		{"throttle Wait, not full again", func() error { return vast.Wait(ctx, 1) }, 0},
 		{"throttle Acquire and Done, no quota", func() error { return acquire(ctx, empty, none) }, 1.4},
 		{"throttle Acquire and Done", func() error { return acquire(ctx, one, none) }, 1.4},
 		{"throttle Acquire and Done, bucket and parent", func() error { return acquire(ctx, child, none) }, 0},

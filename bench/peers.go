@@ -22,6 +22,10 @@ import (
 const (
 	hugeRate  = 1_000_000_000 // per second
 	hugeBurst = 1_000_000
+
+	// A rate and a burst that never bind either, and of which no token comes back between two requests.
+	slowRate  = 1
+	vastBurst = 1_000_000_000
 )
 
 // Subject is a RoundTripper under measure.
@@ -49,6 +53,7 @@ func Subjects() []Subject {
 		{XTime, Plain, newXTime, 0},
 		{"pacer, nothing configured", Plain, newPacer, 1.15},
 		{"pacer, a quota that never binds", Plain, newPacerQuota, 1.8},
+		{"pacer, the same, not full again", Plain, newPacerVast, 0},
 		{"x/oauth2", Plain, newOAuth2, 0},
 		{"rehttp", Plain, newRehttp, 0},
 		{"go-retryablehttp", Plain, newRetryable, 0},
@@ -104,6 +109,12 @@ func newPacer(base http.RoundTripper) http.RoundTripper { return &pacer.Transpor
 func newPacerQuota(base http.RoundTripper) http.RoundTripper {
 	return &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
 		"api.example.com/": {{N: hugeRate, Burst: hugeBurst}},
+	}}
+}
+
+func newPacerVast(base http.RoundTripper) http.RoundTripper {
+	return &pacer.Transport{Base: base, Quotas: map[string]quota.Quotas{
+		"api.example.com/": {{N: slowRate, Burst: vastBurst}},
 	}}
 }
 

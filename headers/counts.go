@@ -40,7 +40,10 @@ type repeated struct {
 }
 
 // remains is a header that says how much remains of a limit, in a number between two texts.
-type remains struct{ key, head, tail string }
+type remains struct {
+	key, head, tail string
+	alone           bool // there is nothing before and behind it
+}
 
 // MaxCounts bounds how many limits a Counts reads.
 const MaxCounts = 4
@@ -116,7 +119,7 @@ func count(f *repeated, role name.Role, limits []Limit) (of int, what remains) {
 			of = i
 		}
 	}
-	return of, remains{f.key, f.text[:from], f.text[to:]}
+	return of, remains{f.key, f.text[:from], f.text[to:], to-from == len(f.text)}
 }
 
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
@@ -147,6 +150,15 @@ func number(s string) (n int) {
 	return n
 }
 
+// cut returns the number in a text, and no number if there is something else before or behind it.
+func (f *remains) cut(v string) string {
+	from, to := len(f.head), len(v)-len(f.tail)
+	if to <= from || v[:from] != f.head || v[to:] != f.tail {
+		return ""
+	}
+	return v[from:to]
+}
+
 // Read reads an answer. It sets how much remains of each limit, and returns how many limits there are: none if the answer has to
 // be read by Append.
 func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n int) {
@@ -166,11 +178,8 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 			return 0
 		}
 		v := values[0]
-		if from, to := len(f.head), len(v)-len(f.tail); from+len(f.tail) > 0 {
-			if to <= from || v[:from] != f.head || v[to:] != f.tail {
-				return 0
-			}
-			v = v[from:to]
+		if !f.alone {
+			v = f.cut(v)
 		}
 		if left[i] = number(v); left[i] < 0 {
 			return 0

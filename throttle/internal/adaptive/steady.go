@@ -70,7 +70,7 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 func (s *Server) noteTaken(now monotime.Time) {
 	for _, w := range s.windows {
 		w.last.note(now)
-		if w.unit == "" && w.remaining <= s.inFlight || w.unit != "" && w.remaining <= s.inFlightIn(w) {
+		if s.room <= 0 && w.remaining <= s.inFlightIn(w) {
 			w.refill.pacedFrom = now
 		}
 	}
