@@ -16,8 +16,9 @@ import (
 type Peaks[Room ~int64 | ~float64] struct{ list []peak[Room] }
 
 type peak[Room ~int64 | ~float64] struct {
-	at   monotime.Time
-	room Room
+	at    monotime.Time
+	room  Room
+	ratio float64 // to the room before, for merge; zero if it is not known
 }
 
 // maxPeaks bounds how many are remembered.
@@ -30,7 +31,7 @@ func (p *Peaks[Room]) Note(at monotime.Time, room, dust Room) {
 	for n > 0 && p.list[n-1].room >= room {
 		n--
 	}
-	p.list = append(p.list[:n], peak[Room]{at, room})
+	p.list = append(p.list[:n], peak[Room]{at: at, room: room})
 	if len(p.list) > maxPeaks {
 		p.merge(dust)
 	}
@@ -42,14 +43,23 @@ func (p *Peaks[Room]) NoteFull(at monotime.Time) { p.list = append(p.list[:0], p
 // merge makes one of the two peaks that differ least for their size. Rather too little of a
 // heavy grant comes back by that.
 func (p *Peaks[Room]) merge(dust Room) {
-	least, ratio := 0, math.Inf(1)
-	for i := range p.list[:len(p.list)-1] {
-		if r := float64(p.list[i+1].room) / float64(max(p.list[i].room, dust)); r < ratio {
+	least, ratio := 1, math.Inf(1)
+	list := p.list
+	for i := 1; i < len(list); i++ {
+		r := list[i].ratio
+		if r == 0 {
+			r = float64(list[i].room) / float64(max(list[i-1].room, dust))
+			list[i].ratio = r
+		}
+		if r < ratio {
 			least, ratio = i, r
 		}
 	}
-	p.list[least+1].room = p.list[least].room
-	p.list = slices.Delete(p.list, least, least+1)
+	list[least-1].at = list[least].at
+	p.list = slices.Delete(list, least, least+1)
+	if least < len(p.list) {
+		p.list[least].ratio = 0
+	}
 }
 
 // Refund returns how much of n, which was granted at an instant, would not have overflowed
@@ -69,6 +79,7 @@ func (p *Peaks[Room]) Refund(went monotime.Time, n, all Room) Room {
 	}
 	for i := first; i < len(p.list); i++ {
 		p.list[i].room -= n
+		p.list[i].ratio = 0
 	}
 	before := first
 	for before > 0 && p.list[before-1].room >= p.list[first].room {
