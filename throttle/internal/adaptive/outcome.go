@@ -37,11 +37,12 @@ type outcome struct {
 func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
 
 // rises reports whether more remains than can have come back since the answer before, if the reset that it stated has not
-// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. Package counter looks closer.
-func (o *outcome) rises() bool {
-	if o.earlyBefore <= o.now || o.refused {
+// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. Package counter looks closer. Least is
+// what remains by the least of all answers that the server may have written after this one.
+func (o *outcome) rises(least int) bool {
+	if o.earlyBefore <= o.now || o.refused || least <= o.remainingBefore {
 		return false
 	}
 	missing, part := float64(o.limit-o.remainingBefore), float64(o.now.Sub(o.heardBefore))/float64(o.earlyBefore.Sub(o.heardBefore))
-	return float64(o.remaining+o.n-o.remainingBefore) > 2+missing*part
+	return float64(least+o.n-o.remainingBefore) > 2+missing*part
 }

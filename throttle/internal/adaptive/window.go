@@ -173,7 +173,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
 	w.learnPrice(&o, kind, w.narrow(&o, st))
-	if o.resetBack || o.newest && o.remaining > o.remainingBefore && o.rises() {
+	if o.resetBack || o.newest && o.rises(w.remaining) {
 		w.contradictions.note(answer)
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances {
