@@ -19,6 +19,7 @@ type Pacing struct {
 	Waiters int           // how many
 	Share   float64       // how many were granted of those that the rate allows
 	Most    int           // in any second
+	Busy    float64       // how many processors worked for it
 	Late    time.Duration // behind the schedule that began with the first grant: the 99th of a hundred
 }
 
@@ -44,11 +45,15 @@ func Precision(d time.Duration, rates, waiters []int, found func(Pacing)) error 
 	for _, n := range rates {
 		for _, many := range waiters {
 			for _, p := range pacers {
+				cpu, start := CPU(), time.Now()
 				at, err := pace(p.wait(n), many, d)
 				if err != nil {
 					return err
 				}
-				found(pacing(p.name, n, many, d, at))
+				busy := (CPU() - cpu).Seconds() / time.Since(start).Seconds()
+				paced := pacing(p.name, n, many, d, at)
+				paced.Busy = busy
+				found(paced)
 			}
 		}
 	}
