@@ -7,6 +7,7 @@
 //	go run ./cmd/instructions     # instructions of each path, by valgrind
 //	go run ./cmd/growth           # what grows with the number of buckets, patterns and waiters
 //	go run ./cmd/precision        # how exactly waiters are paced
+//	go run ./cmd/loopback         # requests over real HTTP/1.1, and the time of processors for them
 //	go test -bench=. -count=10    # for benchstat and profiles
 //
 // Round trips are measured over a base without a network, so that the figures are

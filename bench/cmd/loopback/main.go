@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func main() {
 
 // serve is the server. It ends when its standard input does.
 func serve(limits bool) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func serve(limits bool) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	fmt.Println("http://" + l.Addr().String() + "/")
+	fmt.Fprintln(os.Stdout, "http://"+l.Addr().String()+"/")
 	return bench.Serve(l, limits)
 }
 
@@ -81,7 +82,7 @@ func at(w io.Writer, answers string, callers, rounds int, d time.Duration) (met 
 	if err != nil {
 		return false, err
 	}
-	server := exec.Command(self)
+	server := exec.CommandContext(context.Background(), self)
 	server.Env, server.Stderr = append(os.Environ(), serverVar+"="+answers), os.Stderr
 	stop, err := server.StdinPipe()
 	if err != nil {

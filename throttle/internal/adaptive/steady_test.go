@@ -188,22 +188,22 @@ func TestOvertakenIsNoContradiction(t *testing.T) {
 		left, now, kind := 1_000_000, monotime.Time(1), Kind{}
 		for range 4000 {
 			now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond)
-			switch f := (*flight)(nil); {
-			case len(flights) < 16:
-				f = &flight{t: Ticket{Sent: now, N: 1}}
+			if len(flights) < 16 {
+				f := &flight{t: Ticket{Sent: now, N: 1}}
 				s.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &kind, 0, &f.t)
 				flights = append(flights, f)
-			default:
-				i := r.IntN(len(flights))
-				if f = flights[i]; f.left == 0 {
-					left--
-					f.left = left
-					continue
-				}
-				flights = append(flights[:i], flights[i+1:]...)
-				s.End(&f.t, nil)
-				s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: f.left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+				continue
 			}
+			i := r.IntN(len(flights))
+			f := flights[i]
+			if f.left == 0 {
+				left--
+				f.left = left
+				continue
+			}
+			flights = append(flights[:i], flights[i+1:]...)
+			s.End(&f.t, nil)
+			s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: f.left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
 		}
 		if _, any := s.Contradicted(); any {
 			t.Errorf("seed %d: the answers of one counter contradict each other", seed)
