@@ -83,7 +83,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())
-	next := b.repeats.Of(t.plain.Load() && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
+	next := b.repeats.Of(t.plain.Load() && t.Trace == nil && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
 	o := g.Done(a)
 	b.repeats.Note(g, next, o.Stated)
 	if resp.StatusCode >= 400 || a.Refused {

@@ -16,7 +16,7 @@ import (
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
-	if t.plain.Load() && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
+	if t.plain.Load() && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
 		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			if g := l.AtOnce(ctx, &c); g != nil {

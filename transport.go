@@ -324,7 +324,7 @@ func (t *Transport) init() {
 
 // isPlain reports whether a request that goes at once needs nothing but to be sent.
 func (t *Transport) isPlain() bool {
-	return !t.aboveTransport && t.Trace == nil && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
+	return !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
 		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 }
 
