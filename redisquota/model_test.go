@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/redisquota/internal/server"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -209,51 +211,102 @@ func snap(got, want *store.Reply) {
 	}
 }
 
-// TestStoreAgainstModel: the script answers as store.Ledger does. What it rounds, it rounds
-// up to whole microseconds; the quotas here are such that nothing else is, but for estimates.
+// answers has the script answer what the model did, as the model did. What it rounds, it rounds up to whole microseconds.
+func answers(t *testing.T, s *server.Server, store *redisquota.Store, start time.Time, steps []step, estimates bool) {
+	t.Helper()
+	for i, st := range steps {
+		req := st.r
+		req.Back = slices.Clone(req.Back)
+		for k := range req.Back {
+			req.Back[k].Slot = translate(start, req.Back[k].Slot)
+		}
+		s.Mini.SetTime(st.at)
+		got, err := store.Exchange(t.Context(), &req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := *st.want
+		want.Slots = slices.Clone(want.Slots)
+		for k := range want.Slots {
+			want.Slots[k].ID = translate(start, want.Slots[k].ID)
+			want.Slots[k].In = up(want.Slots[k].In)
+		}
+		want.Next, want.Ahead = up(want.Next), up(want.Ahead)
+		want.Statements = slices.Clone(want.Statements)
+		for k := range want.Statements {
+			if !want.Statements[k].ResetKnown {
+				want.Statements[k].Reset = 0
+			}
+		}
+		slices.SortFunc(want.Statements, func(a, b quota.Statement) int { return cmp.Compare(a.Name, b.Name) })
+		if estimates {
+			snap(got, &want)
+		}
+		if !reflect.DeepEqual(*got, want) {
+			t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", i, st.at.Sub(start), req, *got, want)
+		}
+	}
+}
+
+// TestStoreAgainstModel: the script answers as store.Ledger does. The quotas here are such that nothing but the clock is rounded, but for
+// estimates.
 func TestStoreAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
-	store := goredis.New(c)
 	for _, text := range kinds {
 		for seed := range uint64(*histories) {
 			t.Run(fmt.Sprintf("%s seed %d", text, seed), func(t *testing.T) {
 				flushAll(t, c)
 				r := rand.New(rand.NewPCG(seed, 1))
 				start, steps := history(t, r, parse(t, text))
-				for i, st := range steps {
-					req := st.r
-					req.Back = slices.Clone(req.Back)
-					for k := range req.Back {
-						req.Back[k].Slot = translate(start, req.Back[k].Slot)
-					}
-					s.Mini.SetTime(st.at)
-					got, err := store.Exchange(t.Context(), &req)
-					if err != nil {
-						t.Fatal(err)
-					}
-					want := *st.want
-					want.Slots = slices.Clone(want.Slots)
-					for k := range want.Slots {
-						want.Slots[k].ID = translate(start, want.Slots[k].ID)
-						want.Slots[k].In = up(want.Slots[k].In)
-					}
-					want.Next, want.Ahead = up(want.Next), up(want.Ahead)
-					want.Statements = slices.Clone(want.Statements)
-					for k := range want.Statements {
-						if !want.Statements[k].ResetKnown {
-							want.Statements[k].Reset = 0
-						}
-					}
-					slices.SortFunc(want.Statements, func(a, b quota.Statement) int { return cmp.Compare(a.Name, b.Name) })
-					if strings.Contains(text, "estimate") {
-						snap(got, &want)
-					}
-					if !reflect.DeepEqual(*got, want) {
-						t.Fatalf("step %d, %v after the start, %+v:\n got %+v\nwant %+v", i, st.at.Sub(start), req, *got, want)
-					}
-				}
+				answers(t, s, goredis.New(c), start, steps, strings.Contains(text, "estimate"))
 			})
 		}
+	}
+}
+
+// farHistory has many members of a store.Ledger have a slot each, with debts, so that the far ones are remembered as one; meanwhile the
+// rate, the burst, or what may be a debt change.
+func farHistory(t *testing.T, r *rand.Rand) (start time.Time, steps []step) {
+	t.Helper()
+	q := quota.Quota{N: 200, Per: time.Second, Kind: quota.TokenBucket, Burst: 20 + r.IntN(60), Debt: true, Unit: "tokens"}
+	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
+		model := &store.Ledger{Epoch: start}
+		time.Sleep(10 * time.Second)
+		model.Lose()
+		for i := range 160 {
+			time.Sleep((pause(r) / 8).Truncate(time.Microsecond))
+			if i%40 > 35 {
+				q.Burst = max(20, q.Burst*(1+r.IntN(12))/4)
+				q.N = []int{50, 100, 200, 250, 400, 500, 1000}[r.IntN(7)] // a token in whole microseconds
+				q.Debt = r.IntN(4) > 0
+			}
+			n := 1 + r.IntN(1+q.Burst>>r.IntN(6))
+			if q.Debt {
+				n *= 1 + r.IntN(3)
+			}
+			req := store.Request{
+				Version: 1, Bucket: "api", Quotas: quota.Quotas{q}, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: fmt.Sprintf("of one program %03d", i), Serial: 1, Hand: []int{0}, Asks: []store.Ask{{Cost: []int{n}, Count: 1, Within: -1}},
+			}
+			if reply, _, err := model.Exchange(time.Since(start), &req); err != nil {
+				t.Fatal(err)
+			} else {
+				steps = append(steps, step{time.Now(), req, reply})
+			}
+		}
+	})
+	return start, steps
+}
+
+// TestStoreFarSlotsAgainstModel: so do far slots that are remembered as one, whatever becomes of their quota.
+func TestStoreFarSlotsAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	for seed := range uint64(*histories) {
+		flushAll(t, c)
+		start, steps := farHistory(t, rand.New(rand.NewPCG(seed, 2)))
+		answers(t, s, goredis.New(c), start, steps, false)
 	}
 }

@@ -43,6 +43,22 @@ function bucket.one(q, at, n)
   return { first = at, last = at, n = n, at = at, work = work, bears = at - (q.debt == 1 and comeback(q, math.min(n, q.burst)) or work) }
 end
 
+-- as_one has a slot be one of several. If its debt is above the burst it bears less than alone, by the rest of the debt: so it is right
+-- whatever the burst is later.
+local function as_one(f)
+  if not f.several then
+    f.several, f.bears = true, f.at - f.work
+  end
+end
+
+-- slow has slots that are there as one take as long as at a lower rate. All of them take as long for each token: else nobody knew by how
+-- much the last of them become slower.
+local function slow(f, work)
+  if work > f.work then
+    f.work, f.bears = work, f.bears - (work - f.work)
+  end
+end
+
 -- link notes what all slots in far bear up to the i-th, after that one has changed, or the one after it has gone.
 function bucket.link(q, i)
   local later = q.far[i + 1]
@@ -66,12 +82,13 @@ function bucket.read(q, state)
   q.full, q.order, q.at, q.missing, q.far = state[1], state[2], {}, {}, {}
   local i, far = 4, math.min(state[3], bucket.most)
   while #q.far < far and i + 2 <= #state do
-    local f = q:one(state[i], state[i + 1])
+    local f = q:one(state[i], math.min(math.max(state[i + 1], 1), most))
     f.several = state[i + 2] > 0
     if f.several then
-      local work = math.max(f.work, state[i + 5] or 0) -- more than there was, at a lower rate
-      f.last, f.at, f.work = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), work
-      f.bears = f.first - (state[i + 4] or 0) - (work - (state[i + 5] or work))
+      local work = f.work
+      f.last, f.at, f.work = f.first + state[i + 2] - 1, f.first + (state[i + 3] or 0), math.min(state[i + 5] or work, ages)
+      f.bears = f.first - (state[i + 4] or 0)
+      slow(f, work)
       i = i + 3
     end
     q.far[#q.far + 1] = f
@@ -219,8 +236,13 @@ function bucket.join(q, apart)
   local joined = {}
   for _, f in ipairs(q.far) do
     local o = joined[#joined]
+    f.all_bear = nil
     if o and f.last - o.first < apart then
-      o.last, o.n, o.several = f.last, math.min(o.n + f.n, most), true
+      as_one(o)
+      as_one(f)
+      slow(o, scale(f.work, o.n, f.n))
+      slow(f, scale(o.work, f.n, o.n))
+      o.last, o.n = f.last, math.min(o.n + f.n, most)
       o.at, o.bears = math.max(o.at, f.at - o.work), math.min(o.bears, f.bears - o.work)
       o.work = math.min(o.work + f.work, ages)
     else
@@ -228,6 +250,7 @@ function bucket.join(q, apart)
     end
   end
   q.far, q.walked = joined, nil
+  q:link(#joined)
 end
 
 -- settle has the slots in far up to t be in order, and those that are there as one with them.

@@ -62,8 +62,8 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 	for i := range b.far {
 		if f := &b.far[i]; !f.several {
 			*f = b.run(f.at, f.n)
-		} else if more := b.Work(f.n) - f.work; more > 0 { // at a lower rate
-			f.work, f.bears = f.work+more, max(f.bears.Add(-more), never)
+		} else {
+			f.slow(b.Work(f.n))
 		}
 	}
 	b.link()
@@ -139,10 +139,10 @@ func (b *Bucket) remember(slot monotime.Time, n int) bool {
 		return false
 	}
 	b.far = slices.Insert(b.far, i, b.run(slot, int(min(int64(n), mostCost))))
-	b.link()
 	for apart := max(b.near, 1); len(b.far) > mostFar && apart > 0; apart *= 2 { // below 0 it has overflowed
 		b.join(apart)
 	}
+	b.link()
 	return true
 }
 
@@ -155,12 +155,32 @@ func (b *Bucket) join(apart time.Duration) {
 			joined = append(joined, f)
 			continue
 		}
-		o.last, o.n, o.several = f.last, int(min(int64(o.n)+int64(f.n), mostCost)), true
+		o.asOne()
+		f.asOne()
+		o.slow(monotime.Scale(f.work, int64(o.n), int64(f.n)))
+		f.slow(monotime.Scale(o.work, int64(f.n), int64(o.n)))
+		o.last, o.n = f.last, int(min(int64(o.n)+int64(f.n), mostCost))
 		o.at = max(o.at, f.at.Add(-o.work))
 		o.bears = max(min(o.bears, f.bears.Add(-o.work)), never)
 		o.work = min(o.work+f.work, monotime.Longest)
 	}
 	b.far = joined
+}
+
+// asOne has a slot be one of several. If its debt is above the burst it bears less than alone, by the rest of the debt: so it is right
+// whatever the burst is later.
+func (f *farRun) asOne() {
+	if !f.several {
+		f.several, f.bears = true, f.at.Add(-f.work)
+	}
+}
+
+// slow has slots that are remembered as one take as long as at a lower rate. All slots of a run take as long for each token: else nobody
+// knew by how much the last of them become slower.
+func (f *farRun) slow(work time.Duration) {
+	if more := work - f.work; more > 0 {
+		f.work, f.bears = work, max(f.bears.Add(-more), never)
+	}
 }
 
 // settle has the far slots up to t be near ones, and those that are remembered as one with them.

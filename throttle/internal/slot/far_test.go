@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,20 +17,26 @@ func tokenBucket(n int, per time.Duration, burst int, debt bool) quota.Quota {
 	return quota.Quota{N: n, Per: per, Burst: burst, Debt: debt, Kind: quota.TokenBucket}
 }
 
-// tooEarly is by how much the worst slot is before it may be, by a plain bucket with the numbers of b that is full at an instant.
-func tooEarly(b *Bucket, full monotime.Time, slots []handed) (worst time.Duration) {
-	slots = slices.Clone(slots)
-	slices.SortStableFunc(slots, func(x, y handed) int {
-		if x.at != y.at {
-			return int(x.at - y.at)
-		}
-		return x.n - y.n
+// early is by how much each slot is before it may be, by a plain bucket with the numbers of b that is full at an instant.
+func early(b *Bucket, full monotime.Time, slots []handed) []time.Duration {
+	order, by := make([]int, len(slots)), make([]time.Duration, len(slots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(slots[i].at, slots[j].at), cmp.Compare(slots[i].n, slots[j].n))
 	})
-	for _, s := range slots {
-		worst = max(worst, full.Sub(s.at)-b.ahead(s.n))
+	for _, i := range order {
+		s := slots[i]
+		by[i] = full.Sub(s.at) - b.ahead(s.n)
 		full = max(full, s.at).Add(b.Work(s.n))
 	}
-	return worst
+	return by
+}
+
+// tooEarly is by how much the worst slot is.
+func tooEarly(b *Bucket, full monotime.Time, slots []handed) time.Duration {
+	return max(slices.Max(append(early(b, full, slots), 0)), 0)
 }
 
 // TestFarSlotsAgainstPlainBucket hands out near and far slots, some of which come back, with debts: none is too early by a plain bucket,
@@ -212,5 +219,63 @@ func TestFarSlotsThatAreHostile(t *testing.T) {
 		if read.Restore(r); r.Err() != nil {
 			t.Fatalf("%d: %v", i, r.Err())
 		}
+	}
+}
+
+// TestFarSlotsWhoseQuotaChanges: far slots with debts are remembered as one; then the burst, the rate or both change, some times. What is
+// handed out before them does not make them worse than they are.
+func TestFarSlotsWhoseQuotaChanges(t *testing.T) {
+	severals := 0
+	for seed := range 300 * *times {
+		r := rand.New(rand.NewPCG(seed, 79))
+		q := tokenBucket(100+r.IntN(3000), time.Second, 20+r.IntN(100), r.IntN(4) > 0)
+		b := New(q, late, horizon, 0).(*Bucket)
+		now := monotime.Time(1)
+		var slots []handed
+		hand := func(from monotime.Time, most int) {
+			n := 1 + r.IntN(most)
+			if !q.Debt {
+				n = min(n, q.Burst)
+			}
+			at := b.When(from, n)
+			b.Take(now, at, n)
+			slots = append(slots, handed{at, n})
+		}
+		for range 6 {
+			for range mostFar {
+				hand(now.Add(5*time.Second+time.Duration(r.Int64N(int64(3*time.Second)))), 1+r.IntN(3*q.Burst))
+			}
+			if r.IntN(2) == 0 {
+				q.Burst = max(20, q.Burst*(1+r.IntN(12))/4)
+			}
+			if r.IntN(4) > 0 {
+				q.N = max(50, q.N*(1+r.IntN(8))/4)
+			}
+			q.Debt = r.IntN(4) > 0
+			b.Set(q, late, horizon)
+			for _, f := range b.far {
+				if f.several {
+					severals++
+				}
+			}
+			full := b.full // of what is near, at the rate of then
+			slots = slices.DeleteFunc(slots, func(s handed) bool { return s.at <= b.lastNear })
+			before := early(b, full, slots)
+			for range 30 {
+				hand(now, 1+r.IntN(q.Burst))
+				for i, e := range early(b, full, slots) {
+					if i == len(before) {
+						before = append(before, 0)
+					}
+					if e > max(before[i], 0)+time.Microsecond {
+						t.Fatalf("seed %d %+v: with %+v, %+v is %v too early, and was %v", seed, q, slots[len(slots)-1], slots[i], e, before[i])
+					}
+				}
+			}
+			now = now.Add(time.Duration(r.Int64N(int64(time.Second))))
+		}
+	}
+	if severals == 0 {
+		t.Error("no far slots were remembered as one")
 	}
 }
