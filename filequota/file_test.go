@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -615,5 +616,31 @@ func TestLookAndRelease(t *testing.T) {
 	m.pass(time.Second)
 	if got := a.ask(20); got != 4 {
 		t.Errorf("a second after the release %d are to be had, want 4: a burst of 5, but for Late", got)
+	}
+}
+
+// TestFiftyYears: costs that take 50 years and more get slots no further ahead than that; then none, and nothing is lost: also for
+// processes that begin meanwhile.
+func TestFiftyYears(t *testing.T) {
+	m := newMachine(t)
+	const years = 50 * 365 * 24 * time.Hour
+	got := 0
+	for i := range 12 {
+		p := m.process(fmt.Sprint(i), "1/s burst 1 debt")
+		r := p.request(1)
+		r.Asks[0] = store.Ask{Cost: []int{math.MaxInt}, Count: 1, Within: -1}
+		reply := p.exchange(r)
+		for _, s := range reply.Slots {
+			if got++; s.In < 0 || s.In > years {
+				t.Errorf("a slot in %v", s.In)
+			}
+		}
+		if reply.Lost || got == 2 && reply.Next < years {
+			t.Errorf("%d: %+v", i, reply)
+		}
+		m.pass(time.Second)
+	}
+	if got != 2 {
+		t.Errorf("%d slots, want one now and one in 50 years", got)
 	}
 }

@@ -1,10 +1,13 @@
 package redisquota_test
 
 import (
+	"math"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -62,4 +65,55 @@ func TestStoreManySlots(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStoreFiftyYears: whatever costs and claims there are, no slot is further ahead than 50 years, as with the model. What is beyond gets
+// none and hears when it may ask again, and nothing is lost.
+func TestStoreFiftyYears(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	for _, text := range []string{"1/s burst 1 debt", "1/s burst 1 debt, 1000/s window grid", "1/438000h log", "1/438000h window grid"} {
+		t.Run(text, func(t *testing.T) {
+			flushAll(t, c)
+			start, steps := fiftyYears(t, parse(t, text))
+			if next := steps[len(steps)-1].want.Next; next < 25*365*24*time.Hour {
+				t.Errorf("the next slot is in %v", next)
+			}
+			answers(t, s, goredis.New(c), start, steps, false)
+		})
+	}
+}
+
+// fiftyYears has members of a store.Ledger ask for what takes that long.
+func fiftyYears(t *testing.T, quotas quota.Quotas) (start time.Time, steps []step) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
+		model := &store.Ledger{Epoch: start}
+		time.Sleep(10 * time.Second)
+		model.Lose()
+		for i := range 40 {
+			time.Sleep(time.Second)
+			cost := make([]int, len(quotas))
+			for k := range cost {
+				cost[k] = 1
+			}
+			if quotas[0].Debt && i < 20 {
+				cost[0] = math.MaxInt >> (i % 3)
+			}
+			req := store.Request{
+				Version: 1, Bucket: "api", Quotas: quotas, Late: 20 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: strconv.Itoa(i), Serial: 1, Asks: []store.Ask{{Cost: cost, Count: 3, Within: -1}},
+			}
+			if i%4 == 3 {
+				req.More = cost
+			}
+			reply, _, err := model.Exchange(time.Since(start), &req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, step{time.Now(), req, reply})
+		}
+	})
+	return start, steps
 }

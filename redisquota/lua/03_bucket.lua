@@ -59,6 +59,11 @@ local function slow(f, work)
   end
 end
 
+-- full_after returns when the bucket is full again after slots in far, if before them it was to be full at an instant.
+local function full_after(f, full)
+  return math.min(math.max(full, f.at) + f.work, f.last + ages)
+end
+
 -- link notes what all slots in far bear up to the i-th, after that one has changed, or the one after it has gone.
 function bucket.link(q, i)
   local later = q.far[i + 1]
@@ -123,7 +128,7 @@ end
 function bucket.emptied(q)
   local full = q.full
   for _, f in ipairs(q.far) do
-    full = math.max(full, f.at) + f.work
+    full = full_after(f, full)
   end
   return full - q.tolerance
 end
@@ -175,7 +180,7 @@ function bucket.when(q, t, n)
     if not f or s <= f.first and math.max(full, s) + work <= f.all_bear then
       return s
     end
-    k, full, order = k + 1, math.max(full, f.at) + f.work, f.last
+    k, full, order = k + 1, full_after(f, full), f.last
     if from.t == t then -- else what it passes over may have room sooner
       from.k, from.full, from.order = k, full, order
     end
@@ -311,7 +316,7 @@ function bucket.charge(q, at, last, work)
   if #q.at > bucket.peaks then
     q:merge()
   end
-  q.full = math.min(math.max(q.full, at) + work, 4 * ages)
+  q.full = math.min(math.max(q.full, at) + work, last + ages)
   q.order = math.max(q.order, last)
 end
 

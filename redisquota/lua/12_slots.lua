@@ -64,12 +64,13 @@ local function grant()
   for i, ask in ipairs(request.asks) do
     if ask.fits then
       one = ask.cost
+      local within = ask.within >= 0 and math.min(ask.within, ages) or ages -- what is beyond cannot be reckoned with
       for _ = 1, ask.count do
         local slot, bound, hole = earliest(ask.cost)
         if steps > most_steps then
           refuse(slot, bound)
           return
-        elseif ask.within >= 0 and slot - now > ask.within then
+        elseif slot - now > within then
           refuse(slot, bound)
           break
         elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn then

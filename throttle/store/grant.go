@@ -25,10 +25,14 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 		}
 		cost := l.spread(ask.Cost)
 		one = cost
+		within := monotime.Longest // what is beyond cannot be reckoned with
+		if ask.Within >= 0 {
+			within = min(within, ask.Within)
+		}
 		for range ask.Count {
 			at, bound, again := l.earliest(cost, now)
 			in := at.Sub(now)
-			if ask.Within >= 0 && in > ask.Within {
+			if in > within {
 				if !missed {
 					missed, reply.Next, reply.Bound = true, in, bound
 				}

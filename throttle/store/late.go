@@ -45,7 +45,7 @@ func (l *ledgerLate) follow(late time.Duration, q *quota.Quota, now, last monoti
 	case l.falls == 0 || late > l.to:
 		l.falls, l.to = max(now, last).Add(l.late), late
 		if q.Kind != quota.TokenBucket {
-			l.falls = l.falls.Add(q.Per)
+			l.falls = min(l.falls.Add(q.Per), now.Add(2*monotime.Longest))
 		}
 	}
 }

@@ -66,7 +66,7 @@ import (
 // # Slots
 //
 // An ask gets the earliest instant, not before now and the end of a hold, at which all quotas of which
-// it costs anything agree. The slots that were handed out for later instants remain right whatever
+// it costs anything agree; none that is more than 50 years ahead, as it may be of a bucket with Debt. The slots that were handed out for later instants remain right whatever
 // comes before them. In the formulas,
 //
 //	s is the instant of the slot,

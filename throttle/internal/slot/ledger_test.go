@@ -136,7 +136,7 @@ func TestLedgersComeBack(t *testing.T) {
 // TestLedgersAssumeUsed: a ledger that was used evenly up to an instant has nothing then, or little,
 // and as much a span later as a new one.
 func TestLedgersAssumeUsed(t *testing.T) {
-	for _, q := range kinds(t) {
+	for _, q := range append(kinds(t), quota.Quota{N: 1, Per: monotime.Longest, Kind: quota.SlidingLog}) {
 		if q.Debt {
 			continue // whatever is asked for goes when the bucket is full
 		}

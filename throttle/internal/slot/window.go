@@ -113,7 +113,7 @@ func (w *window) Assume(t monotime.Time, first time.Duration) {
 		w.assume(t.Add(d), max(int64(monotime.Scale(d, n, int64(per)))-1, 1))
 	}
 	for k := int64(1); k <= parts; k++ {
-		w.assume(t.Add(per*time.Duration(k)/parts), n*k/parts)
+		w.assume(t.Add(monotime.Scale(per, k, parts)), n*k/parts)
 	}
 }
 
