@@ -262,7 +262,8 @@ type Request struct {
 	Leave bool
 
 	// Back is what was not used, or cost less than was asked for. A Part whose Cost is of other quotas,
-	// or has a negative number, is passed over.
+	// or has a negative number, is passed over. So that a store is not busy for long, a Limiter sends no more than 64 numbers in
+	// the Costs of Back and Own, and the rest with the next requests; of what is more, a store may pass over what comes Back.
 	Back []Part
 
 	// More is what was sent without a slot, or cost more than was asked for, of each quota. It is

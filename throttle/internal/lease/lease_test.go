@@ -378,6 +378,51 @@ func TestNextTellsBack(t *testing.T) {
 	}
 }
 
+// TestNextTellsInTurns: what is too much for one request is told with the next ones, each of which is made at once, all of it once and in
+// order. While there is more that went without the store, nothing is asked for.
+func TestNextTellsInTurns(t *testing.T) {
+	for _, test := range []struct {
+		quotas string
+		most   int
+	}{{"1000/s burst 300", 64}, {"1000/s burst 300, 2000/s burst 400", 32}} {
+		l := newLease(t, test.quotas, 0)
+		stock(t, l)
+		cost := slices.Repeat([]int{1}, len(l.quotas))
+		for i := range int64(150) {
+			l.giveBack(at(0), &heldSlot{id: i, epoch: l.slots.epoch}, cost)
+			l.unsent.own = append(l.unsent.own, own{at(time.Duration(i) * ms), cost})
+		}
+		l.mustCall = true
+		var back []int64
+		var went []time.Duration
+		for n := 0; len(back) < 150; n++ {
+			if n == 4 { // its reply is lost
+				c := l.Next(at(ms), 0, queue(1))
+				l.Step(at(ms), at(ms), c, nil, errDown, false)
+				l.notBefore = 0
+			}
+			c, _ := call(t, l, ms, queue(1), store.Reply{Bound: -1, Members: 1})
+			if len(c.Request.Back)+len(c.Request.Own) > test.most || (len(went)+len(c.Request.Own) < 150) != (len(c.Request.Asks) == 0) {
+				t.Fatalf("%d back, %d own, %d asks, after %d", len(c.Request.Back), len(c.Request.Own), len(c.Request.Asks), len(went))
+			}
+			for _, p := range c.Request.Back {
+				back = append(back, p.Slot)
+			}
+			for _, o := range c.Request.Own {
+				went = append(went, o.In+ms)
+			}
+		}
+		for i := range int64(150) {
+			if back[i] != i || went[i] != time.Duration(i)*ms {
+				t.Fatalf("part %d is %d, %v", i, back[i], went[i])
+			}
+		}
+		if c := l.Next(at(ms), 0, queue()); c != nil {
+			t.Errorf("one more call: %+v", c.Request)
+		}
+	}
+}
+
 // TestNextTrims: slots that the line no longer needs go back, the last first, but not those that
 // are due before a round trip.
 func TestNextTrims(t *testing.T) {

@@ -45,6 +45,9 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	}
 	l.mustCall, l.prefetchAlone = false, 0
 	r := l.request(now, held)
+	if len(l.unsent.own) > 0 {
+		asks, asked = nil, nil // what went is charged before anybody is served
+	}
 	r.Hand, r.Asks = slices.Clone(l.slots.inHand), asks
 	if len(asked) > 0 {
 		if _, ok := l.slots.first(now, now, asks[0].Cost); !ok {
@@ -75,7 +78,8 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 		if l.serialUsed {
 			l.serial++ // the call that failed told nothing of slots, or of those of other quotas
 		}
-		l.sent, l.unsent = l.unsent, slotReport{}
+		l.sent, l.unsent = l.unsent.split(mostParts / max(len(l.quotas), 1))
+		l.mustCall = !l.unsent.empty()
 	}
 	l.serialUsed = true
 	r := &store.Request{
@@ -90,6 +94,20 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 		r.Hold = held.Sub(now)
 	}
 	return r
+}
+
+// mostParts bounds how many costs a request tells of, of all quotas together, so that a store is not busy with it for long. What is more
+// comes with the next requests, at once.
+const mostParts = 64
+
+// split returns the first part of it, with so many instants at most, and the rest.
+func (r slotReport) split(most int) (first, rest slotReport) {
+	most = max(most, 1)
+	n := min(len(r.own), most)
+	k := min(len(r.back), most-n)
+	rest = slotReport{own: r.own[n:], back: r.back[k:]}
+	r.own, r.back = r.own[:n:n], r.back[:k:k]
+	return r, rest
 }
 
 // ahead returns how far ahead the last slot is of which this process knows, of any process.
