@@ -31,6 +31,7 @@ local request = {
 local late, horizon = request.late, request.horizon -- late may become longer, see 06_state.lua
 local near = math.floor(horizon / 20) -- slots that are no farther ahead are in order
 local steps = 0 -- how often something that is ahead was looked at
+local most_steps = 5000 -- of a call, some two milliseconds: then nothing more comes back, and no more slots are handed out
 local now, last -- the instant of the call, and the latest slot: see there
 
 -- The keys. They are on the same node of a cluster, and all are declared.

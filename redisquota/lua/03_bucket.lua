@@ -239,6 +239,7 @@ end
 -- join has slots in far that are so near together be there as one.
 function bucket.join(q, apart)
   local joined = {}
+  steps = steps + 2 * #q.far
   for _, f in ipairs(q.far) do
     local o = joined[#joined]
     f.all_bear = nil
@@ -323,6 +324,7 @@ end
 -- merge makes one of the two peaks that differ least for their size, by which rather too
 -- little comes back.
 function bucket.merge(q)
+  steps = steps + bucket.peaks / 2
   local least, ratio
   for i = 1, #q.at - 1 do
     local r = q.missing[i + 1] / math.max(q.missing[i], 0.001)
@@ -337,6 +339,7 @@ end
 
 -- passed: whether slots in far that are there as one remain right with what comes back of one of them is not known.
 function bucket.passed(q, _, slot)
+  steps = steps + #q.far
   for _, f in ipairs(q.far) do
     if f.several and f.first <= slot and slot <= f.last then
       return true
@@ -348,6 +351,7 @@ end
 -- give: of slots in far that are there as one, nothing comes back.
 function bucket.give(q, now, slot, n)
   q:settle(now)
+  steps = steps + #q.far + #q.at
   for i = #q.far, 1, -1 do
     local f = q.far[i]
     if f.several and f.first <= slot and slot <= f.last then

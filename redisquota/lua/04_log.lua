@@ -69,6 +69,7 @@ function log.around(q, slot)
   end
   local before, after
   for _, c in pairs(q.known) do
+    steps = steps + 1
     if c.count == 0 then
       -- It has left.
     elseif c.last < slot then

@@ -270,19 +270,13 @@ end
 -- spread returns a cost of the quotas by which the member asks as one of all. Of one by which only others ask, it costs what it costs of those of
 -- the unit, the most of them.
 local function spread(cost)
-  local all = {}
+  local all, of_unit = {}, {}
   for i, p in ipairs(places) do
-    all[p] = cost[i]
+    local unit = quotas[p].unit
+    all[p], of_unit[unit] = cost[i], math.max(of_unit[unit] or 0, cost[i])
   end
   for p, q in ipairs(quotas) do
-    if not all[p] then
-      all[p] = 0
-      for i, o in ipairs(places) do
-        if q.unit == quotas[o].unit then
-          all[p] = math.max(all[p], cost[i])
-        end
-      end
-    end
+    all[p] = all[p] or of_unit[q.unit] or 0
   end
   return all
 end
@@ -310,12 +304,15 @@ end
 for _, o in ipairs(request.own) do
   o.cost = spread(o.cost)
 end
-for _, ask in ipairs(request.asks) do
-  ask.fits = true
+
+-- fits reports whether a cost is one that the quotas by which the member asks can hand out.
+local function fits(cost)
   for i, o in ipairs(asked) do
-    ask.fits = ask.fits and ask.cost[i] <= o.grants
+    if cost[i] > o.grants then
+      return false
+    end
   end
-  ask.cost = spread(ask.cost)
+  return true
 end
 
 -- charge takes a slot from all ledgers.

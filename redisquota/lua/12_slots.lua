@@ -2,10 +2,9 @@
 
 local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
-local most_steps = 10000 -- of a call, some three milliseconds
 local steps_of_slot = 8 -- that is handed out or comes back, beside those of looking for it
 
-local looked = {} -- for which cost a hole was looked for last, and from which hole on there may be one: none becomes larger meanwhile
+local looked = {} -- from which hole on there may be one for a cost, as text: none becomes larger meanwhile
 
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
@@ -13,6 +12,7 @@ local function earliest(cost)
   steps = steps + steps_of_slot
   while moved do
     moved = false
+    steps = steps + #quotas - 1
     for i, q in ipairs(quotas) do
       if cost[i] > 0 and q.binds and i ~= bound then
         local t = q:when(math.max(at, q.since), math.min(cost[i], q.limit))
@@ -22,19 +22,17 @@ local function earliest(cost)
       end
     end
   end
-  if looked.cost ~= cost then
-    looked = { cost = cost, from = 1 }
-  end
-  local i = looked.from
+  local text = table.concat(cost, ':')
+  local i = looked[text] or 1
   while holes[i] and holes[i].slot <= at do
-    steps = steps + 1
-    if holes[i].slot >= hold and holes[i].slot > state.rose and covers(holes[i], cost) then
-      looked.from = i
+    steps = steps + 2
+    if holes[i].slot >= hold and covers(holes[i], cost) then
+      looked[text] = i
       return holes[i].slot, nil, i
     end
     i = i + 1
   end
-  looked.from = i
+  looked[text] = i
   return at, bound
 end
 
@@ -62,11 +60,12 @@ local function grant()
     end
   end
   for i, ask in ipairs(request.asks) do
-    if ask.fits then
-      one = ask.cost
+    if fits(ask.cost) then
+      local cost = spread(ask.cost)
+      steps, one = steps + #quotas, cost
       local within = ask.within >= 0 and math.min(ask.within, ages) or ages -- what is beyond cannot be reckoned with
       for _ = 1, ask.count do
-        local slot, bound, hole = earliest(ask.cost)
+        local slot, bound, hole = earliest(cost)
         if steps > most_steps then
           refuse(slot, bound)
           return
@@ -79,12 +78,17 @@ local function grant()
         end
         left = left - 1
         if hole then
-          use(hole, ask.cost)
+          if use(hole, cost) then
+            for text, from in pairs(looked) do
+              looked[text] = from > hole and from - 1 or from
+              steps = steps + 1
+            end
+          end
         else
           last = math.max(last, slot)
-          charge(slot, ask.cost)
+          charge(slot, cost)
         end
-        mine = mine + work(ask.cost)
+        mine = mine + work(cost)
         add(slot, i - 1, bound)
       end
     end

@@ -68,7 +68,9 @@ local function exchange()
   if request.serial > member.serial then
     if not reply.lost then
       for _, part in ipairs(request.back) do
-        back(part)
+        if steps <= most_steps then
+          back(part)
+        end
       end
     end
     more(request.more)
