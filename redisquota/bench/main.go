@@ -13,6 +13,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 func main() {
 	write := flag.Bool("write", false, "put the tables into ../README.md")
 	span := flag.Duration("span", 10*time.Second, "how long each run is")
-	only := flag.String("only", "", "make this table only: costs, stores or peers")
+	only := flag.String("only", "", "make this table only: costs, longest, stores or peers")
 	flag.Parse()
 	if err := run(context.Background(), *write, *span, *only); err != nil {
 		log.Fatal(err)
@@ -33,8 +34,8 @@ func main() {
 
 func run(ctx context.Context, write bool, span time.Duration, only string) error {
 	switch {
-	case only != "" && only != "costs" && only != "stores" && only != "peers":
-		return fmt.Errorf("-only is %q, want costs, stores or peers", only)
+	case only != "" && !slices.Contains([]string{"costs", "longest", "stores", "peers"}, only):
+		return fmt.Errorf("-only is %q, want costs, longest, stores or peers", only)
 	case span <= 0:
 		return fmt.Errorf("-span is %v, want more than 0", span)
 	}
@@ -50,6 +51,7 @@ func run(ctx context.Context, write bool, span time.Duration, only string) error
 		make func(io.Writer) error
 	}{
 		{"costs", func(w io.Writer) error { return costs(ctx, w, c) }},
+		{"longest", func(w io.Writer) error { return longest(ctx, w, c) }},
 		{"stores", func(w io.Writer) error { return stores(ctx, w, c, span) }},
 		{"peers", func(w io.Writer) error { return compare(ctx, w, s.Addr, span) }},
 	} {
