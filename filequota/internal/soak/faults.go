@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
 )
 
 // fault is something that happens to a fleet.
@@ -35,6 +37,8 @@ type cell struct {
 	workers           []*worker
 	wait              sync.WaitGroup
 	did               string
+	lost              float64 // how many slots went unused for each process that was killed, of the quota of which most did
+	lostOf            string
 	removals          int
 	lived             time.Duration
 	mu                sync.Mutex // protects the fields below
@@ -101,6 +105,42 @@ func again(ctx context.Context, every time.Duration, do func() error) (err error
 	return err
 }
 
+// outlive waits until the slots have passed that so many processes had which were killed, and notes how many that were: until of each quota
+// something went after the last of them. A process that waits has a slot for each claim, at most, if they are far ahead.
+func (c *cell) outlive(ctx context.Context, killed int) {
+	last := time.Now()
+	pause(ctx, during/10)
+	for i, l := range chosen() {
+		if l.uneven {
+			continue
+		}
+		q := &quota.MustParse(l.text).Explicit()[0]
+		n, latest := c.sent(i, last)
+		for each := q.Per / time.Duration(q.N); latest == 0 && ctx.Err() == nil && time.Since(c.began) < time.Duration(killed**claims)*each+during; n, latest = c.sent(i, last) {
+			pause(ctx, 20*time.Millisecond)
+		}
+		granted := float64(q.N) * time.Since(c.began).Seconds() / q.Per.Seconds()
+		if lost := (granted - float64(n)) / float64(max(killed, 1)); lost > c.lost {
+			c.lost, c.lostOf = lost, l.text
+		}
+	}
+}
+
+// sent is how much went of a quota since the fault began, and how often since an instant.
+func (c *cell) sent(i int, since time.Time) (all, lately int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sends[i] {
+		if s.at >= c.began.UnixMicro() {
+			all += s.cost
+		}
+		if s.at >= since.UnixMicro() {
+			lately++
+		}
+	}
+	return all, lately
+}
+
 // change has the files of all buckets changed in place, twice a second.
 func change(name, what string, do func(b []byte) []byte) fault {
 	return fault{name: name, what: what + ", twice", do: func(ctx context.Context, c *cell) error {
@@ -157,7 +197,8 @@ var faults = []fault{
 		if *kills == 0 {
 			err = again(ctx, 5*time.Millisecond, kill)
 		}
-		c.did = fmt.Sprintf("%d killed; ", n)
+		c.outlive(ctx, n)
+		c.did = fmt.Sprintf("%d killed, with %.1f slots each (%s) at most; ", n, c.lost, c.lostOf)
 		return err
 	}},
 	{name: "stop", what: "one process is stopped for 300 ms, again and again", do: func(ctx context.Context, c *cell) error {

@@ -40,6 +40,9 @@ func TestProcesses(t *testing.T) {
 				if v.over > 3*c.removals {
 					t.Errorf("%d over: %v", v.over, v.notes)
 				}
+				if c.lost > float64(*claims) {
+					t.Errorf("%.1f slots of %s went unused for each process that was killed", c.lost, c.lostOf)
+				}
 				if sum < 100 {
 					t.Errorf("%d were sent: the test is not worth much", sum)
 				}
