@@ -26,7 +26,7 @@ local function earliest(cost)
   local i = looked[text] or 1
   while holes[i] and holes[i].slot <= at do
     steps = steps + 2
-    if holes[i].slot >= hold and covers(holes[i], cost) then
+    if holes[i].slot >= hold and holes[i].slot > state.rose and covers(holes[i], cost) then
       looked[text] = i
       return holes[i].slot, nil, i
     end
