@@ -51,6 +51,7 @@ type outcome struct {
 	Settled bool
 	Ended   string
 	Problem string
+	Bound   *outcome `json:",omitempty"`
 }
 
 // matrix is how all went.

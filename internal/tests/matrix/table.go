@@ -93,6 +93,16 @@ func (m *matrix) in(place string) (all []outcome) {
 	return all
 }
 
+// bounds are how cells go for processes that know all but what the others do.
+func bounds(all []outcome) (those []outcome) {
+	for _, o := range all {
+		if o.Bound != nil {
+			those = append(those, *o.Bound)
+		}
+	}
+	return those
+}
+
 // quantiles are of half and of three of four: so many are no worse.
 func quantiles(all []outcome, of func(o outcome) float64) pair {
 	values := make([]float64, len(all))
@@ -119,6 +129,7 @@ func report(w io.Writer, m, old *matrix, worstCells int) {
 		} else {
 			line(w, "reached", class, func(place string, _ int) string { return summary(m.in(place), goals[place]) })
 		}
+		line(w, "bound", class, func(place string, _ int) string { return summary(bounds(m.in(place)), goals[place]) })
 	}
 	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to (how many of the cells used the limit before it changed). **Missed**.\n")
 	for _, class := range classes {
@@ -249,11 +260,14 @@ func (m *matrix) farthest(w io.Writer, class string, old *matrix, n int) {
 	slices.SortStableFunc(all, func(a, b outcome) int { return cmp.Compare(b.missed(), a.missed()) })
 	fmt.Fprintf(w, "\nFarthest from the goals, %s (of %d cells, %d take more than %d times the least; the slowest is `%s`, %.1f times):\n\n", class, len(all), above, worst, slowest.Name, slowest.Just)
 	for _, o := range all[:min(n, len(all))] {
-		before := ""
+		beside := ""
 		if b := old.named(o.Name); b != nil {
-			before = " (before: " + b.String() + ")"
+			beside = " (before: " + b.String() + ")"
 		}
-		fmt.Fprintf(w, "- `%s` %s%s: %s\n", o.Name, o.String(), before, o.Cell)
+		if o.Bound != nil {
+			beside += " (bound: " + o.Bound.String() + ")"
+		}
+		fmt.Fprintf(w, "- `%s` %s%s: %s\n", o.Name, o.String(), beside, o.Cell)
 	}
 }
 

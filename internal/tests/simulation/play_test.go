@@ -38,11 +38,12 @@ type outcome struct {
 	Just    float64 // (Took - Forced) / Least
 	Refused float64 // per 100 that were served
 	Served  int
-	Failed  int     // how often a caller got a refusal or an error
-	Adapted float64 // after the limit changed; the whole time if it did not
-	Settled bool    // whether it had adapted to the limit before
-	Ended   string  // why it was ended: Just is then what a run is ended at
-	Problem string  // what is wrong with the matrix
+	Failed  int      // how often a caller got a refusal or an error
+	Adapted float64  // after the limit changed; the whole time if it did not
+	Settled bool     // whether it had adapted to the limit before
+	Ended   string   // why it was ended: Just is then what a run is ended at
+	Problem string   // what is wrong with the matrix
+	Bound   *outcome `json:",omitempty"` // how it goes for processes that know all but what the others do
 }
 
 // court is the server of a cell. It remembers what it answered.
@@ -167,6 +168,7 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 			time.AfterFunc(before+after, func() { cancel(nil) })
 			b.run(0, math.MaxInt)
 			c.scoreChange(court.answers, &o)
+			o.Bound = c.bound(w.start, 0, 0, 0)
 			return
 		}
 		first, begin := 0, time.Duration(0)
@@ -184,6 +186,7 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 		o.score(took, least, lasted(w.ideal(first, c.requests, begin, closed(court.answers, c.processes)), begin))
 		o.Failed = int(b.failed.Load())
 		o.count(court.answers)
+		o.Bound = c.bound(w.start, first, begin, least)
 		if cause := context.Cause(ctx); cause != nil {
 			o.Ended, o.Just = cause.Error(), endless
 		} else if o.Took < o.Least+o.Forced-c.slack(first) {
