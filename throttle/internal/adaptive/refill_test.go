@@ -491,3 +491,23 @@ func TestOthersAreNoRefill(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlyLooksReturn: at a limit of which nothing remains after each request, an early look that was refused is left out at the next two waits, and then made again: each
+// request that is served begins a new wait.
+func TestEarlyLooksReturn(t *testing.T) {
+	b := newBucket(t, Config{})
+	s := left(0, 1, time.Second)
+	s.Resolution = time.Second
+	b.exchange(says(s))
+	at := 500 * time.Millisecond
+	b.wantDue(at)
+	b.at(at).exchange(refuses(s)) // others have taken what came back
+	for _, in := range []time.Duration{500 * time.Millisecond, time.Second, 500 * time.Millisecond} {
+		b.wantDue(in)
+		at += in
+		b.at(at).exchange(says(s))
+	}
+	if r := b.window1().refill; !r.refills {
+		t.Error("the second look found all of it before the reset: it refills")
+	}
+}

@@ -185,7 +185,8 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	switch {
 	case w.remaining > 0:
 		w.spentSince = 0
-	case w.spentSince == 0:
+	case w.spentSince == 0, o.probe && !o.refused && w.limit < fewTokens && w.reset.late.Sub(now) <= w.reset.resolution:
+		// It begins anew where a probe takes all that it finds, as at a limit of one, and rounding hides when that comes back.
 		w.spentSince = now
 		w.refill.doubtEarly.occasion()
 		w.refill.doubtRefills.occasion()
