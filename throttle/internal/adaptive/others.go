@@ -20,6 +20,12 @@ type otherUsers struct {
 	measured    bool          // perOurToken is from a whole window
 }
 
+// begun reports whether a window has only just begun, of which so much is missing before the first request of ours. What is missing then was taken by others
+// that begin as we do, such as processes that were started together: at most a tenth; or few tokens of a small limit, and no more than a quarter.
+func begun(limit, missing int) bool {
+	return 10*missing <= limit || 4*missing <= limit && missing <= maxPerOurToken
+}
+
 // maxPerOurToken bounds how much other clients are thought to use for each token of ours. With more,
 // one request would go at a time for long, should the other clients stop.
 const maxPerOurToken = 8
@@ -33,11 +39,14 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		u.perOurToken = max(u.whole(), u.perOurToken/2)
 		u.measured = true
 	}
-	if restored || u.atStart == 0 {
+	if first := u.atStart == 0; first || restored {
 		u.began, u.atStart, u.usedByUs = o.sent, o.remaining+o.n, 0
 		u.stated = u.atStart
-		if 10*u.atStart >= 9*o.limit {
-			u.atStart = max(u.atStart, o.limit) // the window has only just begun
+		if begun(o.limit, o.limit-u.atStart) {
+			u.atStart = max(u.atStart, o.limit)
+		}
+		if first {
+			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
 		}
 	}
 	if !o.refused {
@@ -60,9 +69,21 @@ func (u *otherUsers) countServed(sent monotime.Time, n int) {
 func (u *otherUsers) estimate(remaining, inFlight int) float64 {
 	n := u.usedByUs + inFlight
 	if n >= few {
-		return min(max(float64(u.atStart-remaining)/float64(n)-1, 0), maxPerOurToken)
+		return u.perToken(remaining, n)
 	}
 	return u.perOurToken
+}
+
+// perToken is the estimate if n tokens are ours, which may be too few to say much.
+func (u *otherUsers) perToken(remaining, n int) float64 {
+	return min(max(float64(u.atStart-remaining)/float64(max(n, 1))-1, 0), maxPerOurToken)
+}
+
+// join has what was taken for others be ours: tokens that another Server of ours has used.
+func (u *otherUsers) join(v *otherUsers, remaining, inFlight int) {
+	if u.usedByUs += v.usedByUs; !u.measured {
+		u.perOurToken = u.perToken(remaining, u.usedByUs+inFlight)
+	}
 }
 
 // whole is the estimate at the end of a window, of which nothing remains. Where little of it was ours, and much is used, it is as if one

@@ -164,7 +164,7 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 		l.users = append(l.users, u)
 	}
 	w.remaining, w.nextRemaining, w.nextSince = min(w.remaining, v.remaining), min(w.nextRemaining, v.nextRemaining), s.sequence
-	w.others.usedByUs += v.others.usedByUs
+	w.others.join(&v.others, w.remaining, s.inFlightOn(w))
 	l.lastRemaining, l.lastHeardBy, l.points, l.comparisons = remaining, s, points, nil
 }
 

@@ -628,12 +628,50 @@ func TestOtherUsers(t *testing.T) {
 func TestOtherUsersRestored(t *testing.T) {
 	u := otherUsers{atStart: 10, usedByUs: 4, perOurToken: 4} // 10/4 − 1 = 1.5
 	o := outcome{sent: start, now: start, probe: true, remaining: 7, n: 1, limit: 10, newest: true}
-	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 8, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
+	if u.count(&o, 0, false); u != (otherUsers{began: start, atStart: 10, stated: 8, usedByUs: 1, perOurToken: 2, measured: true}) {
 		t.Errorf("%+v", u)
 	}
 	o.probe, o.remaining = false, 0
 	if u.count(&o, 10, true); u.perOurToken != 2 {
 		t.Errorf("%v for each of ours, want 2: that is from a whole window", u.perOurToken)
+	}
+}
+
+// TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains is not taken at once; of a limit of which more is
+// missing, others may have gone long ago.
+func TestOtherUsersBegin(t *testing.T) {
+	for _, test := range []struct{ limit, remaining, want int }{
+		{38, 37, 37},   // nobody else
+		{38, 36, 12},   // one other, which has as much in flight for each of ours, and sends as much again: 12 + 2·12 = 36
+		{38, 35, 7},    // two: 7 + 2·2·7 = 35
+		{38, 29, 1},    // eight
+		{38, 28, 28},   // nine: more than a quarter is missing
+		{10, 7, 1},     // two of ten
+		{10, 6, 6},     // three
+		{3, 2, 2},      // nobody else
+		{3, 1, 1},      // one of three
+		{200, 179, 10}, // twenty of two hundred: 10 + 2·8·10 = 170
+		{200, 178, 178},
+		{1, 0, 0},
+	} {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(test.remaining, test.limit, time.Minute)))
+		got := 0
+		for b.Open(b.now, of(1), nil, 0) && got < test.limit {
+			b.send()
+			got++
+		}
+		if got != test.want {
+			t.Errorf("%d of %d remain: %d requests go at once, want %d", test.remaining, test.limit, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(left(36, 38, time.Minute)))
+	b.exchange(says(left(35, 38, time.Minute)))
+	b.exchange(says(left(34, 38, time.Minute)))
+	b.exchange(says(left(33, 38, time.Minute)))
+	if got := b.window1().others.perOurToken; got != 0.25 {
+		t.Errorf("others use %v for each of ours, want 0.25: one of theirs, and four of ours", got)
 	}
 }
 
