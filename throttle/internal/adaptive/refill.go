@@ -111,18 +111,29 @@ const (
 	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 	servedInRow = 8
 
+	// pacedInRow is after how many paced requests in a row that were served one token is left. Who takes the last token in the moment in which it comes
+	// back is never refused, and those who come at any other moment always are; one that is left is for them, and shows that they are there. It is
+	// left of limits of fewKept at least: of a sliding window, it is lost each time.
+	pacedInRow = 16
+	fewKept    = 16
+
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
 	// a small limit, a quarter.
 	keptForOthers = 3
 )
 
 // keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
-// it from those that are on their way.
+// it from those that are on their way. One is left to those who may come yet, see pacedInRow.
 func (r *refill) keep(limit int) int {
-	if !r.refills || r.crowd == 0 || !r.crowded {
+	switch {
+	case !r.refills:
 		return 0
+	case r.crowd == 0 && r.served >= pacedInRow:
+		return min(limit/fewKept, 1)
+	case r.crowd > 0 && r.crowded:
+		return min(limit/4, keptForOthers)
 	}
-	return min(limit/4, keptForOthers)
+	return 0
 }
 
 // share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it.
@@ -211,8 +222,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.raise = firstRaise
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
-		// A part is back before the reset: so the reset is the time to full.
-		r.start(o, o.spentSince, o.lateBefore.Sub(o.spentSince)+after.resolution, min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
+		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
+		r.start(o, o.spentSince, max(o.lateBefore.Sub(o.spentSince)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.

@@ -190,7 +190,39 @@ func TestRefillCrowd(t *testing.T) {
 	if r.crowd != 0 {
 		t.Fatalf("crowd for %d, want 0", r.crowd)
 	}
-	b.wantOpen(3)
+	b.wantOpen(2) // one is left, since many were served in a row
+}
+
+// TestRefillLeavesOne: after pacedInRow paced requests in a row that were served one token is left, of a limit that is not small.
+func TestRefillLeavesOne(t *testing.T) {
+	for _, test := range []struct {
+		limit, served int
+		crowd         int
+		want          int
+	}{
+		{fewKept, pacedInRow, 0, 1},
+		{fewKept, pacedInRow - 1, 0, 0},
+		{fewKept - 1, pacedInRow, 0, 0},
+		{1000, 1000, 0, 1},
+		{1000, 1000, 1, 0},
+	} {
+		r := refill{refills: true, served: test.served, crowd: test.crowd}
+		if got := r.keep(test.limit); got != test.want {
+			t.Errorf("of %d, after %d served, crowd for %d: %d are kept, want %d", test.limit, test.served, test.crowd, got, test.want)
+		}
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(left(1, 20, 19*time.Second)))
+	b.exchange(says(left(0, 20, 20*time.Second))) // one a second
+	for i := range pacedInRow {
+		b.at(time.Duration(1+i) * time.Second).exchange(says(left(0, 20, 20*time.Second)))
+	}
+	at := (1 + pacedInRow) * time.Second
+	b.at(at).exchange(says(left(1, 20, 19*time.Second)))
+	b.wantDue(time.Second) // one remains: it is for others, and ours comes back in a second
+	b.at(at + time.Second).exchange(says(left(1, 20, 19*time.Second)))
+	b.at(at + 3*time.Second).exchange(says(left(2, 20, 18*time.Second)))
+	b.wantOpen(1)
 }
 
 // TestRefillCrowdIsSearched: after each refusal in a crowd, our part of the rate grows to four fifths of what was refused.
@@ -509,5 +541,21 @@ func TestEarlyLooksReturn(t *testing.T) {
 	}
 	if r := b.window1().refill; !r.refills {
 		t.Error("the second look found all of it before the reset: it refills")
+	}
+}
+
+// TestRefillWithinARoundTrip: a part that is back before a reset which is nearer than a round trip says no more of the rate than the round trip does: how long ago the rest
+// was spent is not known better.
+func TestRefillWithinARoundTrip(t *testing.T) {
+	const ms = time.Millisecond
+	sent := start.Add(time.Second)
+	o := &outcome{
+		sent: sent, now: sent.Add(50 * ms), n: 1, limit: 6, remaining: 2, probe: true, newest: true,
+		spentSince: sent.Add(-ms), earlyBefore: sent.Add(2 * ms), lateBefore: sent.Add(2 * ms),
+	}
+	var r refill
+	r.observe(o, &reset{late: o.now.Add(10 * ms)}, time.Minute)
+	if want := 6 / 0.05; !r.refills || r.rate != want {
+		t.Errorf("refills %v at %v, want %v", r.refills, r.rate, want)
 	}
 }

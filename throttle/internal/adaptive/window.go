@@ -78,16 +78,15 @@ const unstatedReset = time.Second
 // others, and so many are in flight. Open says that what remains suffices for all of these.
 func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist bool) (at monotime.Time, open bool) {
 	left := w.remaining - inFlight - reserve
-	missing := ahead + n - left
-	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
-	// as much again. A request of ours that goes alone is never kept back for that.
-	if w.refill.crowd > 0 && left-ahead-n < w.refill.keep(w.limit) {
+	if left-ahead-n < w.refill.keep(w.limit) {
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, false), false
 	}
-	crowded := missing <= 0 && inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
+	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
+	// as much again. A request of ours that goes alone is never kept back for that.
+	crowded := inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
 	switch {
-	case missing > 0 || crowded:
-		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, crowded), false
+	case crowded:
+		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
 	case left < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
 		gap := min(max(w.reset.early.Sub(w.last.at()), 0)/time.Duration(left+1), w.spread.Gap)
@@ -103,7 +102,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	switch {
 	case w.refill.refills:
 		since := w.refill.pacedFrom
-		if left+reserve > 0 && w.refill.crowd == 0 {
+		if left+reserve > w.refill.keep(w.limit) && w.refill.crowd == 0 {
 			since = w.heardAt // something is left, but not enough
 		}
 		// Requests in flight beyond what remained were paced, and each has moved pacedFrom: they are
