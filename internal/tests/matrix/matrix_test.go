@@ -32,7 +32,7 @@ func TestPlay(t *testing.T) {
 		t.Error(err)
 	}
 	for i, o := range m.Outcomes {
-		if o.Name != names[i] || o.Served < 100 || o.Just < 0.9 || o.Cell == "" {
+		if o.Name != names[i] || o.Served < 100 || o.Just < 0.9 || o.Cell == "" || o.Bound == nil || o.Bound.Name != o.Name || o.Bound.Served != o.Served || o.Bound.Just < 0.9 {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -105,7 +105,25 @@ func TestReport(t *testing.T) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}
 	}
+	if strings.Contains(b.String(), "bound:") {
+		t.Errorf("a bound that was not played: %s", b.String())
+	}
 	m := made("new", 1.02, 0.2, 60)
+	for i := range m.Outcomes {
+		m.Outcomes[i].Bound = &outcome{Name: m.Outcomes[i].Name, Just: 1.01, Refused: 1.5, Adapted: 70, Settled: true, Took: 1, Served: 100}
+	}
+	b.Reset()
+	report(&b, m, nil, 1)
+	for _, want := range []string{
+		"| bound |  | 1.01/1.01; **1.5**/**1.5** |  |  |  | 1.01/1.01; 1.5/1.5 |  |  |\n",
+		"| bound |  |  |  |  |  |  |  | 70/70 s (4 of 4) |\n",
+		"- `silent/double/3` 90 s, 0.0 refused, not settled before (bound: 70 s, 1.5 refused): a bucket\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, b.String())
+		}
+	}
+	m = made("new", 1.02, 0.2, 60)
 	m.Outcomes[0].Ended, m.Outcomes[0].Just, m.Outcomes[1].Failed = "it stalls", 1000, 3
 	m.Outcomes[2].Problem = "exit status 2"
 	b.Reset()

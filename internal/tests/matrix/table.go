@@ -131,7 +131,7 @@ func report(w io.Writer, m, old *matrix, worstCells int) {
 		}
 		line(w, "bound", class, func(place string, _ int) string { return summary(bounds(m.in(place)), goals[place]) })
 	}
-	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to (how many of the cells used the limit before it changed). **Missed**.\n")
+	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to (how many of the cells used the limit before it changed). **Missed**. Bound: by processes that know all but what the others do.\n")
 	for _, class := range classes {
 		m.farthest(w, class, old, worstCells)
 	}
