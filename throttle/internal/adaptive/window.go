@@ -181,15 +181,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.refill.observe(&o, &w.reset, c.MaxHold)
 	}
 
-	switch {
-	case w.remaining > 0:
-		w.spentSince = 0
-	case w.spentSince == 0, o.probe && !o.refused && w.limit < fewTokens && w.reset.late.Sub(now) <= w.reset.resolution:
-		// It begins anew where a probe takes all that it finds, as at a limit of one, and rounding hides when that comes back.
-		w.spentSince = now
-		w.refill.doubtEarly.occasion()
-		w.refill.doubtRefills.occasion()
-	}
+	w.noteSpent(&o)
 	if !o.unpriced { // else a falling Remaining says nothing about others
 		w.others.count(&o, inFlight, w.remaining <= 0)
 	}
@@ -203,6 +195,19 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		said := min(w.probeAt.Add(w.cutBy), now.Add(min(a.Hold, monotime.Longest)))
 		w.probeAt = min(w.probeAt, said)
 		w.cutBy = min(w.cutBy, said.Sub(w.probeAt))
+	}
+}
+
+// noteSpent notes since when nothing remains. That begins anew where a probe takes all that it finds, as at a limit of one, and rounding
+// hides when that comes back.
+func (w *window) noteSpent(o *outcome) {
+	switch {
+	case w.remaining > 0:
+		w.spentSince = 0
+	case w.spentSince == 0, o.probe && !o.refused && w.limit < fewTokens && w.reset.late.Sub(o.now) <= w.reset.resolution:
+		w.spentSince = o.now
+		w.refill.doubtEarly.occasion()
+		w.refill.doubtRefills.occasion()
 	}
 }
 
