@@ -7,6 +7,7 @@
 package learning
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -466,4 +467,53 @@ func TestLearnIdleRestart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLearnBegunTogether: three processes that begin one after the other, each within a round trip of the one before, hear that 37, 36 and 35 of 38 are left. The
+// first one sends 37 more; those after it see that others have begun as well, and send 12 and 7, and not 36 and 35.
+func TestLearnBegunTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked, refused [3]int
+		server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 38, Window: time.Minute}, pacertest.XRateLimit)
+		server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(latency) })
+		defer server.Close()
+		ctx, stop := context.WithTimeout(t.Context(), latency+10*time.Millisecond)
+		defer stop()
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for p := range asked {
+			tr := &pacer.Transport{Rand: lab.Zero, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				mu.Lock()
+				asked[p]++
+				mu.Unlock()
+				resp, err := server.Transport().RoundTrip(req)
+				if err == nil && resp.StatusCode == http.StatusTooManyRequests {
+					mu.Lock()
+					refused[p]++
+					mu.Unlock()
+				}
+				return resp, err
+			})}
+			for range 44 {
+				wg.Go(func() {
+					time.Sleep(time.Duration(p) * time.Millisecond)
+					req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if resp, err := tr.RoundTrip(req); err == nil {
+						_ = resp.Body.Close()
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if want := [3]int{38, 13, 8}; asked != want {
+			t.Errorf("%v requests, want %v", asked, want)
+		}
+		if want := [3]int{2, 12, 7}; refused != want {
+			t.Errorf("%v refused, want %v", refused, want)
+		}
+	})
 }
