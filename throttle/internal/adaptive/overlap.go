@@ -75,7 +75,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 		if o == s || o.apart == s.apart && s.apart.has(w) || v == nil || v == w || v.limit != w.limit || v.reset.late <= now {
 			continue
 		}
-		if early, late := v.reset.interval(t.Sent, now, st); early > v.reset.late || late < v.reset.early {
+		if early, late := v.reset.interval(t.Sent, now, st, v.limit); early > v.reset.late || late < v.reset.early {
 			continue
 		}
 		c := w.comparisonWith(v)

@@ -45,11 +45,11 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	if !r.roundsDown && st.Reset <= 0 && st.Remaining <= 0 && r.resolution > 0 {
 		r.roundDown()
 	}
-	if st.Absolute && r.clocks.note(st.Skew, now.Sub(sent)) && r.late != 0 {
+	if st.Absolute && r.clocks.note(st.Skew, writtenWithin(st, limit), now.Sub(sent)) && r.late != 0 {
 		least, most := r.clocks.bounds()
 		r.early, r.late = r.early.Add(least), r.late.Add(most)
 	}
-	early, late := r.interval(sent, now, st)
+	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early {
 		// It has moved if its earliest instant is later than the latest one known, by more than half
@@ -71,10 +71,10 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 // interval returns the instants before and after which the reset of a statement cannot be: from
 // sent + reset − resolution to now + reset; or, if the reset was computed from the answer's Date
 // (Absolute), what the difference of the clocks leaves open, see skew.
-func (r *reset) interval(sent, now monotime.Time, st *quota.Statement) (early, late monotime.Time) {
+func (r *reset) interval(sent, now monotime.Time, st *quota.Statement, limit int) (early, late monotime.Time) {
 	in, step := min(max(st.Reset, 0), monotime.Longest), min(max(st.Resolution, 0), monotime.Longest)
 	if st.Absolute {
-		clocks := r.clocks.noted(st.Skew, now.Sub(sent))
+		clocks := r.clocks.noted(st.Skew, writtenWithin(st, limit), now.Sub(sent))
 		early, late = clocks.absolute(sent, st.Skew, in, step)
 	} else {
 		early, late = sent.Add(in-step), now.Add(in)

@@ -3,12 +3,15 @@ package adaptive
 import (
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
 // TestSkew: each answer leaves a second and its round trip open, and a tick of Date between two leaves their distance.
 func TestSkew(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
-	type said struct{ ahead, roundTrip time.Duration }
+	type said struct{ ahead, roundTrip time.Duration } // within a second after Date
 	for _, test := range []struct {
 		name        string
 		said        []said
@@ -28,10 +31,49 @@ func TestSkew(t *testing.T) {
 		var k skew
 		var differ bool
 		for _, said := range test.said {
-			differ = k.note(said.ahead, said.roundTrip)
+			differ = k.note(said.ahead, time.Second, said.roundTrip)
 		}
 		if least, most := k.bounds(); least != test.least || most != test.most || differ != test.differ {
 			t.Errorf("%s: [%v, %v], differ %v; want [%v, %v], %v", test.name, least, most, differ, test.least, test.most, test.differ)
 		}
+	}
+}
+
+// TestSkewOfNearResets: an answer was written before its reset, if something is missing until then.
+func TestSkewOfNearResets(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		name             string
+		reset, step      time.Duration
+		remaining, limit int
+		want             time.Duration
+	}{
+		{"near", 12 * ms, ms, 3, 5, 13 * ms},
+		{"in whole seconds", 12 * ms, s, 3, 5, s},
+		{"half a second after Date", 500 * ms, ms, 0, 5, 501 * ms},
+		{"as far as Date is cut", 999500 * time.Microsecond, ms, 0, 5, s},
+		{"far", 12 * s, ms, 0, 5, s},
+		{"longest", monotime.Longest, monotime.Longest, 0, 5, s},
+		{"nothing is missing", 12 * ms, ms, 5, 5, s},
+		{"the limit is not known", 12 * ms, ms, 5, 0, s},
+		{"past, or not said", 0, ms, 0, 5, s},
+		{"a step of nonsense", 12 * ms, -ms, 0, 5, 12 * ms},
+		{"a step of nonsense, too large", 12 * ms, monotime.Longest, 0, 5, s},
+	} {
+		st := quota.Statement{Limit: test.limit, Remaining: test.remaining, Reset: test.reset, ResetKnown: true, Absolute: true, Resolution: test.step}
+		if got := writtenWithin(&st, test.limit); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	var k skew
+	k.note(700*ms, s, 0)
+	if least, most := k.bounds(); least != 0 || most != 0 {
+		t.Errorf("[%v, %v], want clocks that may agree", least, most)
+	}
+	if differ := k.note(800*ms, 100*ms, 0); !differ {
+		t.Error("written 100ms after Date at most, and 800ms after it by our clock: they cannot agree")
+	}
+	if least, most := k.bounds(); least != 700*ms || most != 700*ms {
+		t.Errorf("[%v, %v], want 700ms", least, most)
 	}
 }
