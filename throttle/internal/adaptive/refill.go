@@ -111,29 +111,18 @@ const (
 	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 	servedInRow = 8
 
-	// pacedInRow is after how many paced requests in a row that were served one token is left. Who takes the last token in the moment in which it comes
-	// back is never refused, and those who come at any other moment always are; one that is left is for them, and shows that they are there. It is
-	// left of limits of fewKept at least: of a sliding window, it is lost each time.
-	pacedInRow = 16
-	fewKept    = 16
-
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
 	// a small limit, a quarter.
 	keptForOthers = 3
 )
 
 // keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
-// it from those that are on their way. One is left to those who may come yet, see pacedInRow.
+// it from those that are on their way.
 func (r *refill) keep(limit int) int {
-	switch {
-	case !r.refills:
+	if !r.refills || r.crowd == 0 || !r.crowded {
 		return 0
-	case r.crowd == 0 && r.served >= pacedInRow:
-		return min(limit/fewKept, 1)
-	case r.crowd > 0 && r.crowded:
-		return min(limit/4, keptForOthers)
 	}
-	return 0
+	return min(limit/4, keptForOthers)
 }
 
 // share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it.
