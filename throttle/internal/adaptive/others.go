@@ -18,6 +18,7 @@ type otherUsers struct {
 	usedByUs    int           // tokens of our requests granted since began that are answered
 	perOurToken float64       // tokens that other clients use for each of ours
 	measured    bool          // perOurToken is from a whole window
+	siblings    bool          // other buckets of ours may draw on the limit: what they take is not others'
 }
 
 // begun reports whether a window has only just begun, of which so much is missing before the first request of ours. What is missing then was taken by others
@@ -45,7 +46,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)
 		}
-		if first {
+		if first && !u.siblings {
 			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
 		}
 	}

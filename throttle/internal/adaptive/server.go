@@ -339,6 +339,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 		return w
 	}
 	w := &window{name: name, bucket: bucket, unit: unit}
+	w.others.siblings = s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared
 	s.recall(w)
 	if len(s.windows) < maxWindows {
 		s.windows = append(s.windows, w)

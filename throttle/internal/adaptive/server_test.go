@@ -673,6 +673,16 @@ func TestOtherUsersBegin(t *testing.T) {
 	if got := b.window1().others.perOurToken; got != 0.25 {
 		t.Errorf("others use %v for each of ours, want 0.25: one of theirs, and four of ours", got)
 	}
+	var site Site
+	x, y := newBucketOf(t, &site, Config{}), newBucketOf(t, &site, Config{})
+	first, second := x.send(), y.send()
+	x.done(first, says(left(36, 38, time.Minute)))
+	y.done(second, says(left(37, 38, 30*time.Second)))
+	for _, b := range []*bucket{x, y} {
+		if got := b.window1().others.perOurToken; got != 0 {
+			t.Errorf("others use %v for each of ours, want 0: what is missing may be another bucket's of ours", got)
+		}
+	}
 }
 
 // TestOtherUsersHoldBack: with another client that uses as much, only a third goes at once.
