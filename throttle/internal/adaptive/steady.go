@@ -42,8 +42,8 @@ func (w *window) room(inFlight int) int {
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
-		if w.unit == "" && w.others.perOurToken == 0 && w.spread.Below <= w.remaining-s.inFlight && n+w.refill.keep(w.limit) <= w.remaining-s.inFlight {
-			continue // as due says
+		if n <= w.room(s.inFlight) {
+			continue
 		}
 		need := n
 		if w.unit != "" {
@@ -70,7 +70,7 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 func (s *Server) noteTaken(now monotime.Time) {
 	for _, w := range s.windows {
 		w.last.note(now)
-		if kept := w.refill.keep(w.limit); w.unit == "" && w.remaining-s.inFlight <= kept || w.unit != "" && w.remaining-s.inFlightIn(w) <= kept {
+		if s.room <= 0 && w.remaining-s.inFlightIn(w) <= w.refill.keep(w.limit) {
 			w.refill.pacedFrom = now
 		}
 	}
