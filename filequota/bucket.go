@@ -84,6 +84,9 @@ func (b *bucket) exchange(ctx context.Context, r *store.Request) (reply *store.R
 	if told.Room {
 		h.room = h.lineage ^ h.seq
 	}
+	if told.Sharing > 0 {
+		h.came, h.sharing = h.lineage^h.seq, uint64(told.Sharing)
+	}
 	if request.Hold > r.Hold && b.heldTo > c.now {
 		told.Lost = true // who knows more comes now
 	}

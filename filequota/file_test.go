@@ -576,7 +576,14 @@ func TestNews(t *testing.T) {
 		if _, err := a.Exchange(t.Context(), p.request(0)); err != nil {
 			t.Fatal(err)
 		}
-		tell(a, store.News{Lost: true})
+		tell(a, store.News{Lost: true, Sharing: 1})
+		for _, name := range []string{"c", "d"} { // b is told of both at once
+			q := &process{m: &machine{t: t}, quotas: p.quotas, name: name}
+			if _, err := a.Exchange(t.Context(), q.request(0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tell(a, store.News{Sharing: 3})
 		stop()
 		stop()
 		r = p.request(0)

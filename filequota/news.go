@@ -1,6 +1,7 @@
 package filequota
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -9,8 +10,8 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// What there is to tell those who listen is in the header of a bucket: until when it is held, and which step was the latest to find
-// room, or a loss. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
+// What there is to tell those who listen is in the header of a bucket: until when it is held, which step was the latest to find
+// room, or a loss, or a member that came, and how many members there were then. A step that has news writes a byte into the file of news, which wakes those who listen; they read the headers,
 // without a lock. They also look now and then by themselves, so that nothing depends on being woken.
 
 // watcher waits for a change of a file.
@@ -108,6 +109,9 @@ func (s *Store) look(w watcher) {
 		news := store.News{Room: h.room != e.heard.room, Lost: h.lost != e.heard.lost}
 		if h.hold != e.heard.hold && h.hold > now {
 			news.Hold = h.hold - now
+		}
+		if h.came != e.heard.came {
+			news.Sharing = int(min(h.sharing, math.MaxInt32))
 		}
 		if s.watcher != w || h.lineage == 0 || news == (store.News{}) {
 			s.mu.Unlock()

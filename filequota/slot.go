@@ -42,6 +42,9 @@ type header struct {
 	hold time.Duration // the latest news of a hold: until when, by the ledger's clock
 	room uint64        // names the step with the latest news of room
 	lost uint64        // and the one with those of a loss
+
+	came    uint64 // and the one with those of a member that came
+	sharing uint64 // how many shared the bucket then
 }
 
 // before reports whether a header was written before another one that this process knows. A new lineage begins later than those
@@ -73,7 +76,7 @@ func (h *header) put(b []byte) {
 	n += copy(b[n:], h.former[:])
 	for _, v := range [...]uint64{
 		h.seq, h.lineage, uint64(h.turned), uint64(h.now), uint64(h.shift), uint64(h.asleep), uint64(h.wall), uint64(h.until),
-		uint64(h.hold), h.room, h.lost,
+		uint64(h.hold), h.room, h.lost, h.came, h.sharing,
 	} {
 		le.PutUint64(b[n:], v)
 		n += 8
@@ -106,7 +109,7 @@ func readHeader(b []byte) (h header, ok, later bool) {
 	h.seq, h.lineage, h.turned = next(), next(), int64(next())
 	h.now, h.shift, h.asleep = time.Duration(next()), time.Duration(next()), time.Duration(next())
 	h.wall, h.until, h.hold = int64(next()), time.Duration(next()), time.Duration(next())
-	h.room, h.lost = next(), next()
+	h.room, h.lost, h.came, h.sharing = next(), next(), next(), next()
 	return h, h.length <= mostState && h.sane(), false
 }
 

@@ -3,6 +3,7 @@ package redisquota
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -63,13 +64,18 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// heard passes a message on: for how long to hold, 0 if something came back, "lost" or "release", and which bucket. An empty one says
-// that messages may have been missed.
+// heard passes a message on: for how long to hold, 0 if something came back, "lost", "release", or "sharing=" and how many members do; and
+// which bucket. An empty one says that messages may have been missed; any other is of another release, and passed over.
 func (s *Store) heard(message string) {
-	us, bucket, ok := strings.Cut(message, " ")
-	news := store.News{Lost: us == "lost" || message == "", Released: us == "release"}
-	if n, err := strconv.ParseInt(us, 10, 64); ok && err == nil && n >= 0 {
-		news = store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
+	what, bucket, ok := strings.Cut(message, " ")
+	news := store.News{Lost: what == "lost" || message == "", Released: what == "release"}
+	number, sharing := strings.CutPrefix(what, "sharing=")
+	if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil && n >= 0 {
+		if sharing {
+			news.Sharing = int(min(n, math.MaxInt32))
+		} else {
+			news = store.News{Hold: time.Duration(min(n, int64(longest/time.Microsecond))) * time.Microsecond, Room: n == 0}
+		}
 	}
 	if news == (store.News{}) {
 		return

@@ -1,6 +1,7 @@
 package redisquota_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -19,12 +20,12 @@ type (
 	statement = quota.Statement
 )
 
-// listen listens, but for news of what was lost, and returns when it is subscribed.
+// listen listens, but for news of what was lost and of who came, and returns when it is subscribed.
 func listen(t *testing.T, s *redisquota.Store, bucket string) (heard <-chan store.News, stop func()) {
 	t.Helper()
 	news := make(chan store.News, 16)
 	stop, err := s.Listen(bucket, func(n store.News) {
-		if !n.Lost {
+		if !n.Lost && n.Sharing == 0 {
 			news <- n
 		}
 	})
@@ -88,6 +89,65 @@ func TestStoreNews(t *testing.T) {
 				t.Errorf("heard more: %d, %d, %d", len(heard), len(more), len(deaf))
 			}
 		})
+	}
+}
+
+// Who idles hears of members that come, and how many there are then.
+func TestStoreNewsOfWhoCame(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			other := goredis.New(dial(t, s))
+			heard := make(chan int, 16)
+			stop, err := other.Listen("api {1} x", func(n store.News) {
+				if n.Sharing > 0 {
+					heard <- n.Sharing
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			subscribers(t, c, 1)
+			sends := func(name string, serial int64, leave bool, want int) {
+				t.Helper()
+				r := &store.Request{Version: 1, Bucket: "api {1} x", Quotas: parse(t, "50/s even"), Member: name, Serial: serial, Leave: leave}
+				if reply, err := goredis.New(c).Exchange(t.Context(), r); err != nil || reply.Sharing != want {
+					t.Errorf("%s: %+v, %v; want %d that share", name, reply, err, want)
+				}
+			}
+			sends("a", 1, false, 1)
+			sends("b", 1, false, 2)
+			sends("a", 2, false, 2)
+			sends("b", 2, true, 1)
+			sends("c", 1, false, 2)
+			sends("d", 1, false, 3)
+			for _, want := range []int{1, 2, 2, 3} {
+				if n := <-heard; n != want {
+					t.Errorf("heard of %d that share, want %d", n, want)
+				}
+			}
+		})
+	}
+}
+
+// Messages that nobody publishes now, and those of other releases, are passed over.
+func TestStoreNewsThatIsNone(t *testing.T) {
+	s := &redisquota.Store{Client: liar{
+		"sharing=3 api", "sharing=3", "sharing= api", "sharing=-3 api", "sharing=x api", "members:3 api", "sharing=3 api2", "sharing=99999999999999999999 api",
+		"sharing=9223372036854775807 api", "7 api", "release api",
+	}}
+	heard := make(chan store.News, 16)
+	stop, err := s.Listen("api", func(n store.News) { heard <- n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for _, want := range []store.News{{Sharing: 3}, {Sharing: math.MaxInt32}, {Hold: 7 * time.Microsecond}, {Released: true}} {
+		if n := <-heard; n != want {
+			t.Errorf("heard %+v, want %+v", n, want)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ end
 -- never so many at once that others wait for the server.
 local function grant()
   local left = 512
-  local mine, members = work(request.hand), count_active(true)
+  local mine, members = work(request.hand), count_active(now)
   local missed, one = false, nil
   local function refuse(slot, bound)
     if not missed then

@@ -55,6 +55,7 @@ end
 local function exchange()
   fill()
   local known = read_member()
+  member.new = not known
   reply.learned = known and '' or learned()
   if not known and request.serial > 1 or request.answered > 0 and request.answered < member.lost then
     reply.lost = true -- until the member has heard of it
@@ -63,7 +64,7 @@ local function exchange()
     member.lost = math.max(member.lost, request.serial)
   end
   if known and request.serial < member.serial then
-    return member.active > now
+    return
   end
   if request.serial > member.serial then
     if not reply.lost then
@@ -102,22 +103,22 @@ local function exchange()
   end
   member.write = true
   if request.leave then
-    return false
+    member.gone = true
+    return
   end
   renew = renew or not known
   member.active = math.max(member.active, now + math.max(2 * second, 2 * horizon))
   if known and request.serial == member.serial and request.nonce == member.nonce and member.slots ~= '' then
     reply.next, reply.granted = math.max(last - now, 0), member.slots -- as it was then
-    return true
+    return
   end
   grant()
   reply.granted = granted()
   member.serial, member.slots = request.serial, reply.granted
-  return true
 end
 
-local counted = exchange()
-local members = math.max(count_active(counted), 1)
+exchange()
+local members, sharing = math.max(count_active(now), 1), math.max(count_active(now - shares), 1)
 
 -- What is written first is refused by a server that is read-only or out of memory. Then
 -- nothing has changed.
@@ -162,8 +163,10 @@ local function write()
   if member.write then
     renew = write_member() or renew
   end
-  if renew then
+  if member.new then
     prune()
+  end
+  if renew then
     local keep = request.keep + math.ceil(math.max(hold - now, last - now, 0) / 1000)
     for _, k in ipairs(KEYS) do
       redis.call('PEXPIRE', k, whole(keep))
@@ -179,6 +182,9 @@ local function write()
   end
   if reply.news or room then
     redis.pcall('PUBLISH', request.channel, whole(reply.news and hold - now or 0) .. ' ' .. request.bucket)
+  end
+  if member.stored <= now - shares and member.active > now - shares and not member.gone then
+    redis.pcall('PUBLISH', request.channel, 'sharing=' .. whole(sharing) .. ' ' .. request.bucket)
   end
 end
 
@@ -197,8 +203,8 @@ for i, p in ipairs(places) do
 end
 local out = {
   string.format(
-    '%.0f %d %.0f %d %.0f %d %.0f %d %.0f %.0f %s',
-    now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, math.max(hold - now, 0), reply.lost and 1 or 0, late,
+    '%.0f %d %.0f %d %.0f %d %d %.0f %d %.0f %.0f %s',
+    now, #other, reply.next, reply.bound, math.max(ahead - now, 0), members, sharing, math.max(hold - now, 0), reply.lost and 1 or 0, late,
     now - state.born + 1, table.concat(left, ' ')
   ),
   reply.learned,

@@ -125,6 +125,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	others := l.others(r, t)
 	lost := l.open(r, t)
 	l.dropPassed(t)
+	shared := l.sharing(t)
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
@@ -136,6 +137,9 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	news := News{Room: room, Lost: lost, Released: r.Release}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
+	}
+	if n := l.sharing(t); n > shared {
+		news.Sharing = n
 	}
 	l.report(reply, t)
 	return reply, news
@@ -261,7 +265,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if last := l.grant(r, reply, now); last != 0 {
 		m.activeTill = max(m.activeTill, last.Add(l.late))
 	}
-	m.knownTill = max(m.activeTill, now.Add(l.matters()))
+	m.knownTill = max(m.activeTill.Add(SharesFor), now.Add(l.matters()))
 	return reply, room
 }
 
@@ -334,7 +338,7 @@ func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
-	reply.Late, reply.Members = l.late, max(l.active(now), 1)
+	reply.Late, reply.Members, reply.Sharing = l.late, max(l.active(now), 1), max(l.sharing(now), 1)
 	last := l.lastSlot
 	for p := range l.places {
 		if b, ok := l.places[p].ledger.(*slot.Bucket); ok && l.places[p].binds {
@@ -362,9 +366,15 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 }
 
 // active is how many members are.
-func (l *Ledger) active(now monotime.Time) (n int) {
+func (l *Ledger) active(now monotime.Time) int { return l.activeAfter(now) }
+
+// sharing is how many members share the bucket: see Reply.Sharing.
+func (l *Ledger) sharing(now monotime.Time) int { return l.activeAfter(now.Add(-SharesFor)) }
+
+// activeAfter is how many members were, or are, active after an instant.
+func (l *Ledger) activeAfter(t monotime.Time) (n int) {
 	for _, m := range l.members {
-		if m.activeTill > now {
+		if m.activeTill > t {
 			n++
 		}
 	}

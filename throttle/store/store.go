@@ -226,7 +226,8 @@ type Request struct {
 
 	// Member names the Limiter that asks: a random text, the same for the life of the Limiter. A
 	// member counts as active for a time after each request: the longest of two seconds,
-	// twice the Horizon, and the time until Late after the last slot that it got.
+	// twice the Horizon, and the time until Late after the last slot that it got. It counts as one that shares the
+	// bucket for SharesFor longer. Leave ends both.
 	Member string
 
 	// Serial counts the requests of a member from 1. After a request which failed, the next has the
@@ -368,6 +369,11 @@ type Reply struct {
 	// Members is how many members are active, with the one that asked: at least 1.
 	Members int
 
+	// Sharing is how many members divide the quotas among them if the store cannot be reached: those that were active within
+	// the last minute (SharesFor) and have not left, with the one that asked. Never less than Members; zero if the store does
+	// not say, and then Members are taken for all.
+	Sharing int
+
 	// Hold is for how long from now nothing is to be sent; zero if it is not held.
 	Hold time.Duration
 
@@ -396,6 +402,9 @@ type Reply struct {
 	Others []quota.Quotas
 }
 
+// SharesFor is for how long a member that is no longer active is still counted among those that share a bucket: see Reply.Sharing.
+const SharesFor = time.Minute
+
 // MaxLearned is how many bytes of Request.Learned a store keeps.
 const MaxLearned = 8 << 10
 
@@ -416,4 +425,8 @@ type News struct {
 	Room     bool          // something came back, while slots were handed out ahead: see below
 	Lost     bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
 	Released bool          // a person has ended the hold, and a debt: see Request.Release
+
+	// Sharing is how many members share the bucket now (see Reply.Sharing), if one came that did not before. Zero if it is not news.
+	// A member that asks seldom hears of the others by it.
+	Sharing int
 }

@@ -384,6 +384,58 @@ func TestStoreMembers(t *testing.T) {
 	})
 }
 
+// TestStoreSharing: a member counts as one that shares the bucket for a minute after it was active, unless it leaves; and a member that
+// comes is news. What is written down keeps it.
+func TestStoreSharing(t *testing.T) {
+	const s = time.Second
+	ledger := Ledger{Epoch: time.Unix(1, 0)}
+	serials := map[string]int64{}
+	qs := quota.MustParse("10/s even").Explicit()
+	for i, c := range []struct {
+		at     time.Duration
+		member string
+		leave  bool
+		want   [3]int // members, those that share, and these as news
+	}{
+		{0, "a", false, [3]int{1, 1, 1}},
+		{0, "a", false, [3]int{1, 1, 0}},
+		{s, "b", false, [3]int{2, 2, 2}},
+		{10 * s, "c", false, [3]int{1, 3, 3}},
+		{61 * s, "c", false, [3]int{1, 3, 0}},
+		{62 * s, "c", false, [3]int{1, 2, 0}}, // a was active until 2 s
+		{62 * s, "a", false, [3]int{2, 3, 3}},
+		{63*s - 1, "b", false, [3]int{3, 3, 0}},
+		{64 * s, "b", true, [3]int{1, 2, 0}},
+		{64 * s, "b", true, [3]int{1, 2, 0}}, // that it left may be told again
+		{65 * s, "b", false, [3]int{1, 3, 3}},
+		{999 * s, "b", true, [3]int{1, 1, 0}},
+		{999 * s, "a", false, [3]int{1, 1, 1}},
+	} {
+		data, err := ledger.MarshalBinary()
+		if err == nil {
+			err = ledger.UnmarshalBinary(data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		serials[c.member]++
+		r := &Request{Version: 1, Quotas: qs, Horizon: s / 2, Member: c.member, Serial: serials[c.member], Leave: c.leave}
+		look := *r
+		look.Look = true
+		looked, news, err := ledger.Exchange(c.at, &look)
+		if err != nil || news != (News{}) {
+			t.Fatalf("looking: %+v, %v", news, err)
+		}
+		reply, news, err := ledger.Exchange(c.at, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]int{reply.Members, reply.Sharing, news.Sharing}; got != c.want || looked.Sharing != reply.Sharing {
+			t.Errorf("%d: got %v, looking %d; want %v", i, got, looked.Sharing, c.want)
+		}
+	}
+}
+
 // TestLedgerMembersBounded: of members that never leave, those that were silent for longest are forgotten.
 func TestLedgerMembersBounded(t *testing.T) {
 	qs := quotas(t, "1000000/d sliding").Explicit()
