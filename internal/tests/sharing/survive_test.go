@@ -77,17 +77,31 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 				f.others[text] = append(f.others[text], e.Others)
 			}
 		}
-		for _, n := range costs {
-			f.wait.Go(func() {
-				for l.Wait(ctx, n) == nil {
-					f.mu.Lock()
-					f.sends = append(f.sends, sent{time.Since(f.start), n, by})
-					f.mu.Unlock()
-				}
-			})
-		}
+		f.work(ctx, l, by, costs)
 		t.Cleanup(func() { _ = l.Close() })
 	}
+}
+
+// work has a process send all the time, with claims of these costs.
+func (f *fleet) work(ctx context.Context, l *throttle.Limiter, by int, costs []int) {
+	for _, n := range costs {
+		f.wait.Go(func() {
+			for f.send(ctx, l, by, n) == nil {
+				continue
+			}
+		})
+	}
+}
+
+// send has a process send once.
+func (f *fleet) send(ctx context.Context, l *throttle.Limiter, by, n int) error {
+	err := l.Wait(ctx, n)
+	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.sends = append(f.sends, sent{time.Since(f.start), n, by})
+	}
+	return err
 }
 
 // over is by how much the sends are more than one of the quotas grants, in any span.

@@ -94,6 +94,7 @@ type Lease struct {
 	noPrefetch    monotime.Time // no prefetching before: the store had nothing
 
 	last   lastReply
+	came   cameNews
 	others []quota.Quotas // by which other processes ask, of which the owner was told
 	err    error          // why the store cannot be reached, or why its slots are of no use
 
@@ -120,8 +121,15 @@ type lastReply struct {
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	members  int
+	sharing  int   // how many members share the bucket, of whom some may be idle
 	left     []int // how much of each window was left
 	short    bool  // it had fewer slots than were asked for
+}
+
+// cameNews is what news told last of members that came.
+type cameNews struct {
+	at      monotime.Time
+	sharing int // how many shared the bucket then, with this one
 }
 
 // New returns a Lease without quotas.

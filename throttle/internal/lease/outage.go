@@ -1,11 +1,13 @@
 package lease
 
 import (
+	"math"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // Outage is what to do while the store cannot be reached, once the slots in hand are used up or
@@ -37,7 +39,7 @@ type outage struct {
 }
 
 // part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
-// uses no more than it used when the outage began, and its part of what was left. So all processes together use no more than N, whoever
+// uses no more than it used when the outage began, and its part of what was left then. So all processes together use no more than N, whoever
 // of them used it, since what each sends anew has left its own window. What costs more than the part of a burst
 // waits for the store: all processes might send such a thing at the same instant.
 type part struct {
@@ -62,26 +64,59 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 	if l.config.Outage != Share {
 		return
 	}
+	n := l.sharing()
 	for i := range l.quotas {
 		q := &l.quotas[i]
-		per := min(float64(q.Per)*float64(l.last.members)/safely, float64(monotime.Longest))
+		per := min(float64(q.Per)*float64(n)/safely, float64(monotime.Longest))
 		paced := quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
 		switch {
 		case q.Kind == quota.TokenBucket:
-			paced.Burst, paced.Debt = max(int(leftOf(q.Burst, l.last.members)), 1), q.Debt
+			paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
 		case l.last.left != nil: // else nobody knows what may go at once
-			paced.Burst, paced.Debt = max(int(leftOf(q.N, l.last.members)), 1), false
+			paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
 		}
 		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
 		p.pace.Set(now, paced, 0, 0)
 		p.pace.AssumeUsed(now)
 		if l.used[i] != nil && l.last.left != nil {
 			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window
-			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.last.left[i], l.last.members)
-			p.even, p.until = leftOf(q.N, l.last.members), l.last.at.Add(settles(q))
+			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.stillLeft(i), n)
+			if n > l.last.sharing {
+				p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
+			}
+			p.even, p.until = leftOf(q.N, n), o.since.Add(settles(q))
+			if n == 1 {
+				p.until = l.last.at.Add(settles(q)) // nobody else has used it since
+			}
 		}
 		o.parts = append(o.parts, p)
 	}
+}
+
+// hearWhoCame takes in how many share the bucket since a member came; zero if none did. This process is not among them if it asked
+// for nothing in a while.
+func (l *Lease) hearWhoCame(now monotime.Time, n int) {
+	if n <= 0 {
+		return
+	}
+	if n < math.MaxInt && !l.calling && now.Sub(l.last.sent) >= store.SharesFor {
+		n++
+	}
+	l.came = cameNews{now, max(n, l.came.sharing)}
+}
+
+// sharing is how many processes share the bucket, with this one, as far as the last reply said and news since.
+func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
+
+// stillLeft is how much of a window may have been left when the outage began. If there are others, they have used it at the whole rate
+// since the last reply, as far as is known.
+func (l *Lease) stillLeft(i int) int {
+	left, q := l.last.left[i], &l.quotas[i]
+	if l.sharing() <= 1 {
+		return left
+	}
+	used := float64(q.N) * float64(l.outage.since.Sub(l.last.at)) / float64(q.Per)
+	return int(max(float64(left)-used, 0))
 }
 
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -191,20 +192,31 @@ func TestOutageWindow(t *testing.T) {
 // TestOutageAfterWhatLeft: what had left the window of a process before the outage began, others may have got, and slots as
 // much farther ahead as the last reply is old.
 func TestOutageAfterWhatLeft(t *testing.T) {
-	for left, want := range map[int]int{0: 0, 12: 3} { // three processes
+	for _, c := range []struct {
+		members, left int
+		since, until  time.Duration
+		want          int
+	}{
+		{3, 0, 2100 * ms, 4 * s, 0},
+		{3, 12, 0, 2 * s, 3},
+		{3, 12, 200 * ms, 2 * s, 2},  // nine tenths of eight, since others have used it at 20 a second
+		{3, 12, 2100 * ms, 6 * s, 0}, // nothing
+		{1, 12, 2100 * ms, 4 * s, 10},
+	} {
 		l := newLease(t, "40/2s log", 0)
-		c := l.Next(at(0), 0, queue(4))
-		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{left}, Bound: -1}, nil, false)
+		l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{
+			Slots: []store.Slot{{In: 0, Count: 1}}, Members: c.members, Left: []int{c.left}, Bound: -1,
+		}, nil, false)
 		l.Take(nil, at(0), at(0), requests(4), false, 0)
-		l.Step(at(2100*ms), at(2100*ms), l.Next(at(2100*ms), 0, queue(1)), nil, errDown, false)
+		l.Step(at(c.since), at(c.since), l.Next(at(c.since), 0, queue(1)), nil, errDown, false)
 		went := 0
-		for now := due(l, 2100*ms, 1); now < 4*s; now = due(l, now, 1) {
+		for now := due(l, c.since, 1); now < c.until; now = due(l, now, 1) {
 			if due(l, now, 1) == now {
 				l.Take(nil, at(now), at(now), requests(1), false, 0)
 				went++
 			}
 		}
-		equal(t, "went until two windows after the last reply", went, want)
+		equal(t, fmt.Sprintf("went, of %+v", c), went, c.want)
 	}
 	for _, test := range []struct{ ahead, since, want time.Duration }{
 		{3 * s, s, 4 * s},
@@ -220,6 +232,52 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 		from, ok := l.aloneFrom()
 		equal(t, fmt.Sprintf("%+v", test), []any{from, ok}, []any{at(test.want).Add(l.lateness), true})
 	}
+}
+
+// TestOutageAmong: among how many the quotas are divided: those of the last reply, or of news since.
+func TestOutageAmong(t *testing.T) {
+	among := func(reply store.Reply, asked, replied time.Duration, heard map[time.Duration]int) int {
+		l := newLease(t, "10/s burst 10", 0)
+		c := l.Next(at(asked), 0, queue(1))
+		for _, when := range slices.Sorted(maps.Keys(heard)) {
+			if when < replied {
+				l.Heard(at(when), store.News{Sharing: heard[when]})
+			}
+		}
+		l.Step(at(replied), at(asked), c, &reply, nil, false)
+		for _, when := range slices.Sorted(maps.Keys(heard)) {
+			if when >= replied {
+				l.Heard(at(when), store.News{Sharing: heard[when]})
+			}
+		}
+		return l.sharing()
+	}
+	for name, c := range map[string]struct {
+		reply store.Reply
+		heard map[time.Duration]int
+		want  int
+	}{
+		"the store does not say":     {store.Reply{Members: 3}, nil, 3},
+		"it says":                    {store.Reply{Members: 3, Sharing: 7}, nil, 7},
+		"it says nonsense":           {store.Reply{Members: -1, Sharing: -7}, nil, 1},
+		"news":                       {store.Reply{Members: 1, Sharing: 2}, map[time.Duration]int{3 * s: 3, 4 * s: 4}, 4},
+		"news of fewer":              {store.Reply{Members: 1, Sharing: 5}, map[time.Duration]int{3 * s: 4}, 5},
+		"news before the request":    {store.Reply{Members: 1, Sharing: 2}, map[time.Duration]int{0: 9}, 2},
+		"news while it is under way": {store.Reply{Members: 1, Sharing: 2}, map[time.Duration]int{1500 * ms: 9}, 9},
+		"news before a minute":       {store.Reply{Members: 1, Sharing: 1}, map[time.Duration]int{61*s - 1: 4}, 4},
+		"news after a minute":        {store.Reply{Members: 1, Sharing: 1}, map[time.Duration]int{61 * s: 4}, 5},
+		"news of nonsense":           {store.Reply{Members: 1, Sharing: 1}, map[time.Duration]int{2 * s: -4}, 1},
+		"news of very many":          {store.Reply{Members: 1, Sharing: 1}, map[time.Duration]int{61 * s: math.MaxInt}, math.MaxInt},
+	} {
+		equal(t, name, among(c.reply, s, 2*s, c.heard), c.want)
+	}
+	// Who came may have got all that was left of a window, and what leaves that of this process.
+	l := newLease(t, "40/2s log", 0)
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
+	l.Take(nil, at(0), at(0), requests(4), false, 0)
+	l.Heard(at(0), store.News{Sharing: 4})
+	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
+	equal(t, "due", due(l, 3*s, 1), 4*s)
 }
 
 // TestOutageSet: quotas that are replaced while the store is down begin anew.

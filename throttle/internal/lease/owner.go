@@ -40,6 +40,7 @@ func (l *Lease) StoreKnowsHold(hold monotime.Time) { l.holdKnown = max(l.holdKno
 // here; if a person has ended a hold or a debt it is asked at once.
 func (l *Lease) Heard(now monotime.Time, n store.News) bool {
 	l.earlierRoom = l.earlierRoom || n.Room || n.Released
+	l.hearWhoCame(now, n.Sharing)
 	if n.Lost && l.last.at != 0 && l.outage.since == 0 {
 		l.mustCall, l.notBefore = true, min(l.notBefore, now)
 	}

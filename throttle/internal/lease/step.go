@@ -50,6 +50,10 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	l.answered = max(l.answered, c.Request.Serial)
 	answered := l.last.sent // when the request before was sent
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
+	l.last.sharing = max(reply.Sharing, l.last.members)
+	if l.came.at < sent {
+		l.came = cameNews{} // the reply counts whoever came
+	}
 	l.trip(now.Sub(sent))
 	l.last.next, l.last.end, l.last.bound = now, now.Add(span(reply.Ahead)), -1
 	if reply.Lost {

@@ -146,6 +146,6 @@ func leftOf(left, members int) int64 {
 	return int64(float64(max(left, 0)) * safely / float64(max(members, 1)))
 }
 
-// settles is how long after the last reply each process may have its even part: until then what others used before, and
+// settles is how long after the outage began each process may have its even part: until then what others used before, and
 // what they went on with, has left.
 func settles(q *quota.Quota) time.Duration { return min(2*q.Per, monotime.Longest) }
