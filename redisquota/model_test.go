@@ -91,7 +91,7 @@ func pause(r *rand.Rand) time.Duration {
 	case 0:
 		if r.IntN(8) == 0 {
 			// Other versions are about no more; and some members share the bucket no more.
-			return []time.Duration{12, 12, 59, 62}[r.IntN(4)] * time.Second
+			return []time.Duration{12 * time.Second, 12 * time.Second, 59 * time.Second, 62 * time.Second}[r.IntN(4)]
 		}
 		return 0
 	case 1:

@@ -12,12 +12,21 @@ type Outage int
 
 const (
 	// OutageShare goes on with a safe part. While m of n processes have lost the store, up to m/n of the quota goes beyond it.
-	// It is safe if all have lost it.
+	// It is safe if all have lost it, for the n processes that have used the store within the last minute. The others do not
+	// count a process that asked it for nothing in that minute: of k such, each may add its own part, k/(n+1) of the quota
+	// together.
 	//
-	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes last seen. It begins Late after
-	// the last slot that any process may have in hand. Of a window, a process uses no more than it used before, and its
-	// part of what was left; after twice the window, its part of N. A claim that costs more than the part waits for the
-	// store. When the store is back, it is told what went before it hands out anything. If the store was never reached, the
+	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes: as many as the store's last reply
+	// counted, or its news since, by which idle processes hear of new ones (512 at most with store.Memory and filequota). A Burst
+	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
+	// last slot that any process may have in hand.
+	//
+	// Of a window, a process uses no more than it used before, and its part of what was left; twice the window after the outage
+	// began, its part of N. What was left is what the last reply said, less what others used since at the whole rate. If
+	// they used it at once, and this process did not ask since, the part of that goes beyond. After new processes came, nothing
+	// counts as left.
+	//
+	// A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out anything. If the store was never reached, the
 	// number of processes is not known, and OutageShare is the same as OutageClosed.
 	OutageShare Outage = iota
 

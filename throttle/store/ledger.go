@@ -138,10 +138,12 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
 	}
-	if n := l.sharing(t); n > shared {
+	l.report(reply, t)
+	n := l.sharing(t)
+	reply.Sharing = max(n, 1)
+	if n > shared {
 		news.Sharing = n
 	}
-	l.report(reply, t)
 	return reply, news
 }
 
@@ -338,7 +340,7 @@ func (l *Ledger) startAfter(at monotime.Time, first time.Duration) {
 
 // report says how the bucket is.
 func (l *Ledger) report(reply *Reply, now monotime.Time) {
-	reply.Late, reply.Members, reply.Sharing = l.late, max(l.active(now), 1), max(l.sharing(now), 1)
+	reply.Late, reply.Members = l.late, max(l.active(now), 1)
 	last := l.lastSlot
 	for p := range l.places {
 		if b, ok := l.places[p].ledger.(*slot.Bucket); ok && l.places[p].binds {

@@ -25,6 +25,7 @@ type losable struct {
 }
 
 func newLosable(t *testing.T, text string) *losable {
+	t.Helper()
 	f := &losable{t: t, text: text, fleet: fleet{start: time.Now()}}
 	f.store = &away{Memory: new(store.Memory), down: func() bool { return f.lost }}
 	return f
