@@ -3,6 +3,7 @@ package sharing
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +21,14 @@ type losable struct {
 	t     *testing.T
 	text  string
 	store *away
-	lost  bool
+	lost  atomic.Bool
 	all   []*throttle.Limiter
 }
 
 func newLosable(t *testing.T, text string) *losable {
 	t.Helper()
 	f := &losable{t: t, text: text, fleet: fleet{start: time.Now()}}
-	f.store = &away{Memory: new(store.Memory), down: func() bool { return f.lost }}
+	f.store = &away{Memory: new(store.Memory), down: f.lost.Load}
 	return f
 }
 
@@ -61,7 +62,7 @@ func (f *losable) busy(d time.Duration, from, to int) {
 // checks that so much of the quota goes, at most.
 func (f *losable) lose(most float64) {
 	f.t.Helper()
-	f.lost = true
+	f.lost.Store(true)
 	for by := range f.all {
 		f.busy(15*time.Second, by, by+1)
 		time.Sleep(10 * time.Millisecond)
