@@ -138,7 +138,7 @@ func TestServedRateTrial(t *testing.T) {
 		s := fallenTo1()
 		s.ask(test.after, 0)
 		now := start.Add(test.after)
-		s.addServed(now, test.served)
+		s.addServed(now, test.served, false)
 		if test.refused {
 			s.addRefusal(now, false)
 		}
@@ -158,12 +158,12 @@ func TestServedRateFall(t *testing.T) {
 	s.addRefusal(now, true)
 	for range maxEpisodes {
 		now = now.Add(10 * time.Second)
-		s.addServed(now, 100)
+		s.addServed(now, 100, false)
 		s.addRefusal(now, true)
 	}
 	for range maxExtraRefusals + 1 {
 		now = now.Add(time.Second)
-		s.addServed(now, 1)
+		s.addServed(now, 1, false)
 		s.addRefusal(now, true)
 	}
 	if want := paceShare * 1.0; s.rate != want {
@@ -184,7 +184,7 @@ func TestFormerRateLittleDemand(t *testing.T) {
 	} {
 		s := fallenTo1()
 		s.ask(time.Minute, test.every)
-		s.addServed(start.Add(time.Minute), provenServed)
+		s.addServed(start.Add(time.Minute), provenServed, false)
 		if got := s.rateAt(start.Add(time.Minute)); got > test.most || s.former.trial != test.trial {
 			t.Errorf("a request each %v: the pace is %v, trial %v; want %v at most, %v", test.every, got, s.former.trial, test.most, test.trial)
 		}
@@ -231,13 +231,13 @@ func TestFormerRateRise(t *testing.T) {
 // TestServedRateDebt: what a trial took beyond the rate is missing afterwards.
 func TestServedRateDebt(t *testing.T) {
 	s := fallenTo1()
-	s.addServed(start.Add(2*time.Second), 10)
+	s.addServed(start.Add(2*time.Second), 10, false)
 	s.addRefusal(start.Add(2*time.Second), false)
 	if got, want := s.pacedTo.Sub(start.Add(2*time.Second)), 7500*time.Millisecond; got != want { // 0.95 · 10 − 2, at 1/s
 		t.Errorf("nothing goes for %v, want %v", got, want)
 	}
 	s = fallenTo1()
-	s.addServed(start.Add(2*time.Second), 15)
+	s.addServed(start.Add(2*time.Second), 15, false)
 	s.addRefusal(start.Add(2*time.Second), false)
 	if got := s.pacedTo.Sub(start.Add(2 * time.Second)); got != longestDebt {
 		t.Errorf("nothing goes for %v, want %v", got, longestDebt)

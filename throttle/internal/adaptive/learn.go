@@ -77,7 +77,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
-		s.served.addServed(now, t.N)
+		s.served.addServed(now, t.N, t.sequence < s.refusalHeard)
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }
@@ -171,7 +171,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	hold := max(a.Hold, 0)
 	if a.Refused && !s.usedUp(now) {
 		if hold = Hold(asked, s.refusals); asked <= 0 && s.successes > 0 {
-			hold = unsaid(s.refusals)
+			hold = s.served.row.next(now, s.refusals)
 		}
 		if asked <= 0 && s.overload.belief != meanFailure {
 			hold = min(hold, longestHold)
@@ -179,7 +179,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	}
 	hold = min(hold, s.config.MaxHold)
 	jitter := s.config.jitter(hold)
-	if s.refusals > 1 {
+	if s.refusals > 1 && asked > 0 {
 		// Another client that came back in the same instant may have taken all there was, and
 		// would do so again. A hundredth does not part clients whose round trips differ by more.
 		jitter *= 50

@@ -31,6 +31,9 @@ type servedRate struct {
 	provisional   bool // the rate is from less than an episode
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 
+	longest       time.Duration // of the episodes over which the rate was measured
+
+	row    row        // what is served in a row, and the hold after it
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
 }
@@ -68,6 +71,9 @@ const (
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
 	acceleration = 0.15
+	// lull is after how many of the longest episodes without a refusal the rate grows faster. One process that has a limit for
+	// itself is refused again after two, since the growth is halved each time.
+	lull = 2
 	// askingPause is after how long without a request a measurement begins anew: a rate can
 	// only be measured while requests ask for more than it.
 	askingPause = time.Second
@@ -102,9 +108,16 @@ func (s *servedRate) rateAt(t monotime.Time) float64 {
 	return s.rate * s.grown(max(t.Sub(s.setAt), 0).Seconds())
 }
 
-// grown returns by what the rate grows in d seconds.
+// grown returns by what the rate grows in d seconds. When nothing was refused for lull times the longest episode, others that
+// shared the limit are likely to be gone, or the limit has risen. From then on, the rate grows by exp(q²/4) more in q such times.
 func (s *servedRate) grown(d float64) float64 {
-	return math.Exp(s.growth * d * (1 + acceleration*s.growth/maxGrowth*d))
+	exponent := s.growth * d * (1 + acceleration*s.growth/maxGrowth*d)
+	if s.longest > 0 {
+		if quiet := d/s.longest.Seconds() - lull; quiet > 0 {
+			exponent += quiet * quiet / 4
+		}
+	}
+	return math.Exp(exponent)
 }
 
 // mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by then, it is not
@@ -185,10 +198,18 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 	s.episodes[0], s.episodeCount, s.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
 }
 
-// addServed counts n tokens that were served.
-func (s *servedRate) addServed(now monotime.Time, n int) {
-	s.servedSince += n
+// addServed counts n tokens that were served. Late says that the request was on its way when the latest refusal came: it belongs
+// to the row before that, and what the server serves after the refusal is measured from then on.
+func (s *servedRate) addServed(now monotime.Time, n int, late bool) {
 	s.burst.serve(n)
+	if late && s.episodeCount > 0 && !s.former.trial {
+		if e := &s.episodes[s.episodeCount-1]; e.served == 0 {
+			e.start, e.lastRefusal, s.measuredFrom = now, now, now
+		}
+		return
+	}
+	s.row.serve(now)
+	s.servedSince += n
 	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
 		s.rate, s.setAt = s.former.goal(s.rate), now
 		s.uselessCuts = 0 // it may have held too soon: then the pace is the reason for refusals
@@ -207,6 +228,7 @@ func (s *servedRate) addServed(now monotime.Time, n int) {
 // that and begins the next. Hinted says that the server said for how long it would refuse.
 func (s *servedRate) addRefusal(now monotime.Time, hinted bool) {
 	s.burst.refuse(now)
+	s.row.refuse(now)
 	switch {
 	case s.former.trial:
 		s.endTrial(now)
@@ -263,13 +285,14 @@ func (s *servedRate) continueEpisode(now monotime.Time) {
 // one, whichever is higher.
 func (s *servedRate) measure(end monotime.Time) {
 	var served int
-	var total, last time.Duration
+	var total, last, longest time.Duration
 	for i := range s.episodeCount {
 		e, until := &s.episodes[i], end
 		if i < s.episodeCount-1 {
 			until = s.episodes[i+1].start
 		}
 		last = e.lasted(until)
+		longest = max(longest, until.Sub(e.start))
 		total += last
 		served += e.served
 	}
@@ -303,5 +326,5 @@ func (s *servedRate) measure(end monotime.Time) {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
 	s.former.note(end, all, total, rate)
-	s.rate, s.setAt, s.pacedTo, s.provisional = rate, end, end, false
+	s.rate, s.setAt, s.pacedTo, s.provisional, s.longest = rate, end, end, false, longest
 }

@@ -238,13 +238,57 @@ func TestServedRateRises(t *testing.T) {
 	}
 }
 
+// TestServedRateLull: when nothing was refused for twice the longest episode, the rate grows faster.
+func TestServedRateLull(t *testing.T) {
+	s := servedRate{}
+	now := start
+	s.addRefusal(now, true)
+	for _, lasted := range []time.Duration{4, 10, 6} {
+		s.addServed(now, sameEpisode, false)
+		now = now.Add(lasted * time.Second)
+		s.addRefusal(now, true)
+	}
+	rate, growth := s.rate, s.growth
+	for _, test := range []struct{ after, more float64 }{{0, 0}, {20, 0}, {30, 0.25}, {40, 1}, {60, 4}} {
+		want := rate * math.Exp(growth*test.after*(1+acceleration*growth/maxGrowth*test.after)+test.more)
+		if got := s.rateAt(now.Add(time.Duration(test.after) * time.Second)); math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%v s after the latest refusal, episodes of 10 s at most: %v/s, want %v/s", test.after, got, want)
+		}
+	}
+}
+
+// TestServedRateLate: what was on its way when a refusal came does not count to the episode that the refusal begins.
+func TestServedRateLate(t *testing.T) {
+	b := newBucket(t, Config{})
+	var sent []*Ticket
+	for range 2 * sameEpisode {
+		sent = append(sent, b.send())
+	}
+	b.done(sent[0], Answer{Refused: true})
+	b.at(50 * time.Millisecond)
+	for _, r := range sent[1:] {
+		b.done(r, Answer{})
+	}
+	if s := b.served; s.servedSince != 0 || s.episodeCount != 1 || s.episodes[0].served != 0 || s.episodes[0].start != b.now {
+		t.Errorf("%+v, want an episode that begins now, of which nothing is served", s)
+	}
+	b.at(150 * time.Millisecond).exchange(Answer{Refused: true})
+	if s := b.served; s.rate != 0 {
+		t.Errorf("a rate of %v/s, want none", s.rate)
+	}
+	b.at(time.Second).exchange(Answer{})
+	if s := b.served; s.servedSince != 1 || s.episodes[0].served != 1 || s.episodes[0].servedFrom != b.now {
+		t.Errorf("%+v, want one served", s)
+	}
+}
+
 // TestServedRateGrowthHalves: a rise that was refused makes the next ones slower.
 func TestServedRateGrowthHalves(t *testing.T) {
 	s := servedRate{}
 	now, want := start, maxGrowth
 	s.addRefusal(now, true)
 	for i := range 20 {
-		s.addServed(now, sameEpisode)
+		s.addServed(now, sameEpisode, false)
 		now = now.Add(time.Second)
 		s.addRefusal(now, true)
 		if i > 0 {
@@ -272,7 +316,7 @@ func TestServedRateExtraRefusals(t *testing.T) {
 		if s.episodeCount != 1 || s.extraRefusals != i {
 			t.Errorf("%d episodes, %d extra refusals; want 1, %d", s.episodeCount, s.extraRefusals, i)
 		}
-		s.addServed(now, sameEpisode-1)
+		s.addServed(now, sameEpisode-1, false)
 		now = now.Add(time.Second)
 		s.addRefusal(now, false)
 	}
@@ -288,7 +332,7 @@ func TestServedRateIsCutInVain(t *testing.T) {
 	s.addRefusal(now, true)
 	var rates []float64
 	for range 10 {
-		s.addServed(now, sameEpisode)
+		s.addServed(now, sameEpisode, false)
 		now = now.Add(wait)
 		s.addRefusal(now, true)
 		rates = append(rates, s.rate)

@@ -1,0 +1,48 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// row is what a server that states nothing served without a refusal in between. It says when to look again after the row.
+//
+// A window that is used up comes back a whole number of seconds after it began, since nobody configures other windows; and it
+// began with the row. Buckets come back sooner: the first looks, after 100, 200 and 400 ms, are for these. From then on, each
+// look comes when nothing was served for half as long again as at the look before, at the next whole second of the row: so a
+// third of a window is lost at most, and of a window of seconds nothing.
+//
+// In come requests that were served (serve) and refusals (refuse). Out comes how long the next hold is (next).
+type row struct {
+	from    monotime.Time // the first request of it was served; zero if there is none
+	refused monotime.Time // the first refusal after it; zero if it goes on
+}
+
+// shortLooks is how many looks after a row come for buckets.
+const shortLooks = 3
+
+// serve takes in that a request was served.
+func (r *row) serve(now monotime.Time) {
+	if r.from == 0 || r.refused != 0 {
+		r.from, r.refused = now, 0
+	}
+}
+
+// refuse takes in a refusal.
+func (r *row) refuse(now monotime.Time) {
+	if r.refused == 0 {
+		r.refused = now
+	}
+}
+
+// next returns for how long nothing goes after the n-th refusal in a row, if that is unsaid(n) where there was no row.
+func (r *row) next(now monotime.Time, n int) time.Duration {
+	hold := unsaid(n)
+	if n <= shortLooks || hold > longestStretch || r.from == 0 || r.refused == 0 {
+		return hold
+	}
+	lasted := now.Sub(r.from)
+	look := lasted + now.Sub(r.refused)/2
+	return min((look+time.Second-1).Truncate(time.Second)-lasted, longestStretch)
+}
