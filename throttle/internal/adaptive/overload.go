@@ -32,7 +32,8 @@ type overload struct {
 
 	lastFailed    bool          // the latest answer of the trial was a failure
 	unpaced       counted       // answers to requests that went before the trial, from the first failure on
-	paced         counted       // answers of the trial, each failure counted
+	paced         counted       // answers of the trial, each failure counted; after it, those of the latest one
+	since         counted       // answers since a trial failed
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time
 	trialFrom     sequence      // requests granted later are part of the trial
@@ -63,12 +64,19 @@ func (s *counted) add(failed bool) {
 	}
 }
 
+// helped reports whether the latest trial has ended too early, as what failed since shows: if others use the limit as well, many fail
+// in a trial, and most without one. So the next trial begins at once.
+func (o *overload) helped() bool { return o.paced.served > 0 && fewer(&o.paced, &o.since) }
+
+// fewer reports whether the odds of a failure are a quarter with a pace of what they are without one.
+func fewer(paced, unpaced *counted) bool {
+	return unpaced.failed >= 2*minFailures && 4*paced.failed*(unpaced.served+1) <= unpaced.failed*paced.served
+}
+
 // helps reports whether fewer fail since requests are paced: so many that the odds are a quarter of those before. At a server that
 // fails so often whatever is asked of it, pacing changes nothing. At a limit that others use as well, many are refused however
 // slowly requests go, but not nearly as many.
-func (o *overload) helps() bool {
-	return o.unpaced.failed >= 2*minFailures && 4*o.paced.failed*(o.unpaced.served+1) <= o.unpaced.failed*o.paced.served
-}
+func (o *overload) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
 // mostFail reports whether, without a pace, three of four fail.
 func (o *overload) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
@@ -191,8 +199,9 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 	}
 	if o.failed > 0 {
 		o.unpaced.add(failed)
+		o.since.add(failed)
 	}
-	if now < o.noTrialBefore || o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
+	if now < o.noTrialBefore && !o.helped() || o.served == 0 || o.failed < minFailures || minFailedPart*o.failed < o.served+o.failed {
 		return false
 	}
 	o.try(now, answer)
@@ -221,6 +230,7 @@ func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
 	}
+	next.paced = o.paced
 	gap := nextTrial
 	if o.mostFail() {
 		gap = patience

@@ -16,7 +16,7 @@ type recurrence struct {
 	long         bool          // that is longPhase ago
 	row, before  int           // requests served since the latest long phase, and between the two before that
 	phases       int           // long phases
-	lasted       time.Duration // the latest long phase that is over
+	lasted       time.Duration // the latest long phase that is over, or half of the one before if that is more
 	latest       monotime.Time // the latest answer
 }
 
@@ -39,7 +39,7 @@ func (r *recurrence) take(now monotime.Time, failed bool) (again bool) {
 	switch {
 	case !failed:
 		if r.long {
-			r.lasted, r.row = r.latest.Sub(r.failingSince), 0
+			r.lasted, r.row = max(r.latest.Sub(r.failingSince), r.lasted/2), 0
 		}
 		r.failingSince, r.long = 0, false
 		if r.row++; r.known() && now.Sub(r.latest) > forgottenAfter {

@@ -31,7 +31,7 @@ type servedRate struct {
 	provisional   bool // the rate is from less than an episode
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 
-	longest       time.Duration // of the episodes over which the rate was measured
+	longest time.Duration // of the episodes over which the rate was measured
 
 	row    row        // what is served in a row, and the hold after it
 	former formerRate // is tried again after a fall
@@ -67,6 +67,9 @@ const (
 	// maxGrowth is how fast the pace begins to rise: by a fifth per second. It is halved with
 	// each episode, down to minGrowth, a two-thousandth per second.
 	maxGrowth, minGrowth = 0.2, 0.0005
+	// provisionalGrowth: a rate from n tokens, which are less than an episode, is hardly known. So it grows by a tenth with each
+	// n tokens, if that is more than maxGrowth: a server of 500/s would else be used after many seconds.
+	provisionalGrowth = 10
 	// acceleration is by which share of itself the growth grows in a second without a refusal,
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
@@ -198,15 +201,17 @@ func (s *servedRate) beginMeasuring(now monotime.Time) {
 	s.episodes[0], s.episodeCount, s.extraRefusals = episode{start: now, lastRefusal: now, servedFrom: now}, 1, 0
 }
 
-// addServed counts n tokens that were served. Late says that the request was on its way when the latest refusal came: it belongs
-// to the row before that, and what the server serves after the refusal is measured from then on.
+// addServed counts n tokens that were served. Late says that the request was on its way when the latest refusal came. If the server
+// did not say for how long it refuses, it belongs to the row before, and the episode begins when the last of these is answered.
 func (s *servedRate) addServed(now monotime.Time, n int, late bool) {
 	s.burst.serve(n)
 	if late && s.episodeCount > 0 && !s.former.trial {
-		if e := &s.episodes[s.episodeCount-1]; e.served == 0 {
-			e.start, e.lastRefusal, s.measuredFrom = now, now, now
+		if e := &s.episodes[s.episodeCount-1]; !e.hinted {
+			if e.served == 0 {
+				e.start, e.lastRefusal, s.measuredFrom = now, now, now
+			}
+			return
 		}
-		return
 	}
 	s.row.serve(now)
 	s.servedSince += n
@@ -276,8 +281,8 @@ func (s *servedRate) continueEpisode(now monotime.Time) {
 		s.setAt, s.pacedTo = now, now
 	case e.served > 0 && now > e.start:
 		// A rate from less than an episode is better than none.
-		s.rate, s.growth, s.setAt, s.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
-		s.provisional = true
+		s.rate, s.setAt, s.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), now, now
+		s.growth, s.provisional = max(maxGrowth, s.rate/float64(provisionalGrowth*e.served)), true
 	}
 }
 
