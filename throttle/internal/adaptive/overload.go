@@ -183,8 +183,8 @@ func (o *overload) score(now monotime.Time, a attempt) {
 	}
 }
 
-// suspect counts answers, and begins a trial if enough of them are failures. It reports whether it
-// did.
+// suspect counts answers from the first failure on, of which one that is served before shows that the server serves, and begins a trial if
+// enough of them are failures. It reports whether it did.
 func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool {
 	if now.Sub(o.countingSince) > patience {
 		o.served, o.failed, o.countingSince = 0, 0, now
@@ -192,7 +192,9 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 	if failed {
 		o.failed++
 	} else {
-		o.served++
+		if o.failed > 0 || o.served == 0 {
+			o.served++
+		}
 		if o.broken {
 			o.broken, o.noTrialBefore = false, min(o.noTrialBefore, now.Add(doubled(patience, o.unsuccessful)))
 		}

@@ -383,8 +383,9 @@ func TestOverload(t *testing.T) {
 		{"FFFF", meanFailure},         // nothing is served
 		{".FFF", meanFailure},         // too few
 		{".FFFF", onTrial},            // a good part
-		{"............FFFF", onTrial}, // one in four
-		{".............FFFF", meanFailure},
+		{".F...........FFF", onTrial}, // one in four
+		{".F............FFF", meanFailure},
+		{"....................FFFF", onTrial}, // from the first failure on
 	} {
 		b := newBucket(t, Config{})
 		for _, a := range test.answers {
