@@ -9,9 +9,9 @@ import (
 // row is what a server that states nothing served without a refusal in between. It says when to look again after the row.
 //
 // A window that is used up comes back a whole number of seconds after it began, since nobody configures other windows; and it
-// began with the row. Buckets come back sooner: the first looks, after 100, 200 and 400 ms, are for these. From then on, each
-// look comes when nothing was served for half as long again as at the look before, at the next whole second of the row: so a
-// third of a window is lost at most, and of a window of seconds nothing.
+// began with the row. Buckets come back sooner: the first looks, after 100 and 200 ms, are for these. From then on, each
+// look comes when nothing was served for half as long again as at the look before, at the next whole second of the row: of a row that
+// was served at once after 1, 2, 3, 5, 8, 12, 18, 27, 41 and 62 seconds. With holds that double, half of a window was lost now and then.
 //
 // In come requests that were served (serve) and refusals (refuse). Out comes how long the next hold is (next).
 type row struct {
@@ -20,7 +20,7 @@ type row struct {
 }
 
 // shortLooks is how many looks after a row come for buckets.
-const shortLooks = 3
+const shortLooks = 2
 
 // serve takes in that a request was served.
 func (r *row) serve(now monotime.Time) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRowLooks: after a row that a silent server served, the first three looks are those of a bucket. Each later one comes after half
+// TestRowLooks: after a row that a silent server served, the first two looks are those of a bucket. Each later one comes after half
 // as long again as nothing was served, at a whole second of the row.
 func TestRowLooks(t *testing.T) {
 	const ms = time.Millisecond
@@ -15,9 +15,9 @@ func TestRowLooks(t *testing.T) {
 		lasted time.Duration // from the first of the row to the first refusal
 		want   []time.Duration
 	}{
-		{"at once", 0, []time.Duration{100, 200, 400, 1300, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
-		{"in half a second", 500 * ms, []time.Duration{100, 200, 400, 800, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
-		{"in a minute", time.Minute + 100*ms, []time.Duration{100, 200, 400, 1200, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
+		{"at once", 0, []time.Duration{100, 200, 700, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
+		{"in half a second", 500 * ms, []time.Duration{100, 200, 200, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
+		{"in a minute", time.Minute + 100*ms, []time.Duration{100, 200, 600, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000, 30000}},
 	} {
 		r := row{}
 		now := start
