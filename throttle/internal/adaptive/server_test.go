@@ -600,6 +600,50 @@ func TestOverloadTrialsAreRare(t *testing.T) {
 	}
 }
 
+// TestOverloadEndedTooEarly: a trial that failed begins again at once, if four times as many fail without a pace as in it.
+func TestOverloadEndedTooEarly(t *testing.T) {
+	for _, test := range []struct {
+		paced counted // answers of the trial
+		after string  // answers after it, F is a failure
+		want  bool    // another trial
+	}{
+		{counted{20, 30}, "F.FFFFFFFFFFF", true}, // 12 of 13 fail, and 3 of 5 in the trial
+		{counted{20, 30}, "F.FFFFFFFFFF", false}, // 11 of 12
+		{counted{20, 30}, "FFFFFFFFFFFF", false}, // nothing is served
+		{counted{20, 30}, ".F.F.F.F.F.F.F.F.F", false},
+		{counted{40, 10}, ".FFFFFFF", false}, // few
+		{counted{40, 10}, ".FFFFFFFF", true},
+		{counted{0, 10}, ".FFFFFFFFFFFF", false}, // nothing was served in the trial
+	} {
+		o := overload{begun: start, unpaced: counted{1, 4}, paced: test.paced}
+		o = o.after(start, time.Hour)
+		for i, a := range test.after {
+			o.take(start, attempt{granted: sequence(i), failed: a == 'F'}, sequence(i+1), time.Hour)
+		}
+		if got := o.belief == onTrial; got != test.want {
+			t.Errorf("%+v: another trial %v", test, got)
+		}
+	}
+	o := overload{broken: true, paced: counted{40, 10}}
+	if o = o.after(start, time.Hour); o.helped() {
+		t.Error("after a trial in which nothing was served any more, failures begin another one")
+	}
+}
+
+// TestRecurrenceLasted: a short phase does not make a long one forgotten.
+func TestRecurrenceLasted(t *testing.T) {
+	r, now := recurrence{}, start
+	for _, test := range []struct{ phase, want time.Duration }{{40, 40}, {30, 30}, {2, 15}, {2, 7}, {60, 60}} {
+		r.take(now, true)
+		now = now.Add(test.phase * time.Second)
+		r.take(now, true)
+		r.take(now, false)
+		if want := test.want * time.Second; r.lasted.Truncate(time.Second) != want {
+			t.Errorf("after %d s without an answer that is served: %v, want %v", test.phase, r.lasted, want)
+		}
+	}
+}
+
 // TestRecurrence: as many are served each time before nothing is served for long. Of each row, how many were served in a second.
 func TestRecurrence(t *testing.T) {
 	for _, test := range []struct {
