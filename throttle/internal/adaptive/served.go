@@ -67,9 +67,6 @@ const (
 	// maxGrowth is how fast the pace begins to rise: by a fifth per second. It is halved with
 	// each episode, down to minGrowth, a two-thousandth per second.
 	maxGrowth, minGrowth = 0.2, 0.0005
-	// provisionalGrowth: a rate from n tokens, which are less than an episode, is hardly known. So it grows by a tenth with each
-	// n tokens, if that is more than maxGrowth: a server of 500/s would else be used after many seconds.
-	provisionalGrowth = 10
 	// acceleration is by which share of itself the growth grows in a second without a refusal,
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
@@ -281,8 +278,8 @@ func (s *servedRate) continueEpisode(now monotime.Time) {
 		s.setAt, s.pacedTo = now, now
 	case e.served > 0 && now > e.start:
 		// A rate from less than an episode is better than none.
-		s.rate, s.setAt, s.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), now, now
-		s.growth, s.provisional = max(maxGrowth, s.rate/float64(provisionalGrowth*e.served)), true
+		s.rate, s.growth, s.setAt, s.pacedTo = paceShare*float64(e.served)/now.Sub(e.start).Seconds(), maxGrowth, now, now
+		s.provisional = true
 	}
 }
 
