@@ -16,7 +16,8 @@
 //
 // An answer passes through the files in this order:
 //
-//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals.
+//   - learn.go: Learn, the whole way of an answer in one function per step; hold.go: for how long nothing goes after refusals, and
+//     row.go, where the server does not say.
 //   - overload.go: is a failure without explanation a refusal?
 //   - window.go: one window per limit that the server states. It keeps the least Remaining and
 //     hands the statement to its parts: reset.go (when the limit is restored; by whose clock, skew.go), refill.go (does

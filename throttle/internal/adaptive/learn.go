@@ -162,11 +162,11 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 }
 
 // hold returns for how long the bucket is held: for as long as the server has asked. If the server does
-// not say, the hold is firstHold, doubled with each refusal in a row; if it refuses again and again after the
-// hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe of its
-// own, neither is done.
-// MaxHold bounds all of them. The jitter is added: up to a hundredth, or up to half of the hold from
-// the second refusal in a row on, and a second at most.
+// not say, the hold is firstHold at first, and longer with each refusal in a row, see row; if it refuses again and
+// again after the hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe
+// of its own, neither is done.
+// MaxHold bounds all of them. The jitter is added: up to a hundredth, or, from the second refusal in a row on,
+// up to half of a hold that the server asked for, and a second at most.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
 	if a.Refused && !s.usedUp(now) {
