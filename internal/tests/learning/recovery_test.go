@@ -230,13 +230,13 @@ func TestRefusedAtRandom(t *testing.T) {
 // anything is lost, of others a third at most, and few look in vain.
 func TestSilentWindow(t *testing.T) {
 	for _, test := range []struct {
-		window, back time.Duration // back is when the first request of the next window is served, at the latest
-		looks        int           // at most
+		window, back int // in seconds; back is when the first request of the next window is served, at the latest
+		looks        int // at most
 	}{
 		{1, 1, 3}, {2, 2, 4}, {3, 3, 5}, {5, 5, 6}, {6, 8, 7}, {10, 12, 8}, {15, 18, 9}, {20, 27, 10}, {30, 41, 11}, {60, 62, 12},
 	} {
 		for _, status := range []int{429, 503} {
-			window := test.window * time.Second
+			window := time.Duration(test.window) * time.Second
 			c := course{algorithm: &pacertest.FixedWindow{Limit: 40, Window: window}, dialect: spoken[0].dialect, status: status, span: 2 * window, latency: 10 * time.Millisecond, callers: 4}
 			r := c.run(t)
 			if status == 503 && window > 15*time.Second {
@@ -246,7 +246,7 @@ func TestSilentWindow(t *testing.T) {
 				t.Errorf("a window of %v, %d: %d served in two of them", window, status, len(r.served))
 				continue
 			}
-			back, most := r.served[40], test.back*time.Second
+			back, most := r.served[40], time.Duration(test.back)*time.Second
 			most += most/100 + 300*time.Millisecond // the jitter of a hold, and round trips
 			if looks := between(r.refused, 0, back); back > most || looks > test.looks+c.callers {
 				t.Errorf("a window of %v, %d: back after %v and %d refusals, want %v and %d at most", window, status, back, looks, most, test.looks+c.callers)

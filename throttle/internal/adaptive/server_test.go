@@ -243,9 +243,9 @@ func TestServedRateLull(t *testing.T) {
 	s := servedRate{}
 	now := start
 	s.addRefusal(now, true)
-	for _, lasted := range []time.Duration{4, 10, 6} {
+	for _, lasted := range []int{4, 10, 6} {
 		s.addServed(now, sameEpisode, false)
-		now = now.Add(lasted * time.Second)
+		now = now.Add(time.Duration(lasted) * time.Second)
 		s.addRefusal(now, true)
 	}
 	rate, growth := s.rate, s.growth
@@ -633,13 +633,13 @@ func TestOverloadEndedTooEarly(t *testing.T) {
 // TestRecurrenceLasted: a short phase does not make a long one forgotten.
 func TestRecurrenceLasted(t *testing.T) {
 	r, now := recurrence{}, start
-	for _, test := range []struct{ phase, want time.Duration }{{40, 40}, {30, 30}, {2, 15}, {2, 7}, {60, 60}} {
+	for _, test := range []struct{ phase, want int }{{40, 40}, {30, 30}, {2, 15}, {2, 7}, {60, 60}} {
 		r.take(now, true)
-		now = now.Add(test.phase * time.Second)
+		now = now.Add(time.Duration(test.phase) * time.Second)
 		r.take(now, true)
 		r.take(now, false)
-		if want := test.want * time.Second; r.lasted.Truncate(time.Second) != want {
-			t.Errorf("after %d s without an answer that is served: %v, want %v", test.phase, r.lasted, want)
+		if got := int(r.lasted.Seconds()); got != test.want {
+			t.Errorf("after %d s in which nothing was served: %d s, want %d", test.phase, got, test.want)
 		}
 	}
 }
