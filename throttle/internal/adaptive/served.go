@@ -31,8 +31,6 @@ type servedRate struct {
 	provisional   bool // the rate is from less than an episode
 	uselessCuts   int  // how often in a row the pace was lowered and soon refused again
 
-	longest time.Duration // of the episodes over which the rate was measured
-
 	row    row        // what is served in a row, and the hold after it
 	former formerRate // is tried again after a fall
 	burst  burst      // may go at once when the server has idled
@@ -71,9 +69,6 @@ const (
 	// while it is maxGrowth; it is halved with the growth. With more, the pace overruns the
 	// server's windows again and again.
 	acceleration = 0.15
-	// lull is after how many of the longest episodes without a refusal the rate grows faster. One process that has a limit for
-	// itself is refused again after two, since the growth is halved each time.
-	lull = 2
 	// askingPause is after how long without a request a measurement begins anew: a rate can
 	// only be measured while requests ask for more than it.
 	askingPause = time.Second
@@ -108,16 +103,9 @@ func (s *servedRate) rateAt(t monotime.Time) float64 {
 	return s.rate * s.grown(max(t.Sub(s.setAt), 0).Seconds())
 }
 
-// grown returns by what the rate grows in d seconds. When nothing was refused for lull times the longest episode, others that
-// shared the limit are likely to be gone, or the limit has risen. From then on, the rate grows by exp(q²/4) more in q such times.
+// grown returns by what the rate grows in d seconds.
 func (s *servedRate) grown(d float64) float64 {
-	exponent := s.growth * d * (1 + acceleration*s.growth/maxGrowth*d)
-	if s.longest > 0 {
-		if quiet := d/s.longest.Seconds() - lull; quiet > 0 {
-			exponent += quiet * quiet / 4
-		}
-	}
-	return math.Exp(exponent)
+	return math.Exp(s.growth * d * (1 + acceleration*s.growth/maxGrowth*d))
 }
 
 // mostAt returns the highest rate that is possible at t. If a trial of the former rate is under way, or due by then, it is not
@@ -287,14 +275,13 @@ func (s *servedRate) continueEpisode(now monotime.Time) {
 // one, whichever is higher.
 func (s *servedRate) measure(end monotime.Time) {
 	var served int
-	var total, last, longest time.Duration
+	var total, last time.Duration
 	for i := range s.episodeCount {
 		e, until := &s.episodes[i], end
 		if i < s.episodeCount-1 {
 			until = s.episodes[i+1].start
 		}
 		last = e.lasted(until)
-		longest = max(longest, until.Sub(e.start))
 		total += last
 		served += e.served
 	}
@@ -328,5 +315,5 @@ func (s *servedRate) measure(end monotime.Time) {
 		total = 0 // it did not begin with a refusal: the server may have had a window or a bucket to give away
 	}
 	s.former.note(end, all, total, rate)
-	s.rate, s.setAt, s.pacedTo, s.provisional, s.longest = rate, end, end, false, longest
+	s.rate, s.setAt, s.pacedTo, s.provisional = rate, end, end, false
 }

@@ -238,25 +238,6 @@ func TestServedRateRises(t *testing.T) {
 	}
 }
 
-// TestServedRateLull: when nothing was refused for twice the longest episode, the rate grows faster.
-func TestServedRateLull(t *testing.T) {
-	s := servedRate{}
-	now := start
-	s.addRefusal(now, true)
-	for _, lasted := range []int{4, 10, 6} {
-		s.addServed(now, sameEpisode, false)
-		now = now.Add(time.Duration(lasted) * time.Second)
-		s.addRefusal(now, true)
-	}
-	rate, growth := s.rate, s.growth
-	for _, test := range []struct{ after, more float64 }{{0, 0}, {20, 0}, {30, 0.25}, {40, 1}, {60, 4}} {
-		want := rate * math.Exp(growth*test.after*(1+acceleration*growth/maxGrowth*test.after)+test.more)
-		if got := s.rateAt(now.Add(time.Duration(test.after) * time.Second)); math.Abs(got/want-1) > 1e-9 {
-			t.Errorf("%v s after the latest refusal, episodes of 10 s at most: %v/s, want %v/s", test.after, got, want)
-		}
-	}
-}
-
 // TestServedRateLate: what was on its way when a refusal came does not count to the episode that the refusal begins.
 func TestServedRateLate(t *testing.T) {
 	b := newBucket(t, Config{})
