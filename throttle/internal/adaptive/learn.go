@@ -77,7 +77,7 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		if s.silent == 0 && t.sequence >= s.doubted {
 			s.doubted = 0
 		}
-		s.served.addServed(now, t.N, t.sequence < s.refusalHeard)
+		s.served.addServed(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0)
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }
@@ -165,13 +165,17 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 // not say, the hold is firstHold at first, and longer with each refusal in a row, see row; if it refuses again and
 // again after the hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe
 // of its own, neither is done.
-// MaxHold bounds all of them. The jitter is added: up to a hundredth, or, from the second refusal in a row on,
-// up to half of a hold that the server asked for, and a second at most.
+// MaxHold bounds all of them. The jitter is added: up to a hundredth, or, from the second refusal in a row on and
+// unless the server says nothing at all, up to half of the hold, and a second at most.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
-	hold := max(a.Hold, 0)
+	hold, mute := max(a.Hold, 0), !a.HoldKnown && len(s.windows) == 0
 	if a.Refused && !s.usedUp(now) {
-		if hold = Hold(asked, s.refusals); asked <= 0 && s.successes > 0 {
+		switch hold = Hold(asked, s.refusals); {
+		case asked > 0 || s.successes == 0:
+		case mute:
 			hold = s.served.row.next(now, s.refusals)
+		default:
+			hold = unsaid(s.refusals)
 		}
 		if asked <= 0 && s.overload.belief != meanFailure {
 			hold = min(hold, longestHold)
@@ -179,7 +183,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 	}
 	hold = min(hold, s.config.MaxHold)
 	jitter := s.config.jitter(hold)
-	if s.refusals > 1 && asked > 0 {
+	if s.refusals > 1 && !mute {
 		// Another client that came back in the same instant may have taken all there was, and
 		// would do so again. A hundredth does not part clients whose round trips differ by more.
 		jitter *= 50
