@@ -203,13 +203,13 @@ func TestSimulatedServers(t *testing.T) {
 // token would refuse two of three, and one in two of a bucket of 25.
 //
 // The order in which goroutines run makes a difference. Of 1150 runs (500 with
-// GOMAXPROCS=1, 500 with 2, 150 with 4, on two cores), the median, the 99th percentile
-// and the worst were:
+// GOMAXPROCS=1, 500 with 2, 150 with 4, on two cores; of the estimated window without a hint
+// 100 with each), the median, the 99th percentile and the worst were:
 //
 //	                                  ratio              refused of 1000
 //	fixed 50/2s                   1.137 1.162 1.162         28 35 48
 //	fixed 50/2s, hint             1.193 1.212 1.212         31 33 35
-//	estimated window 50/2s        1.059 1.092 1.092         25 29 38
+//	estimated window 50/2s        1.091 1.098 1.098         31 37 39
 //	estimated window 50/2s, hint  1.326 1.355 1.399         21 23 24
 //	token bucket 25/s of 25       1.010 1.010 1.010         22 28 29
 //	token bucket 25/s of 25, hint 1.032 1.033 1.033         20 27 32
@@ -228,7 +228,7 @@ func TestSimulatedSilentServers(t *testing.T) {
 	}{
 		{"fixed 50/2s", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.163, 48},
 		{"fixed 50/2s, hint", &pacertest.FixedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.213, 35},
-		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.093, 38},
+		{"estimated window 50/2s", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, false, 1.099, 39},
 		{"estimated window 50/2s, hint", &pacertest.EstimatedWindow{Limit: 50, Window: 2 * time.Second}, true, 1.400, 24},
 		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.011, 29},
 		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.034, 32},
