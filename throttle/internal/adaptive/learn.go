@@ -168,7 +168,8 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 // MaxHold bounds all of them. The jitter is added: up to a hundredth, or, from the second refusal in a row on and
 // unless the server says nothing at all, up to half of the hold, and a second at most.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
-	hold, mute := max(a.Hold, 0), !a.HoldKnown && len(s.windows) == 0
+	hold := max(a.Hold, 0)
+	mute := !a.HoldKnown && len(s.windows) == 0
 	if a.Refused && !s.usedUp(now) {
 		switch hold = Hold(asked, s.refusals); {
 		case asked > 0 || s.successes == 0:
