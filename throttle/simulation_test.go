@@ -204,7 +204,7 @@ func TestSimulatedServers(t *testing.T) {
 //
 // The order in which goroutines run makes a difference. Of 1150 runs (500 with
 // GOMAXPROCS=1, 500 with 2, 150 with 4, on two cores; of the estimated window without a hint
-// 100 with each), the median, the 99th percentile and the worst were:
+// 100 with each, and of the last bucket 60), the median, the 99th percentile and the worst were:
 //
 //	                                  ratio              refused of 1000
 //	fixed 50/2s                   1.137 1.162 1.162         28 35 48
@@ -214,7 +214,7 @@ func TestSimulatedServers(t *testing.T) {
 //	token bucket 25/s of 25       1.010 1.010 1.010         22 28 29
 //	token bucket 25/s of 25, hint 1.032 1.033 1.033         20 27 32
 //	token bucket 20/s of 1        1.081 1.081 1.081         12 12 12
-//	token bucket 200/s of 10      1.206 1.440 1.501         12 24 28
+//	token bucket 200/s of 10      1.125 1.513 1.513         12 25 27
 //
 // A bound is the worst of these, and the median of five runs is compared with it. If one
 // run of 1000 is above a bound, three of five are in 10/1000³ = 10⁻⁸.
@@ -233,7 +233,7 @@ func TestSimulatedSilentServers(t *testing.T) {
 		{"token bucket 25/s of 25", &pacertest.TokenBucket{Rate: 25, Burst: 25}, false, 1.011, 29},
 		{"token bucket 25/s of 25, hint", &pacertest.TokenBucket{Rate: 25, Burst: 25}, true, 1.034, 32},
 		{"token bucket 20/s of 1", &pacertest.TokenBucket{Rate: 20, Burst: 1}, false, 1.082, 12},
-		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 1.502, 28},
+		{"token bucket 200/s of 10", &pacertest.TokenBucket{Rate: 200, Burst: 10}, false, 1.514, 28},
 	} {
 		t.Run(server.name, func(t *testing.T) {
 			const runs = 5
