@@ -46,7 +46,7 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		if begun(o.limit, o.limit-u.atStart) {
 			u.atStart = max(u.atStart, o.limit)
 		}
-		if first && !u.siblings {
+		if first && !u.siblings && o.limit-u.stated <= maxPerOurToken { // others that used more began long ago
 			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
 		}
 	}
