@@ -20,7 +20,7 @@ type Server struct {
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
-	room       int                 // requests that may go before a window delays one, at least; only while Steady
+	room       int                 // requests that may go before a window delays one, at least; only while Steady, see window.room
 	otherUnits map[string]unitCost // cost of the requests in flight, by the other units in which it is known
 
 	sequence sequence // of the latest grant or answer of this Server
@@ -84,7 +84,7 @@ func (s *Server) Now() uint64 { return uint64(s.site.sequence) }
 
 // Add adds n to the cost of the requests in flight. It counts requests that were granted or
 // ended without Take or End, while nothing was known (see Unknown). N may be negative.
-func (s *Server) Add(n int) { s.inFlight += n }
+func (s *Server) Add(n int) { s.inFlight, s.room = s.inFlight+n, s.room-n }
 
 // advance counts a grant or an answer.
 func (s *Server) advance() {

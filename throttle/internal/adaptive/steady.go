@@ -32,10 +32,14 @@ func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
 	return len(s.windows) == 0 || n <= s.room || s.allSteadyOpen(now, n, kind) // inlined
 }
 
-// room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is true.
+// unknownRoom is so little that no answers to what is in flight make room of it.
+const unknownRoom = math.MinInt / 2
+
+// room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is
+// true. It is unknownRoom where what one request needs depends on more than how many there are.
 func (w *window) room(inFlight int) int {
 	if w.unit != "" || w.others.perOurToken != 0 || w.refill.crowd > 0 {
-		return 0
+		return unknownRoom
 	}
 	return w.remaining - inFlight - w.spread.Below
 }

@@ -3,6 +3,7 @@ package adaptive
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,6 +140,11 @@ func TestSteadyNot(t *testing.T) {
 	if s.Count(3, &Ticket{N: 1, probe: true}, &Kind{}, of, []int{49}) {
 		t.Error("the answer to a probe is counted")
 	}
+	s.Add(5) // went without the lock before the answer was heard
+	if s.OpenSteady(3, 46, &Kind{}) || !s.OpenSteady(3, 45, &Kind{}) {
+		t.Error("what went meanwhile is not taken from what may go")
+	}
+	s.Add(-5)
 	if s.OpenSteady(3, 51, &Kind{}) || !s.OpenSteady(3, 50, &Kind{}) {
 		t.Error("what remains is not what may go")
 	}
@@ -208,5 +214,72 @@ func TestOvertakenIsNoContradiction(t *testing.T) {
 		if _, any := s.Contradicted(); any {
 			t.Errorf("seed %d: the answers of one counter contradict each other", seed)
 		}
+	}
+}
+
+// TestSteadyIsOpen: a request that may go without a look at the windows may go with one, too, whatever is in flight when a Server is
+// found Steady, and in whatever order answers come: of requests, of tokens, of both, and where others use most of the limit.
+func TestSteadyIsOpen(t *testing.T) {
+	steady := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		var s Server
+		s.Init(&Site{}, Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
+		type flight struct {
+			t    Ticket
+			left []int
+		}
+		var flights []flight
+		var stated *Stated
+		which := [][2]int{{0, 1}, {1, 2}, {0, 2}}[seed%3]
+		units, full := []string{"", "tokens"}[which[0]:which[1]], []int{400, 4000}[which[0]:which[1]]
+		left := slices.Clone(full)
+		now, kind := monotime.Time(1), Kind{Verb: "GET", Path: "/a"}
+		for step := range 600 {
+			now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond)
+			open, atOnce := s.Open(now, &limit.Demand{Claims: 1, N: 1}, &kind, 0), stated != nil && s.OpenSteady(now, 1, &kind)
+			if atOnce {
+				steady++
+			}
+			if atOnce && !open {
+				t.Fatalf("seed %d, step %d: a request may go at once that a look at the windows delays", seed, step)
+			}
+			if open && len(flights) < 12 && (len(flights) == 0 || r.IntN(2) == 0) {
+				f := flight{t: Ticket{Sent: now, N: 1}}
+				if atOnce {
+					s.TakeSteady(now, &f.t)
+				} else {
+					s.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &kind, 0, &f.t)
+					stated = nil
+				}
+				for i, unit := range units {
+					if left[i]--; unit != "" {
+						left[i] -= 40 + r.IntN(20)
+					} else if seed%5 == 0 {
+						left[i] -= r.IntN(4) // others
+					}
+					left[i] = max(left[i], 0)
+				}
+				f.left = slices.Clone(left)
+				flights = append(flights, f)
+			} else if len(flights) > 0 {
+				i := r.IntN(len(flights))
+				f := flights[i]
+				flights = append(flights[:i], flights[i+1:]...)
+				if stated != nil && s.Count(now, &f.t, &kind, stated, f.left) {
+					continue
+				}
+				var said []quota.Statement
+				for k, unit := range units {
+					said = append(said, quota.Statement{Unit: unit, Limit: full[k], Remaining: f.left[k], Reset: time.Hour, ResetKnown: true, Resolution: time.Second})
+				}
+				s.End(&f.t, nil)
+				s.Learn(now, &f.t, kind, &Answer{Statements: said})
+				stated = s.Stated(said)
+			}
+		}
+	}
+	if steady < 1000 {
+		t.Errorf("%d requests could go without a look, want more", steady)
 	}
 }
