@@ -74,7 +74,7 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 func (s *Server) noteTaken(now monotime.Time) {
 	for _, w := range s.windows {
 		w.last.note(now)
-		if s.room <= 0 && w.remaining-s.inFlightIn(w) <= w.refill.keep(w.limit) {
+		if s.room <= 0 && w.remaining-s.inFlightIn(w) <= w.refill.keep(w.limit) { // as take says
 			w.refill.pacedFrom = now
 		}
 	}
