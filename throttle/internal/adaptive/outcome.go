@@ -27,7 +27,8 @@ type outcome struct {
 	resetBack       bool // likewise, but an earlier one
 	foundRoundsDown bool // the answer is the first to show that the server rounds resets down
 
-	heardBefore             monotime.Time // when the answer before came
+	leastThen               int           // the least Remaining of the round trip before
+	heardThen               monotime.Time // when its latest answer came
 	remainingBefore         int           // the least Remaining before the answer
 	earlyBefore, lateBefore monotime.Time // the reset before the answer
 	spentSince              monotime.Time // when nothing remained first; zero if something remained
@@ -36,13 +37,13 @@ type outcome struct {
 // whole reports whether the whole limit was there before the request, but for what others are likely to have used.
 func (o *outcome) whole() bool { return 10*(o.remaining+o.n+o.others) >= 9*o.limit }
 
-// rises reports whether more remains than can have come back since the answer before, if the reset that it stated has not
-// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. Package counter looks closer. Least is
-// what remains by the least of all answers that the server may have written after this one.
-func (o *outcome) rises(least int) bool {
-	if o.earlyBefore <= o.now || o.refused || least <= o.remainingBefore {
+// rises reports whether more remains than can have come back since the round trip before, if the reset that was stated has not
+// come: whatever the algorithm, what is missing comes back at an even rate at the soonest. It requires that the answer is the
+// newest: then the server wrote it after all those of which leastThen is the least. Package counter looks closer.
+func (o *outcome) rises() bool {
+	if o.earlyBefore <= o.now || o.refused {
 		return false
 	}
-	missing, part := float64(o.limit-o.remainingBefore), float64(o.now.Sub(o.heardBefore))/float64(o.earlyBefore.Sub(o.heardBefore))
-	return float64(least+o.n-o.remainingBefore) > 2+missing*part
+	missing, part := float64(o.limit-o.leastThen), float64(o.now.Sub(o.heardThen))/float64(o.earlyBefore.Sub(o.heardThen))
+	return float64(o.remaining+o.n-o.leastThen) > 2+missing*part
 }

@@ -179,40 +179,54 @@ func TestSteadyNot(t *testing.T) {
 	}
 }
 
-// TestOvertakenIsNoContradiction: 16 requests are under way to a server that counts down in the order in which they come to it, and
-// answers come in any order. That is one counter, whatever the answers say.
+// contradicted reports whether answers contradict each other of a server with some counters, of which so much remains at first.
+// Each counts down in the order in which requests come to it, and the answers to so many callers come in any order. Of five
+// requests, one is of the first counter.
+func contradicted(seed uint64, callers int, left []int) bool {
+	r := rand.New(rand.NewPCG(seed, 7))
+	var s Server
+	s.Init(&Site{}, Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
+	type flight struct {
+		t       Ticket
+		counter int
+		left    int // zero before the server has counted it
+	}
+	var flights []*flight
+	now, kind := monotime.Time(1), Kind{}
+	for range 4000 {
+		now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond)
+		if len(flights) < callers {
+			f := &flight{t: Ticket{Sent: now, N: 1}, counter: min(r.IntN(5), len(left)-1)}
+			s.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &kind, 0, &f.t)
+			flights = append(flights, f)
+			continue
+		}
+		i := r.IntN(len(flights))
+		f := flights[i]
+		if f.left == 0 {
+			left[f.counter]--
+			f.left = left[f.counter]
+			continue
+		}
+		flights = append(flights[:i], flights[i+1:]...)
+		s.End(&f.t, nil)
+		s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: f.left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
+	}
+	_, any := s.Contradicted()
+	return any
+}
+
+// TestOvertakenIsNoContradiction: answers that overtake one another are of one counter, whatever they say; and two counters are not taken for
+// one because of that.
 func TestOvertakenIsNoContradiction(t *testing.T) {
 	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		var s Server
-		s.Init(&Site{}, Config{MaxHold: time.Minute, Random: func() float64 { return 0 }})
-		type flight struct {
-			t    Ticket
-			left int // zero before the server has counted it
-		}
-		var flights []*flight
-		left, now, kind := 1_000_000, monotime.Time(1), Kind{}
-		for range 4000 {
-			now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond)
-			if len(flights) < 16 {
-				f := &flight{t: Ticket{Sent: now, N: 1}}
-				s.Take(now, now, &limit.Demand{Claims: 1, N: 1}, &kind, 0, &f.t)
-				flights = append(flights, f)
-				continue
+		for _, callers := range []int{1, 2, 16, 64} {
+			if contradicted(seed, callers, []int{1_000_000}) {
+				t.Errorf("seed %d, %d callers: the answers of one counter contradict each other", seed, callers)
 			}
-			i := r.IntN(len(flights))
-			f := flights[i]
-			if f.left == 0 {
-				left--
-				f.left = left
-				continue
+			if !contradicted(seed, callers, []int{900_000, 400_000}) {
+				t.Errorf("seed %d, %d callers: the answers of two counters do not contradict each other", seed, callers)
 			}
-			flights = append(flights[:i], flights[i+1:]...)
-			s.End(&f.t, nil)
-			s.Learn(now, &f.t, kind, &Answer{Statements: []quota.Statement{{Limit: 1_000_000, Remaining: f.left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}})
-		}
-		if _, any := s.Contradicted(); any {
-			t.Errorf("seed %d: the answers of one counter contradict each other", seed)
 		}
 	}
 }

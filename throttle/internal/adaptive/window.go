@@ -43,6 +43,8 @@ type window struct {
 	remaining     int // least Remaining of the answers of the last two round trips
 	nextRemaining int // least Remaining of the answers since nextSince
 	nextSince     sequence
+	leastThen     int           // least Remaining of the last round trip, when nextSince was set
+	heardThen     monotime.Time // and when that was, at the soonest
 
 	reset  reset
 	refill refill
@@ -153,7 +155,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	cost := a.cost(t)
 	o := outcome{
 		sent: t.Sent, now: now, n: bounded(w.costOf(&cost, &kind)), refused: a.Refused, probe: t.probe && w.probing, guess: w.guess,
-		remaining: bounded(st.Remaining), remainingBefore: w.remaining, heardBefore: w.heardAt, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
+		remaining: bounded(st.Remaining), remainingBefore: w.remaining, leastThen: w.leastThen, heardThen: w.heardThen, earlyBefore: w.reset.early, lateBefore: w.reset.late, spentSince: w.spentSince,
 	}
 	if limit := bounded(st.Limit); w.text == "" || limit != w.limit {
 		if w.limit > 0 && limit > 0 {
@@ -172,7 +174,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	o.newest = w.tally(t.sequence, o.remaining, answer)
 	w.lastAnswer = answer
 	w.learnPrice(&o, kind, w.narrow(&o, st))
-	if o.resetBack || o.newest && o.rises(w.remaining) {
+	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances {
@@ -223,15 +225,22 @@ func (w *window) noteSpent(o *outcome) {
 func (w *window) tally(granted sequence, remaining int, answer sequence) (newest bool) {
 	if granted >= w.lastAnswer {
 		// The request went after all other answers had come back, or this is the first answer.
-		w.remaining, w.nextRemaining, w.nextSince = remaining, math.MaxInt, answer
+		w.nextRemaining = remaining
+		w.beginRoundTrip(answer)
 		return true
 	}
 	w.remaining, w.nextRemaining = min(w.remaining, remaining), min(w.nextRemaining, remaining)
 	if granted < w.nextSince {
 		return false
 	}
-	w.remaining, w.nextRemaining, w.nextSince = w.nextRemaining, math.MaxInt, answer
+	w.beginRoundTrip(answer)
 	return true
+}
+
+// beginRoundTrip makes nextRemaining the least. What is said from now on, of requests that go from now on, is written later.
+func (w *window) beginRoundTrip(answer sequence) {
+	w.remaining, w.nextRemaining, w.nextSince = w.nextRemaining, math.MaxInt, answer
+	w.leastThen, w.heardThen = w.remaining, w.heardAt
 }
 
 // narrow takes in what a statement says about the reset, and reports whether that is another one than before.
