@@ -2,7 +2,6 @@ package headers
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,7 +56,7 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	}
 	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]remains, len(limits))}
 	c.unread.Store(h.unread.Load())
-	n := 0
+	n, stated, used := 0, 0, false
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.key]
@@ -66,14 +65,15 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 		}
 		f := repeated{key: t.key, text: values[0]}
 		switch t.Role {
-		case name.Limit, name.Policy, name.Window:
+		case name.Limit, name.Policy:
+			stated++
+			c.rest = append(c.rest, f)
+		case name.Window:
 			c.rest = append(c.rest, f)
 		case name.Reset, name.Label:
 			c.each = append(c.each, f)
 		case name.Used:
-			if f.ignored = true; slices.ContainsFunc(limits, func(l Limit) bool { return !l.Limit.Known }) {
-				return nil // it follows from what is used
-			}
+			f.ignored, used = true, true
 			c.rest = append(c.rest, f)
 		case name.Remaining, name.State:
 			of, what := count(&f, t.Role, limits)
@@ -86,8 +86,8 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 			return nil
 		}
 	}
-	if n != len(limits) {
-		return nil
+	if n != len(limits) || used && stated < n {
+		return nil // a number follows from what is used
 	}
 	return c
 }

@@ -26,6 +26,9 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 			limits := slices.Clone(c.said)
 			for i := range n {
 				limits[i].Remaining.N = int64(left[i])
+				if limits[i].Limit.Known {
+					limits[i].Remaining.N = min(limits[i].Limit.N, int64(left[i]))
+				}
 			}
 			c.counted++
 			return summary(Facts{Limits: limits})
@@ -95,6 +98,9 @@ func TestCountsReads(t *testing.T) {
 func TestCountsNot(t *testing.T) {
 	for name, of := range map[string]func(n int) http.Header{
 		"used alone": func(n int) http.Header { return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", "LEFT") },
+		"used without a limit": func(n int) http.Header {
+			return left(n, "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Used", "7")
+		},
 		"a hint":     func(n int) http.Header { return left(n, "X-RateLimit-Remaining", "LEFT", "Retry-After", "3") },
 		"a list":     func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d, %d", n, n-1)) },
 		"two lines": func(n int) http.Header {
