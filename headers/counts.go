@@ -3,7 +3,6 @@ package headers
 import (
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -20,10 +19,9 @@ type Counts struct {
 	habit   *Habit
 	known   *known
 	lasts   time.Duration
-	unread  atomic.Int32 // answers since all headers were looked at
-	counted []remains    // what remains of each limit, in the order of the limits
-	each    []repeated   // is compared in each answer
-	rest    []repeated   // is compared when all headers are looked at
+	counted []remains  // what remains of each limit, in the order of the limits
+	each    []repeated // is compared in each answer
+	rest    []repeated // is compared when all headers are looked at
 }
 
 // Lasts returns for how long the Counts may be used after the answer of which it was made: for 10 ms after all headers were looked at.
@@ -55,7 +53,6 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 		return nil
 	}
 	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]remains, len(limits))}
-	c.unread.Store(h.unread.Load())
 	n, stated, used := 0, 0, false
 	for i := range k.told {
 		t := &k.told[i]
@@ -162,7 +159,7 @@ func (f *remains) cut(v string) string {
 // Read reads an answer. It sets how much remains of each limit, and returns how many limits there are: none if the answer has to
 // be read by Append.
 func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n int) {
-	if len(header) != c.known.n || c.unread.Add(1) > habitUnread && !c.look(r, header) {
+	if len(header) != c.known.n || c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
 		return 0
 	}
 	for i := range c.each {
@@ -203,11 +200,10 @@ func (c *Counts) look(r *Reader, header http.Header) bool {
 		own := r.compiled()
 		for key := range header {
 			if !c.known.tells(key) && lookUp(key, own) != nil {
-				c.habit.unread.Store(habitUnread) // so that it looks at all headers, too
-				return false
+				return false // and so the Habit looks at all headers, too
 			}
 		}
 	}
-	c.unread.Store(0)
+	c.habit.unread.Store(0)
 	return true
 }

@@ -26,9 +26,6 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 			limits := slices.Clone(c.said)
 			for i := range n {
 				limits[i].Remaining.N = int64(left[i])
-				if limits[i].Limit.Known {
-					limits[i].Remaining.N = min(limits[i].Limit.N, int64(left[i]))
-				}
 			}
 			c.counted++
 			return summary(Facts{Limits: limits})
@@ -101,8 +98,8 @@ func TestCountsNot(t *testing.T) {
 		"used without a limit": func(n int) http.Header {
 			return left(n, "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Used", "7")
 		},
-		"a hint":     func(n int) http.Header { return left(n, "X-RateLimit-Remaining", "LEFT", "Retry-After", "3") },
-		"a list":     func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d, %d", n, n-1)) },
+		"a hint": func(n int) http.Header { return left(n, "X-RateLimit-Remaining", "LEFT", "Retry-After", "3") },
+		"a list": func(n int) http.Header { return fields("X-RateLimit-Remaining", fmt.Sprintf("%d, %d", n, n-1)) },
 		"two lines": func(n int) http.Header {
 			return http.Header{"X-Ratelimit-Remaining": {fmt.Sprint(n), fmt.Sprint(n - 1)}}
 		},
@@ -159,16 +156,20 @@ func TestCountsBound(t *testing.T) {
 		"a hint in place of another header": {func(h http.Header) http.Header { return with(h, "Server", "Retry-After", "3") }, 0, 15},
 		"the same, in the last moment":      {func(h http.Header) http.Header { return with(h, "Server", "Retry-After", "3") }, 10*time.Millisecond - 1, 15},
 		"the same, later":                   {func(h http.Header) http.Header { return with(h, "Server", "Retry-After", "3") }, 10 * time.Millisecond, 0},
-		"another limit":                     {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Limit", "6000") }, 0, 15},
-		"another limit, later":              {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Limit", "6000") }, 10 * time.Millisecond, 0},
-		"another reset":                     {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Reset", "29") }, 0, 0},
-		"another bucket":                    {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Resource", "search") }, 0, 0},
-		"no reset":                          {func(h http.Header) http.Header { return with(h, "X-Ratelimit-Reset", "X-Other", "1") }, 0, 0},
-		"a hint in addition":                {func(h http.Header) http.Header { return with(h, "", "Retry-After", "3") }, 0, 0},
-		"a header less":                     {func(h http.Header) http.Header { return with(h, "X-Ratelimit-Limit") }, 0, 0},
-		"more remains":                      {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "4999") }, 0, 0},
-		"nothing remains":                   {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "0") }, 0, 0},
-		"no number remains":                 {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "some") }, 0, 0},
+		"the same, with ever another reset": {func(h http.Header) http.Header {
+			n := h.Get("X-RateLimit-Remaining")
+			return with(h, "Server", "Retry-After", "3", "X-RateLimit-Reset", []string{"30", "29"}[n[len(n)-1]&1])
+		}, 0, 15},
+		"another limit":        {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Limit", "6000") }, 0, 15},
+		"another limit, later": {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Limit", "6000") }, 10 * time.Millisecond, 0},
+		"another reset":        {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Reset", "29") }, 0, 0},
+		"another bucket":       {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Resource", "search") }, 0, 0},
+		"no reset":             {func(h http.Header) http.Header { return with(h, "X-Ratelimit-Reset", "X-Other", "1") }, 0, 0},
+		"a hint in addition":   {func(h http.Header) http.Header { return with(h, "", "Retry-After", "3") }, 0, 0},
+		"a header less":        {func(h http.Header) http.Header { return with(h, "X-Ratelimit-Limit") }, 0, 0},
+		"more remains":         {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "4999") }, 0, 0},
+		"nothing remains":      {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "0") }, 0, 0},
+		"no number remains":    {func(h http.Header) http.Header { return with(h, "", "X-RateLimit-Remaining", "some") }, 0, 0},
 	} {
 		for before := 32; before < 80; before += 5 {
 			var r counter
