@@ -254,3 +254,30 @@ func TestWhoLeavesTheLineIsToldOfItself(t *testing.T) {
 		})
 	}
 }
+
+// TestGrantedWhileHeard: what other goroutines are granted while the first answer is heard is taken from what it says remains.
+func TestGrantedWhileHeard(t *testing.T) {
+	l := &Limiter{}
+	g, err := l.Acquire(t.Context(), Claim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := l.lock()
+	now := root.now()
+	if !l.gate.Grant(now, 5) {
+		t.Fatal("nothing is granted without the lock")
+	}
+	l.server.End(&g.ticket, nil)
+	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.class)
+	l.unlock(root)
+	n := 0
+	for n < 10 {
+		if _, err := l.Acquire(t.Context(), Claim{MaxWait: -1}); err != nil {
+			break
+		}
+		n++
+	}
+	if n != 3 {
+		t.Errorf("%d went, want 8 less the 5 under way", n)
+	}
+}
