@@ -268,7 +268,7 @@ func TestGrantedWhileHeard(t *testing.T) {
 		t.Fatal("nothing is granted without the lock")
 	}
 	l.server.End(&g.ticket, nil)
-	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 10, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.class)
+	l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 9, Remaining: 8, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}, nil, g.class)
 	l.unlock(root)
 	n := 0
 	for n < 10 {
