@@ -43,7 +43,32 @@ type overload struct {
 	unsuccessful  int           // trials in which something was served
 	begun         monotime.Time // the first answer, and the first one after idling
 	recurrence    recurrence
+	minute        minute
+	usual         int           // how many were served in a minute before the trial, as far as it was seen
 	noTrialBefore monotime.Time // since a trial has failed
+}
+
+// minute is how many answers there were in the minute that has begun, and in the one before it.
+type minute struct {
+	from      monotime.Time
+	now, last counted
+}
+
+// add counts an answer, and reports whether a minute has begun.
+func (m *minute) add(now monotime.Time, failed bool) (begun bool) {
+	if d := now.Sub(m.from); d >= time.Minute {
+		m.last = m.now
+		if d >= 2*time.Minute {
+			m.last = counted{}
+		}
+		m.from, m.now, begun = now, counted{}, true
+	}
+	if failed {
+		m.now.failed++
+	} else {
+		m.now.served++
+	}
+	return begun
 }
 
 // counted is how many answers there were, of which the latest weigh the most.
@@ -77,6 +102,12 @@ func fewer(paced, unpaced *counted) bool {
 // fails so often whatever is asked of it, pacing changes nothing. At a limit that others use as well, many are refused however
 // slowly requests go, but not nearly as many.
 func (o *overload) helps() bool { return fewer(&o.paced, &o.unpaced) }
+
+// inVain reports whether, in the minute that has just ended, some failed although less than half of what a minute before the trial served was
+// served. A limit serves as much as before: so some fail at any pace.
+func (o *overload) inVain() bool {
+	return o.belief != meanFailure && o.minute.last.failed >= 2*minFailures && 2*o.minute.last.served < o.usual
+}
 
 // mostFail reports whether, without a pace, three of four fail.
 func (o *overload) mostFail() bool { return o.unpaced.failed >= max(minFailures, 3*o.unpaced.served) }
@@ -133,6 +164,7 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	if o.begun == 0 {
 		o.begun = now
 	}
+	minuteBegun := o.minute.add(now, a.failed)
 	if again := o.recurrence.take(now, a.failed); o.belief == meanFailure {
 		if again {
 			o.try(now, answer)
@@ -146,6 +178,8 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	o.lastAnswer = now
 	o.score(now, a)
 	switch {
+	case minuteBegun && o.inVain():
+		over = true
 	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, patience):
 		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
@@ -219,7 +253,7 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 	*o = overload{
 		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
 		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced,
-		unserved: unserved,
+		unserved: unserved, minute: o.minute, usual: max(o.minute.now.served, o.minute.last.served),
 	}
 }
 
@@ -227,7 +261,7 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 // soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
 // patience if most fail without a pace. Both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
-	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken}
+	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, minute: o.minute}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next

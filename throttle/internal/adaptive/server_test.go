@@ -447,6 +447,46 @@ func TestOverloadTrial(t *testing.T) {
 	}
 }
 
+// TestOverloadInVain: if in a minute at a pace some fail, although far less is served than in one before the trial, no limit fails them.
+func TestOverloadInVain(t *testing.T) {
+	for _, test := range []struct {
+		served, failed int // in each minute at a pace
+		want           belief
+	}{
+		{290, 8, meanFailure},
+		{310, 8, meanRefusal}, // as many as a limit that is a little less may serve
+		{100, 7, meanRefusal}, // too few to tell
+		{100, 0, meanRefusal}, // less is asked for
+	} {
+		var o overload
+		n := sequence(1)
+		minute := func(served, failed int) {
+			for i := range served {
+				now := start.Add(time.Duration(n/2000)*time.Minute + time.Duration(i)*time.Minute/time.Duration(served))
+				for _, fails := range []bool{false, true} {
+					if fails && i*failed/served == (i+1)*failed/served {
+						continue
+					}
+					n += 2
+					o.take(now, attempt{granted: n, failed: fails, paced: true}, n+1, time.Hour)
+				}
+			}
+			n = (n/2000 + 1) * 2000
+		}
+		minute(600, 0)
+		o.try(start.Add(time.Minute), n)
+		o.belief = meanRefusal
+		minute(test.served, test.failed)
+		if o.belief != meanRefusal {
+			t.Fatalf("%+v: %v within the minute", test, o.belief)
+		}
+		minute(test.served, test.failed)
+		if o.belief != test.want {
+			t.Errorf("%+v: %v, want %v", test, o.belief, test.want)
+		}
+	}
+}
+
 // TestOverloadUnserved: for how long nothing may be served in a trial, after so long of asking, and where nothing was served for so
 // long before.
 func TestOverloadUnserved(t *testing.T) {
