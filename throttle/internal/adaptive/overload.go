@@ -17,7 +17,8 @@ import (
 // others are served, a trial begins: failures are taken for refusals, so that requests are paced,
 // and the answers that follow show whether that helps. Many served and few failed: failures mean
 // refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again. Where others use the limit, too,
-// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps).
+// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps). But where in a whole minute some fail
+// although less than half is served of what was served in one before, failures mean failure again (inVain): no limit serves that much less.
 //
 // Nothing is served either while a window is used up, and nobody can tell at first. So a trial in which nothing is served
 // ends soon; after more than a minute where requests have only begun, since then it is more likely that they meet a limit than
@@ -32,7 +33,7 @@ type overload struct {
 
 	lastFailed    bool          // the latest answer of the trial was a failure
 	unpaced       counted       // answers to requests that went before the trial, from the first failure on
-	paced         counted       // answers of the trial, each failure counted; after it, those of the latest one
+	paced         counted       // answers of the trial, each failure counted; after one that failed, its answers
 	since         counted       // answers since a trial failed
 	lastServed    monotime.Time // when a request was served last
 	lastAnswer    monotime.Time

@@ -116,7 +116,8 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 
 // Count does what End and Learn do for the answer to a request that was served, if it states again what another answer did, but
 // that so much remains of each limit. It leaves out what changes with time alone, what resets say of a rate, and how much others use of the limit: of that,
-// Learn hears with one of the answers that follow. More may remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
+// Learn hears with one of the answers that follow. More may
+// remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
 // requires that s is Steady. Now may be zero unless of is Timed.
 func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) bool {
 	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
