@@ -79,7 +79,7 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	l := g.l
-	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N) {
+	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
 		return Outcome{}
 	}
 	luck := 0.0
@@ -106,7 +106,7 @@ func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 		return false
 	}
 	if of == nil {
-		ok = l.endAtOnce(g.ticket.N)
+		ok = l.endAtOnce(g.ticket.N, true)
 	} else {
 		var now monotime.Time
 		if l.mu.Lock(); of.Timed() {
@@ -328,6 +328,7 @@ func (l *Limiter) learnFromOther(g *right, a *Answer, luck float64) (o Outcome) 
 // learn makes l learn from the answer to a request, granted with ticket t by l or another bucket of the tree,
 // and reports whether the answer is a refusal. Cost is what the request has cost; nil if the ticket says so.
 func (l *Limiter) learn(now monotime.Time, t *adaptive.Ticket, a *Answer, cost *limit.Demand, c adaptive.Kind) (refused bool) {
+	l.server.AddServed(now, l.gate.TakeServed())
 	refused = a.Refused || a.MayRefuse && l.server.MayRefuse()
 	e := l.server.Learn(now, t, c, &adaptive.Answer{
 		Refused: a.Refused, MayRefuse: a.MayRefuse, Lost: a.Lost, Hold: a.Hold, HoldKnown: a.HoldKnown, HoldStep: a.HoldStep, Statements: a.Statements, Cost: cost, Instances: a.instances,

@@ -162,7 +162,7 @@ func (g *right) correct(now monotime.Time, spent quota.Costs) {
 
 // endUnreported ends the grant of Wait, whose caller will not report what became of the request.
 func (g *right) endUnreported() {
-	if g.plain && g.l.endAtOnce(g.ticket.N) {
+	if g.plain && g.l.endAtOnce(g.ticket.N, false) {
 		return
 	}
 	root := g.l.lock()
@@ -174,9 +174,9 @@ func (g *right) endUnreported() {
 	}
 }
 
-// endAtOnce ends a grant of n requests without the lock, if it may, and reports whether it did.
-func (l *Limiter) endAtOnce(n int) bool {
-	ended, late := l.gate.End(n)
+// endAtOnce ends a grant of n requests without the lock, if it may, and reports whether it did. Served says that its request was served.
+func (l *Limiter) endAtOnce(n int, served bool) bool {
+	ended, late := l.gate.End(n, served)
 	if late {
 		l.alter(func(monotime.Time) {})
 	}

@@ -48,6 +48,13 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 	return refused
 }
 
+// AddServed adds n to the requests that were served. It counts those that ended without Learn, and is to be called before Learn.
+func (s *Server) AddServed(now monotime.Time, n int) {
+	if n > 0 && !s.MayRefuse() {
+		s.overload.serve(now, n)
+	}
+}
+
 // hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()

@@ -17,8 +17,10 @@ import (
 // others are served, a trial begins: failures are taken for refusals, so that requests are paced,
 // and the answers that follow show whether that helps. Many served and few failed: failures mean
 // refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again. Where others use the limit, too,
-// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps). But where in a whole minute some fail
-// although less than half is served of what was served in one before, failures mean failure again (inVain): no limit serves that much less.
+// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps). But where some fail at a pace for a minute
+// or longer, although less than half is served of what was usual, failures mean failure again (inVain): few limits serve that much less. If
+// this is one (of a bucket that was full at first), so many fail without a pace that the next trial begins at once (helped), and what
+// the pace served is usual from then on.
 //
 // Nothing is served either while a window is used up, and nobody can tell at first. So a trial in which nothing is served
 // ends soon; after more than a minute where requests have only begun, since then it is more likely that they meet a limit than
@@ -44,32 +46,20 @@ type overload struct {
 	unsuccessful  int           // trials in which something was served
 	begun         monotime.Time // the first answer, and the first one after idling
 	recurrence    recurrence
-	minute        minute
-	usual         int           // how many were served in a minute before the trial, as far as it was seen
+	serving       tally         // what is served while failures mean failure; then, at a pace
+	usual         float64       // served in a second, in the latest whole minute before the trial; or in the part of one that follows, if that is more
 	noTrialBefore monotime.Time // since a trial has failed
 }
 
-// minute is how many answers there were in the minute that has begun, and in the one before it.
-type minute struct {
-	from      monotime.Time
-	now, last counted
+// tally counts answers from an instant on.
+type tally struct {
+	from           monotime.Time
+	served, failed int
 }
 
-// add counts an answer, and reports whether a minute has begun.
-func (m *minute) add(now monotime.Time, failed bool) (begun bool) {
-	if d := now.Sub(m.from); d >= time.Minute {
-		m.last = m.now
-		if d >= 2*time.Minute {
-			m.last = counted{}
-		}
-		m.from, m.now, begun = now, counted{}, true
-	}
-	if failed {
-		m.now.failed++
-	} else {
-		m.now.served++
-	}
-	return begun
+// rate returns how many were served in a second. Less than a minute counts as one: what a bucket that is full serves at first is no rate.
+func (c *tally) rate(now monotime.Time) float64 {
+	return float64(c.served) / max(now.Sub(c.from), time.Minute).Seconds()
 }
 
 // counted is how many answers there were, of which the latest weigh the most.
@@ -104,10 +94,34 @@ func fewer(paced, unpaced *counted) bool {
 // slowly requests go, but not nearly as many.
 func (o *overload) helps() bool { return fewer(&o.paced, &o.unpaced) }
 
-// inVain reports whether, in the minute that has just ended, some failed although less than half of what a minute before the trial served was
-// served. A limit serves as much as before: so some fail at any pace.
-func (o *overload) inVain() bool {
-	return o.belief != meanFailure && o.minute.last.failed >= 2*minFailures && 2*o.minute.last.served < o.usual
+// serve counts n requests that were served while failures mean failure.
+func (o *overload) serve(now monotime.Time, n int) {
+	if o.serving.served += n; now.Sub(o.serving.from) >= time.Minute {
+		o.usual, o.serving = o.serving.rate(now), tally{from: now}
+	}
+}
+
+// inVain takes in an answer of a trial, and reports whether, at a pace, some fail although less than half is served of what was usual.
+// Where fewer fail than enough to tell in vainWithin, nothing is wrong with the pace.
+func (o *overload) inVain(now monotime.Time, a attempt) bool {
+	s := &o.serving
+	lasted := now.Sub(s.from)
+	if s.from == 0 || !a.paced || lasted > vainWithin {
+		*s, lasted = tally{from: now}, 0
+	}
+	if !a.failed {
+		s.served++
+		return false
+	}
+	if s.failed++; s.failed < 2*minFailures || lasted < time.Minute {
+		return false
+	}
+	rate := s.rate(now)
+	if 2*rate < o.usual {
+		return true
+	}
+	o.usual, *s = max(o.usual, rate), tally{from: now}
+	return false
 }
 
 // mostFail reports whether, without a pace, three of four fail.
@@ -137,6 +151,9 @@ const (
 	trialFailed = 6
 	laterFailed = 4
 
+	// vainWithin is how soon at most failures at a pace must be enough to tell that the pace is in vain.
+	vainWithin = 10 * time.Minute
+
 	// newFor is for how long requests have only begun, and newUnserved is for how long nothing may then be served in a trial:
 	// a quarter longer than the windows of a minute that are common. When something was served in it, the next time is known, or it
 	// is no window: then it is laterUnserved at most, which is longer than the windows of 10 s that are common.
@@ -165,7 +182,6 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	if o.begun == 0 {
 		o.begun = now
 	}
-	minuteBegun := o.minute.add(now, a.failed)
 	if again := o.recurrence.take(now, a.failed); o.belief == meanFailure {
 		if again {
 			o.try(now, answer)
@@ -179,8 +195,8 @@ func (o *overload) take(now monotime.Time, a attempt, answer sequence, maxHold t
 	o.lastAnswer = now
 	o.score(now, a)
 	switch {
-	case minuteBegun && o.inVain():
-		over = true
+	case o.inVain(now, a):
+		o.usual, over = o.serving.rate(now), true
 	case a.failed && now.Sub(o.lastServed) > max(o.unserved, missed*o.recurrence.lasted/2, patience):
 		o.broken, over = true, true
 	case a.granted < o.trialFrom || !a.paced:
@@ -227,6 +243,7 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 	if failed {
 		o.failed++
 	} else {
+		o.serve(now, 1)
 		if o.failed > 0 || o.served == 0 {
 			o.served++
 		}
@@ -248,13 +265,13 @@ func (o *overload) suspect(now monotime.Time, failed bool, answer sequence) bool
 // try begins a trial.
 func (o *overload) try(now monotime.Time, answer sequence) {
 	unserved := patience
-	if now.Sub(o.begun) < newFor {
+	if now.Sub(o.begun) < newFor || o.helped() {
 		unserved = newUnserved
 	}
 	*o = overload{
 		belief: onTrial, trialFrom: answer, lastFailed: true, lastServed: now, lastAnswer: now,
 		begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful, unpaced: o.unpaced,
-		unserved: unserved, minute: o.minute, usual: max(o.minute.now.served, o.minute.last.served),
+		unserved: unserved, usual: max(o.usual, o.serving.rate(now)),
 	}
 }
 
@@ -262,7 +279,7 @@ func (o *overload) try(now monotime.Time, answer sequence) {
 // soonest, or soon after something is served again. Else the pace may have been wrong, and it begins after nextTrial, or after
 // patience if most fail without a pace. Both double with each trial.
 func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
-	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, minute: o.minute}
+	next := overload{begun: o.begun, recurrence: o.recurrence, unsuccessful: o.unsuccessful + 1, unpaced: o.unpaced, broken: o.broken, usual: o.usual, serving: tally{from: now}}
 	if o.broken {
 		next.noTrialBefore = now.Add(maxHold)
 		return next
@@ -275,6 +292,9 @@ func (o *overload) after(now monotime.Time, maxHold time.Duration) overload {
 	next.noTrialBefore = now.Add(min(doubled(gap, next.unsuccessful), maxHold))
 	return next
 }
+
+// meet notes that the first request of the bucket goes.
+func (o *overload) meet(now monotime.Time) { o.serving.from = now }
 
 // again forgets when requests began: they begin again.
 func (o *overload) again() { o.begun = 0 }

@@ -237,6 +237,7 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if s.contact == noContact {
 		s.contact = unheard
 		s.site.unheard++
+		s.overload.meet(now)
 	}
 	s.inFlight += d.N
 	if d.Costs != nil {

@@ -447,43 +447,75 @@ func TestOverloadTrial(t *testing.T) {
 	}
 }
 
-// TestOverloadInVain: if in a minute at a pace some fail, although far less is served than in one before the trial, no limit fails them.
+// TestOverloadInVain: failures at a pace are failures after a minute at least, if enough are failures, and less than half is served of
+// what was usual: in the latest whole minute before, in a part of one, or at a pace.
 func TestOverloadInVain(t *testing.T) {
-	for _, test := range []struct {
-		served, failed int // in each minute at a pace
+	for name, test := range map[string]struct {
+		usual          func(o *overload, n *sequence)
+		served, failed int           // at a pace
+		in             time.Duration // these
 		want           belief
 	}{
-		{290, 8, meanFailure},
-		{310, 8, meanRefusal}, // as many as a limit that is a little less may serve
-		{100, 7, meanRefusal}, // too few to tell
-		{100, 0, meanRefusal}, // less is asked for
+		"less than half":            {wholeMinute, 290, 8, time.Minute, meanFailure},
+		"as much as a lower limit":  {wholeMinute, 310, 8, time.Minute, meanRefusal},
+		"too few fail to tell":      {wholeMinute, 100, 7, time.Minute, meanRefusal},
+		"less is asked for":         {wholeMinute, 100, 0, time.Minute, meanRefusal},
+		"too soon to tell":          {wholeMinute, 100, 8, 59 * time.Second, meanRefusal},
+		"in several minutes":        {wholeMinute, 5 * 290, 8, 5 * time.Minute, meanFailure},
+		"too far apart":             {wholeMinute, 100, 8, vainWithin + 10*time.Second, meanRefusal},
+		"nothing was seen before":   {nothing, 100, 8, time.Minute, meanRefusal},
+		"of a part of a minute":     {partOfMinute, 140, 8, time.Minute, meanFailure},
+		"half of that part":         {partOfMinute, 160, 8, time.Minute, meanRefusal},
+		"than at the pace before":   {atPace, 290, 8, time.Minute, meanFailure},
+		"half of the pace before":   {atPace, 310, 8, time.Minute, meanRefusal},
+		"of what was told together": {toldTogether, 290, 8, time.Minute, meanFailure},
+		"half of what was told":     {toldTogether, 310, 8, time.Minute, meanRefusal},
 	} {
-		var o overload
-		n := sequence(1)
-		minute := func(served, failed int) {
-			for i := range served {
-				now := start.Add(time.Duration(n/2000)*time.Minute + time.Duration(i)*time.Minute/time.Duration(served))
-				for _, fails := range []bool{false, true} {
-					if fails && i*failed/served == (i+1)*failed/served {
-						continue
-					}
-					n += 2
-					o.take(now, attempt{granted: n, failed: fails, paced: true}, n+1, time.Hour)
-				}
+		t.Run(name, func(t *testing.T) {
+			o, n := overload{serving: tally{from: start}}, sequence(1)
+			test.usual(&o, &n)
+			if o.belief == meanFailure {
+				o.try(start.Add(time.Hour), n)
+				o.belief = meanRefusal
 			}
-			n = (n/2000 + 1) * 2000
-		}
-		minute(600, 0)
-		o.try(start.Add(time.Minute), n)
-		o.belief = meanRefusal
-		minute(test.served, test.failed)
-		if o.belief != meanRefusal {
-			t.Fatalf("%+v: %v within the minute", test, o.belief)
-		}
-		minute(test.served, test.failed)
-		if o.belief != test.want {
-			t.Errorf("%+v: %v, want %v", test, o.belief, test.want)
-		}
+			attempts(&o, &n, start.Add(time.Hour), test.served, test.failed, test.in)
+			if o.belief != test.want {
+				t.Errorf("failures are %v, want %v", o.belief, test.want)
+			}
+		})
+	}
+}
+
+func nothing(o *overload, _ *sequence) { o.serving.from = start.Add(time.Hour) }
+
+func wholeMinute(o *overload, n *sequence) {
+	o.serving = tally{from: start.Add(time.Hour - 2*time.Minute)}
+	attempts(o, n, start.Add(time.Hour-2*time.Minute), 600, 0, time.Minute)
+	o.take(start.Add(time.Hour-time.Minute), attempt{granted: *n}, *n, time.Hour)
+}
+
+func partOfMinute(o *overload, n *sequence) {
+	o.serving = tally{from: start.Add(time.Hour - 30*time.Second)}
+	attempts(o, n, start.Add(time.Hour-30*time.Second), 300, 0, 30*time.Second)
+}
+
+// toldTogether is 600 in each minute, of which is told in the end.
+func toldTogether(o *overload, _ *sequence) { o.serve(start.Add(time.Hour), 60*600) }
+
+func atPace(o *overload, n *sequence) {
+	nothing(o, n)
+	o.try(start.Add(time.Hour-time.Minute), *n)
+	o.belief = meanRefusal
+	attempts(o, n, start.Add(time.Hour-time.Minute), 600, 8, time.Minute)
+}
+
+// attempts makes some that are served, in a span, and some that fail between them; the last one too.
+func attempts(o *overload, n *sequence, from monotime.Time, served, failed int, in time.Duration) {
+	all := served + failed
+	for i := range all {
+		fails := (i+1)*failed/all > i*failed/all
+		*n += 2
+		o.take(from.Add(time.Duration(i)*in/time.Duration(all-1)), attempt{granted: *n, failed: fails, paced: true}, *n+1, time.Hour)
 	}
 }
 

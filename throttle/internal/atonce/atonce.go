@@ -27,6 +27,7 @@ type Gate struct {
 	ends   atomic.Bool  // grants end without the lock: nobody waits, and nothing is known that an answer could confirm
 	latest atomic.Int64 // instant of the latest grant, zero before the first
 	count  atomic.Int64 // requests granted − ended without the lock, since Take
+	served atomic.Int64 // grants that ended without the lock, and were served, since TakeServed
 }
 
 // Way returns how the next claim is granted.
@@ -72,11 +73,14 @@ func (g *Gate) Grant(now monotime.Time, n int) bool {
 	return true
 }
 
-// End ends n requests without the lock, and reports whether it did. Late says that another goroutine has changed the bucket
-// meanwhile: then its claim may wait for this end.
-func (g *Gate) End(n int) (ended, late bool) {
+// End ends a grant of n requests without the lock, and reports whether it did. Served says that its request was served. Late says that
+// another goroutine has changed the bucket meanwhile: then its claim may wait for this end.
+func (g *Gate) End(n int, served bool) (ended, late bool) {
 	if !g.ends.Load() {
 		return false, false
+	}
+	if served {
+		g.served.Add(1)
 	}
 	g.count.Add(int64(-n))
 	return true, !g.ends.Load()
@@ -90,4 +94,12 @@ func (g *Gate) Take() int {
 		g.count.Add(-n)
 	}
 	return int(n)
+}
+
+// TakeServed returns how many grants ended without the lock whose requests were served, and forgets them.
+func (g *Gate) TakeServed() int {
+	if g.served.Load() == 0 {
+		return 0
+	}
+	return int(g.served.Swap(0))
 }

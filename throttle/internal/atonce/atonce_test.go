@@ -13,14 +13,14 @@ func TestGate(t *testing.T) {
 	if g.Way() != Looks || g.Grant(1, 1) || g.Latest() != 0 || g.Recent(1, 0) || g.Take() != 0 {
 		t.Error("a zero Gate grants something")
 	}
-	if ended, _ := g.End(1); ended {
+	if ended, _ := g.End(1, true); ended {
 		t.Error("a zero Gate ends a grant")
 	}
 	g.Set(Free, true)
 	if !g.Grant(5, 3) || g.Latest() != 5 {
 		t.Error("a free Gate grants nothing")
 	}
-	if ended, late := g.End(1); !ended || late {
+	if ended, late := g.End(1, true); !ended || late {
 		t.Error("a free Gate does not end a grant")
 	}
 	if n := g.Take(); n != 2 {
@@ -29,6 +29,14 @@ func TestGate(t *testing.T) {
 	if n := g.Take(); n != 0 {
 		t.Errorf("%d requests under way, want none that was not told", n)
 	}
+	g.End(1, false)
+	if n := g.TakeServed(); n != 1 {
+		t.Errorf("%d grants that ended were served, want 1 of 2", n)
+	}
+	if n := g.TakeServed(); n != 0 {
+		t.Errorf("%d grants were served, want none that was not told", n)
+	}
+	g.Take()
 	g.Shut()
 	if g.Way() != Looks || !g.Ends() || g.Grant(6, 1) || g.Latest() != 5 {
 		t.Error("a Gate that was shut grants something, or ends nothing")
@@ -57,7 +65,7 @@ func TestGateConcurrent(t *testing.T) {
 					locked += g.Take()
 					mu.Unlock()
 				}
-				if ended, _ := g.End(1); !ended {
+				if ended, _ := g.End(1, true); !ended {
 					mu.Lock()
 					locked--
 					mu.Unlock()
