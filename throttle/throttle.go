@@ -408,7 +408,7 @@ func (l *Limiter) unlock(root *Limiter) {
 			way = atonce.Counts
 		}
 	}
-	l.gate.Set(way, unknown && l.line.waiting == 0)
+	l.gate.Set(way, unknown && l.line.waiting == 0 && l.server.Heard())
 	l.server.Add(l.gate.Take()) // grants that end after this see what was set
 	root.mu.Unlock()
 }

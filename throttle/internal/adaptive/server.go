@@ -273,6 +273,9 @@ func (s *Server) hadContact() {
 	s.contact = heard
 }
 
+// Heard reports whether it makes no difference that a request has ended: the first one is over, or none was counted.
+func (s *Server) Heard() bool { return s.contact != unheard }
+
 // RefusedAgain reports whether the refusal that came last, of a request with ticket t, came right after another: nothing was
 // served in between, or nothing but requests that were under way when that one came.
 func (s *Server) RefusedAgain(t *Ticket) bool { return s.refusals > 1 || t.First }
@@ -302,10 +305,10 @@ func (s *Server) ProbeOver(t *Ticket) {
 
 // Unknown reports whether nothing is known: nothing that an answer could confirm, and nothing
 // that could make a request wait. It is stricter than Fresh (nothing was learned that a Memory would
-// overwrite), because a slow start and counted failures make a difference as well, and so does the first answer; Idle is about
+// overwrite), because a slow start and counted failures make a difference as well; Idle is about
 // something else (what was learned may be forgotten).
 func (s *Server) Unknown() bool {
-	return s.contact == heard && s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
+	return s.slowStart.allowed == 0 && s.refusals == 0 && !s.unserved.any() && s.persistence == nil && len(s.windows) == 0 &&
 		s.served.measuredFrom == 0 && s.overload.failed == 0 && !s.overload.recurrence.known()
 }
 
