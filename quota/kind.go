@@ -19,6 +19,13 @@ import "strconv"
 // InFlight and Unanswered have no window: they bound how many requests are under way at the same
 // time.
 //
+// Some costs are known only when a request has ended: bytes of an answer, tokens of a language model. What is charged then
+// beyond N (see throttle.Grant.Settle) goes in the window although it is too much, and each Kind says for how long it
+// counts. A TokenBucket owes it until it is refilled, so that its rate holds on average. The windows of the other
+// kinds end, and forget it with the rest, as the provider's do: requests that claim less than they
+// turn out to cost go beyond N in every window, for as long as they come. What is to be held on average, whatever a
+// request costs, is a TokenBucket: "1MB/s debt", or "1MB/s streamed" for bytes.
+//
 // Plain and SlidingLog are therefore for a server about which little is known. They never grant more
 // than N in a window, and servers of the other kinds with the same N and Per admit that. Only two
 // of them may refuse it: a TokenBucket with a Burst below N, and an EstimatedWindow, which takes a
@@ -52,6 +59,8 @@ const (
 	// A Plain quota of Months admits N in each month of the calendar, not in any 30 days: it is a ClockWindow of
 	// which the server's count is believed, over 31 days for a month, and the last fifth is spread until the month ends.
 	//
+	// What is charged beyond N counts for Per, or until the month ends, and is forgotten then.
+	//
 	// The zero Kind of a quota with a Burst, a Debt or a WarmUp, or that is Streamed, is TokenBucket.
 	Plain Kind = iota
 
@@ -63,6 +72,9 @@ const (
 	// nodelay is a Burst of 10, and Shopify's bucket is a Burst of its size. For a leaky bucket
 	// that delays (limit_req without nodelay) a Burst of 1 is best: a larger burst would only wait in
 	// the server's queue.
+	//
+	// What is charged beyond Burst is owed: nothing goes until it is refilled, however long that takes. With a Debt,
+	// a cost above Burst goes that is known before, too.
 	TokenBucket
 
 	// FixedWindow admits N in a window. The window starts with the first request after the end of
@@ -72,6 +84,8 @@ const (
 	// Where the grant that started the window is canceled as if it had never been, the server's
 	// window starts with a later grant, and it is not known with which. Then nothing more is
 	// granted until Per after the latest of them, when the server's window has ended for certain.
+	//
+	// What is charged beyond N is forgotten when the window ends.
 	FixedWindow
 
 	// ClockWindow admits N in each window of the wall clock. Windows start at multiples of Per
@@ -89,6 +103,8 @@ const (
 	// until two windows later no more than 2N go in any Per. A token comes within Per, however far and
 	// however often the clock is set. Steps of less than 0.1 s are not followed, nor any by a Limiter
 	// with a Store, which has a clock of its own.
+	//
+	// What is charged beyond N is forgotten when the window ends.
 	ClockWindow
 
 	// SlidingWindow admits N in any window of the length Per. It divides Per into Cells parts and
@@ -97,12 +113,14 @@ const (
 	// Per + Per/Cells at the latest. A client that always has requests waiting loses nothing, since
 	// what was granted together comes back together; a client that sends evenly loses up to one
 	// part in Cells. It suits ASP.NET Core's SlidingWindowRateLimiter, and the servers of SlidingLog
-	// where N is so large that the memory matters.
+	// where N is so large that the memory matters. What is charged beyond N counts as long as the rest of its cell, and is
+	// forgotten then.
 	SlidingWindow
 
 	// SlidingLog admits N in any window of the length Per, exactly. It remembers the instant of
 	// each grant: at most N instants, of 24 bytes each, in memory for up to three times as many. It
-	// suits sorted sets in Redis (Upstash's, many Lua scripts), DigitalOcean, Riot Games.
+	// suits sorted sets in Redis (Upstash's, many Lua scripts), DigitalOcean, Riot Games. What is charged beyond N counts
+	// for Per, and is forgotten then.
 	SlidingLog
 
 	// EstimatedWindow admits N minus an estimate of what was granted in the last Per:
@@ -112,7 +130,8 @@ const (
 	// Running is what was granted in the running window of the wall clock (see ClockWindow), and
 	// before what was granted in the window before it; overlap is the share of that window which
 	// lies within the last Per. It suits go-chi/httprate, Upstash's slidingWindow, Cloudflare. A
-	// server that does not round admits half a token less: give such a quota an N of one less.
+	// server that does not round admits half a token less: give such a quota an N of one less. What is charged beyond N
+	// counts in its window and, less and less, in the next one, and is forgotten then.
 	EstimatedWindow
 
 	// InFlight admits N at the same time, each from its grant until its answer has been read to its

@@ -127,7 +127,8 @@ type Quota struct {
 	// than N.
 	//
 	// A cost above Burst is refused with throttle.ErrTooLarge, since no wait would help. With
-	// another Kind, a cost above N is.
+	// another Kind, a cost above N is. That is of costs that are known before a request goes. What a request turns out to
+	// cost beyond that is charged all the same: a TokenBucket owes it, and the windows of another Kind forget it: see Kind.
 	Burst int
 
 	// Debt admits a cost above Burst when the bucket is full. The bucket owes the missing tokens,

@@ -108,9 +108,10 @@ func (g *right) end() {
 
 // Settle corrects the cost of the request to what it really was, in the units of spent; in other units it stays as it was.
 // What was claimed too much goes back as if it had never been claimed. What was claimed too little is charged now, as by a
-// server that learns the cost at the end; this may leave a bucket in debt. The line is timed anew. Settle may be called at
-// any time, before Done and after it, and more than once. A negative cost counts as zero; an empty unit means
-// quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
+// server that learns the cost at the end. A TokenBucket owes what it does not hold, and keeps its rate; of any other Kind,
+// what is beyond N is forgotten with its window, as by a provider that counts so (see quota.Kind). The line is timed anew.
+// Settle may be called at any time, before Done and after it, and more than once. A negative cost counts as zero; an empty
+// unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
 // that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
 	if g.kept != nil {

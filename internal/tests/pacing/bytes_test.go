@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -458,6 +459,53 @@ func TestBytesOfDownloadsHoldBackThoseThatFollow(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// Five files of 1 MB, one after the other, whose length is known when their answer begins, at 50 kB/s: docs/quotas.md, Larger than the quota.
+// Windows forget what is beyond N, and a bucket of tokens owes it.
+func TestBytesOfFilesBeyondTheQuota(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		quota string
+		took  time.Duration // until all are read
+	}{
+		{"50kB/s", 4 * s},
+		{"50kB/s window", 4 * s},
+		{"50kB/s window grid", 4 * s},
+		{"50kB/s sliding", 4 * s},
+		{"50kB/s log", 4 * s},
+		{"50kB/s burst 100kB", 78*s + 20*time.Microsecond}, // 900 kB are owed after the first, 1 MB after the others; and a byte must be there
+		{"50kB/s debt", 79*s + 20*time.Microsecond},
+		{"50kB/s streamed", 99950 * time.Millisecond}, // all but the twentieth of a second that it holds
+	} {
+		t.Run(test.quota, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				file := download(1e6, true)
+				tr := &pacer.Transport{
+					Base:   &lab.Script{Answers: []func(*http.Request) (*http.Response, error){file, file, file, file, file}},
+					Quotas: lab.All(quota.MustParse(test.quota)...),
+				}
+				begin := time.Now()
+				for range 5 {
+					resp, err := tr.RoundTrip(upload(t, 0, true))
+					if err != nil {
+						t.Fatal(err)
+					}
+					lab.Read(t, resp)
+				}
+				if took := time.Since(begin); took != test.took {
+					t.Errorf("all five are read after %v, want %v", took, test.took)
+				}
+			})
+		})
+	}
+	// What is known before it goes, as of an upload, never fits into a window, and is owed to a debt.
+	for text, want := range map[string]error{"50kB/s": throttle.ErrTooLarge, "50kB/s log": throttle.ErrTooLarge, "50kB/s burst 100kB": throttle.ErrTooLarge, "50kB/s debt": nil} {
+		tr := &pacer.Transport{Base: lab.OK(), Quotas: lab.All(quota.MustParse(text)...)}
+		if _, err := tr.RoundTrip(upload(t, 1e6, true)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", text, err, want)
 		}
 	}
 }
