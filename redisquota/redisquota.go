@@ -45,8 +45,9 @@
 // # Failures
 //
 // A call that fails, for whatever reason, is an error of [Store.Exchange]; what a Limiter does then is its
-// Outage. Errors of this package begin with "redisquota: " and the bucket, and wrap what the client library
-// returned. Nothing is half done: what the server may refuse (it is read-only, out of memory, or a
+// Outage. Errors of this package begin with "redisquota: " and the bucket, say what is wrong where that is known (the server
+// wants a password, connection refused, what answers is no Redis), and wrap what the client library
+// returned. They are a [slog.LogValuer], which says the same without the text of others. Nothing is half done: what the server may refuse (it is read-only, out of memory, or a
 // permission is missing) is refused before anything is written.
 //
 // A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
@@ -60,7 +61,6 @@ package redisquota
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -140,7 +140,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		keys, args := encode(r, s.prefix(), s.channel(), s.nonce(), logs)
 		flat, err := s.Client.Run(ctx, keys, args)
 		if err != nil {
-			return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+			return nil, &failure{r.Bucket, err}
 		}
 		if need := moreLogs(flat); need > logs && need <= mostLogs+len(r.Quotas) {
 			logs = need
@@ -149,7 +149,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		}
 		reply, err := decode(flat)
 		if err != nil {
-			return nil, fmt.Errorf("redisquota: %s: %w", r.Bucket, err)
+			return nil, &failure{r.Bucket, err}
 		}
 		return reply, nil
 	}

@@ -285,7 +285,8 @@ func refused(err error) []slog.Attr {
 	return attrs
 }
 
-// kind says what kind an error is, without its text, which may quote a URL or a credential; empty if there is no error.
+// kind says what kind an error is, without its text, which may quote a URL or a credential; empty if there is no error. An error
+// that is a slog.LogValuer says itself what may be written of it, as those of package redisquota do.
 func kind(err error) string {
 	if err == nil {
 		return ""
@@ -300,6 +301,10 @@ func kind(err error) string {
 				return known.Error()
 			}
 		}
+	}
+	var own slog.LogValuer
+	if errors.As(err, &own) {
+		return own.LogValue().Resolve().String()
 	}
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF} {
 		if errors.Is(err, known) {

@@ -151,6 +151,15 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
+// logs is an error that says itself what may be written of it.
+type logs struct {
+	error
+	words string
+}
+
+func (l logs) LogValue() slog.Value { return slog.StringValue(l.words) }
+func (l logs) Unwrap() error        { return l.error }
+
 func TestKind(t *testing.T) {
 	quoting := func(err error) error {
 		return fmt.Errorf("secret: %w", &url.Error{Op: "Get", URL: "http://user:secret@a.example/?secret", Err: err})
@@ -167,6 +176,8 @@ func TestKind(t *testing.T) {
 		{quoting(&net.DNSError{Err: "secret", IsTimeout: true}), "timeout"},
 		{quoting(&net.DNSError{Err: "secret"}), "*net.DNSError"},
 		{&throttle.Error{Bucket: "secret", Err: throttle.ErrQueueFull}, "queue is full"},
+		{quoting(logs{errors.New("secret"), "the words of its package"}), "the words of its package"},
+		{quoting(logs{context.DeadlineExceeded, "connection refused"}), "connection refused"},
 		{errors.Join(errors.New("secret"), errors.New("secret")), "*errors.joinError"},
 	} {
 		if got := kind(test.err); got != test.want {

@@ -34,7 +34,7 @@ func New(c redis.UniversalClient) *redisquota.Store {
 // client is a redisquota.Client.
 type client struct {
 	redis redis.UniversalClient
-	late  atomic.Pointer[error] // of the latest call that failed after the end of its context; nil since one was served
+	late  atomic.Pointer[error] // of the latest call or look that failed and of which its caller was not told; nil since one was served
 }
 
 var script = redis.NewScript(redisquota.Script())
@@ -51,6 +51,8 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	for i, a := range args {
 		values[i] = a
 	}
+	look := time.AfterFunc(patience, func() { c.look(ctx) })
+	defer look.Stop()
 	done := make(chan reply, 1)
 	go func() {
 		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
@@ -75,6 +77,25 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 		return nil, fmt.Errorf("%s: %w", c.address(), r.err)
 	case <-ctx.Done():
 		return nil, c.noAnswer(context.Cause(ctx))
+	}
+}
+
+// patience is after how long a call looks why it has no answer.
+const patience = 100 * time.Millisecond
+
+// look dials once, and remembers why that fails. go-redis dials again and again, for longer than a call may take, and then says
+// nothing but that the time is over.
+func (c *client) look(ctx context.Context) {
+	node, ok := c.redis.(*redis.Client)
+	if !ok {
+		return
+	}
+	o := node.Options()
+	conn, err := o.Dialer(ctx, o.Network, o.Addr)
+	if err == nil {
+		_ = conn.Close()
+	} else if ctx.Err() == nil {
+		c.late.Store(&err)
 	}
 }
 

@@ -82,6 +82,27 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 	}
 }
 
+// A client library that dials again and again, as later versions of go-redis do, does not tell in time what is wrong: one look tells it.
+func TestDialingAgainIsNotSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		c := redis.NewClient(&redis.Options{Addr: addr, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials++; dials == 1 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return refuses(ctx, network, addr)
+		}})
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		defer cancel()
+		_, err := goredis.New(c).Exchange(ctx, request)
+		if !errors.Is(err, errRefused) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer from "+addr) {
+			t.Errorf("got %v, want that it says %q", err, errRefused)
+		}
+	})
+}
+
 // Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and one that
 // has another password.
 func TestAnErrorNamesTheServer(t *testing.T) {

@@ -162,7 +162,7 @@ type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes
 	// between, and in the order of its fields: quotas, what comes back, what costs
 	// more, what the server said, and then asks, in their order. It returns when ctx ends. With
-	// an error, it may have been done or not. A Limiter takes an Exchange, or a Listen, that has not returned after
+	// an error, it may have been done or not; if that is a slog.LogValuer, pacer.Log writes what it says, else not its text. A Limiter takes an Exchange, or a Listen, that has not returned after
 	// 300 ms for one that failed, and makes no other call before that one has ended.
 	//
 	// A client of a network may repeat a request: a store must bear the same request twice, and an

@@ -1,0 +1,82 @@
+package redisquota
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// failure is why a call for a bucket has failed.
+type failure struct {
+	bucket string
+	err    error // of the Client, or of a reply that is none
+}
+
+// Error has the words of this package and those of the server, which may need the former: a server before which nobody has
+// said a password calls the script a protocol error.
+func (f *failure) Error() string {
+	text := f.err.Error()
+	if why := f.why(); why != "" && !strings.Contains(text, why) {
+		text = why + ": " + text
+	}
+	return "redisquota: " + f.bucket + ": " + text
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// LogValue implements [slog.LogValuer]: a log gets the words of this package alone, since those of a server, or of a client
+// library, may quote an address or a credential. Of a failure for which it has none, it gets "failed".
+func (f *failure) LogValue() slog.Value {
+	if why := f.why(); why != "" {
+		return slog.StringValue(why)
+	}
+	return slog.StringValue("failed")
+}
+
+// refusals are words of Redis, Valkey and go-redis, with the spaces around them, and what is wrong then. The first that is found
+// counts.
+var refusals = []struct{ has, why string }{
+	{" NOAUTH ", "the server wants a password, and got none"},
+	{" unauthenticated ", "the server wants a password, and got none"}, // from 7.0 on, of a call with more than ten words
+	{" WRONGPASS ", "the server does not know the user and password"},
+	{" invalid password ", "the server does not know the user and password"}, // before 6.0
+	{" NOPERM ", "the user lacks a permission: see README.md, Servers and permissions"},
+	{" READONLY ", "the server is a replica, which cannot be written"},
+	{" OOM ", "the server is out of memory"},
+	{" MISCONF ", "the server does not write, since it cannot save"},
+	{" LOADING ", "the server still loads what it had saved"},
+	{" CLUSTERDOWN ", "the cluster is down"},
+	{" MASTERDOWN ", "the replica has lost its master"},
+	{" redis: invalid reply", "what answers is no Redis"},
+	{" redis: can't parse ", "what answers is no Redis"},
+}
+
+// why says what is wrong; empty if it is not known.
+func (f *failure) why() string {
+	text := " " + f.err.Error() + " "
+	for _, r := range refusals {
+		if strings.Contains(text, r.has) {
+			return r.why
+		}
+	}
+	var name *net.DNSError
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(f.err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(f.err, &name):
+		return "no such host"
+	case errors.As(f.err, &record):
+		return "what answers does not speak TLS"
+	case errors.As(f.err, &certificate):
+		return "the server's certificate is not trusted"
+	case errors.Is(f.err, context.DeadlineExceeded):
+		return "no answer"
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package redisquota_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota"
+	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle/store"
+)
+
+// fails is a Client of which every call fails.
+type fails struct{ err error }
+
+func (f fails) Run(context.Context, []string, []string) ([]string, error) { return nil, f.err }
+
+func (f fails) Subscribe(context.Context, string, func(string)) error { return errors.ErrUnsupported }
+
+// An error says what is wrong in words of the package, with those of the server behind them; a log gets the former alone.
+func TestFailures(t *testing.T) {
+	const addr = "redis.OOM.example:6379"
+	for _, test := range []struct {
+		err  error
+		says string
+	}{
+		{errors.New("NOAUTH Authentication required."), "the server wants a password, and got none"},
+		{errors.New("ERR Protocol error: unauthenticated multibulk length"), "the server wants a password, and got none"},
+		{errors.New("WRONGPASS invalid username-password pair or user is disabled."), "the server does not know the user and password"},
+		{errors.New("ERR invalid password"), "the server does not know the user and password"},
+		{errors.New("NOPERM User secret has no permissions to run the 'evalsha' command"), "the user lacks a permission: see README.md, Servers and permissions"},
+		{errors.New("READONLY You can't write against a read only replica."), "the server is a replica, which cannot be written"},
+		{errors.New("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory"},
+		{errors.New("MISCONF Redis is configured to save RDB snapshots"), "the server does not write, since it cannot save"},
+		{errors.New("LOADING Redis is loading the dataset in memory"), "the server still loads what it had saved"},
+		{errors.New("CLUSTERDOWN The cluster is down"), "the cluster is down"},
+		{errors.New("MASTERDOWN Link with MASTER is down"), "the replica has lost its master"},
+		{errors.New(`redis: invalid reply: "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
+		{errors.New(`redis: can't parse "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "connection refused"},
+		{&net.DNSError{Err: "no such host", Name: "redis.OOM.example", IsNotFound: true}, "no such host"},
+		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, "what answers does not speak TLS"},
+		{&tls.CertificateVerificationError{Err: errors.New("signed by unknown authority")}, "the server's certificate is not trusted"},
+		{context.DeadlineExceeded, "no answer"},
+		{errors.New("secret"), "failed"},
+	} {
+		given := fmt.Errorf("%s: %w", addr, test.err)
+		_, err := (&redisquota.Store{Client: fails{given}}).Exchange(t.Context(), asking)
+		if !errors.Is(err, given) {
+			t.Fatalf("got %v, want that it wraps %v", err, given)
+		}
+		if got := err.Error(); !strings.HasPrefix(got, "redisquota: api: ") || !strings.HasSuffix(got, given.Error()) && !strings.HasSuffix(got, test.says) ||
+			test.says != "failed" && strings.Count(got, test.says) != 1 {
+			t.Errorf("%v: got %q, want %q once, in front of it or in it", given, got, test.says)
+		}
+		var log slog.LogValuer
+		if !errors.As(err, &log) || log.LogValue().String() != test.says {
+			t.Errorf("%v: a log gets %v, want %q", given, log, test.says)
+		}
+	}
+}
+
+// A server that wants a password says so, whatever it calls the script.
+func TestNoPassword(t *testing.T) {
+	s := realServer(t)
+	if err := dial(t, s).ConfigSet(t.Context(), "requirepass", "secret").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for password, want := range map[string]string{"": "the server wants a password, and got none", "other": "the server does not know the user and password", "secret": ""} {
+		c := redis.NewClient(&redis.Options{Addr: s.Addr, Password: password})
+		_, err := goredis.New(c).Exchange(t.Context(), asking)
+		if got := fmt.Sprint(err); !strings.Contains(got, want) || err == nil != (want == "") {
+			t.Errorf("with %q: %s, want %q", password, got, want)
+		}
+		c.Close()
+	}
+}
+
+// asking asks for no slot.
+var asking = &store.Request{
+	Version: 1, Bucket: "api", Quotas: quota.Quotas{{N: 5, Per: time.Second, Kind: quota.SlidingLog}}, Late: 20 * time.Millisecond,
+	Horizon: 500 * time.Millisecond, Member: "a", Serial: 1, Hand: []int{0},
+}
