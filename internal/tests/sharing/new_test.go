@@ -92,6 +92,7 @@ func TestABucketIsNew(t *testing.T) {
 			s := new(store.Memory)
 			s.Lose()
 			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, New: true}
+			l.StoreEvent = func(e throttle.StoreEvent) { t.Errorf("%s: told %+v, want nothing: it is new, as it was said to be", text, e) }
 			if err := l.Wait(t.Context(), 20); err != nil {
 				t.Error(err)
 			}
@@ -152,6 +153,12 @@ func TestALostBucketIsNotNew(t *testing.T) {
 						}
 					}
 					old := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: each, New: true}
+					told := 0
+					old.StoreEvent = func(e throttle.StoreEvent) {
+						if told++; !e.Lost {
+							t.Errorf("told %+v, want that it was lost", e)
+						}
+					}
 					send(old, 90)
 					time.Sleep(time.Second)
 					s.Lose()
@@ -164,6 +171,9 @@ func TestALostBucketIsNotNew(t *testing.T) {
 						t.Errorf("%d over", n)
 					}
 					_, _ = old.Close(), late.Close()
+					if synctest.Wait(); told != 1 {
+						t.Errorf("who knew the bucket was told of the loss %d times, want once", told)
+					}
 				})
 			})
 		}

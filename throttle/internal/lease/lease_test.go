@@ -678,6 +678,16 @@ func TestStepLost(t *testing.T) {
 	equal(t, "more", r.More, []int{2})
 }
 
+// TestStepLostAndNew: that a bucket is new, as its user has said, is no event; that it is lost later is one.
+func TestStepLostAndNew(t *testing.T) {
+	l := newLease(t, "9/s burst 5", 0)
+	l.config.New = true
+	for i, want := range [][]Event{nil, {{Lost: true}}} {
+		_, e := call(t, l, time.Duration(i)*s, queue(1), store.Reply{Lost: true, Bound: -1})
+		equal(t, "events", e.Events, want)
+	}
+}
+
 // TestStepLostTellsWhatWent: a store that has lost the bucket is told of all that went of slots from before the loss, also
 // of what went after it; and of no slot of its own, if it has only forgotten the member.
 func TestStepLostTellsWhatWent(t *testing.T) {

@@ -231,7 +231,9 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 // went if the bucket is new since the last request that was answered, since what went after the loss was of slots from before.
 // A store that does not say for how long hands out nothing for the next Horizon, and all beyond that anew: those slots are dropped.
 func (l *Lease) lost(now, answered monotime.Time, known time.Duration, e *Effects) {
-	e.Events = append(e.Events, Event{Lost: true})
+	if !l.config.New || answered != 0 { // else that it is new is no news
+		e.Events = append(e.Events, Event{Lost: true})
+	}
 	l.slots.epoch++
 	l.unsent.back = nil
 	if known == 0 {
