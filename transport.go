@@ -242,11 +242,13 @@ type Learn struct {
 // fields must be zero.
 type Shared struct {
 	// Store, if not nil, is where the Quotas are counted: all processes that use the same Store, such as one of package
-	// redisquota, share the quotas, and a hold that one process is told of holds all. Patterns and quotas must be the same in
-	// all processes. Buckets without Quotas are learned by each process for itself. See store.Store, and Transport.Close.
+	// redisquota, share the quotas, and a hold that one process is told of holds all. Patterns must be the same in all processes, and so should
+	// quotas: while they differ, as when a new version of a program is rolled out, those of all processes hold together. Buckets
+	// without Quotas are learned by each process for itself. See store.Store, and Transport.Close.
 	//
-	// A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of routes beside it, one
-	// token must come back within Late. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
+	// A quota of what is InFlight or Unanswered, and the Queue of a quota, are of each process alone: with 5 in flight, three
+	// processes have 15. A quota with a WarmUp, Months or a Zone cannot be shared. If a token bucket of a host has quotas of
+	// routes beside it, one token must come back within Late: "20/s even" wants 50 ms. Validate and SetQuotas report both. A store such as Redis cannot tell a bucket that was
 	// lost from one that is new, and takes both for used up: see New.
 	Store store.Store
 
@@ -265,8 +267,8 @@ type Shared struct {
 	// Store. If no request should wait for a Store that is far away, set five to ten round trips.
 	Late time.Duration
 
-	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when it
-	// has lost a bucket. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
+	// Event, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
+	// has lost a bucket, and when another process shares a bucket by other quotas: see throttle.StoreEvent. Calls for one bucket come one after the other, in a goroutine of their own, with no lock held.
 	Event func(throttle.StoreEvent)
 }
 

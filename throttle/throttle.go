@@ -205,9 +205,9 @@ type Limiter struct {
 	// Outage is what to do while the Store cannot be reached. Zero is OutageShare. Without a Store, it must be zero.
 	Outage Outage
 
-	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, and when it
-	// has lost the bucket. Calls come one after the other, in a goroutine of their own, with no lock held: a panic ends the
-	// program. Without a Store, it must be nil.
+	// StoreEvent, if not nil, is called when the Store can no longer be reached, when it can be reached again, when it
+	// has lost the bucket, and when another process shares it by other quotas. Calls come one after the other, in a goroutine
+	// of their own, with no lock held: a panic ends the program. Without a Store, it must be nil.
 	StoreEvent func(StoreEvent)
 
 	// Value is for the maker of the Limiter; the package does not use it. In a Group, a bucket for what a

@@ -92,7 +92,9 @@ func TestABucketIsNew(t *testing.T) {
 			s := new(store.Memory)
 			s.Lose()
 			l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, New: true}
-			l.StoreEvent = func(e throttle.StoreEvent) { t.Errorf("%s: told %+v, want nothing: it is new, as it was said to be", text, e) }
+			l.StoreEvent = func(e throttle.StoreEvent) {
+				t.Errorf("%s: told %+v, want nothing: it is new, as it was said to be", text, e)
+			}
 			if err := l.Wait(t.Context(), 20); err != nil {
 				t.Error(err)
 			}

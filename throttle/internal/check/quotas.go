@@ -68,7 +68,7 @@ func (b *Bucket) below(a Bucket) error {
 			continue
 		}
 		if each := monotime.Scale(q.Per, 1, int64(q.N)); each > longer {
-			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v: set Late to %v or more",
+			return fmt.Errorf("throttle: quota %q of %s, above %s with a Store too, has a token come back each %v, want one within Late, %v: set Late (of a Transport, Shared.Late) to %v or more",
 				q.Name, a.Name, b.Name, each, longer, each)
 		}
 	}
