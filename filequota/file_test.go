@@ -237,6 +237,39 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
+// TestFileRemovedToEndAHold: while nobody runs, a hold ends with its file, and what was used is forgotten with it; while somebody runs,
+// that one takes both along.
+func TestFileRemovedToEndAHold(t *testing.T) {
+	for _, runs := range []bool{false, true} {
+		m := newMachine(t)
+		a := m.process("a", "10/m log")
+		a.ask(10)
+		r := a.request(0)
+		r.Hold = time.Hour
+		a.exchange(r)
+		if err := os.Remove(m.path()); err != nil {
+			t.Fatal(err)
+		}
+		if runs {
+			a.ask(0)
+			m.pass(afterSleep)
+		}
+		b := m.process("b", "10/m log")
+		r = b.request(0)
+		r.Look = true
+		if held := b.exchange(r).Hold > 0; held != runs {
+			t.Errorf("somebody runs %v: held %v", runs, held)
+		}
+		want := 10
+		if runs {
+			want = 0
+		}
+		if got := b.ask(10); got != want {
+			t.Errorf("somebody runs %v: %d are to be had, want %d", runs, got, want)
+		}
+	}
+}
+
 // TestFileRemovedTwice: who takes along what was in an earlier file hands out nothing before those could come who know a later one.
 func TestFileRemovedTwice(t *testing.T) {
 	m := newMachine(t)
