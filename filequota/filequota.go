@@ -63,6 +63,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -101,7 +102,7 @@ var _ store.Store = (*Store)(nil)
 const mostOpen = 128
 
 // Open returns a Store in a directory, which is made unless it is there. The error says what is wrong with it: that it cannot be
-// made or written, or that locks are known not to hold there. With nil Options, the zero Options are used.
+// made or written, that locks are known not to hold there, or that it begins with "~/", which only a shell expands. With nil Options, the zero Options are used.
 func Open(dir string, o *Options) (*Store, error) {
 	path, err := open(dir, o)
 	if err != nil {
@@ -117,6 +118,9 @@ func Open(dir string, o *Options) (*Store, error) {
 func open(dir string, o *Options) (path string, err error) {
 	if dir == "" {
 		return "", errors.New("no directory is given")
+	}
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return "", fmt.Errorf("%s: only a shell knows what ~ is; want a directory such as one in os.UserCacheDir or os.UserHomeDir, or ./%[1]s for one of that name", dir)
 	}
 	if path, err = filepath.Abs(dir); err != nil {
 		return "", err

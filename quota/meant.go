@@ -23,6 +23,9 @@ func meant(text string, column int) string {
 	for words := quotaAt(text, column-1); len(words) > 0; {
 		words = words[g.read(words):]
 	}
+	if g.last(0) == "burst" { // of which size is not said
+		g.words = append(g.words, g.words[0])
+	}
 	quotas, err := parse(g.text())
 	var e *syntaxError
 	switch {
@@ -136,6 +139,7 @@ func isNumber(word string) bool { return word != "" && '0' <= word[0] && word[0]
 // guess is what is known of what was meant.
 type guess struct {
 	done  string   // the quotas before, each with its comma
+	owed  []string // those behind done; where they end in "/", they have no span yet: "500 requests and 30000 tokens per minute"
 	words []string // of the quota
 	n     *big.Rat // the first of them, if that is a number and not of bytes
 	note  string   // what to say with it
@@ -154,6 +158,14 @@ func (g *guess) read(words []string) int {
 		g.words[0] = g.n.RatString()
 		p, n = then, 1
 	case n > 0:
+	case isNumber(word) && g.whole(): // "5/s 10/m"
+		g.next()
+		p, n = phrase{to: word}, 1
+	case head && likely(word, "concurrent", "concurrently", "parallel", "simultaneous") != "":
+		p, n = phrase{to: "in flight"}, 1
+	case len(g.words) == 3 && g.n != nil && g.whole() && (word == llm || near(word, llm)): // "5/s tokens"
+		g.words = slices.Insert(g.words, 1, llm)
+		return 1
 	case head && near(word, Requests):
 		p, n = phrase{}, 1
 	case head && near(word, Bytes):
@@ -165,7 +177,7 @@ func (g *guess) read(words []string) int {
 	switch p.to {
 	case "":
 	case ",":
-		*g = guess{done: g.text() + ", ", note: g.note}
+		g.next()
 	case word:
 		g.add(word)
 	default:
@@ -177,6 +189,34 @@ func (g *guess) read(words []string) int {
 		}
 	}
 	return n
+}
+
+// llm is what tokens of a language model are called, of which a unit is written most often.
+const llm = "tokens"
+
+// whole reports whether the quota has its span, and does not end in a word that a number follows.
+func (g *guess) whole() bool {
+	if !slices.Contains(g.words, "/") {
+		return false
+	}
+	switch last := g.last(0); last {
+	case "/", "burst", "queue", "sliding", "warm-up", "cold", "from", "as":
+		return false
+	default:
+		return g.last(1) != "/" || strings.Trim(last, "0123456789") != ""
+	}
+}
+
+// next begins with the next quota. One that has no span yet gets that of a later one.
+func (g *guess) next() {
+	switch {
+	case slices.Contains(g.words, "/"):
+		*g = guess{done: g.text() + ", ", note: g.note}
+	case g.n != nil && !slices.Contains(g.words, "flight") && !slices.Contains(g.words, "unanswered"):
+		*g = guess{done: g.done, owed: append(g.owed, strings.Join(g.words, " ")+"/"), note: g.note}
+	default:
+		*g = guess{done: g.done, owed: append(g.owed, strings.Join(g.words, " ")), note: g.note}
+	}
 }
 
 // last returns the last word, or with an i the one that is so many words before it; nothing if there is none.
@@ -250,6 +290,14 @@ func (g *guess) text() string {
 		g.words = append(slices.Delete(g.words, 1, 2), word)
 	}
 	text := g.done
+	for _, owed := range g.owed {
+		if strings.HasSuffix(owed, "/") {
+			if i := slices.Index(g.words, "/") + 1; 0 < i && i < len(g.words) {
+				owed += g.words[i]
+			}
+		}
+		text += owed + ", "
+	}
 	for i, word := range g.words {
 		if i > 0 && word != "/" && g.words[i-1] != "/" {
 			text += " "

@@ -66,6 +66,21 @@ func TestParseSaysWhatWasMeant(t *testing.T) {
 		"5/M":                          `column 3: "M", did you mean "5/m"`,
 		"5/10S":                        `column 3: "10S", did you mean "5/10s"`,
 
+		// A comma, a number or a span that is missing, and a unit in the wrong place.
+		"5/s 10/m":                   `column 5: "10/m", did you mean "5/s, 10/m"`,
+		"5/s burst 10 10/m":          `column 14: "10/m", did you mean "5/s burst 10, 10/m"`,
+		"5/s 10/m 100/h 3 in flight": `column 5: "10/m", did you mean "5/s, 10/m, 100/h, 3 in flight"`,
+		"5 tokens/s 1MB/m":           `column 12: "1MB/m", did you mean "5 tokens/s, 1MB/m"`,
+		"5/s burst":                  `column 10: nothing, did you mean "5/s burst 5"`,
+		"5/s token":                  `column 5: "token", did you mean "5 tokens/s"`,
+		"5/s tokens burst 9":         `column 5: "tokens", did you mean "5 tokens/s burst 9"`,
+		"10 concurent":               `column 13: nothing, did you mean "10 in flight"`,
+		"10 concurent, 5/s":          `column 13: ",", did you mean "10 in flight"`,
+		"500 requests and 30000 tokens per minute":                  `column 14: "and", did you mean "500/m, 30000 tokens/m"`,
+		"500 requests & 30000 tokens & 9 points per 2 seconds even": `column 14: "&", did you mean "500/2s, 30000 tokens/2s, 9 points/2s even"`,
+		"500 requests and 10 in flight and 30000 tokens per minute": `column 14: "and", did you mean "500/m, 10 in flight, 30000 tokens/m"`,
+		"500 requests and 30000 tokens":                             `column 14: "and", want ` + afterNumber,
+
 		// A number with a point, with marks among its digits, or with a word.
 		"1.0/s":            `column 1: "1.0", did you mean "1/s"`,
 		"2.0/m":            `column 1: "2.0", did you mean "2/m"`,

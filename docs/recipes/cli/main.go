@@ -46,7 +46,7 @@ func main() {
 const daily = "1000/d window grid"
 
 // run keeps what has been used in the file; if shared is not nil, in that: filequota.Open for runs on one machine, also at the same time,
-// or redisquota.New for several machines.
+// or goredis.New of redisquota for several machines.
 func run(ctx context.Context, out io.Writer, base http.RoundTripper, file string, shared store.Store) (err error) {
 	// Nobody waits at a prompt for an hour: if nothing can go within ten seconds, the command ends and says so.
 	transport := &pacer.Transport{
