@@ -20,7 +20,8 @@ const defaultInitial = 100 * time.Millisecond
 // above the cap.
 type Exponential struct {
 	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, all
-	// delays are zero.
+	// delays are zero. A number without a unit is in nanoseconds, and is not refused: 5 is no delay,
+	// 5 * time.Second is one.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
 	// NoLimit, delays are not capped.
@@ -78,7 +79,8 @@ func (e Exponential) longest(n int) time.Duration {
 // Max.
 type Decorrelated struct {
 	// Initial is the shortest delay. Before the first retry it takes the place of prev. If zero,
-	// 100 ms. If negative, it is zero, and so are all delays of an operation.
+	// 100 ms. If negative, it is zero, and so are all delays of an operation. A number without a unit
+	// is in nanoseconds, and is not refused.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
 	// NoLimit, delays are not capped.

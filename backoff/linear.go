@@ -10,7 +10,7 @@ const defaultInterval = time.Second
 // that will be there soon. The zero value is one second with full jitter, half a second on average.
 type Constant struct {
 	// Interval is the delay before jitter. If zero, 1 s, with which the AWS SDKs begin after throttling.
-	// If negative, all delays are zero.
+	// If negative, all delays are zero. A number without a unit is in nanoseconds, and is not refused.
 	Interval time.Duration
 	// Jitter is how delays are spread. The zero value is FullJitter.
 	Jitter Jitter
@@ -31,7 +31,7 @@ func (c Constant) Delay(int, time.Duration) time.Duration {
 // The zero value is 100 ms, 200 ms, 300 ms and so on up to 20 s, with full jitter.
 type Linear struct {
 	// Initial is the delay before the first retry, before jitter. If zero, 100 ms. If negative, there
-	// is no delay before the first retry.
+	// is no delay before the first retry. A number without a unit is in nanoseconds, and is not refused.
 	Initial time.Duration
 	// Increment is the growth per retry. If zero, 100 ms. If negative, delays do not grow.
 	Increment time.Duration

@@ -456,6 +456,8 @@ func TestOpen(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"":                               "filequota: no directory is given",
+		"~":                              "filequota: ~: only a shell knows what ~ is; want a directory such as one in os.UserCacheDir or os.UserHomeDir, or ./~ for one of that name",
+		"~/.cache/q":                     "filequota: ~/.cache/q: only a shell knows what ~ is; want",
 		file:                             "filequota: mkdir " + file + ": not a directory",
 		filepath.Join(file, "below"):     "filequota: mkdir " + file + ": not a directory",
 		"/proc/self/fd/filequota":        "filequota: mkdir /proc/self/fd/filequota: ",
