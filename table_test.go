@@ -160,7 +160,7 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"a/": "5/s", "\u0061/": "7/s"}`:         `pacer: Quotas["a/"]: there twice`,
 		`{"a/": "5", "a/": "7/s"}`:                `pacer: Quotas["a/"]: there twice`,
 		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
-			`pacer: Quotas["a/"][1]: quota: column 10: nothing, want a whole number from 1`,
+			`pacer: Quotas["a/"][1]: quota: column 10: nothing, did you mean "5/s burst 5"`,
 		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
 		`{"a/": null}`:         `pacer: Quotas["a/"]: <nil>, want a text`,
 		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: map[N:5], want a text`,
