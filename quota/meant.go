@@ -145,33 +145,41 @@ type guess struct {
 	note  string   // what to say with it
 }
 
-// read reads a phrase, or a word, and returns of how many words it is.
-func (g *guess) read(words []string) int {
+// phrase returns the phrase with which words begin, as it is meant after the words before it, and of how many words it is. What is
+// none is a phrase of one word, which stands for itself.
+func (g *guess) phrase(words []string) (phrase, int) {
 	word, head := words[0], len(g.words) == 1 && g.n != nil
-	scale, then := scaleOf(word)
 	p, n := known(words)
 	switch {
 	case g.last(0) == "/", g.last(0) == "as", n == 1 && word == "in" && slices.Contains(g.words, "/"):
-		p, n = phrase{to: word}, 1
-	case head && scale != nil:
+	case n > 0:
+		return p, n
+	case head && likely(word, "concurrent", "concurrently", "parallel", "simultaneous") != "":
+		return phrase{to: "in flight"}, 1
+	case head && near(word, Requests):
+		return phrase{}, 1
+	case head && near(word, Bytes):
+		return phrase{to: Bytes}, 1
+	}
+	return phrase{to: word}, 1
+}
+
+// read reads a phrase, or a word, and returns of how many words it is.
+func (g *guess) read(words []string) int {
+	word := words[0]
+	p, n := g.phrase(words)
+	if scale, then := scaleOf(word); scale != nil && len(g.words) == 1 && g.n != nil {
 		g.n.Mul(g.n, scale)
 		g.words[0] = g.n.RatString()
 		p, n = then, 1
-	case n > 0:
+	}
+	switch {
+	case p.to != word: // it is known
 	case isNumber(word) && g.whole(): // "5/s 10/m"
 		g.next()
-		p, n = phrase{to: word}, 1
-	case head && likely(word, "concurrent", "concurrently", "parallel", "simultaneous") != "":
-		p, n = phrase{to: "in flight"}, 1
 	case len(g.words) == 3 && g.n != nil && g.whole() && (word == llm || near(word, llm)): // "5/s tokens"
 		g.words = slices.Insert(g.words, 1, llm)
 		return 1
-	case head && near(word, Requests):
-		p, n = phrase{}, 1
-	case head && near(word, Bytes):
-		p, n = phrase{to: Bytes}, 1
-	default:
-		p, n = phrase{to: word}, 1
 	}
 	g.note = cmp.Or(p.note, g.note)
 	switch p.to {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,9 +86,9 @@ func TestAWrongAddressIsNotSilence(t *testing.T) {
 // A client library that dials again and again, as later versions of go-redis do, does not tell in time what is wrong: one look tells it.
 func TestDialingAgainIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dials := 0
+		var dials atomic.Int64
 		c := redis.NewClient(&redis.Options{Addr: addr, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if dials++; dials == 1 {
+			if dials.Add(1) == 1 {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
