@@ -27,10 +27,10 @@ func (f fails) Run(context.Context, []string, []string) ([]string, error) { retu
 
 func (f fails) Subscribe(context.Context, string, func(string)) error { return errors.ErrUnsupported }
 
-// serverSays is an error of a server, or of a client library.
-type serverSays string
+// serverError is an error of a server, or of a client library.
+type serverError string
 
-func (r serverSays) Error() string { return string(r) }
+func (r serverError) Error() string { return string(r) }
 
 // An error says what is wrong in words of the package, with those of the server behind them; a log gets the former alone.
 func TestFailures(t *testing.T) {
@@ -39,25 +39,25 @@ func TestFailures(t *testing.T) {
 		err  error
 		says string
 	}{
-		{serverSays("NOAUTH Authentication required."), "the server wants a password, and got none"},
-		{serverSays("ERR Protocol error: unauthenticated multibulk length"), "the server wants a password, and got none"},
-		{serverSays("WRONGPASS invalid username-password pair or user is disabled."), "the server does not know the user and password"},
-		{serverSays("ERR invalid password"), "the server does not know the user and password"},
-		{serverSays("NOPERM User secret has no permissions to run the 'evalsha' command"), "the user lacks a permission: see README.md, Servers and permissions"},
-		{serverSays("READONLY You can't write against a read only replica."), "the server is a replica, which cannot be written"},
-		{serverSays("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory"},
-		{serverSays("MISCONF Redis is configured to save RDB snapshots"), "the server does not write, since it cannot save"},
-		{serverSays("LOADING Redis is loading the dataset in memory"), "the server still loads what it had saved"},
-		{serverSays("CLUSTERDOWN The cluster is down"), "the cluster is down"},
-		{serverSays("MASTERDOWN Link with MASTER is down"), "the replica has lost its master"},
-		{serverSays(`redis: invalid reply: "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
-		{serverSays(`redis: can't parse "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
+		{serverError("NOAUTH Authentication required."), "the server wants a password, and got none"},
+		{serverError("ERR Protocol error: unauthenticated multibulk length"), "the server wants a password, and got none"},
+		{serverError("WRONGPASS invalid username-password pair or user is disabled."), "the server does not know the user and password"},
+		{serverError("ERR invalid password"), "the server does not know the user and password"},
+		{serverError("NOPERM User secret has no permissions to run the 'evalsha' command"), "the user lacks a permission: see README.md, Servers and permissions"},
+		{serverError("READONLY You can't write against a read only replica."), "the server is a replica, which cannot be written"},
+		{serverError("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory"},
+		{serverError("MISCONF Redis is configured to save RDB snapshots"), "the server does not write, since it cannot save"},
+		{serverError("LOADING Redis is loading the dataset in memory"), "the server still loads what it had saved"},
+		{serverError("CLUSTERDOWN The cluster is down"), "the cluster is down"},
+		{serverError("MASTERDOWN Link with MASTER is down"), "the replica has lost its master"},
+		{serverError(`redis: invalid reply: "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
+		{serverError(`redis: can't parse "HTTP/1.1 400 Bad Request"`), "what answers is no Redis"},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "connection refused"},
 		{&net.DNSError{Err: "no such host", Name: "redis.OOM.example", IsNotFound: true}, "no such host"},
 		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, "what answers does not speak TLS"},
-		{&tls.CertificateVerificationError{Err: serverSays("signed by unknown authority")}, "the server's certificate is not trusted"},
+		{&tls.CertificateVerificationError{Err: serverError("signed by unknown authority")}, "the server's certificate is not trusted"},
 		{context.DeadlineExceeded, "no answer"},
-		{serverSays("secret"), "failed"},
+		{serverError("secret"), "failed"},
 	} {
 		given := fmt.Errorf("%s: %w", addr, test.err)
 		_, err := (&redisquota.Store{Client: fails{given}}).Exchange(t.Context(), asking)
