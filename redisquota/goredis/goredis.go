@@ -7,7 +7,8 @@
 // By default go-redis repeats a call of which it saw no reply, and goes on reading after the end of a
 // context. Both do no harm here: a call that was done before is not done again, and the Store returns when
 // the context ends. MaxRetries: -1 and ContextTimeoutEnabled: true spare the server the repetitions, and the
-// program the goroutines that still read.
+// program the goroutines that still read. A call to one node that has no answer after 100 ms dials once by itself, and hangs up: so that it
+// can say that the connection was refused, which go-redis says later than a call may take, if at all.
 package goredis
 
 import (
