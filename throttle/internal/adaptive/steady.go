@@ -17,13 +17,12 @@ func (s *Server) Steady() bool {
 		s.unserved.any() || s.persistence != nil || len(s.otherUnits) > 0 || len(s.windows) == 0 {
 		return false
 	}
-	s.room = math.MaxInt / 2
 	for _, w := range s.windows {
-		s.room = min(s.room, w.room(s.inFlight))
 		if w.probing || w.spentSince != 0 || w.missedProbes != 0 || w.instances || w.overlap.users != nil || w.unit != "" && w.price == nil {
 			return false
 		}
 	}
+	s.findRoom()
 	return true
 }
 
@@ -35,14 +34,32 @@ func (s *Server) OpenSteady(now monotime.Time, n int, kind *Kind) bool {
 // unknownRoom is so little that no answers to what is in flight make room of it.
 const unknownRoom = math.MinInt / 2
 
+// findRoom finds how many requests may go at least before a window delays one.
+func (s *Server) findRoom() {
+	s.room = math.MaxInt / 2
+	for _, w := range s.windows {
+		s.room = min(s.room, w.room(s.inFlight))
+	}
+}
+
 // room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is
-// true. It is unknownRoom where what one request needs depends on more than how many there are.
+// true. It is unknownRoom where nothing bounds what one request needs, or where others come in between.
 func (w *window) room(inFlight int) int {
-	if w.unit != "" || w.others.perOurToken != 0 || w.refill.crowd > 0 {
+	if w.others.perOurToken != 0 || w.refill.crowd > 0 {
 		return unknownRoom
 	}
-	return w.remaining - inFlight - w.spread.Below
+	left := w.remaining - min(w.spread.Below, maxTokens) // which is at least what remains
+	if w.unit != "" {
+		if w.price == nil || !w.price.bounded() {
+			return unknownRoom
+		}
+		left = int(float64(left-roundings) / w.price.most())
+	}
+	return left - inFlight
 }
+
+// roundings is by how many tokens the sum of what is in flight and of what more requests need may be rounded up.
+const roundings = 2
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
@@ -74,7 +91,15 @@ func (s *Server) TakeSteady(now monotime.Time, t *Ticket) {
 func (s *Server) noteTaken(now monotime.Time) {
 	for _, w := range s.windows {
 		w.last.note(now)
-		if s.room <= 0 && w.remaining-s.inFlightIn(w) <= w.refill.keep(w.limit) { // as take says
+	}
+	if s.room <= 0 {
+		s.notePaced(now)
+	}
+}
+
+func (s *Server) notePaced(now monotime.Time) {
+	for _, w := range s.windows {
+		if w.remaining-s.inFlightIn(w) <= w.refill.keep(w.limit) { // as take says
 			w.refill.pacedFrom = now
 		}
 	}
@@ -149,6 +174,9 @@ func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, lef
 	s.stated, s.silent = s.sequence, 0
 	s.successes++
 	s.strays.serve()
+	if of.timed {
+		s.findRoom() // prices have changed
+	}
 	return true
 }
 
