@@ -19,9 +19,9 @@ type Counts struct {
 	habit   *Habit
 	known   *known
 	lasts   time.Duration
-	counted []remains  // what remains of each limit, in the order of the limits
-	each    []repeated // is compared in each answer
-	rest    []repeated // is compared when all headers are looked at
+	counted []*remains  // what remains of each limit, in the order of the limits
+	each    []*repeated // is compared in each answer
+	rest    []*repeated // is compared when all headers are looked at
 }
 
 // Lasts returns for how long the Counts may be used after the answer of which it was made: for 10 ms after all headers were looked at.
@@ -52,7 +52,7 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
 		return nil
 	}
-	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]remains, len(limits))}
+	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]*remains, len(limits))}
 	n, stated, used := 0, 0, false
 	for i := range k.told {
 		t := &k.told[i]
@@ -60,7 +60,7 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 		if len(values) != 1 {
 			return nil
 		}
-		f := repeated{key: t.key, text: values[0]}
+		f := &repeated{key: t.key, text: values[0]}
 		switch t.Role {
 		case name.Limit, name.Policy:
 			stated++
@@ -73,8 +73,8 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 			f.ignored, used = true, true
 			c.rest = append(c.rest, f)
 		case name.Remaining, name.State:
-			of, what := count(&f, t.Role, limits)
-			if of < 0 || c.counted[of].key != "" {
+			of, what := count(f, t.Role, limits)
+			if of < 0 || c.counted[of] != nil {
 				return nil
 			}
 			c.counted[of] = what
@@ -90,12 +90,12 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 }
 
 // count finds the number in the text that remains of one of the limits, and of no other; of is -1 if there is none.
-func count(f *repeated, role name.Role, limits []Limit) (of int, what remains) {
+func count(f *repeated, role name.Role, limits []Limit) (of int, what *remains) {
 	from := 0
 	if role == name.State {
 		at, ok := countIn(f.text)
 		if !ok {
-			return -1, what
+			return -1, nil
 		}
 		from = at
 	}
@@ -105,18 +105,18 @@ func count(f *repeated, role name.Role, limits []Limit) (of int, what remains) {
 	}
 	n := number(f.text[from:to])
 	if n < 0 || role == name.Remaining && to < len(f.text) {
-		return -1, what
+		return -1, nil
 	}
 	of = -1
 	for i := range limits {
 		if l := limits[i].Remaining; l.Known && l.N == int64(n) {
 			if of >= 0 {
-				return -1, what
+				return -1, nil
 			}
 			of = i
 		}
 	}
-	return of, remains{f.key, f.text[:from], f.text[to:], to-from == len(f.text)}
+	return of, &remains{f.key, f.text[:from], f.text[to:], to-from == len(f.text)}
 }
 
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
@@ -159,17 +159,22 @@ func (f *remains) cut(v string) string {
 // Read reads an answer. It sets how much remains of each limit, and returns how many limits there are: none if the answer has to
 // be read by Append.
 func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n int) {
-	if len(header) != c.known.n || c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
+	if len(header) != c.known.n {
 		return 0
 	}
-	for i := range c.each {
-		f := &c.each[i]
-		if values := header[f.key]; len(values) != 1 || values[0] != f.text {
+	if c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
+		return 0
+	}
+	for _, f := range c.each {
+		values := header[f.key]
+		if len(values) != 1 {
+			return 0
+		}
+		if values[0] != f.text {
 			return 0
 		}
 	}
-	for i := range c.counted {
-		f := &c.counted[i]
+	for i, f := range c.counted {
 		values := header[f.key]
 		if len(values) != 1 {
 			return 0
@@ -190,8 +195,7 @@ const maxDigits = 9
 
 // look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
 func (c *Counts) look(r *Reader, header http.Header) bool {
-	for i := range c.rest {
-		f := &c.rest[i]
+	for _, f := range c.rest {
 		if values := header[f.key]; len(values) != 1 || values[0] != f.text && !f.ignored {
 			return false
 		}

@@ -34,7 +34,10 @@ func (a *Answer) End(g *throttle.Grant, r *headers.Reader, header http.Header) (
 	}
 	var left [headers.MaxCounts]int
 	n := a.Read(r, header, &left)
-	return n > 0 && g.Count(a.stated, left[:n]), true
+	if n == 0 {
+		return false, true
+	}
+	return g.Count(a.stated, left[:n]), true
 }
 
 // current reports whether all headers were looked at less than 10 ms before a grant.

@@ -43,4 +43,9 @@ func (s *strays) refuse(left, slow bool) bool {
 }
 
 // serve takes in that a request was served.
-func (s *strays) serve() { s.weight, s.unserved = max(s.weight-1, 0), 0 }
+func (s *strays) serve() {
+	if s.weight > 0 {
+		s.weight--
+	}
+	s.unserved = 0
+}
