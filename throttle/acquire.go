@@ -81,8 +81,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 // false if a field is invalid, which Validate tells, or if a quota is one for which Wait returns ErrUnit. Zero counts as
 // one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
-	c := Claim{N: n, MaxWait: -1, bare: true}
-	var g Grant
+	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
 	if ctx := context.Background(); !l.grantAtOnce(ctx, &c, &g.right) {
 		w, err := l.join(ctx, &c, place{}, &g, nil)
 		if err != nil || w != nil && !w.abandon(&g) {
@@ -255,21 +254,22 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
-	w.enter(front)
-	l.run(now)
+	if w.enter(front); !w.isBehind() || l.line.later || l.root().frozen > 0 || l.root().agenda.Due(now) {
+		l.run(now)
+	}
+	l.restock(now)
 	return w, nil
 }
 
 // grantNow grants w, before all that wait, if it may go now, and reports whether it did.
 func (w *waiter) grantNow(front bool) bool {
-	now := w.joined
 	w.enter(front)
-	w.l.run(now)
+	w.l.run(w.joined)
 	if w.entries == nil {
 		return true
 	}
 	w.leave()
-	w.l.run(now)
+	w.l.run(w.joined)
 	return false
 }
 

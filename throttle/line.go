@@ -89,6 +89,12 @@ func (w *waiter) unstand() {
 // isAside reports whether w, which waits, stands aside.
 func (w *waiter) isAside() bool { return len(w.entries) == 0 }
 
+// isBehind reports whether w, which waits, stands behind another one, and nobody waits for what its kind costs: that it joins, or leaves,
+// lets nobody go sooner or later of those before it, since only the first of a row is about to go.
+func (w *waiter) isBehind() bool {
+	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
+}
+
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
 // what they cost.
 func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {

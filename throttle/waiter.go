@@ -114,7 +114,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 			w.grant.giveBack(now)
 		}
 	}
-	if w.entries != nil && (w.isAside() || !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)) { // nobody goes sooner, since only the first of a row was about to go
+	if w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
 		leave()
 		w.l.restock(now)
 	} else {
