@@ -27,17 +27,19 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
-	ended, current := false, false
 	if a := b.repeats.Latest(); a != nil {
-		ended, current = a.End(g, t.Learn.Headers, resp.Header)
-	}
-	if !ended {
-		if current || b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
+		if ended, current := a.End(g, t.Learn.Headers, resp.Header); ended {
+			b.budget.Deposit()
+			return true
+		} else if current {
 			return false
 		}
-		if !g.Count(nil, nil) {
-			g.Done(throttle.Answer{})
-		}
+	}
+	if b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
+		return false
+	}
+	if !g.Count(nil, nil) {
+		g.Done(throttle.Answer{})
 	}
 	b.budget.Deposit()
 	return true

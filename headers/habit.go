@@ -85,7 +85,9 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
-	if k := h.known.Load(); k != nil && (h.suffices(k, header, now) || h.looksAgain(k, header, now)) {
+	switch k := h.known.Load(); {
+	case k == nil:
+	case h.suffices(k, header, now), h.looksAgain(k, header, now):
 		return len(k.told) > 0
 	}
 	if r.Tells(header) {

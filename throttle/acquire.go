@@ -147,7 +147,7 @@ func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) (ok bool)
 		l.claimCount++
 		l.lastCharged = now
 		l.gate.Granted(now)
-		g.place.since, g.place.number, g.urgent = now, l.claimCount, c.Priority.index() == Urgent.index()
+		g.place.since, g.place.number, g.urgent = now, l.claimCount, c.Priority >= Urgent
 		l.server.TakeSteady(now, &g.ticket)
 	}
 	l.mu.Unlock()
