@@ -254,7 +254,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}
-	if w.enter(front); !w.isBehind() || l.line.later || l.root().frozen > 0 || l.root().agenda.Due(now) {
+	if w.enter(front); !w.changesNothing(now) {
 		l.run(now)
 	}
 	l.restock(now)

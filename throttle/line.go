@@ -95,6 +95,11 @@ func (w *waiter) isBehind() bool {
 	return !w.isAside() && !w.entries[0].IsFirst() && !w.l.line.aside.Has(w.Kind)
 }
 
+// changesNothing reports whether no other waiter goes, or is to be looked at, now that w has joined: no timer is late, either.
+func (w *waiter) changesNothing(now monotime.Time) bool {
+	return w.isBehind() && !w.l.line.later && w.l.root().frozen == 0 && !w.l.root().agenda.Due(now)
+}
+
 // awaits returns until when others of its kind keep w waiting, for which quota, and of which bucket; zero if enough is known of
 // what they cost.
 func (w *waiter) awaits() (until monotime.Time, q *quota.Quota, of *Limiter) {
