@@ -106,6 +106,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 			Reset: time.Duration(r.IntN(5000)) * time.Millisecond, ResetKnown: r.IntN(4) > 0, Resolution: time.Duration(r.IntN(2)) * time.Second,
 		})
 	}
+	req.Shares = r.IntN(2) == 0
 	for range r.IntN(4) {
 		req.Asks = append(req.Asks, store.Ask{Cost: cost(r, quotas), Count: 1 + r.IntN(8), Within: time.Duration(r.IntN(600)-1) * time.Millisecond})
 	}

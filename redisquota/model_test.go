@@ -177,6 +177,7 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 			})
 		}
 	}
+	req.Shares = r.IntN(2) == 0
 	for range r.IntN(4) {
 		ask := store.Ask{Cost: cost(), Count: 1 + r.IntN(8), Within: -1}
 		if r.IntN(3) == 0 {

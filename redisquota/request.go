@@ -125,6 +125,7 @@ func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, a
 	a.costs(r.More, n)
 	a.back(r.Back, n)
 	a.flag(r.Alone)
+	a.flag(r.Shares)
 	a.flag(r.Release)
 	a.flag(r.New)
 	a.up(min(max(r.Standstill, 0), longest))

@@ -26,8 +26,14 @@ const (
 	// they used it at once, and this process did not ask since, the part of that goes beyond. After new processes came, nothing
 	// counts as left.
 	//
-	// A claim that costs more than the part waits for the store. When the store is back, it is told what went before it hands out anything. If the store was never reached, the
-	// number of processes is not known, and OutageShare is the same as OutageClosed.
+	// A claim that costs more than the part waits for the store. If the store was never reached, the number of processes is not
+	// known, and OutageShare is the same as OutageClosed.
+	//
+	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls
+	// first may know of no outage, since it is new, or slept; and the store cannot tell an outage from a time in which all slept.
+	// So after half a second in which nobody asked for anything, where others share the bucket, whoever asks gets no more in the next half
+	// second than what the parts of the others leave: of 100 that are left, 55 if two share it, 10 if a new one joins. The rest
+	// waits for so long. That does not help against a process that tells later than that, since it was stopped, or reaches the store later than others.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.

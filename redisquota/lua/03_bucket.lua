@@ -133,6 +133,13 @@ function bucket.emptied(q)
   return full - q.tolerance
 end
 
+-- room is how much may go now.
+function bucket.room(q)
+  local d = math.min(math.max(now - q:emptied(), 0), q.tolerance)
+  local n = scale(d, q.n, q.refill)
+  return comeback(q, n) > d and n - 1 or n
+end
+
 -- start has the bucket be empty at t, if more is in it then, but for a token that comes first so soon. All slots are before t.
 function bucket.start(q, t, first)
   if t > math.max(q:emptied(), q.since) then

@@ -6,11 +6,11 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 7 -- of what is written here; another one is of another release, and no use
+local version = 8 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
-if n[1] == version and #n == 16 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16] }
+if n[1] == version and #n == 18 then
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], sparing = n[18] == 1 }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -19,7 +19,7 @@ end
 local off = 2 * second -- so much may a call be on its way
 local time = redis.call('TIME')
 now = time[1] * second + time[2]
-local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or state.learn > now + ages or state.now > now + off
+local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or math.max(state.learn, state.served) > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
 local serial, called = string.match(record, '^(%d+) %d+ %d+ (%d+) ')
 called = tonumber(called) -- when the member asked last
@@ -30,12 +30,13 @@ lost = lost or not called and state.fresh and request.since > now - state.born a
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
-    born = now, learn = now + horizon, handed = 0, rose = 0,
+    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, sparing = false,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
 end
 now = math.max(now, state.now)
-local learn = state.learn -- nothing is handed out before
+local learn = state.learn -- nothing is handed out before, but for what is spare while sparing
+local served, sparing = state.served, state.sparing -- when the latest call came that asked for something
 local fresh = state.fresh -- a member said that the bucket is new
 
 -- first is how long after t one token is to be there, if all is assumed to be used up to then.

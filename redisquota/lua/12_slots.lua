@@ -6,10 +6,26 @@ local steps_of_slot = 8 -- that is handed out or comes back, beside those of loo
 
 local looked = {} -- from which hole on there may be one for a cost, as text: none becomes larger meanwhile
 
+-- spares reports whether a cost may be handed out, although others may have something to tell.
+local function spares(cost)
+  if now >= learn then
+    return true
+  end
+  for i, q in ipairs(quotas) do
+    if cost[i] > 0 and q.binds and cost[i] > q.spare then
+      return false
+    end
+  end
+  return sparing
+end
+
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
 local function earliest(cost)
-  local at, bound, moved = math.max(now, hold, learn), nil, true
+  local at, bound, moved = math.max(now, hold), nil, true
   steps = steps + steps_of_slot
+  if not spares(cost) then
+    at = math.max(at, learn)
+  end
   while moved do
     moved = false
     steps = steps + #quotas - 1
@@ -72,11 +88,14 @@ local function grant()
         elseif slot - now > within then
           refuse(slot, bound)
           break
-        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn then
+        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
           refuse(slot, bound)
           return
         end
         left = left - 1
+        for i, q in ipairs(quotas) do
+          q.spare = math.max(q.spare - cost[i], 0)
+        end
         if hole then
           if use(hole, cost) then
             for text, from in pairs(looked) do

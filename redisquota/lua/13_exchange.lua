@@ -52,6 +52,48 @@ local function learned()
   return at and at <= now and now - at < 24 * 3600 * second and rest or ''
 end
 
+-- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that share the
+-- bucket could not call, and sent what they may then.
+local function wake()
+  if not request.shares or #request.asks == 0 or now < learn or now <= math.max(served + horizon, last, hold) + request.late then
+    return
+  end
+  local since = served - shares
+  local among = count_active(since)
+  local others = member.active > since and among - 1 or among
+  if others == 0 then
+    return
+  end
+  for _, q in ipairs(quotas) do
+    local left = q.n
+    if q.room then
+      left = q:room()
+    elseif now - served < 3 * q.per then
+      left = q:left(state.now) -- of which they had their parts
+    end
+    q.spare = left - scale(left, 9 * others, 10 * among)
+    if q.room and q.burst <= others then
+      q.spare = math.max(q.spare, 1) -- such a burst cannot be divided
+    end
+  end
+  learn, sparing = now + horizon, true
+  served = learn
+end
+
+-- hear_alone has nothing be handed out for a horizon, if a member sent without us, and nobody was served for so long.
+local function hear_alone()
+  if not request.alone then
+    return
+  elseif now >= learn and now - served > horizon then
+    learn = now + horizon
+    served = learn
+  elseif now >= learn or not sparing then
+    return
+  end
+  sparing, fresh = false, false
+  start(learn, ages)
+end
+
 local function exchange()
   fill()
   local known = read_member()
@@ -66,6 +108,7 @@ local function exchange()
   if known and request.serial < member.serial then
     return
   end
+  wake()
   if request.serial > member.serial then
     if not reply.lost then
       for _, part in ipairs(request.back) do
@@ -77,11 +120,8 @@ local function exchange()
     more(request.more)
     own()
   end
-  if request.alone and now >= learn and now - state.now > horizon then
-    learn, fresh = now + horizon, false
-    start(learn, ages)
-  end
-  if now < learn and not fresh then
+  hear_alone()
+  if now < learn and not fresh and not sparing then
     local t = now + math.min(request.ahead, ages)
     start(t, first(t))
   end
@@ -112,12 +152,17 @@ local function exchange()
     reply.next, reply.granted = math.max(last - now, 0), member.slots -- as it was then
     return
   end
+  served = #request.asks > 0 and math.max(served, now) or served
   grant()
   reply.granted = granted()
   member.serial, member.slots = request.serial, reply.granted
 end
 
 exchange()
+local left = {}
+for i, p in ipairs(places) do
+  left[i] = whole(quotas[p]:left(now)) -- while what is stored is as it was read
+end
 local members, sharing = math.max(count_active(now), 1), math.max(count_active(now - shares), 1)
 
 -- What is written first is refused by a server that is read-only or out of memory. Then
@@ -127,9 +172,9 @@ local function write()
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0, state.handed, state.rose
+      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, sparing and 1 or 0
     ),
   }
   for i, q in ipairs(quotas) do
@@ -192,14 +237,11 @@ if not request.look then
   write()
 end
 
-local ahead, left = last, {}
+local ahead = last
 for _, q in ipairs(quotas) do
   if q.kind == 'bucket' and q.binds then
     ahead = math.max(ahead, q:emptied())
   end
-end
-for i, p in ipairs(places) do
-  left[i] = whole(quotas[p]:left(now))
 end
 local out = {
   string.format(
@@ -214,8 +256,10 @@ for _, described in ipairs(other) do
   out[#out + 1] = described
 end
 for _, s in pairs(said) do
-  out[#out + 1] = s.known and whole(s.forgotten - now) or '-1'
-  out[#out + 1] = whole(s.remaining)
-  out[#out + 1] = s.rest
+  if s.forgotten > now then
+    out[#out + 1] = s.known and whole(s.forgotten - now) or '-1'
+    out[#out + 1] = whole(s.remaining)
+    out[#out + 1] = s.rest
+  end
 end
 return out

@@ -38,7 +38,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				break
 			}
-			if in > r.Horizon/4 && work >= share || now < l.learnsUntil {
+			if in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if !missed {
 					reply.Next, reply.Bound = in, bound
 				}
@@ -87,7 +87,10 @@ func (l *Ledger) fits(qs quota.Quotas, cost []int) bool {
 // earliest returns the next slot for a cost, and the place of the quota that it waits for. If it is
 // a returned slot, again is the index of that; else again is negative.
 func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, bound, again int) {
-	at, bound = max(now, l.heldUntil, l.learnsUntil), -1
+	at, bound = max(now, l.heldUntil), -1
+	if !l.spares(cost, now) {
+		at = max(at, l.learnsUntil)
+	}
 	for moved := true; moved; {
 		moved = false
 		for p, n := range cost {
@@ -115,6 +118,9 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 
 // take charges a slot that earliest returned.
 func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int) {
+	for p, n := range cost {
+		l.places[p].spare -= min(n, l.places[p].spare)
+	}
 	if again >= 0 { // it is charged
 		o := &l.returned[again]
 		slot.Add(o.cost, cost, -1)

@@ -38,11 +38,13 @@ type Ledger struct {
 	statements []statement
 	lists      []list        // of quotas by which members ask, the latest first
 	lastUsed   monotime.Time // when the latest request came
+	served     monotime.Time // when the latest came that asked for something, or the end of a time in which nothing was handed out
 	learned    string        // what a member has told last of the server
 	learnedAt  monotime.Time
 
 	born        monotime.Time // since when the bucket is known
 	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
+	sparing     bool          // but for what is spare
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
@@ -208,7 +210,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 		l.born = now
 	}
 	if lost {
-		l.lastSlot, l.learnsUntil = now.Add(r.Horizon), now.Add(r.Horizon)
+		l.lastSlot, l.learnsUntil, l.served = now.Add(r.Horizon), now.Add(r.Horizon), now.Add(r.Horizon)
 		l.fresh = r.New && r.Since <= 0 && r.Answered <= 0
 		fresh = l.fresh
 	}
@@ -224,11 +226,14 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	known := m != nil
 	if !known {
 		m = &member{}
-		l.forgetMembers(now)
 	}
 	reply = &Reply{Bound: -1, Lost: m.unaware(r, known)}
 	if known && r.Serial < m.serial {
 		return reply, false
+	}
+	l.wake(r, now)
+	if !known {
+		l.forgetMembers(now)
 	}
 	back := time.Duration(0)
 	if r.Serial > m.serial {
@@ -238,11 +243,8 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.overdraw(r.More, now)
 		l.own(r, now)
 	}
-	if r.Alone && now >= l.learnsUntil && now.Sub(l.lastUsed) > r.Horizon {
-		l.learnsUntil, l.fresh = now.Add(r.Horizon), false
-		l.startAfter(l.learnsUntil, monotime.Longest)
-	}
-	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh {
+	l.hearAlone(r, now)
+	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh && !l.sparing {
 		l.startAfter(at, first(r, now, at))
 	}
 	if r.Release {
@@ -264,6 +266,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
+	if len(r.Asks) > 0 {
+		l.served = max(l.served, now)
+	}
 	if last := l.grant(r, reply, now); last != 0 {
 		m.activeTill = max(m.activeTill, last.Add(l.late))
 	}

@@ -18,6 +18,7 @@ type place struct {
 	late       ledgerLate
 	asked      monotime.Time // when a member asked by it last
 	binds      bool          // a list that has it is about
+	spare      int           // how much may be handed out until learnsUntil
 }
 
 const (

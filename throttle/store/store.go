@@ -278,9 +278,17 @@ type Request struct {
 	Own []Own
 
 	// Alone says that the store was out of reach for the member, so that it and others may have sent without the store.
-	// If nobody was served for a Horizon, nothing is handed out for the next one, in which all can tell what they
+	// If nobody asked for anything for a Horizon, nothing is handed out for the next one, in which all can tell what they
 	// sent, and a TokenBucket is empty at its end.
 	Alone bool
+
+	// Shares says that members send their parts while they cannot reach the store: a Limiter with OutageShare does. They may just have, if
+	// nobody asked for anything for a Horizon, nor until the last slot, and the member, which does not say Alone, need not know: it
+	// did not send, or is new. Then it and all others get no more in the next Horizon than what is spare, until one says Alone. Of k others
+	// among n members that shared the bucket (see Reply.Sharing; k = n if the member itself did not) when somebody asked last, each may have
+	// used 9/10 of an n-th of what was left then; of a TokenBucket, of what is left now; of a window of which nobody asked for three times
+	// its Per, of N. The rest is spare. Of a Burst of at most k one token is.
+	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
 	// knows. Zero or negative if it knows of none that is ahead. A store that knows the bucket passes over it.

@@ -85,7 +85,7 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 	r := &store.Request{
 		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial, Answered: l.answered,
 		Back: l.sent.back, More: l.sent.more, Own: toStore(l.sent.own, now), Statements: l.statements.send(now), Ahead: l.ahead(now),
-		Alone: l.alone(now), New: l.config.New, Standstill: min(l.config.Standstill, monotime.Longest),
+		Alone: l.alone(now), Shares: l.config.Outage == Share, New: l.config.New, Standstill: min(l.config.Standstill, monotime.Longest),
 	}
 	if l.last.at != 0 {
 		r.Since = now.Sub(l.last.sent)

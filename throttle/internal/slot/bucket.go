@@ -292,6 +292,16 @@ func (b *Bucket) Release(t monotime.Time) {
 // Left implements Ledger. Nobody needs to know it of a bucket: what is used in turns, at its rate, needs none of the burst.
 func (b *Bucket) Left(monotime.Time) int { return 0 }
 
+// Room returns how much may go at now. It is the burst at most, also with Debt.
+func (b *Bucket) Room(now monotime.Time) int {
+	d := min(max(now.Sub(b.Debt()), 0), b.tolerance)
+	n := int(monotime.Scale(d, int64(b.quota.N), int64(b.per)))
+	if b.Work(n) > d {
+		n--
+	}
+	return n
+}
+
 // Debt returns until when nothing is left, for all that was handed out.
 func (b *Bucket) Debt() monotime.Time {
 	full := b.full

@@ -1,0 +1,91 @@
+package throttle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// most returns how many of those that went, went in one span.
+func (f *fleet) most(span time.Duration) (n int) {
+	from := 0
+	for i, s := range f.sends {
+		for f.sends[from].at <= s.at-span {
+			from++
+		}
+		n = max(n, i-from+1)
+	}
+	return n
+}
+
+// TestFirstBackRunsAheadOfNobody: after an outage, nobody is served before those that sent in it have said so, not even by a process that
+// knows of no outage: it is new, or slept.
+func TestFirstBackRunsAheadOfNobody(t *testing.T) {
+	for _, text := range []string{"100/s log", "60/10s log", "60/10s window", "60/10s sliding"} {
+		for _, slept := range []bool{false, true} {
+			t.Run(text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					down, back := 40*time.Second, 75*time.Second
+					shared := nearStore()
+					shared.fail = func(int) error {
+						if d := time.Since(start); d >= down && d < back {
+							return errDown
+						}
+						return nil
+					}
+					f := &fleet{t: t, start: start, each: make([]int, 3)}
+					for i := range 2 {
+						l := member(t, shared, text)
+						for range 4 {
+							f.worker(until(t, start.Add(back+12*time.Second)), i, l, func() time.Duration { return 0 })
+						}
+					}
+					third := member(t, shared, text)
+					if slept {
+						f.once(t.Context(), 2, third, 0)
+					}
+					time.Sleep(back + time.Millisecond)
+					for range 4 {
+						f.worker(until(t, start.Add(back+12*time.Second)), 2, third, func() time.Duration { return 0 })
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					q := quotas(t, text)[0]
+					if n := f.most(q.Per); n > q.N {
+						t.Errorf("slept %v: %d went in %v, want %d at most", slept, n, q.Per, q.N)
+					}
+					if f.each[2] < 5 {
+						t.Errorf("slept %v: %d of the third process went", slept, f.each[2])
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once what the parts of the
+// others leave, and the rest half a second later.
+func TestIdleBucketServesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := nearStore()
+		a, b := member(t, shared, "100/s log"), member(t, shared, "100/s log")
+		for _, l := range []*Limiter{a, b} {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		start := time.Now()
+		var went []time.Duration
+		for _, n := range []int{55, 45} { // of 100, the other may have used 45
+			if err := a.Wait(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			went = append(went, time.Since(start).Truncate(10*time.Millisecond))
+		}
+		if went[0] != 0 || went[1] != 500*time.Millisecond {
+			t.Errorf("went after %v, want at once and after half a second", went)
+		}
+	})
+}

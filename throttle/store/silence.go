@@ -1,0 +1,73 @@
+package store
+
+import (
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
+)
+
+// This file is about members that may have sent without the store, and are to tell it before others are served. Of a bucket for
+// which nobody asks, the store does not know whether all idle, or none can reach it.
+
+// wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if all others that share the
+// bucket could not reach the store, and sent what they may then: see Request.Shares.
+func (l *Ledger) wake(r *Request, now monotime.Time) {
+	if !r.Shares || len(r.Asks) == 0 || now < l.learnsUntil || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
+		return
+	}
+	since := l.served.Add(-SharesFor)
+	among := l.activeAfter(since)
+	others := among
+	if m := l.members[r.Member]; m != nil && m.activeTill > since {
+		others--
+	}
+	if others == 0 {
+		return
+	}
+	for p := range l.places {
+		o := &l.places[p]
+		left := o.quota.N
+		if b, ok := o.ledger.(*slot.Bucket); ok {
+			left = b.Room(now)
+		} else if now.Sub(l.served) < 3*o.quota.Per {
+			left = o.ledger.Left(l.lastUsed) // of which they had their parts
+		}
+		o.spare = left - int(monotime.Scale(time.Duration(left), 9*int64(others), 10*int64(among)))
+		if o.quota.Kind == quota.TokenBucket && o.quota.Burst <= others {
+			o.spare = max(o.spare, 1) // such a burst cannot be divided
+		}
+	}
+	l.learnsUntil, l.sparing = now.Add(r.Horizon), true
+	l.served = l.learnsUntil
+}
+
+// hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served for so long.
+func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
+	switch {
+	case !r.Alone:
+		return
+	case now < l.learnsUntil && l.sparing: // as was guessed
+	case now >= l.learnsUntil && now.Sub(l.served) > r.Horizon:
+		l.learnsUntil = now.Add(r.Horizon)
+		l.served = l.learnsUntil
+	default:
+		return
+	}
+	l.sparing, l.fresh = false, false
+	l.startAfter(l.learnsUntil, monotime.Longest)
+}
+
+// spares reports whether a cost may be handed out, although others may have something to tell.
+func (l *Ledger) spares(cost []int, now monotime.Time) bool {
+	if now >= l.learnsUntil {
+		return true
+	}
+	for p, n := range cost {
+		if n > 0 && l.places[p].binds && n > l.places[p].spare {
+			return false
+		}
+	}
+	return l.sparing
+}
