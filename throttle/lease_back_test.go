@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // most returns how many of those that went, went in one span.
@@ -88,4 +90,53 @@ func TestIdleBucketServesAtOnce(t *testing.T) {
 			t.Errorf("went after %v, want at once and after half a second", went)
 		}
 	})
+}
+
+// TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one: while the store cannot be reached, when it
+// is back, and when it has lost all.
+func TestSetQuotasInAnOutage(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		n             int // in 10 s at most
+	}{
+		{"300/10s log", "301/10s log", 301},
+		{"300/10s log", "200/10s log", 300},
+		{"300/10s sliding", "301/10s sliding", 301},
+		{"300/10s", "301/10s", 301},
+		{"50/s log, 300/10s log", "300/10s log", 300},
+	} {
+		for _, then := range []string{"away", "back", "lost"} {
+			t.Run(c.before+" to "+c.after+", "+then, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					back := map[string]time.Duration{"away": 40 * time.Second, "back": 29 * time.Second, "lost": 0}[then]
+					memory := new(store.Memory)
+					shared := &slowStore{Store: memory, there: time.Millisecond, back: time.Millisecond}
+					shared.fail = func(int) error {
+						if d := time.Since(start); d >= time.Second && d < back {
+							return errDown
+						}
+						return nil
+					}
+					l := member(t, shared, c.before)
+					f := &fleet{t: t, start: start, each: make([]int, 1)}
+					for range 3 {
+						f.worker(until(t, start.Add(41*time.Second)), 0, l, func() time.Duration { return 0 })
+					}
+					time.Sleep(28 * time.Second)
+					if then == "lost" {
+						memory.Lose()
+					}
+					if err := l.SetQuotas(quotas(t, c.after)); err != nil {
+						t.Fatal(err)
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					if n := f.most(10 * time.Second); n > c.n || n < c.n*8/10 {
+						t.Errorf("%d went in 10 s, want %d at most", n, c.n)
+					}
+				})
+			})
+		}
+	}
 }

@@ -231,8 +231,8 @@ type Request struct {
 	Member string
 
 	// Serial counts the requests of a member from 1. After a request which failed, the next has the
-	// same Serial, Back and More, and possibly other Asks. If the failed one had neither Back nor
-	// More, or those of quotas that were replaced, the next that has any has a later Serial.
+	// same Serial, Back, More and Own, and possibly other Asks. If quotas were replaced meanwhile, it has no Back, and More and Own are
+	// of the quotas that took over. If the failed one had none of these, the next that has any has a later Serial.
 	//
 	// If the store has seen the Serial, it does not do Back and More again. If it has seen a later
 	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,

@@ -137,22 +137,30 @@ func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 
 // Set replaces the quotas, which have all defaults written out. A share of each quota is reserved
 // for urgent claims. Only quotas that live in a store count. All slots in hand are lost, and so is
-// what the store was to be told of slots: their costs are those of the old quotas. The slots are not
-// given back, the store lets them lapse.
+// what the store was to be told of them: the slots are not given back, the store lets them lapse. What went is known of a quota
+// that takes over from another one, as it does in the store, and the store is told of it.
 func (l *Lease) Set(qs quota.Quotas, reserve float64) {
+	l.unsent.own = append(l.unsent.own, l.outage.went.before(0, monotime.Time(monotime.Unbounded))...)
+	had, forAll := l.quotas, l.forAll
 	l.quotas, l.names = nil, nil
 	l.add(qs)
 	l.forAll = len(l.quotas)
 	if reserve > 0 {
 		l.add(limit.Unreserved(qs, reserve))
 	}
+	from := append(takesOver(l.quotas[:l.forAll], had[:forAll], 0), takesOver(l.quotas[l.forAll:], had[forAll:], forAll)...)
 	l.version++
 	l.lateness = EffectiveLate(l.quotas, l.config.Late)
 	l.slots.reset(len(l.quotas))
-	l.used = newUsed(l.quotas, false)
-	l.last.left = nil
+	l.used = l.used.takenOver(l.quotas, from)
+	l.last.left = carry(l.last.left, from, -1)
+	for i := range l.last.left {
+		if of := from[i]; l.last.left[i] >= 0 {
+			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
+		}
+	}
 	l.demand.unit = nil
-	l.unsent, l.sent = slotReport{}, slotReport{}
+	l.unsent, l.sent = l.unsent.carried(from), l.sent.carried(from)
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
 	l.mustCall = l.mustCall || l.last.at != 0 // else the quotas of before hold on for others, while they may be about

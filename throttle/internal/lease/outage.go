@@ -72,18 +72,19 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 		switch {
 		case q.Kind == quota.TokenBucket:
 			paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
-		case l.last.left != nil: // else nobody knows what may go at once
+		case l.leftKnown(i): // else nobody knows what may go at once
 			paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
 		}
 		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
 		p.pace.Set(now, paced, 0, 0)
 		p.pace.AssumeUsed(now)
-		if l.used[i] != nil && l.last.left != nil {
+		if l.used[i] != nil && l.leftKnown(i) {
 			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window
 			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.stillLeft(i), n)
 			if n > l.last.sharing {
 				p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
 			}
+			p.most = min(p.most, int64(q.N)) // it may have been more
 			p.even, p.until = leftOf(q.N, n), o.since.Add(settles(q))
 			if n == 1 {
 				p.until = l.last.at.Add(settles(q)) // nobody else has used it since
@@ -92,6 +93,9 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 		o.parts = append(o.parts, p)
 	}
 }
+
+// leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
+func (l *Lease) leftKnown(i int) bool { return l.last.left != nil && l.last.left[i] >= 0 }
 
 // hearWhoCame takes in how many share the bucket since a member came; zero if none did. This process is not among them if it asked
 // for nothing in a while.

@@ -8,6 +8,7 @@ import (
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -96,6 +97,62 @@ func (u used) add(at monotime.Time, cost []int, sign int) {
 			u[i].add(at, sign*n)
 		}
 	}
+}
+
+// takenOver is what is remembered when there are other quotas, of which each takes over from one of before.
+func (u used) takenOver(qs quota.Quotas, from []int) used {
+	n := newUsed(qs, false)
+	for i, of := range from {
+		if of >= 0 && n[i] != nil && u[of] != nil {
+			per, cell := n[i].Per, n[i].Cell
+			n[i] = u[of]
+			n[i].Per, n[i].Cell = per, cell
+		}
+	}
+	return n
+}
+
+// takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Kind and Unit, and
+// if there is one, Per; -1 if from none.
+func takesOver(qs, had quota.Quotas, first int) (from []int) {
+	from = slices.Repeat([]int{-1}, len(qs))
+	find := func(same func(p, q *quota.Quota) bool) {
+		for i := range qs {
+			for k := range had {
+				if from[i] < 0 && !slices.Contains(from, first+k) && same(&had[k], &qs[i]) {
+					from[i] = first + k
+				}
+			}
+		}
+	}
+	find(func(p, q *quota.Quota) bool { return slot.Compatible(p, q) && p.Per == q.Per })
+	find(slot.Compatible)
+	return from
+}
+
+// carry returns a cost of quotas as one of others, which take over from them; none of those that do not.
+func carry(cost, from []int, none int) []int {
+	if cost == nil {
+		return nil
+	}
+	c := make([]int, len(from))
+	for i, of := range from {
+		if c[i] = none; of >= 0 {
+			c[i] = cost[of]
+		}
+	}
+	return c
+}
+
+// carried is what the store is to be told after quotas were replaced: nothing of slots.
+func (r slotReport) carried(from []int) (c slotReport) {
+	c.more = carry(r.more, from, 0)
+	for _, o := range r.own {
+		if cost := carry(o.cost, from, 0); !slot.Empty(cost) {
+			c.own = append(c.own, own{o.at, cost})
+		}
+	}
+	return c
 }
 
 // own is what went, or will go, of which a store does not know.
