@@ -1,10 +1,12 @@
 package throttle
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -135,6 +137,51 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 					if n := f.most(10 * time.Second); n > c.n || n < c.n*8/10 {
 						t.Errorf("%d went in 10 s, want %d at most", n, c.n)
 					}
+				})
+			})
+		}
+	}
+}
+
+// TestEstimateInAnOutage: an estimate counts the window before, whenever a process sends in the outage: at the end of one window and the
+// beginning of the one after that, or before the store is back.
+func TestEstimateInAnOutage(t *testing.T) {
+	for _, text := range []string{"50/5s estimate", "600/m estimate", "10/5s estimate"} {
+		q := quotas(t, text)[0]
+		for name, sends := range map[string]func(windows float64) bool{
+			"all the time":  func(float64) bool { return true },
+			"before back":   func(at float64) bool { return at < 1.25 || at > 3.25 && at < 3.34 || at > 4.5 },
+			"ends, begins":  func(at float64) bool { _, u := math.Modf(at); return at < 1 || u > 0.9 && int(at)%2 == 0 || u < 0.1 },
+			"once a window": func(at float64) bool { _, u := math.Modf(at + 0.1*math.Floor(at)); return u < 0.05 },
+		} {
+			t.Run(text+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					shared := nearStore()
+					at := func() float64 { return float64(time.Since(start)) / float64(q.Per) }
+					shared.fail = func(int) error {
+						if a := at(); a >= 0.99 && a < 4.5 {
+							return errDown
+						}
+						return nil
+					}
+					f := &fleet{t: t, start: start, each: make([]int, 2)}
+					for i := range 2 {
+						l := member(t, shared, text)
+						for range 3 {
+							f.worker(until(t, start.Add(8*q.Per)), i, l, func() time.Duration {
+								d := time.Duration(0)
+								for !sends(float64(time.Since(start)+d) / float64(q.Per)) {
+									d += q.Per / 200
+								}
+								return d
+							})
+						}
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					h := sendings{quotas: quota.Quotas{q}, sends: f.sends, start: start}
+					h.check(t)
 				})
 			})
 		}

@@ -26,6 +26,9 @@ const (
 	// they used it at once, and this process did not ask since, the part of that goes beyond. After new processes came, nothing
 	// counts as left.
 	//
+	// An EstimatedWindow also counts the window before. In the first twice the window a process uses its part of what was left, and then up to a
+	// quarter of its part of N at once, and three quarters in each Per.
+	//
 	// A claim that costs more than the part waits for the store. If the store was never reached, the number of processes is not
 	// known, and OutageShare is the same as OutageClosed.
 	//

@@ -46,6 +46,7 @@ type part struct {
 	pace  *slot.Bucket
 	burst int           // the most that may go at once
 	used  *usage        // of a window
+	anew  bool          // used counts what went without the store alone
 	most  int64         // how much may be in used
 	even  int64         // how much may be from settled on
 	until monotime.Time // settled
@@ -75,17 +76,31 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 		case l.leftKnown(i): // else nobody knows what may go at once
 			paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
 		}
+		estimated := q.Kind == quota.EstimatedWindow
+		if estimated {
+			// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
+			even := int(leftOf(q.N, n))
+			paced.Burst = max((even+3)/4, 1)
+			paced.N, paced.Per, paced.Debt = max(2*(even-paced.Burst), 1), monotime.Scale(q.Per, 2, 1), false
+		}
 		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
 		p.pace.Set(now, paced, 0, 0)
 		p.pace.AssumeUsed(now)
 		if l.used[i] != nil && l.leftKnown(i) {
 			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window
 			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.stillLeft(i), n)
+			if estimated { // what leaves this process's window may count on, and the pace suffices later
+				p.used, p.anew = newUsage(q), true
+				p.most = max(leftOf(l.stillLeft(i), n)-l.used[i].since(o.since), 0)
+			}
 			if n > l.last.sharing {
 				p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
 			}
 			p.most = min(p.most, int64(q.N)) // it may have been more
 			p.even, p.until = leftOf(q.N, n), o.since.Add(settles(q))
+			if estimated && p.even > 0 {
+				p.even = math.MaxInt64
+			}
 			if n == 1 {
 				p.until = l.last.at.Add(settles(q)) // nobody else has used it since
 			}
@@ -161,6 +176,9 @@ func (o *outage) take(at monotime.Time, n []int) {
 	for i := range o.parts {
 		if n[i] > 0 {
 			o.parts[i].pace.Take(at, at, n[i])
+			if o.parts[i].anew {
+				o.parts[i].used.add(at, n[i])
+			}
 		}
 	}
 }

@@ -26,7 +26,10 @@ const usageCells = 32
 // newUsage remembers what went of a quota for as long as the quota counts it.
 func newUsage(q *quota.Quota) *usage {
 	span := q.Per
-	if q.Kind == quota.TokenBucket {
+	switch q.Kind {
+	case quota.EstimatedWindow:
+		span = monotime.Scale(q.Per, 2, 1) // also the window before
+	case quota.TokenBucket:
 		span = monotime.Scale(q.Per, int64(max(q.Burst, 1)), int64(q.N)) // after that the bucket is full again
 	}
 	return &usage{limit.Log{Per: span, Cell: span / usageCells}}
