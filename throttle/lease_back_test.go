@@ -187,3 +187,49 @@ func TestEstimateInAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestOutageOfTwoVersions: the quotas of two versions hold in an outage, too, whether they differ in their numbers or their kinds.
+func TestOutageOfTwoVersions(t *testing.T) {
+	for _, c := range []struct {
+		old, tighter string
+		least        int // in the outage
+	}{
+		{"100/s burst 20", "20/s burst 20", 120},
+		{"100/s log", "20/s log", 100},
+		{"100/s window grid", "20/s window grid", 100},
+		{"100/s burst 20", "20/s log", 60},
+		{"100/s log", "20/s estimate", 60},
+	} {
+		t.Run(c.old+", "+c.tighter, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				shared := nearStore()
+				shared.fail = func(int) error {
+					if time.Since(start) > 5*time.Second {
+						return errDown
+					}
+					return nil
+				}
+				f := &fleet{t: t, start: start, each: make([]int, 2)}
+				for i, text := range []string{c.old, c.tighter} {
+					l := member(t, shared, text)
+					for range 3 {
+						f.worker(until(t, start.Add(15*time.Second)), i, l, func() time.Duration { return 0 })
+					}
+				}
+				f.wait.Wait()
+				q := quotas(t, c.tighter)[0]
+				h := sendings{quotas: quota.Quotas{q}, start: start, late: 10 * time.Millisecond}
+				for _, s := range f.sends {
+					if s.at > 3*time.Second { // before that, the store did not know of the second version, or what the first had sent counts
+						h.sends = append(h.sends, s)
+					}
+				}
+				h.check(t)
+				if n := len(h.sends); n < c.least {
+					t.Errorf("%d went, want %d at least", n, c.least)
+				}
+			})
+		})
+	}
+}

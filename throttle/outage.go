@@ -29,6 +29,9 @@ const (
 	// An EstimatedWindow also counts the window before. In the first twice the window a process uses its part of what was left, and then up to a
 	// quarter of its part of N at once, and three quarters in each Per.
 	//
+	// While two versions of a program are about (see StoreEvent.Others), the part is of the tighter numbers. Of a quota that only the
+	// others have, it goes evenly: of a window, from twice the window after the outage began.
+	//
 	// A claim that costs more than the part waits for the store. If the store was never reached, the number of processes is not
 	// known, and OutageShare is the same as OutageClosed.
 	//
@@ -66,8 +69,8 @@ type StoreEvent struct {
 	Lost bool
 
 	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are
-	// about. All quotas of both hold until ten seconds after one of them asked last; what is the same quota in both, by the
-	// tighter numbers.
+	// about. All quotas of both hold until ten seconds after one of them asked last, and in an outage that begins before, until it ends; what is
+	// the same quota in both, by the tighter numbers.
 	Others quota.Quotas
 }
 

@@ -121,9 +121,10 @@ type lastReply struct {
 	bound    int           // index of the quota that keeps the next slot from being earlier; negative if none does
 	end      monotime.Time // the last slot that the store has handed out, to any member
 	members  int
-	sharing  int   // how many members share the bucket, of whom some may be idle
-	left     []int // how much of each window was left
-	short    bool  // it had fewer slots than were asked for
+	sharing  int            // how many members share the bucket, of whom some may be idle
+	left     []int          // how much of each window was left
+	short    bool           // it had fewer slots than were asked for
+	others   []quota.Quotas // by which other processes ask
 }
 
 // cameNews is what news told last of members that came.

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
@@ -43,6 +44,7 @@ type outage struct {
 // of them used it, since what each sends anew has left its own window. What costs more than the part of a burst
 // waits for the store: all processes might send such a thing at the same instant.
 type part struct {
+	of    []int // which quotas say what a claim costs of it
 	pace  *slot.Bucket
 	burst int           // the most that may go at once
 	used  *usage        // of a window
@@ -59,54 +61,106 @@ func (o *outage) reset() { o.parts, o.went = nil, nil }
 // the same instants, so each stays under its part.
 const safely = 0.9
 
-// begin lets claims go without slots from now on: with Share, of each quota the part that one of so many members has.
+// begin lets claims go without slots from now on: with Share, of each quota the part that one of so many members has. The quotas by which
+// others asked hold, too, while two versions of a program are about.
 func (o *outage) begin(now monotime.Time, l *Lease) {
 	o.went = newUsed(l.quotas, true)
 	if l.config.Outage != Share {
 		return
 	}
-	n := l.sharing()
-	for i := range l.quotas {
-		q := &l.quotas[i]
-		per := min(float64(q.Per)*float64(n)/safely, float64(monotime.Longest))
-		paced := quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
-		switch {
-		case q.Kind == quota.TokenBucket:
-			paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
-		case l.leftKnown(i): // else nobody knows what may go at once
-			paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
+	qs := slices.Clone(l.quotas)
+	var theirs quota.Quotas // that are none of these
+	for _, other := range l.last.others[:min(len(l.last.others), mostOthers)] {
+		for k, of := range takesOver(other, qs, 0) {
+			switch q := &other[k]; {
+			case !Stored(q) || q.Per <= 0 || q.Validate() != nil: // a store may say anything
+			case of >= 0 && qs[of].Per == q.Per:
+				tighten(&qs[of], q)
+			case len(theirs) < mostOthers:
+				theirs = append(theirs, *q)
+			}
 		}
-		estimated := q.Kind == quota.EstimatedWindow
-		if estimated {
-			// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
-			even := int(leftOf(q.N, n))
-			paced.Burst = max((even+3)/4, 1)
-			paced.N, paced.Per, paced.Debt = max(2*(even-paced.Burst), 1), monotime.Scale(q.Per, 2, 1), false
-		}
-		p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
-		p.pace.Set(now, paced, 0, 0)
-		p.pace.AssumeUsed(now)
+	}
+	for i := range qs {
+		p := l.part(now, &qs[i], l.leftKnown(i))
+		p.of = []int{i}
 		if l.used[i] != nil && l.leftKnown(i) {
-			last := max(o.since, l.lastSlot()) // until then others may have got what left this process's window
-			p.used, p.most = l.used[i], l.used[i].since(last.Add(-q.Per))+leftOf(l.stillLeft(i), n)
-			if estimated { // what leaves this process's window may count on, and the pace suffices later
-				p.used, p.anew = newUsage(q), true
-				p.most = max(leftOf(l.stillLeft(i), n)-l.used[i].since(o.since), 0)
-			}
-			if n > l.last.sharing {
-				p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
-			}
-			p.most = min(p.most, int64(q.N)) // it may have been more
-			p.even, p.until = leftOf(q.N, n), o.since.Add(settles(q))
-			if estimated && p.even > 0 {
-				p.even = math.MaxInt64
-			}
-			if n == 1 {
-				p.until = l.last.at.Add(settles(q)) // nobody else has used it since
-			}
+			p.remember(l, &qs[i], i)
 		}
 		o.parts = append(o.parts, p)
 	}
+	for _, q := range theirs.Explicit() {
+		from := now
+		if q.Kind != quota.TokenBucket {
+			from = max(now, o.since.Add(settles(&q))) // nobody here knows what counts
+		}
+		p := l.part(from, &q, false)
+		for i := range qs {
+			if qs[i].Unit == q.Unit {
+				p.of = append(p.of, i)
+			}
+		}
+		if len(p.of) > 0 {
+			o.parts = append(o.parts, p)
+		}
+	}
+}
+
+// tighten has q grant no more than another list grants of the same quota.
+func tighten(q, o *quota.Quota) {
+	q.N, q.Burst, q.Debt = min(q.N, o.N), max(min(q.Burst, o.Burst), min(q.Burst, 1)), q.Debt && o.Debt
+}
+
+// part is what this process may use of a quota from an instant on.
+func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
+	n := l.sharing()
+	per := min(float64(q.Per)*float64(n)/safely, float64(monotime.Longest))
+	paced := quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
+	switch {
+	case q.Kind == quota.TokenBucket:
+		paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
+	case q.Kind == quota.EstimatedWindow:
+		// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
+		even := int(leftOf(q.N, n))
+		paced.Burst, paced.Debt = max((even+3)/4, 1), false
+		paced.N, paced.Per = max(2*(even-paced.Burst), 1), monotime.Scale(q.Per, 2, 1)
+	case leftKnown: // else nobody knows what may go at once
+		paced.Burst, paced.Debt = max(int(leftOf(q.N, n)), 1), false
+	}
+	p := part{pace: &slot.Bucket{}, burst: slot.Most(&paced)}
+	p.pace.Set(from, paced, 0, 0)
+	p.pace.AssumeUsed(from)
+	return p
+}
+
+// remember has a part be no more than what this process used of a window before, and its part of what was left.
+func (p *part) remember(l *Lease, q *quota.Quota, i int) {
+	n, since := l.sharing(), l.outage.since
+	p.even, p.until = leftOf(q.N, n), since.Add(settles(q))
+	left := leftOf(l.stillLeft(i), n)
+	if q.Kind == quota.EstimatedWindow { // what leaves this process's window may count on, and the pace suffices later
+		p.used, p.anew, p.most = newUsage(q), true, max(left-l.used[i].since(since), 0)
+		if p.even > 0 {
+			p.even = math.MaxInt64
+		}
+	} else {
+		last := max(since, l.lastSlot())                                                    // until then others may have got what left this process's window
+		p.used, p.most = l.used[i], min(l.used[i].since(last.Add(-q.Per))+left, int64(q.N)) // it may have been more
+	}
+	if n > l.last.sharing {
+		p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
+	}
+	if n == 1 {
+		p.until = l.last.at.Add(settles(q)) // nobody else has used it since
+	}
+}
+
+// cost is what a cost of the quotas is of this one: the most of those of its unit.
+func (p *part) cost(n []int) (most int) {
+	for _, i := range p.of {
+		most = max(most, n[i])
+	}
+	return most
 }
 
 // leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
@@ -174,10 +228,11 @@ func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 func (o *outage) take(at monotime.Time, n []int) {
 	o.went.add(at, n, 1)
 	for i := range o.parts {
-		if n[i] > 0 {
-			o.parts[i].pace.Take(at, at, n[i])
-			if o.parts[i].anew {
-				o.parts[i].used.add(at, n[i])
+		p := &o.parts[i]
+		if n := p.cost(n); n > 0 {
+			p.pace.Take(at, at, n)
+			if p.anew {
+				p.used.add(at, n)
 			}
 		}
 	}
@@ -188,11 +243,12 @@ func (o *outage) take(at monotime.Time, n []int) {
 func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of int) {
 	when, of = at, -1
 	for i := range o.parts {
-		if n[i] == 0 {
+		p := &o.parts[i]
+		if p.cost(n) == 0 {
 			continue
 		}
-		if t := o.parts[i].when(at, ahead[i], n[i]); t > when {
-			when, of = t, i
+		if t := p.when(at, p.cost(ahead), p.cost(n)); t > when {
+			when, of = t, p.of[0]
 		}
 	}
 	return when, of

@@ -63,6 +63,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		e.Hold = now.Add(span(reply.Hold))
 	}
 	e.Statements = reply.Statements
+	l.last.others = reply.Others
 	defer l.tellOthers(reply.Others, &e)
 	if c.version == l.version { // else these slots are of other quotas
 		if l.last.bound = reply.Bound; len(c.Request.Asks) > 0 {
