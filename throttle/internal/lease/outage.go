@@ -31,6 +31,9 @@ type Event struct {
 	Others quota.Quotas // by which another process asks, and of which the owner was not told
 }
 
+// mostOthers bounds of how many other quotas the owner is told, and how many hold in an outage.
+const mostOthers = 8
+
 // outage is a time in which the store cannot be reached. After a while claims may go without
 // slots: with Share, as far as this process's part of each quota allows; with Open, at once.
 type outage struct {

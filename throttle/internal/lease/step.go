@@ -89,9 +89,6 @@ func (l *Lease) trip(took time.Duration) {
 	}
 }
 
-// mostOthers bounds of how many other quotas the owner is told.
-const mostOthers = 8
-
 // tellOthers adds events for the quotas of which the owner was not told.
 func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 	for _, qs := range all {
