@@ -65,15 +65,15 @@ local function wake()
     return
   end
   for _, q in ipairs(quotas) do
-    local left = q.n
     if q.room then
-      left = q:room()
-    elseif now - served < 3 * q.per then
-      left = q:left(state.now) -- of which they had their parts
-    end
-    q.spare = left - scale(left, 9 * others, 10 * among)
-    if q.room and q.burst <= others then
-      q.spare = math.max(q.spare, 1) -- such a burst cannot be divided
+      local left = q:room()
+      q.spare = left - scale(left, 9 * others, 10 * among)
+      if q.burst <= others then -- which cannot be divided
+        q.spare = math.max(q.spare, 1)
+      end
+    else
+      local left = now - served < 3 * q.per and q:left(state.now) or q.n -- of which they had their parts
+      q.spare = left - others * (left - scale(left, 10 * among - 9, 10 * among))
     end
   end
   learn, sparing = now + horizon, true

@@ -3,7 +3,6 @@ package store
 import (
 	"time"
 
-	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
@@ -27,20 +26,28 @@ func (l *Ledger) wake(r *Request, now monotime.Time) {
 		return
 	}
 	for p := range l.places {
-		o := &l.places[p]
-		left := o.quota.N
-		if b, ok := o.ledger.(*slot.Bucket); ok {
-			left = b.Room(now)
-		} else if now.Sub(l.served) < 3*o.quota.Per {
-			left = o.ledger.Left(l.lastUsed) // of which they had their parts
-		}
-		o.spare = left - int(monotime.Scale(time.Duration(left), 9*int64(others), 10*int64(among)))
-		if o.quota.Kind == quota.TokenBucket && o.quota.Burst <= others {
-			o.spare = max(o.spare, 1) // such a burst cannot be divided
-		}
+		l.places[p].spare = l.spare(&l.places[p], now, others, among)
 	}
 	l.learnsUntil, l.sparing = now.Add(r.Horizon), true
 	l.served = l.learnsUntil
+}
+
+// spare is what others leave of a quota that each have their part of what so many shared.
+func (l *Ledger) spare(o *place, now monotime.Time, others, among int) int {
+	if b, ok := o.ledger.(*slot.Bucket); ok {
+		left := b.Room(now)
+		left -= int(monotime.Scale(time.Duration(left), 9*int64(others), 10*int64(among)))
+		if o.quota.Burst <= others { // which cannot be divided
+			left = max(left, 1)
+		}
+		return left
+	}
+	left := o.quota.N
+	if now.Sub(l.served) < 3*o.quota.Per {
+		left = o.ledger.Left(l.lastUsed) // of which they had their parts
+	}
+	part := left - int(monotime.Scale(time.Duration(left), 10*int64(among)-9, 10*int64(among))) // 9/10 of one of so many, rounded down
+	return left - others*part
 }
 
 // hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served for so long.

@@ -286,8 +286,8 @@ type Request struct {
 	// nobody asked for anything for a Horizon, nor until the last slot, and the member, which does not say Alone, need not know: it
 	// did not send, or is new. Then it and all others get no more in the next Horizon than what is spare, until one says Alone. Of k others
 	// among n members that shared the bucket (see Reply.Sharing; k = n if the member itself did not) when somebody asked last, each may have
-	// used 9/10 of an n-th of what was left then; of a TokenBucket, of what is left now; of a window of which nobody asked for three times
-	// its Per, of N. The rest is spare. Of a Burst of at most k one token is.
+	// used 9/10 of an n-th, rounded down, of what was left of a window then; of N if nobody asked for three times its Per. The rest is spare, so that one token is
+	// if one was left. Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one token of a Burst of at most k.
 	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
