@@ -29,11 +29,20 @@ function bucket.set(q)
   end
 end
 
--- slow has what is missing come back at the rate of now, if that is lower than the one before.
-function bucket.slow(q)
-  local missing = q.full - now
+-- follow has what is missing come back at the rate of now, if that is lower than the one before. What may have gone late up to now has the
+-- server's bucket be full again at full + late. That stays as it was where late becomes shorter; and where it becomes longer, if the burst
+-- bears it.
+function bucket.follow(q)
+  local missing, shorter = q.full - now, q.was_late - q.late
   if missing > 0 then
     q.full = now + math.max(missing, scale(scale(missing, q.per, q.was_per), q.was_n, q.n))
+  end
+  if shorter == 0 then
+    return
+  end
+  q:settle(now)
+  if shorter > 0 or q.refill == q.per then
+    q.full = math.max(q.full + shorter, math.min(q.full, now))
   end
 end
 

@@ -34,7 +34,7 @@ local function parse_place(text)
       return nil
     end
   end
-  q.ledger, q.was_n, q.was_per = { unpack(n, 13) }, q.n, q.per
+  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 12) }, q.n, q.per, q.late
   return q
 end
 
@@ -249,8 +249,8 @@ for _, q in ipairs(quotas) do
     follow(q, longest)
     q:set()
     known = not q:read(q.ledger)
-    if known and q.slow then
-      q:slow()
+    if known and q.follow then
+      q:follow()
     end
   end
   if not known then

@@ -78,7 +78,9 @@ import (
 //   - TokenBucket: T = Per/N is the time in which a token comes back, τ = Burst·T − E is what may be
 //     missing, Late taken off, and full is when the bucket is full again. Then s ≥ full + c·T − τ,
 //     and after that full = max(full, s) + c·T. What is sent in a span of t comes from slots in a
-//     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. With Debt, for s (not for
+//     span of t + E, hence is at most (τ + t + E)/T = Burst + t·N/Per. When E becomes shorter, by d, full is
+//     later by d: so much later may all that went before have been used. When E becomes longer, full is
+//     sooner by that, but not before now; not where Burst is too small for E. With Debt, for s (not for
 //     full), c is at most Burst.
 //     Example: of 10 in a second with a Burst of 5, T is 100 ms and τ is 400 ms. Of five asks at
 //     0 ms, four get 0 ms, and the fifth gets 100 ms.
@@ -217,7 +219,7 @@ type Request struct {
 	// of two seconds and in the one before it, where a span begins with the first request after the end of another; of
 	// those of other requests, no more than half of the Per of a window of the clock. See Reply.Late. A quota goes on to
 	// reckon with a longer one until the slots have expired that may be used for so long, and of a window of the past
-	// until Per after that.
+	// until Per after that. What is missing from a TokenBucket then, comes back that much later.
 	Late time.Duration
 
 	// Horizon is how far ahead slots are handed out that may not be needed, to all members together.

@@ -17,6 +17,7 @@ import (
 type Bucket struct {
 	quota     quota.Quota
 	per       time.Duration // in which N come back: Per, or longer
+	late      time.Duration
 	tolerance time.Duration // τ
 	near      time.Duration // slots no farther ahead are handed out in their order
 
@@ -67,6 +68,21 @@ func (b *Bucket) Set(now monotime.Time, q quota.Quota, late, horizon time.Durati
 		}
 	}
 	b.link()
+	b.follow(now, late)
+}
+
+// follow has the slots from now on be used until late. What may have gone late up to now has the server's bucket be full again at full +
+// late. That stays as it was where late becomes shorter; and where it becomes longer, if the burst bears it.
+func (b *Bucket) follow(now monotime.Time, late time.Duration) {
+	shorter := b.late - late
+	b.late = late
+	if shorter == 0 {
+		return
+	}
+	b.settle(now)
+	if shorter > 0 || b.per == b.quota.Per {
+		b.full = max(b.full.Add(shorter), min(b.full, now))
+	}
 }
 
 // run returns one slot.
