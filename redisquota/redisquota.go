@@ -18,7 +18,8 @@
 // Time is that of the server (TIME). Only durations are sent and received, so that the clocks of the
 // processes do not matter. Spans are whole microseconds, and slots are rounded up to them. If the server's
 // clock is set by more than two seconds, back or forward, a bucket counts as lost; if it is set back by less, time
-// stands still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own clocks.
+// stands still in the bucket until the clock has caught up. Processes say how long ago they asked, by their own clocks. A request
+// that has waited for the server for so long is told from that: it does nothing, and is sent again.
 //
 // # Keys
 //
@@ -66,6 +67,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/store"
 )
@@ -136,15 +138,23 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	if err := check(r); err != nil {
 		return nil, err
 	}
-	for logs := int(s.logs.Load()); ; {
-		keys, args := encode(r, s.prefix(), s.channel(), s.nonce(), logs)
+	began, request := time.Now(), *r
+	for logs, set, late := int(s.logs.Load()), false, 0; late < mostLate; {
+		sent := time.Now()
+		keys, args := encode(&request, s.prefix(), s.channel(), s.nonce(), logs, set)
 		flat, err := s.Client.Run(ctx, keys, args)
 		if err != nil {
 			return nil, &failure{r.Bucket, err}
 		}
-		if need := moreLogs(flat); need > logs && need <= mostLogs+len(r.Quotas) {
-			logs = need
-			s.logs.Store(int64(need))
+		if need := refused(flat, "logs "); need > int64(logs) && need <= int64(mostLogs+len(r.Quotas)) {
+			logs = int(need)
+			s.logs.Store(need)
+			continue
+		}
+		if by := time.Duration(refused(flat, "late ")) * time.Microsecond; by > 0 {
+			late++
+			set = by > time.Since(sent)+clockOff
+			request.Since = r.Since + time.Since(began)
 			continue
 		}
 		reply, err := decode(flat)
@@ -153,17 +163,28 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		}
 		return reply, nil
 	}
+	return nil, fmt.Errorf("redisquota: %s: the server came to a request too late, %d times", r.Bucket, mostLate)
 }
 
-// mostLogs is how many logs a bucket may have beside those of the one who asks.
-const mostLogs = 64
+const (
+	// mostLogs is how many logs a bucket may have beside those of the one who asks.
+	mostLogs = 64
 
-// moreLogs returns how many logs are to be declared, if the script needs more keys than it was given: others have logs by which
-// the member does not ask. Then nothing was done.
-func moreLogs(flat []string) int {
+	// mostLate is how often a request is sent to which the server comes too late.
+	mostLate = 8
+
+	// clockOff is by how much a request may seem to have waited for longer than its call took, if the server's clock was not set. It
+	// is less than what the script bears, so that the script has the next request be a loss, or serves it.
+	clockOff = time.Second
+)
+
+// refused returns the number behind a word, if that is the reply: then nothing was done. The script needs so many logs declared, since others
+// have some by which the member does not ask; or by its clock the request came so many microseconds too late.
+func refused(flat []string, word string) int64 {
 	if len(flat) != 1 {
 		return 0
 	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(flat[0], "logs "))
-	return n
+	text, _ := strings.CutPrefix(flat[0], word)
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return min(n, int64(longest/time.Microsecond))
 }

@@ -85,8 +85,8 @@ func (a *arguments) costs(c []int, n int) {
 }
 
 // encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
-// So many logs are declared, if it does not have more.
-func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, args []string) {
+// So many logs are declared, if it does not have more. The clock of the server was set, or may have been.
+func encode(r *store.Request, prefix, channel, nonce string, logs int, set bool) (names, args []string) {
 	tag := keys.Tag(prefix, r.Bucket)
 	names = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
@@ -106,6 +106,7 @@ func encode(r *store.Request, prefix, channel, nonce string, logs int) (names, a
 	a.up(max(longest, time.Minute))
 	a.up(max(r.Ahead, 0))
 	a.up(max(r.Since, -1))
+	a.flag(set)
 	a.number(max(r.Answered, 0))
 	a.text(channel)
 	a.text(r.Bucket)

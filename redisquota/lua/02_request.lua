@@ -23,6 +23,7 @@ local request = {
   know = number(), -- for how long an inactive member is
   ahead = number(), -- how far the last slot is of which the member knows
   since = number(), -- how long ago it sent its latest request that was answered
+  set = text() == '1', -- the member knows that the server's clock was set
   answered = number(), -- the serial of that request
   channel = text(),
   bucket = text(),

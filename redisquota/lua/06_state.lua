@@ -23,7 +23,11 @@ local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages 
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
 local serial, called = string.match(record, '^(%d+) %d+ %d+ (%d+) ')
 called = tonumber(called) -- when the member asked last
-lost = lost or called and request.since > 0 and now - called > request.since + off
+local excess = called and request.since > 0 and now - called - request.since or 0
+if not lost and excess > off and not request.set then
+  return { 'late ' .. whole(excess) }
+end
+lost = lost or excess > off
 lost = lost or called and tonumber(serial) < request.answered -- what was done since is lost
 -- Who was answered before the bucket was said to be new knows better, as long as that matters.
 lost = lost or not called and state.fresh and request.since > now - state.born and now - state.born <= request.know

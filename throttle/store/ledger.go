@@ -93,7 +93,7 @@ const (
 func (l *Ledger) Lose() { *l = Ledger{Epoch: l.Epoch, lost: true} }
 
 // Exchange does what a request says, now: how long after Epoch by a clock that does not jump.
-// Now must not go back from call to call, and must not be negative. It returns the reply, and
+// Now must not go back from call to call, and must not be negative. The Since of the request is as of now. Exchange returns the reply, and
 // what there is to tell those who listen: the zero News if nothing.
 //
 // If the Ledger does not know the Version of the request, or if its Quotas, Late or Horizon are none

@@ -248,7 +248,8 @@ type Request struct {
 	// Since is how long ago the member sent the latest request that the store has answered; zero or negative if none
 	// was. If by the store's clock more than two seconds more have passed since the member's latest request, that
 	// clock was set, and nobody knows what time it is: the bucket is lost. So it is if the clock has gone back
-	// by more than two seconds; else it stands still until it has caught up.
+	// by more than two seconds; else it stands still until it has caught up. A store to which requests may come that late, and
+	// whose clock is right, tells the two apart: by how long the call took, as package redisquota does, or by a clock that cannot be set.
 	Since time.Duration
 
 	// New says that, as far as the member's user knows, nobody has drawn on the bucket before. If the store cannot tell whether
