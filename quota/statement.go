@@ -1,6 +1,9 @@
 package quota
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Statement is what a server said in one answer about one of its limits. Package headers reads what
 // servers write, and throttle.Answer hands Statements to a Limiter, which learns from them.
@@ -48,4 +51,15 @@ type Statement struct {
 
 	// Window is the span of the limit. Zero or a negative time means that the server did not say.
 	Window time.Duration
+}
+
+// Doubt is how far apart two processes may place the same reset, if both go by such a statement: the Resolution, and half a second,
+// since each counts from when its answer came; or two seconds if the reset is Absolute, since one process may count it from
+// the answer's Date, in whole seconds, and the other by its own clock. Resets that are farther apart are different ones.
+func (s *Statement) Doubt() time.Duration {
+	apart := 500 * time.Millisecond
+	if s.Absolute {
+		apart = 2 * time.Second
+	}
+	return max(min(s.Resolution, math.MaxInt64-apart), 0) + apart
 }

@@ -231,7 +231,7 @@ func (a *arguments) statements(all []quota.Statement) {
 		a.number(int64(max(st.Remaining, 0)))
 		a.flag(st.ResetKnown)
 		a.up(max(st.Reset, 0))
-		a.up(max(st.Resolution, 0))
+		a.up(min(st.Doubt(), longest))
 		a.text(string(text))
 	}
 }

@@ -88,6 +88,6 @@ request.asks = list(function()
   return { count = number(), within = number(), cost = costs() }
 end)
 request.statements = list(function()
-  return { id = text(), remaining = number(), known = text() == '1', reset = number(), resolution = number(), rest = text() }
+  return { id = text(), remaining = number(), known = text() == '1', reset = number(), doubt = number(), rest = text() }
 end)
 request.learned = text() -- of the server, as Limiters read it; empty if there is nothing new

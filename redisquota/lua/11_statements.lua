@@ -8,12 +8,12 @@ local forget_said = false -- all of them
 if state.said > 0 then
   local all = read('HGETALL', key.said)
   for i = 1, #all, 2 do
-    local forgotten, known, remaining, resolution, rest = string.match(all[i + 1], '^(%d+) (%d) (%d+) (%d+) (.*)$')
+    local forgotten, known, remaining, doubt, rest = string.match(all[i + 1], '^(%d+) (%d) (%d+) (%d+) (.*)$')
     local s = {
       forgotten = tonumber(forgotten), -- when; its reset, if that is known
       known = known == '1',
       remaining = tonumber(remaining),
-      resolution = tonumber(resolution),
+      doubt = tonumber(doubt), -- how far apart two processes may place the reset,
       rest = rest,
     }
     if s.forgotten and s.forgotten > now and s.forgotten <= now + ages and many < most_said then
@@ -35,9 +35,9 @@ local function hear(s)
     end
     many = many + 1
   else
-    local step, d = 2 * second + math.max(s.resolution, o.resolution), s.forgotten - o.forgotten
-    local newer = not s.known and not o.known or d > step
-    if not newer and (d < -step or s.remaining >= o.remaining) then
+    local same, d = math.max(s.doubt, o.doubt), s.forgotten - o.forgotten
+    local newer = not s.known and not o.known or d > same
+    if not newer and (d < -same or s.remaining >= o.remaining) then
       return
     end
   end
@@ -53,7 +53,7 @@ local function write_statements()
   end
   for id in pairs(changed) do
     local s = said[id]
-    local text = string.format('%.0f %d %.0f %.0f %s', s.forgotten, s.known and 1 or 0, s.remaining, s.resolution, s.rest)
+    local text = string.format('%.0f %d %.0f %.0f %s', s.forgotten, s.known and 1 or 0, s.remaining, s.doubt, s.rest)
     redis.call('HSET', key.said, id, text)
   end
 end

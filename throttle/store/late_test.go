@@ -15,6 +15,7 @@ import (
 // lates asks a bucket for random slots while Late rises and falls. Those before some instant are used as late as they may be, and the others
 // in time.
 func lates(t *testing.T, seed uint64, q quota.Quota) (sent []definition.Sent) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
 	l := &Ledger{Epoch: time.Unix(1e9, 0)}
 	now, late := time.Second, 10*time.Millisecond

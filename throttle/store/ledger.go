@@ -474,11 +474,11 @@ func (l *Ledger) remember(r *Request, now monotime.Time) {
 			continue
 		}
 		o := &l.statements[i]
-		step := 2*time.Second + max(st.Resolution, o.Resolution)
+		same := max(st.Doubt(), o.Doubt())
 		switch d := w.reset.Sub(o.reset); {
-		case !st.ResetKnown && !o.ResetKnown, d > step:
+		case !st.ResetKnown && !o.ResetKnown, d > same:
 			*o = w
-		case d >= -step && w.Remaining < o.Remaining:
+		case d >= -same && w.Remaining < o.Remaining:
 			*o = w
 		}
 	}

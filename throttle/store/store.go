@@ -309,7 +309,7 @@ type Request struct {
 
 	// Statements are the latest that a server said about each of its limits, with Reset from
 	// now. A store keeps one for each Name, Bucket and Unit, 16 at most: of two with the same
-	// reset (within 2 s and the larger Resolution) the smaller Remaining, else the one whose reset is later. It
+	// reset (no farther apart than the larger Doubt) the smaller Remaining, else the one whose reset is later. It
 	// is forgotten at its reset, or if there is none after Horizon.
 	Statements []quota.Statement
 

@@ -307,8 +307,10 @@ func TestStoreStatements(t *testing.T) {
 		}{
 			{nil, -1, 0},
 			{say(30, 10*time.Second, true), 30, 10 * time.Second},
-			{say(40, 11*time.Second, true), 30, 10 * time.Second}, // older
-			{say(20, 11*time.Second, true), 20, 11 * time.Second},
+			{say(40, 10500*time.Millisecond, true), 30, 10 * time.Second}, // older
+			{say(20, 10500*time.Millisecond, true), 20, 10500 * time.Millisecond},
+			{say(40, 10*time.Second, true), 20, 10500 * time.Millisecond}, // older
+			{say(25, 11*time.Second+1, true), 25, 11*time.Second + 1},
 			{say(50, 60*time.Second, true), 50, 60 * time.Second}, // of the next window
 			{say(10, 20*time.Second, true), 50, 60 * time.Second}, // of the one before
 			{say(10, 0, false), 50, 60 * time.Second},
@@ -325,6 +327,25 @@ func TestStoreStatements(t *testing.T) {
 			t.Errorf("after the reset: %+v", r.Statements)
 		}
 	})
+}
+
+// TestStoreStatementsOfShortWindows: of windows of three seconds whose resets come in whole ones, the latest counts, whatever was said
+// of the one before. Where a reset is an instant, two seconds are within what clocks differ by.
+func TestStoreStatementsOfShortWindows(t *testing.T) {
+	for absolute, want := range map[bool]int{false: 29, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s := script{t: t, qs: quota.Quotas{plain(quota.Quota{N: 10, Burst: 1})}}
+			say := func(serial int64, remaining int, reset time.Duration) []quota.Statement {
+				st := quota.Statement{Limit: 30, Remaining: remaining, Reset: reset, ResetKnown: true, Resolution: time.Second, Absolute: absolute}
+				return s.exchange(Request{Member: "a", Serial: serial, Statements: []quota.Statement{st}}).Statements
+			}
+			say(1, 0, time.Second)
+			time.Sleep(100 * time.Millisecond)
+			if got := say(2, 29, 3*time.Second); len(got) != 1 || got[0].Remaining != want {
+				t.Errorf("absolute %v: %+v, want %d left", absolute, got, want)
+			}
+		})
+	}
 }
 
 // TestStoreStatementWithoutReset: what was said without a reset is passed on without one, for a horizon; the latest counts.

@@ -287,11 +287,6 @@ func (s *Server) ServedBelow() {
 	s.successes++
 }
 
-// sameReset is how far apart two processes may place one reset, beside the step in which it is stated:
-// each counts from when its answer came, a round trip apart; and an absolute reset is counted from a
-// Date of whole seconds in one, and from the local clock in the other.
-const sameReset = 2 * time.Second
-
 // MayRefuse reports whether failures (Answer.MayRefuse) are taken for refusals, on trial or since a
 // trial showed it (see overload). It says so too while a window is known, when Learn takes no failure
 // for a refusal.
@@ -322,7 +317,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	left := bounded(st.Remaining)
-	if left >= w.remaining || max(late, w.reset.late).Sub(min(late, w.reset.late)) > sameReset+max(step, w.reset.resolution) {
+	if left >= w.remaining || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
 		return
 	}
 	w.remaining, w.nextRemaining = left, min(w.nextRemaining, left)

@@ -152,8 +152,11 @@ func TestOverhear(t *testing.T) {
 	}{
 		{"less", left(3, 10, time.Minute), 3},
 		{"more", left(7, 10, time.Minute), 5},
-		{"two seconds off", left(3, 10, time.Minute+2*time.Second), 3},
-		{"another reset", left(3, 10, time.Minute+2*time.Second+1), 5},
+		{"half a second off", left(3, 10, time.Minute+500*time.Millisecond), 3},
+		{"another reset", left(3, 10, time.Minute+500*time.Millisecond+1), 5},
+		{"a second and a half off, in whole seconds", step(3, 10, time.Minute+1500*time.Millisecond), 3},
+		{"another reset in whole seconds", step(3, 10, time.Minute+1500*time.Millisecond+1), 5},
+		{"two seconds off, an instant", quota.Statement{Limit: 10, Remaining: 3, Reset: time.Minute + 2*time.Second, ResetKnown: true, Absolute: true}, 3},
 		{"no reset", quota.Statement{Limit: 10, Remaining: 3}, 5},
 		{"reset now", left(3, 10, 0), 5},
 	} {
@@ -169,7 +172,7 @@ func TestOverhear(t *testing.T) {
 	b.wantDue(time.Minute)
 
 	b = newBucket(t, Config{})
-	b.exchange(says(left(5, 10, sameReset)))
+	b.exchange(says(left(5, 10, 2*time.Second)))
 	b.Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 3})
 	b.wantOpen(5) // without a reset, it is not known whether that is about this window
 }
