@@ -472,3 +472,36 @@ func TestLeaseStoreThatHangsIsAskedByFewBuckets(t *testing.T) {
 		_ = g.Close()
 	})
 }
+
+// deafStore fails to send news, so many times.
+type deafStore struct {
+	store.Memory
+	err             error
+	fails, listened int
+}
+
+func (s *deafStore) Listen(bucket string, hear func(store.News)) (stop func(), err error) {
+	if s.listened++; s.listened <= s.fails {
+		return nil, s.err
+	}
+	return s.Memory.Listen(bucket, hear)
+}
+
+// TestLeaseListensAgain: a Store that has failed to send news is asked for them before each call, until it sends them; not if it has none.
+func TestLeaseListensAgain(t *testing.T) {
+	for err, want := range map[error]int{errors.New("no subscription now"): 3, errors.ErrUnsupported: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &deafStore{err: err, fails: 2}
+			l := member(t, s, "1/s burst 1")
+			for range 6 {
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Second)
+			}
+			if s.listened != want {
+				t.Errorf("%v: asked for news %d times, want %d", err, s.listened, want)
+			}
+		})
+	}
+}

@@ -33,7 +33,7 @@ type storeLink struct {
 	overdue       bool       // a call has not returned, and counts as failed
 	closed        bool       // Close was called
 	stopListening func()     // ends listening; nil if not listening
-	noNews        bool       // the store does not send news
+	noNews        bool       // the store does not send news, or has not returned from Listen
 	timer         *time.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
 	events        outbox.Outbox[StoreEvent]
@@ -205,9 +205,9 @@ func (s *storeLink) holdUntil(at, now monotime.Time) {
 
 // listen asks the store to send news at once.
 func (s *storeLink) listen() {
-	s.noNews = true // unless Listen returns, and without an error
-	stop, err := link.Listen(s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
-	if err != nil {
+	s.noNews = true // unless Listen returns
+	stop, none := link.Listen(s.l.Store, s.l.storeName(), s.l, (*Limiter).hearNews)
+	if s.noNews = none; stop == nil {
 		return
 	}
 	root := s.l.lock()
@@ -216,7 +216,7 @@ func (s *storeLink) listen() {
 		stop()
 		return
 	}
-	s.noNews, s.stopListening = false, stop // Close calls stop when this call has ended
+	s.stopListening = stop // Close calls stop when this call has ended
 	s.l.unlock(root)
 	runtime.AddCleanup(s.l, func(stop func()) { go stop() }, stop) // in a goroutine, since all cleanups share one
 }

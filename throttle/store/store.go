@@ -173,7 +173,7 @@ type Store interface {
 
 	// Listen has hear called with the news of a bucket, as soon as there are any, until
 	// stop is called. News may get lost: the next reply says the same. A store without
-	// news returns errors.ErrUnsupported. Hear may be called from any goroutine, and
+	// news returns errors.ErrUnsupported. After any other error, a Limiter calls Listen again before its next Exchange. Hear may be called from any goroutine, and
 	// does not block for long.
 	Listen(bucket string, hear func(News)) (stop func(), err error)
 }

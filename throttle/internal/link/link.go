@@ -3,6 +3,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"weak"
 
 	"github.com/gopacer/pacer/throttle/internal/call"
@@ -27,16 +28,19 @@ func Farewell(to store.Store, next func() *store.Request, told func()) error {
 }
 
 // Listen has news called with what the store tells of a bucket. If nothing else holds the target, it can be collected. Stop
-// is not nil, whatever the store returns.
-func Listen[T any](to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func(), err error) {
+// is nil if that failed, and only then; none says that the store has no news.
+func Listen[T any](to store.Store, bucket string, target *T, news func(*T, store.News)) (stop func(), none bool) {
 	held := weak.Make(target)
-	stop, err = to.Listen(bucket, func(n store.News) {
+	stop, err := to.Listen(bucket, func(n store.News) {
 		if t := held.Value(); t != nil && n != (store.News{}) {
 			news(t, n)
 		}
 	})
-	if stop == nil {
-		stop = func() {}
+	switch {
+	case err != nil:
+		return nil, errors.Is(err, errors.ErrUnsupported)
+	case stop == nil:
+		return func() {}, false
 	}
-	return stop, err
+	return stop, false
 }

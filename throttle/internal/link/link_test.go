@@ -3,6 +3,7 @@ package link_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -63,20 +64,20 @@ func TestFarewell(t *testing.T) {
 	}
 }
 
-// TestListen: news reach the target while something else holds it, and there is always something to stop.
+// TestListen: news reach the target while something else holds it. There is something to stop unless the store fails, and it may be asked again
+// unless it has no news.
 func TestListen(t *testing.T) {
-	own := errors.New("own")
-	to := &notes{answer: func(int) error { return own }}
-	target := &struct{ heard []store.News }{}
-	stop, err := link.Listen(to, "a", target, func(a *struct{ heard []store.News }, n store.News) { a.heard = append(a.heard, n) })
-	if !errors.Is(err, own) {
-		t.Errorf("the error is %v", err)
+	type target struct{ heard []store.News }
+	for err, none := range map[error]bool{nil: false, errors.New("own"): false, fmt.Errorf("own: %w", errors.ErrUnsupported): true} {
+		to, a := &notes{answer: func(int) error { return err }}, &target{}
+		if stop, got := link.Listen(to, "a", a, func(a *target, n store.News) { a.heard = append(a.heard, n) }); (stop == nil) != (err != nil) || got != none {
+			t.Errorf("after the error %v nothing to stop: %v, no news: %v", err, stop == nil, got)
+		}
+		to.news(store.News{})
+		to.news(store.News{Released: true})
+		if len(a.heard) != 1 || !a.heard[0].Released {
+			t.Errorf("heard %v, want what says something", a.heard)
+		}
+		runtime.KeepAlive(a)
 	}
-	stop()
-	to.news(store.News{})
-	to.news(store.News{Released: true})
-	if len(target.heard) != 1 || !target.heard[0].Released {
-		t.Errorf("heard %v, want what says something", target.heard)
-	}
-	runtime.KeepAlive(target)
 }
