@@ -127,8 +127,9 @@ local function exchange()
   end
   if request.release then
     hold, said = math.min(hold, now), {}
+    local t = math.max(now, learn)
+    last = math.min(last, t + horizon) -- members hear of it, and return what is further ahead for what is sooner now
     for _, q in ipairs(quotas) do
-      local t = math.max(now, learn)
       q:release(t)
       q.since = math.min(q.since, t)
     end

@@ -248,7 +248,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.startAfter(at, first(r, now, at))
 	}
 	if r.Release {
-		l.release(now)
+		l.release(now, r.Horizon)
 	}
 	if r.Hold > 0 {
 		l.heldUntil = max(l.heldUntil, now.Add(min(r.Hold, monotime.Longest)))

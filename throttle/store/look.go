@@ -81,10 +81,12 @@ func (l *Ledger) look(now time.Duration, r *Request) (*Reply, error) {
 	return reply, err
 }
 
-// release ends what a person may end: see Request.Release.
-func (l *Ledger) release(now monotime.Time) {
+// release ends what a person may end: see Request.Release. Members hear of it, and return what they have beyond the horizon for what is sooner
+// now.
+func (l *Ledger) release(now monotime.Time, horizon time.Duration) {
 	l.heldUntil, l.statements = min(l.heldUntil, now), nil
 	at := max(now, l.learnsUntil)
+	l.lastSlot = min(l.lastSlot, at.Add(horizon))
 	for p := range l.places {
 		o := &l.places[p]
 		o.ledger.Release(at)

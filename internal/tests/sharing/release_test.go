@@ -97,3 +97,40 @@ func TestAPersonEndsADebt(t *testing.T) {
 		})
 	}
 }
+
+// TestAReleaseEndsWhatIsAhead: the slots behind a debt are not ahead any more once a person has ended the debt, neither in the state of those
+// that waited for them, nor for a quota that is new.
+func TestAReleaseEndsWhatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(store.Memory)
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("5/s burst 5"), Store: s, MaxStandstill: throttle.NoLimit}
+		defer l.Close()
+		g, err := l.Acquire(t.Context(), throttle.Claim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Settle(quota.Costs{quota.Requests: 601})
+		time.Sleep(time.Second) // by then the store has been told
+		time.AfterFunc(3*time.Second, func() {
+			if ahead := l.State().Store.Ahead; ahead < time.Minute {
+				t.Errorf("a slot is %v ahead, want one behind the debt of two minutes", ahead)
+			}
+			release(t, s, "5/s burst 5", false)
+		})
+		for range 3 {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ahead := l.State().Store.Ahead; ahead > 500*time.Millisecond {
+			t.Errorf("a slot is %v ahead after the release", ahead)
+		}
+		if err := l.SetQuotas(quota.MustParse("5/s log")); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := l.Wait(t.Context(), 1); err != nil || time.Since(begin) > time.Second {
+			t.Errorf("by a new quota the next one goes after %v, %v", time.Since(begin), err)
+		}
+	})
+}
