@@ -34,7 +34,7 @@ local function parse_place(text)
       return nil
     end
   end
-  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 12) }, q.n, q.per, q.late
+  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 13) }, q.n, q.per, q.late
   return q
 end
 
