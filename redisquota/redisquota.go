@@ -62,6 +62,7 @@ package redisquota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -163,7 +164,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		}
 		return reply, nil
 	}
-	return nil, fmt.Errorf("redisquota: %s: the server came to a request too late, %d times", r.Bucket, mostLate)
+	return nil, &failure{r.Bucket, fmt.Errorf("the server came to a request too late, %d times", mostLate)}
 }
 
 const (
