@@ -361,8 +361,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
 	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
-	now := root.now()
-	return l.project(now, need)
+	return l.project(root.now(), need)
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have

@@ -252,8 +252,7 @@ func (g *right) forward(a *Answer, luck float64) (o Outcome, local bool) {
 		// limits, for example, are of all requests: so all hold.
 		o = l.account.learnFromOther(g, &Answer{Lost: true, Hold: a.Hold, HoldKnown: true}, luck)
 	}
-	if learner != l {
-		held := o.Held
+	if held := o.Held; learner != l {
 		o = learner.learnFromOther(g, a, luck)
 		o.Held = max(o.Held, held)
 	}

@@ -400,6 +400,9 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 			to.server.CountApart(&l.server, r.Name())
 			if st, ok := r.Stated(bucket, now); ok {
 				to.server.Overhear(now, &st)
+				if st.Remaining <= 0 && (l.hold.Sub(now)-st.Reset).Abs() <= time.Second { // what all were held for is a limit of this one
+					l.hold = min(l.hold, now)
+				}
 			}
 		} else if l.server.SplitOff(bucket, &to.server) {
 			to.gate.Granted(now) // not new: no slow start
@@ -499,8 +502,7 @@ func (l *Limiter) memory() (m adaptive.Memory) {
 // oldest.
 func (g *Group) Save(w io.Writer) error {
 	g.mu.Lock()
-	learned := g.loaded.Clone()
-	all := g.buckets.Nodes()
+	learned, all := g.loaded.Clone(), g.buckets.Nodes()
 	g.mu.Unlock()
 	for _, n := range all { // requests wait for one bucket at a time
 		g.mu.Lock()
