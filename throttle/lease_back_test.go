@@ -68,6 +68,71 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 	}
 }
 
+// TestFirstBackRunsAheadOfNoBucket is TestFirstBackRunsAheadOfNobody of token buckets, of which others may have sent their parts of the
+// burst, too, at the instant in which the first one is back.
+func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
+	for _, text := range []string{"6/s burst 60", "5/s burst 5", "20/s burst 20", "2/s burst 9"} {
+		for _, away := range []time.Duration{3 * time.Second, 35 * time.Second} {
+			for _, phase := range []time.Duration{1, 100 * time.Millisecond, 190 * time.Millisecond} {
+				t.Run(text, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						start := time.Now()
+						const down = 40 * time.Second
+						back := down + away
+						shared := nearStore()
+						shared.fail = func(int) error {
+							if d := time.Since(start); d >= down && d < back {
+								return errDown
+							}
+							return nil
+						}
+						f := &fleet{t: t, start: start, each: make([]int, 3)}
+						for i := range 3 {
+							l := member(t, shared, text)
+							if i == 2 {
+								time.Sleep(back + phase)
+							}
+							for range 4 {
+								f.worker(until(t, start.Add(back+12*time.Second)), i, l, func() time.Duration { return 0 })
+							}
+						}
+						f.wait.Wait()
+						time.Sleep(time.Second) // the last calls
+						h := sendings{quotas: quotas(t, text), sends: f.sends, start: start}
+						h.check(t)
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait for what others may have
+// sent.
+func TestLightRequestsGoAtOnce(t *testing.T) {
+	for _, text := range []string{"2/s burst 3", "5/s burst 5", "60/m burst 4", "10/s burst 1", "100/s log", "3/s log"} {
+		for _, n := range []int{2, 3, 5} {
+			synctest.Test(t, func(t *testing.T) {
+				shared := nearStore()
+				var members []*Limiter
+				for range n {
+					members = append(members, member(t, shared, text))
+				}
+				for i := range 60 {
+					time.Sleep(1500 * time.Millisecond)
+					start := time.Now()
+					if err := members[i%n].Wait(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					if d := time.Since(start); d > 100*time.Millisecond {
+						t.Errorf("%s, %d processes: request %d waited for %v", text, n, i, d)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once what the parts of the
 // others leave, and the rest half a second later.
 func TestIdleBucketServesAtOnce(t *testing.T) {

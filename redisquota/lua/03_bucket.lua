@@ -142,9 +142,9 @@ function bucket.emptied(q)
   return full - q.tolerance
 end
 
--- room is how much may go now.
-function bucket.room(q)
-  local d = math.min(math.max(now - q:emptied(), 0), q.tolerance)
+-- room is how much may go at t.
+function bucket.room(q, t)
+  local d = math.min(math.max(t - q:emptied(), 0), q.tolerance)
   local n = scale(d, q.n, q.refill)
   return comeback(q, n) > d and n - 1 or n
 end

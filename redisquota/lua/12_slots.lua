@@ -89,7 +89,7 @@ local function grant()
           refuse(slot, bound)
           break
         elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
-          refuse(slot, bound)
+          refuse(sparing and now < learn and math.min(slot, learn) or slot, bound)
           return
         end
         left = left - 1

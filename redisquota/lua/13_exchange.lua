@@ -66,8 +66,9 @@ local function wake()
   end
   for _, q in ipairs(quotas) do
     if q.room then
-      local left = q:room()
-      q.spare = left - scale(left, 9 * others, 10 * among)
+      local taken = scale(now - served, 9 * others, 10 * among)
+      local part = math.max(math.floor(9 * q.burst / (10 * among)), 1)
+      q.spare = math.max(math.min(q:room(now - taken), q.burst - others * part), 0)
       if q.burst <= others then -- which cannot be divided
         q.spare = math.max(q.spare, 1)
       end

@@ -39,6 +39,9 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				break
 			}
 			if in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+				if l.sparing && now < l.learnsUntil {
+					in = min(in, l.learnsUntil.Sub(now)) // then all is known, and more may be there
+				}
 				if !missed {
 					reply.Next, reply.Bound = in, bound
 				}

@@ -35,8 +35,11 @@ func (l *Ledger) wake(r *Request, now monotime.Time) {
 // spare is what others leave of a quota that each have their part of what so many shared.
 func (l *Ledger) spare(o *place, now monotime.Time, others, among int) int {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
-		left := b.Room(now)
-		left -= int(monotime.Scale(time.Duration(left), 9*int64(others), 10*int64(among)))
+		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but for what is beyond their
+		// parts of the burst.
+		taken := monotime.Scale(now.Sub(l.served), 9*int64(others), 10*int64(among))
+		part := max(9*o.quota.Burst/(10*among), 1)
+		left := max(min(b.Room(now.Add(-taken)), o.quota.Burst-others*part), 0)
 		if o.quota.Burst <= others { // which cannot be divided
 			left = max(left, 1)
 		}
