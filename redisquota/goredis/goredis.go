@@ -52,7 +52,9 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	for i, a := range args {
 		values[i] = a
 	}
-	look := time.AfterFunc(patience, func() { c.look(ctx) })
+	looks, over := context.WithCancel(ctx)
+	defer over()
+	look := time.AfterFunc(patience, func() { c.look(looks) })
 	defer look.Stop()
 	done := make(chan reply, 1)
 	go func() {
