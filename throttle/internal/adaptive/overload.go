@@ -47,7 +47,7 @@ type overload struct {
 	begun         monotime.Time // the first answer, and the first one after idling
 	recurrence    recurrence
 	serving       tally         // what is served while failures mean failure; then, at a pace
-	usual         float64       // served in a second, in the latest whole minute before the trial; or in the part of one that follows, if that is more
+	usual         float64       // served in a second, over the latest minute or more before the trial; or in the part of one that follows, if that is more
 	noTrialBefore monotime.Time // since a trial has failed
 }
 
