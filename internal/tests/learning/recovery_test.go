@@ -67,30 +67,6 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryAgainAndAgain: a limit that changes each minute is followed as soon after half an hour as at first.
-func TestRecoveryAgainAndAgain(t *testing.T) {
-	const end = 32 * time.Minute
-	for _, says := range spoken[:2] {
-		for _, k := range []int{1, 2, 5} {
-			var first, last spread
-			each(t, func(seed uint64) {
-				c := course{seed: seed, latency: 40 * time.Millisecond, callers: 6, dialect: says.dialect, span: end}
-				c.algorithm = courseKinds[k].of(rand.New(rand.NewPCG(seed, 77)), 20)
-				for at := time.Duration(0); at < end; at += 4 * time.Minute {
-					c.rates = append(c.rates, rated{at, 20}, rated{at + time.Minute, 5}, rated{at + 2*time.Minute, 40}, rated{at + 3*time.Minute, 10})
-				}
-				r := c.run(t)
-				const mean = (20 + 5 + 40 + 10) / 4.0
-				first, last = append(first, r.share(mean, 0, end/4)), append(last, r.share(mean, end-end/4, end))
-				if got := last[len(last)-1]; got < 0.5 {
-					t.Errorf("%s, %s, seed %d: %.2f of what is possible in the last quarter, %.2f in the first, want 0.5 at least", says.name, courseKinds[k].name, seed, got, first[len(first)-1])
-				}
-			})
-			t.Logf("%-7s %-14s share in the first quarter %v, in the last %v", says.name, courseKinds[k].name, first, last)
-		}
-	}
-}
-
 // TestRecoveryOfOneToken: where one token is there at most, headers show nothing of a limit that rises. It is found all the same, as
 // soon as where nothing is said.
 func TestRecoveryOfOneToken(t *testing.T) {

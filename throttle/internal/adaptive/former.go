@@ -10,8 +10,7 @@ import (
 
 // formerRate has the pace try more than what was measured. First, a rate that once held, after the limit of a silent server fell: nobody says when it
 // rises. The trials come at growing distances. So a trial comes at most half as long after a rise as the fall lasted, and the
-// one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. After one that ends well, they
-// begin anew with the next fall. In a trial, the pace doubles each second, from what is
+// one after it not much later than that again; and there are few: nine in five minutes, and 23 in five hours. In a trial, the pace doubles each second, from what is
 // known to be served up to the former rate. Only time in which requests waited for the pace counts: of a pace for which nobody
 // asks, a trial shows nothing. A refusal ends the trial, and the pace is what it was before.
 //
@@ -131,7 +130,6 @@ func (f *formerRate) hold(now monotime.Time) {
 	if f.trial = false; f.up {
 		f.upGap = firstUp
 	} else {
-		f.gap = 0 // the limit rises and falls
 		f.held, f.latest, f.up, f.upGap = true, now, true, cmp.Or(f.upGap, firstUp)
 	}
 	f.next = now.Add(f.upGap)

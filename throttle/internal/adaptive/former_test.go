@@ -67,29 +67,17 @@ func TestFormerRateNote(t *testing.T) {
 	}
 }
 
-// TestFormerRateForgets: another fall soon after a trial that was refused continues the row of trials. A later one begins a new row, and so
-// does one after a trial that ended well.
+// TestFormerRateForgets: another fall soon after a trial continues the row of trials, and a later one begins a new row.
 func TestFormerRateForgets(t *testing.T) {
-	for _, test := range []struct {
-		after time.Duration
-		held  bool
-		want  time.Duration
-	}{
-		{gapForgotten, false, 10800 * time.Millisecond},
-		{gapForgotten + 1, false, firstGap},
-		{time.Second, true, firstGap},
-	} {
+	for after, want := range map[time.Duration]time.Duration{gapForgotten: 10800 * time.Millisecond, gapForgotten + 1: firstGap} {
 		f := formerRate{rate: 10}
 		f.note(start, 1, time.Second, 1)
 		f.fail(f.next)
-		if test.held {
-			f.hold(f.next)
-		}
-		again := f.latest.Add(test.after)
-		f.note(again.Add(-1), 9, time.Second, 9)
+		f.hold(f.next)
+		again := f.latest.Add(after)
 		f.note(again, 1, time.Second, 1)
-		if got := f.next.Sub(again); got != test.want {
-			t.Errorf("%v after a trial, held: %v: the next one in %v, want %v", test.after, test.held, got, test.want)
+		if got := f.next.Sub(again); got != want {
+			t.Errorf("%v after a trial: the next one in %v, want %v", after, got, want)
 		}
 	}
 }
