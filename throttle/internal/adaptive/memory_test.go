@@ -127,7 +127,10 @@ func TestRememberIsBoundedByMaxHold(t *testing.T) {
 	clock := wallClock()
 	b := newBucket(t, Config{MaxHold: time.Minute})
 	b.Remember(b.now, &Memory{Rate: 1e-300, At: clock.Date(b.now)}, clock)
-	b.wantDue(time.Minute)
+	if got := b.dueAfter(0, 1); got > time.Minute {
+		t.Errorf("a request may go in %v, want no more than a minute", got)
+	}
+	b.wantPaced()
 }
 
 // TestMemoryIsFinite: long after a refusal the pace bounds nothing, and JSON has no number for

@@ -121,24 +121,30 @@ func (s *servedRate) mostAt(t monotime.Time) float64 {
 	return s.rate * s.grown(d)
 }
 
-// due returns when n tokens may go, not before t, if ahead tokens go before. An optimist expects that the rate rises
-// meanwhile, as it does until something is refused.
+// due returns when n tokens may go, not before t, if ahead tokens go before. The rate rises meanwhile, until something is refused: an
+// optimist expects that of the time in which others go before, too.
 func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.Time {
 	if s.rate == 0 || s.burst.allows(ahead+n) {
 		return t
 	}
-	in := float64(ahead+n) / s.rateAt(t)
-	if optimist && ahead > 0 {
-		// They do not go before d with d · rateAt(d) = ahead + n, since the rate is lower until then.
-		least, from := 0.0, max(s.pacedTo, t)
-		for range 16 {
-			d := (least + in) / 2
-			if d*s.mostAt(from.Add(monotime.Seconds(d))) < float64(ahead+n) {
-				least = d
-			} else {
-				in = d
-			}
+	need := float64(ahead + n)
+	least, in := 0.0, need/s.rateAt(t)
+	if s.pacedTo.Add(monotime.Seconds(in)) <= t {
+		return t
+	}
+	rateAt, from := s.rateAt, s.pacedTo
+	optimist = optimist && ahead > 0
+	if optimist {
+		rateAt, from = s.mostAt, max(s.pacedTo, t)
+	}
+	for range 16 { // they go when d · rateAt(d) is what they need, at the soonest, since the rate is lower until then
+		if d := (least + in) / 2; d*rateAt(from.Add(monotime.Seconds(d))) < need {
+			least = d
+		} else {
+			in = d
 		}
+	}
+	if optimist {
 		in = least
 	}
 	return max(t, s.pacedTo.Add(monotime.Seconds(in)))

@@ -178,7 +178,7 @@ func TestServedRate(t *testing.T) {
 	if got, want := b.served.rate, paceShare*(10/1.9); got != want {
 		t.Errorf("rate %v, want %v", got, want)
 	}
-	b.wantDue(monotime.Seconds(1 / b.served.rate))
+	b.wantPaced()
 	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.Cause != limit.Pace {
 		t.Errorf("cause %q", d.Cause)
 	}
