@@ -112,7 +112,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	}
 	if t.Trace != nil {
 		t.learned(req, tm, l, limits)
-		if a.Refused && o.Held > 0 && t.Trace.Held != nil {
+		if o.Refused && o.Held > 0 && t.Trace.Held != nil {
 			t.Trace.Held(Held{event(req, l, tm.mode), resp.StatusCode, o.Held})
 		}
 		t.answered(req, tm, g, nil, a.Spent, o)

@@ -125,3 +125,35 @@ func TestPromiseBurstOfRefusalsIsOneSignal(t *testing.T) {
 		}
 	})
 }
+
+// Held tells of each refusal after which the bucket is held: also of those that are failures by their words, and are taken for refusals.
+func TestPromiseHeldTellsOfFailuresThatAreRefusals(t *testing.T) {
+	visit(t, nil, func(g *guest) {
+		g.Retry.MaxAttempts = 1
+		var next time.Duration
+		g.serve = func(int) *http.Response { // five a second
+			now := time.Since(g.start)
+			if now < next {
+				return reply(503)
+			}
+			next = now + 200*time.Millisecond
+			return reply(200)
+		}
+		var said, told []time.Duration
+		g.Trace = &pacer.Trace{
+			Held: func(h pacer.Held) { said = append(said, h.For) },
+			Answered: func(a pacer.Answered) {
+				if a.Refused && a.Held > 0 {
+					told = append(told, a.Held)
+				}
+			},
+		}
+		for time.Since(g.start) < time.Minute {
+			g.get()
+			time.Sleep(50 * time.Millisecond)
+		}
+		if len(said) == 0 || !slices.Equal(said, told) {
+			t.Errorf("Held said %v, want what Answered said: %v", said, told)
+		}
+	})
+}
