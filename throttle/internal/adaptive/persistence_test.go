@@ -88,13 +88,31 @@ func TestPersistenceCountsAFlightOnce(t *testing.T) {
 	}
 }
 
+// Nor do they say more than one of them could, since a window that is used up refuses all that were under way: here 20 of them, each of
+// which was refused before. Those of the next flights do.
+func TestPersistenceHearsAFlightOnce(t *testing.T) {
+	p := persistence{}
+	for flight := range uint64(3) {
+		begins := 1000 * (flight + 1)
+		for i := range uint64(20) {
+			p.serve(begins+i, false)
+		}
+		for i := range uint64(20) {
+			p.refuse(1, begins-1, begins+100+i, begins+200, false, false)
+		}
+		if got, want := p.ratio, float64(flight+1)*mostSaid; math.Abs(got-want) > 1e-9 {
+			t.Errorf("after %d flights, the logarithm of the ratio is %v, want %v", flight+1, got, want)
+		}
+	}
+}
+
 // Found is said once, of the refusal that shows it.
 func TestPersistenceIsFoundOnce(t *testing.T) {
 	var p persistence
-	p.note(result{granted: 2})
 	n := 0
-	for range 10 {
-		if _, found := p.refuse(1, 1, 1, 1, false, false); found {
+	for i := range uint64(10) {
+		p.note(result{granted: 4*i + 2})
+		if _, found := p.refuse(1, 4*i+1, 4*i+3, 4*i+4, false, false); found {
 			n++
 		}
 	}
