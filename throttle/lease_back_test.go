@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -23,47 +24,50 @@ func (f *fleet) most(span time.Duration) (n int) {
 }
 
 // TestFirstBackRunsAheadOfNobody: after an outage, nobody is served before those that sent in it have said so, not even by a process that
-// knows of no outage: it is new, or slept.
+// knows of no outage: it is new, or slept. Whatever its own Outage is.
 func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 	for _, text := range []string{"100/s log", "60/10s log", "60/10s window", "60/10s sliding"} {
-		for _, slept := range []bool{false, true} {
-			t.Run(text, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					start := time.Now()
-					down, back := 40*time.Second, 75*time.Second
-					shared := nearStore()
-					shared.fail = func(int) error {
-						if d := time.Since(start); d >= down && d < back {
-							return errDown
+		for _, mode := range []Outage{OutageShare, OutageClosed, OutageOpen} {
+			for _, slept := range []bool{false, true} {
+				t.Run(fmt.Sprint(text, ", ", mode, ", slept ", slept), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						start := time.Now()
+						down, back := 40*time.Second, 75*time.Second
+						shared := nearStore()
+						shared.fail = func(int) error {
+							if d := time.Since(start); d >= down && d < back {
+								return errDown
+							}
+							return nil
 						}
-						return nil
-					}
-					f := &fleet{t: t, start: start, each: make([]int, 3)}
-					for i := range 2 {
-						l := member(t, shared, text)
+						f := &fleet{t: t, start: start, each: make([]int, 3)}
+						for i := range 2 {
+							l := member(t, shared, text)
+							for range 4 {
+								f.worker(until(t, start.Add(back+12*time.Second)), i, l, func() time.Duration { return 0 })
+							}
+						}
+						third := member(t, shared, text)
+						third.Outage = mode
+						if slept {
+							f.once(t.Context(), 2, third, 0)
+						}
+						time.Sleep(back + time.Millisecond)
 						for range 4 {
-							f.worker(until(t, start.Add(back+12*time.Second)), i, l, func() time.Duration { return 0 })
+							f.worker(until(t, start.Add(back+12*time.Second)), 2, third, func() time.Duration { return 0 })
 						}
-					}
-					third := member(t, shared, text)
-					if slept {
-						f.once(t.Context(), 2, third, 0)
-					}
-					time.Sleep(back + time.Millisecond)
-					for range 4 {
-						f.worker(until(t, start.Add(back+12*time.Second)), 2, third, func() time.Duration { return 0 })
-					}
-					f.wait.Wait()
-					time.Sleep(time.Second) // the last calls
-					q := quotas(t, text)[0]
-					if n := f.most(q.Per); n > q.N {
-						t.Errorf("slept %v: %d went in %v, want %d at most", slept, n, q.Per, q.N)
-					}
-					if f.each[2] < 5 {
-						t.Errorf("slept %v: %d of the third process went", slept, f.each[2])
-					}
+						f.wait.Wait()
+						time.Sleep(time.Second) // the last calls
+						q := quotas(t, text)[0]
+						if n := f.most(q.Per); n > q.N {
+							t.Errorf("%d went in %v, want %d at most", n, q.Per, q.N)
+						}
+						if f.each[2] < 5 {
+							t.Errorf("%d of the third process went", f.each[2])
+						}
+					})
 				})
-			})
+			}
 		}
 	}
 }
@@ -134,29 +138,40 @@ func TestLightRequestsGoAtOnce(t *testing.T) {
 }
 
 // TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once what the parts of the
-// others leave, and the rest half a second later.
+// others leave, and the rest half a second later. Others leave all if they send nothing without the store.
 func TestIdleBucketServesAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := nearStore()
-		a, b := member(t, shared, "100/s log"), member(t, shared, "100/s log")
-		for _, l := range []*Limiter{a, b} {
-			if err := l.Wait(t.Context(), 1); err != nil {
-				t.Fatal(err)
+	for _, c := range []struct {
+		first, other Outage
+		rest         time.Duration
+	}{
+		{OutageShare, OutageShare, 500 * time.Millisecond},
+		{OutageClosed, OutageShare, 500 * time.Millisecond},
+		{OutageShare, OutageClosed, 0},
+		{OutageClosed, OutageClosed, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			shared := nearStore()
+			a, b := member(t, shared, "100/s log"), member(t, shared, "100/s log")
+			a.Outage, b.Outage = c.first, c.other
+			for _, l := range []*Limiter{a, b} {
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		time.Sleep(10 * time.Second)
-		start := time.Now()
-		var went []time.Duration
-		for _, n := range []int{55, 45} { // of 100, the other may have used 45
-			if err := a.Wait(t.Context(), n); err != nil {
-				t.Fatal(err)
+			time.Sleep(10 * time.Second)
+			start := time.Now()
+			var went []time.Duration
+			for _, n := range []int{55, 45} { // of 100, the other may have used 45
+				if err := a.Wait(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+				went = append(went, time.Since(start).Truncate(10*time.Millisecond))
 			}
-			went = append(went, time.Since(start).Truncate(10*time.Millisecond))
-		}
-		if went[0] != 0 || went[1] != 500*time.Millisecond {
-			t.Errorf("went after %v, want at once and after half a second", went)
-		}
-	})
+			if went[0] != 0 || went[1] != c.rest {
+				t.Errorf("%v beside %v: went after %v, want at once and after %v", c.first, c.other, went, c.rest)
+			}
+		})
+	}
 }
 
 // TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one: while the store cannot be reached, when it

@@ -37,14 +37,14 @@ const (
 	//
 	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls
 	// first may know of no outage, since it is new, or slept; and the store cannot tell an outage from a time in which all slept.
-	// So after half a second in which nobody asked for anything, where others share the bucket, whoever asks gets no more in the next half
-	// second than what the parts of the others leave: of 100 that are left, 55 if two share it, 10 if a new one joins. The rest
+	// So after half a second in which nobody asked for anything, whoever asks, whatever its Outage is, gets no more in the next half
+	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it, 10 if a new one joins. The rest
 	// waits for so long, whenever a burst comes after such a time; single requests do not. That does not help against a process that tells
-	// later than that, since it was stopped, or reaches the store later than others; nor where the first one has another Outage: all that
-	// share a bucket should have the same.
+	// later than that, since it was stopped, or reaches the store later than others.
 	OutageShare Outage = iota
 
-	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds.
+	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only
+	// beside processes with OutageShare.
 	OutageClosed
 
 	// OutageOpen lets every claim go that nothing else delays.

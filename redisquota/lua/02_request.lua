@@ -76,7 +76,7 @@ request.back = list(function()
   return { slot = number(), cost = costs() }
 end)
 request.alone = text() == '1'
-request.shares = text() == '1' -- members send their parts while they cannot call
+request.shares = text() == '1' -- it sends its part while it cannot call
 request.release = text() == '1'
 request.new = text() == '1' -- as far as its user knows
 request.standstill = number() -- for how long a claim waits for one token

@@ -6,7 +6,7 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 8 -- of what is written here; another one is of another release, and no use
+local version = 9 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 18 then
@@ -21,7 +21,7 @@ local time = redis.call('TIME')
 now = time[1] * second + time[2]
 local lost = not state.now or math.max(state.last, state.hold) > now + 2 * ages or math.max(state.learn, state.served) > now + ages or state.now > now + off
 local record = not lost and read('HGET', key.members, request.member) or '' -- see 10_members.lua
-local serial, called = string.match(record, '^(%d+) %d+ %d+ (%d+) ')
+local serial, called = string.match(record, '^(%d+) %-?%d+ %d+ (%d+) ')
 called = tonumber(called) -- when the member asked last
 local excess = called and request.since > 0 and now - called - request.since or 0
 if not lost and excess > off and not request.set then

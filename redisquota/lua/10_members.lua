@@ -1,29 +1,38 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
--- which are the ones that were active within the last minute. And in a
--- hash the Serial of each, until when it is active and known, when it asked last, the Serial of the reply that was the latest to say
--- that what it had is lost, and its last call with the slots that it got: a client library that saw no reply may have repeated it.
+-- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
+-- with what is below zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last, the Serial of the
+-- reply that was the latest to say that what it had is lost, and its last call with the slots that it got: a client library that saw no reply may have repeated it.
 
-local member = { serial = 0, lost = 0, active = 0, stored = 0, slots = '' }
+local member = { serial = 0, lost = 0, active = 0, stored = 0, shared = false, slots = '' }
 
 local function read_member()
-  local serial, active, told, nonce, slots = string.match(not lost and record or '', '^(%d+) (%d+) %d+ %d+ (%d+) (%S+) ?(.*)$')
+  local serial, sign, active, told, nonce, slots = string.match(not lost and record or '', '^(%d+) (%-?)(%d+) %d+ %d+ (%d+) (%S+) ?(.*)$')
   if not serial then
     return false
   end
   member.serial, member.lost, member.active, member.nonce, member.slots = tonumber(serial), tonumber(told), tonumber(active), nonce, slots
-  member.stored = member.active
+  member.stored, member.shared = member.active, sign == ''
   return true
 end
 
 local shares = 60 * second -- for how long who is no longer active still shares the bucket
 
+-- others_sharing returns how many other members that send their parts while they cannot call are, or were, active after t.
+local function others_sharing(t)
+  if lost then
+    return 0
+  end
+  local n = read('ZCOUNT', key.active, '(' .. whole(t), '+inf')
+  return member.shared and member.stored > t and n - 1 or n -- who asks was counted
+end
+
 -- count_active returns how many are, or were, active after t, with who asks.
 local function count_active(t)
-  local n = not member.gone and member.active > t and 1 or 0
+  local n = others_sharing(t) + (not member.gone and member.active > t and 1 or 0)
   if not lost then
-    n = n + read('ZCOUNT', key.active, '(' .. whole(t), '+inf')
-    if member.stored > t then
-      n = n - 1 -- who asks was counted
+    n = n + redis.call('ZCOUNT', key.active, '-inf', '(' .. whole(-t))
+    if not member.shared and member.stored > t then
+      n = n - 1
     end
   end
   return n
@@ -34,9 +43,9 @@ local function prune()
   if lost then
     return
   end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.active, '-inf', whole(now - shares), 'LIMIT', 0, 16)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', key.active, whole(shares - now), whole(now - shares), 'LIMIT', 0, 16)) do
     local text = read('HGET', key.members, id)
-    local known = text and tonumber(string.match(text, '^%d+ %d+ (%d+)')) or 0
+    local known = text and tonumber(string.match(text, '^%d+ %-?%d+ (%d+)')) or 0
     if known <= now then
       redis.call('ZREM', key.active, id)
       redis.call('HDEL', key.members, id)
@@ -52,10 +61,11 @@ local function write_member()
     return false
   end
   local known = math.max(member.active + shares, now + request.know)
-  local text = string.format('%.0f %.0f %.0f %.0f %.0f %s', request.serial, member.active, known, now, member.lost, request.nonce)
+  local score = request.shares and member.active or -member.active
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f %s', request.serial, score, known, now, member.lost, request.nonce)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots
   end
   redis.call('HSET', key.members, request.member, text)
-  return redis.call('ZADD', key.active, whole(member.active), request.member) == 1
+  return redis.call('ZADD', key.active, whole(score), request.member) == 1
 end

@@ -52,18 +52,18 @@ local function learned()
   return at and at <= now and now - at < 24 * 3600 * second and rest or ''
 end
 
--- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that share the
--- bucket could not call, and sent what they may then.
+-- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that send their
+-- parts without us could not call.
 local function wake()
-  if not request.shares or #request.asks == 0 or now < learn or now <= math.max(served + horizon, last, hold) + request.late then
+  if #request.asks == 0 or now < learn or now <= math.max(served + horizon, last, hold) + request.late then
     return
   end
   local since = served - shares
-  local among = count_active(since)
-  local others = member.active > since and among - 1 or among
+  local others = others_sharing(since)
   if others == 0 then
     return
   end
+  local among = count_active(since)
   for _, q in ipairs(quotas) do
     if q.room then
       local taken = scale(now - served, 9 * others, 10 * among)

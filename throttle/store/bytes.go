@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 8
+const version = 9
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -45,7 +45,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(l.members)) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
-		b = varint.Append(varint.Append(b, m.activeTill), m.knownTill)
+		b = varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares)
 	}
 	b = varint.Append(b, len(l.statements))
 	for i := range l.statements {
@@ -98,7 +98,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), r.Time(), r.Time()}
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), r.Time(), r.Time(), r.Bool()}
 	}
 	for range r.Len() {
 		read.readStatement(r)

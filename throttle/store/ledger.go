@@ -61,6 +61,7 @@ type member struct {
 	at         monotime.Time // when that came
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
+	shares     bool          // see Request.Shares; of its latest request
 }
 
 // statement is what a server said of a limit.
@@ -260,7 +261,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		delete(l.members, r.Member)
 		return reply, room
 	}
-	m.serial, m.at = r.Serial, now
+	m.serial, m.at, m.shares = r.Serial, now, r.Shares
 	m.activeTill = max(m.activeTill, now.Add(max(activeFor, 2*r.Horizon)))
 	if l.members == nil {
 		l.members = map[string]*member{}

@@ -10,29 +10,30 @@ import (
 // This file is about members that may have sent without the store, and are to tell it before others are served. Of a bucket for
 // which nobody asks, the store does not know whether all idle, or none can reach it.
 
-// wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if all others that share the
-// bucket could not reach the store, and sent what they may then: see Request.Shares.
+// wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if all others that send their
+// parts without the store could not reach it: see Request.Shares.
 func (l *Ledger) wake(r *Request, now monotime.Time) {
-	if !r.Shares || len(r.Asks) == 0 || now < l.learnsUntil || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
+	if len(r.Asks) == 0 || now < l.learnsUntil || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
 		return
 	}
 	since := l.served.Add(-SharesFor)
-	among := l.activeAfter(since)
-	others := among
-	if m := l.members[r.Member]; m != nil && m.activeTill > since {
-		others--
+	others := 0
+	for name, m := range l.members {
+		if m.shares && m.activeTill > since && name != r.Member {
+			others++
+		}
 	}
 	if others == 0 {
 		return
 	}
 	for p := range l.places {
-		l.places[p].spare = l.spare(&l.places[p], now, others, among)
+		l.places[p].spare = l.spare(&l.places[p], now, others, l.activeAfter(since))
 	}
 	l.learnsUntil, l.sparing = now.Add(r.Horizon), true
 	l.served = l.learnsUntil
 }
 
-// spare is what others leave of a quota that each have their part of what so many shared.
+// spare is what others leave of a quota of which each has its part, if so many members share the bucket.
 func (l *Ledger) spare(o *place, now monotime.Time, others, among int) int {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
 		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but for what is beyond their

@@ -285,12 +285,14 @@ type Request struct {
 	// sent, and a TokenBucket is empty at its end.
 	Alone bool
 
-	// Shares says that members send their parts while they cannot reach the store: a Limiter with OutageShare does. They may just have, if
-	// nobody asked for anything for a Horizon, nor until the last slot, and the member, which does not say Alone, need not know: it
-	// did not send, or is new. Then it and all others get no more in the next Horizon than what is spare, until one says Alone. Of k others
-	// among n members that shared the bucket (see Reply.Sharing; k = n if the member itself did not) when somebody asked last, each may have
-	// used 9/10 of an n-th, rounded down, of what was left of a window then; of N if nobody asked for three times its Per. The rest is spare, so that one token is
-	// if one was left. Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one token of a Burst of at most k.
+	// Shares says that the member sends its part while it cannot reach the store: a Limiter with OutageShare does. If nobody asked for
+	// anything for a Horizon, nor until the last slot, such members may just have done so. Whoever asks then, whether it shares or not, need
+	// not know: it did not send, or is new. So it and all others get no more in the next Horizon than what is spare, until one says Alone.
+	//
+	// Of the n members that shared the bucket when somebody asked last (see Reply.Sharing), k others said Shares in their latest requests.
+	// Each of them may have used 9/10 of an n-th, rounded down, of what was left of a window then; of N if nobody asked for three times its
+	// Per. The rest is spare, so that one token is if one was left. Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one
+	// token of a Burst of at most k. If k is 0, all of it is there at once.
 	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
