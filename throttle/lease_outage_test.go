@@ -505,3 +505,36 @@ func TestLeaseListensAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestBurstInAnOutage: all processes may send at the same instant what goes at once in an outage, as far as it is no more than their parts of the
+// burst; and what is more, none does.
+func TestBurstInAnOutage(t *testing.T) {
+	for _, cost := range []int{27, 28, 60} {
+		synctest.Test(t, func(t *testing.T) {
+			shared := nearStore()
+			a, b := member(t, shared, "100/s burst 60"), member(t, shared, "100/s burst 60")
+			for _, l := range []*Limiter{a, b, a} {
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			shared.fail = func(int) error { return errDown }
+			went := make(chan int, 2)
+			for _, l := range []*Limiter{a, b} {
+				go func() {
+					l.Wait(until(t, time.Now().Add(time.Second)), 1) // begins the outage
+					time.Sleep(10 * time.Second)
+					n := 0
+					if l.Wait(until(t, time.Now().Add(5*time.Second)), cost) == nil {
+						n++
+					}
+					went <- n
+				}()
+			}
+			if n := <-went + <-went; n != 2 && cost == 27 || n != 0 && cost > 27 {
+				t.Errorf("%d of 2 claims of %d went", n, cost)
+			}
+			shared.fail = nil
+		})
+	}
+}

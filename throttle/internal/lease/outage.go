@@ -118,7 +118,7 @@ func tighten(q, o *quota.Quota) {
 func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	n := l.sharing()
 	per := min(float64(q.Per)*float64(n)/safely, float64(monotime.Longest))
-	paced := quota.Quota{N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
+	paced := quota.Quota{Kind: quota.TokenBucket, N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
 	switch {
 	case q.Kind == quota.TokenBucket:
 		paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
