@@ -84,7 +84,7 @@ type delay struct {
 // claims that have aged, or asked another bucket, count only if it is known that they go first; and of other flows, up to
 // 250 claims count.
 type Forecast struct {
-	Wait   time.Duration // zero if the claim would go at once, at an answer that may come any moment, or Never; see Error
+	Wait   time.Duration // zero if the claim would go at once, at an answer of a server or a Store that may come any moment, or Never; see Error
 	Bucket string        // name of the Limiter that delays the claim; empty if none does
 	Label  string        `json:"-"` // of that Limiter
 	Cause  Cause         // what the claim would wait for; empty if nothing
@@ -95,7 +95,7 @@ type Forecast struct {
 
 func (d delay) forecast(now monotime.Time) Forecast {
 	f := Forecast{Cause: Cause(d.Cause), Quota: d.Quota, Never: d.Never}
-	if !d.Never {
+	if !d.Never && (d.Cause != limit.Store || d.At.Sub(now) < monotime.Longest) {
 		f.Wait = d.Reported().Sub(now)
 	}
 	if d.bucket != nil && (d.Cause != "" || d.Never) {

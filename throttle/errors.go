@@ -69,7 +69,7 @@ type Error struct {
 	Bucket string        // name of the Limiter that delayed the claim
 	Quota  string        // the quota or limit that delayed the claim, as text; empty if none in particular
 	Cause  Cause         // what the claim had to wait for; empty if nothing
-	Wait   time.Duration // how long the wait would have been from then on; zero if not known
+	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for a Store to be back
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
 	Err    error         // ErrWait, ErrMaxWait, …
@@ -77,17 +77,17 @@ type Error struct {
 	cause  error         // of ctxErr
 	detail string        // what the text says after that of Err
 
-	advice  string // what the quota grants at once, of ErrTooLarge, and what to do
+	tooMuch string // what was claimed, if that is above what goes at once, of ErrTooLarge or in an outage of the Store; how much that is, and what to do
 	trouble error  // of the Store; not wrapped, since it may be a timeout that has nothing to do with the caller's
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	r := readable.Refusal{
-		Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause},
+		Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Cost: e.tooMuch, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause},
 	}
-	if errors.Is(e.Err, ErrTooLarge) {
-		r.Cost = strconv.Itoa(e.Cost) + e.advice
+	if r.Cost == "" && errors.Is(e.Err, ErrTooLarge) {
+		r.Cost = strconv.Itoa(e.Cost)
 	}
 	return r.String()
 }

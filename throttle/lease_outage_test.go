@@ -506,6 +506,47 @@ func TestLeaseListensAgain(t *testing.T) {
 	}
 }
 
+// TestCostAboveThePart: a claim that only the return of the store lets go says so, and how much goes meanwhile; not that it waits for 50 years.
+func TestCostAboveThePart(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		cost int
+		want string
+	}{
+		{"100/s burst 60", 28, `"100/s burst 60", cost 28, above the 27 that may go at once meanwhile`},
+		{"1000/m log", 700, `"1000/m log", cost 700, above the 450 that may go at once meanwhile`},
+		{"1/m log", 1, `"1/m log", cost 1, above the 0 that may go at once meanwhile`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			shared := nearStore()
+			shared.fail = func(int) error {
+				if time.Since(start) > 90*time.Second {
+					return errDown
+				}
+				return nil
+			}
+			a, b := member(t, shared, c.text), member(t, shared, c.text)
+			for _, l := range []*Limiter{b, a} { // so that each knows of the other
+				if err := l.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(100 * time.Second)
+			a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: -1}) // begins the outage
+			time.Sleep(10 * time.Minute)
+			if f := a.Forecast(Claim{N: c.cost}); f.Wait != 0 || f.Cause != CauseStore {
+				t.Errorf("%s: forecast %+v", c.text, f)
+			}
+			_, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: time.Minute})
+			want := "throttle: api: not sent: wait over MaxWait (1m0s): store not reached " + c.want + ": no route to host"
+			if e, ok := errors.AsType[*Error](err); !ok || err.Error() != want || e.Wait != 0 || !e.At.IsZero() {
+				t.Errorf("got %+v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
 // TestBurstInAnOutage: all processes may send at the same instant what goes at once in an outage, as far as it is no more than their parts of the
 // burst; and what is more, none does.
 func TestBurstInAnOutage(t *testing.T) {

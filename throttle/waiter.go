@@ -238,10 +238,7 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	if !errors.Is(why, ErrClosed) {
 		d = w.blocked(now, w.sharing(now, d, true))
 	}
-	e := &Error{
-		Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N,
-		Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why,
-	}
+	e := &Error{Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N, Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why}
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name
 	}
@@ -259,11 +256,14 @@ func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 		e.detail = fmt.Sprintf(" (%d)", cmp.Or(d.Cost, w.l.MaxQueue))
 	case errors.Is(why, ErrTooLarge):
 		e.Cost, e.Wait, e.At = d.Cost, 0, time.Time{}
-		e.advice = limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need))
+		e.tooMuch = fmt.Sprint(d.Cost, limit.TooLarge(d.bucket.quotas, d.Quota, d.Cost, d.bucket.reserveFor(&w.need)))
 	}
 	for b := w.l; b != nil && (e.Cause == "" || e.Cause == CauseStore); b = b.Parent {
-		if b.link != nil && b.link.lease.DownSince() != 0 { // nobody knows when it is back
-			e.Cause, e.Wait, e.At, e.trouble = CauseStore, 0, time.Time{}, b.link.lease.State(now).Err
+		if b.link == nil {
+			continue
+		}
+		if above := b.link.lease.AbovePart(now, &w.Demand, w.urgent()); above != "" || b.link.lease.DownSince() != 0 { // nobody knows when it is back
+			e.Cause, e.Wait, e.At, e.tooMuch, e.trouble = CauseStore, 0, time.Time{}, above, b.link.lease.State(now).Err
 		}
 	}
 	return e

@@ -1,11 +1,13 @@
 package lease
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 	"github.com/gopacer/pacer/throttle/store"
@@ -164,6 +166,24 @@ func (p *part) cost(n []int) (most int) {
 		most = max(most, n[i])
 	}
 	return most
+}
+
+// AbovePart returns what a claim costs, and what goes at once while the store cannot be reached, if the claim costs more than that: then only the
+// store's return lets it go, and nobody knows when that is. Else it is empty.
+func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) string {
+	var buf costs
+	cost := l.cost(buf[:0], d, urgent)
+	for i := range l.outage.parts {
+		p := &l.outage.parts[i]
+		if n := p.cost(cost); n > 0 && p.when(now, 0, n) >= now.Add(monotime.Longest) {
+			most := int64(p.burst)
+			if p.used != nil {
+				most = min(most, p.even)
+			}
+			return fmt.Sprintf("%d, above the %d that may go at once meanwhile", n, most)
+		}
+	}
+	return ""
 }
 
 // leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
