@@ -174,24 +174,27 @@ func TestIdleBucketServesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one: while the store cannot be reached, when it
+// TestSetQuotasInAnOutage: what went is known of a quota that takes over from another one, also of a window of another kind: while the store cannot be reached, when it
 // is back, and when it has lost all.
 func TestSetQuotasInAnOutage(t *testing.T) {
 	for _, c := range []struct {
 		before, after string
-		n             int // in 10 s at most
+		n             int // in a window, at most
 	}{
 		{"300/10s log", "301/10s log", 301},
 		{"300/10s log", "200/10s log", 300},
 		{"300/10s sliding", "301/10s sliding", 301},
 		{"300/10s", "301/10s", 301},
 		{"50/s log, 300/10s log", "300/10s log", 300},
+		{"300/10s log", "300/10s sliding", 300},
+		{"100/s sliding", "100/s log", 100},
+		{"100/s log", "100/s window", 100},
 	} {
-		for _, then := range []string{"away", "back", "lost"} {
+		for _, then := range []string{"away", "rested", "back", "lost"} {
 			t.Run(c.before+" to "+c.after+", "+then, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
-					back := map[string]time.Duration{"away": 40 * time.Second, "back": 29 * time.Second, "lost": 0}[then]
+					back := map[string]time.Duration{"away": 40 * time.Second, "rested": 40 * time.Second, "back": 29 * time.Second, "lost": 0}[then]
 					memory := new(store.Memory)
 					shared := &slowStore{Store: memory, there: time.Millisecond, back: time.Millisecond}
 					shared.fail = func(int) error {
@@ -203,7 +206,12 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 					l := member(t, shared, c.before)
 					f := &fleet{t: t, start: start, each: make([]int, 1)}
 					for range 3 {
-						f.worker(until(t, start.Add(41*time.Second)), 0, l, func() time.Duration { return 0 })
+						f.worker(until(t, start.Add(41*time.Second)), 0, l, func() time.Duration {
+							if d := 27900*time.Millisecond - time.Since(start); then == "rested" && d > 0 && d < 20*time.Second {
+								return d // then its part goes at once
+							}
+							return 0
+						})
 					}
 					time.Sleep(28 * time.Second)
 					if then == "lost" {
@@ -214,8 +222,8 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 					}
 					f.wait.Wait()
 					time.Sleep(time.Second) // the last calls
-					if n := f.most(10 * time.Second); n > c.n || n < c.n*8/10 {
-						t.Errorf("%d went in 10 s, want %d at most", n, c.n)
+					if n := f.most(quotas(t, c.after)[0].Per); n > c.n || n < c.n*8/10 {
+						t.Errorf("%d went in a window, want %d at most", n, c.n)
 					}
 				})
 			})

@@ -115,8 +115,9 @@ func (u used) takenOver(qs quota.Quotas, from []int) used {
 	return n
 }
 
-// takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Kind and Unit, and
-// if there is one, Per; -1 if from none.
+// takesOver returns from which of those before, counted from an index, each quota takes over: from one of the same Unit, and the same Kind and
+// Per, or Kind; else from one that counts what went lately, if it does so, too. It is -1 if from none. A store has a ledger for each kind; but what
+// went is the same.
 func takesOver(qs, had quota.Quotas, first int) (from []int) {
 	from = slices.Repeat([]int{-1}, len(qs))
 	find := func(same func(p, q *quota.Quota) bool) {
@@ -130,8 +131,12 @@ func takesOver(qs, had quota.Quotas, first int) (from []int) {
 	}
 	find(func(p, q *quota.Quota) bool { return slot.Compatible(p, q) && p.Per == q.Per })
 	find(slot.Compatible)
+	find(func(p, q *quota.Quota) bool { return p.Unit == q.Unit && countsLast(p) && countsLast(q) })
 	return from
 }
+
+// countsLast reports whether a quota counts what went in the last Per, whenever that ends.
+func countsLast(q *quota.Quota) bool { return !q.Kind.OnClock() && q.Kind != quota.TokenBucket }
 
 // carry returns a cost of quotas as one of others, which take over from them; none of those that do not.
 func carry(cost, from []int, none int) []int {
