@@ -302,38 +302,43 @@ func TestLeaseClose(t *testing.T) {
 	})
 }
 
-// TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged.
+// TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged. With OutageShare, what is beyond the parts of
+// others that may have sent without the store comes a horizon later.
 func TestLeaseSettle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := nearStore()
-		a, b := member(t, shared, "1000 tokens/m log"), member(t, shared, "1000 tokens/m log")
-		a.Outage, b.Outage = OutageClosed, OutageClosed // else b waits for what a may have to tell
-		g, err := a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 900}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(3 * time.Second)
-		g.Settle(quota.Costs{"tokens": 400})
-		g.Done(Answer{})
-		time.Sleep(time.Second)
-		start := time.Now()
-		g, err = b.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 600}})
-		if err != nil || time.Since(start) != 500*time.Microsecond {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-		g.Done(Answer{Spent: quota.Costs{"tokens": 700}})
-		time.Sleep(57 * time.Second) // 400 leave a minute after they went
-		start = time.Now()
-		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start) > time.Millisecond {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
-			t.Error(err)
-		}
-		if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {
-			t.Error(err)
-		}
-	})
+	for mode, later := range map[Outage]time.Duration{OutageClosed: 0, OutageShare: horizon} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shared := nearStore()
+				a, b := member(t, shared, "1000 tokens/m log"), member(t, shared, "1000 tokens/m log")
+				a.Outage, b.Outage = mode, mode
+				g, err := a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 900}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * time.Second)
+				g.Settle(quota.Costs{"tokens": 400})
+				g.Done(Answer{})
+				time.Sleep(time.Second)
+				start := time.Now()
+				g, err = b.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 600}})
+				if d := time.Since(start); err != nil || d.Truncate(10*time.Millisecond) != later || later == 0 && d != 500*time.Microsecond {
+					t.Errorf("after %v: %v", d, err)
+				}
+				g.Done(Answer{Spent: quota.Costs{"tokens": 700}})
+				time.Sleep(57 * time.Second) // 400 leave a minute after they went
+				start = time.Now()
+				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start).Truncate(10*time.Millisecond) != later || later == 0 && time.Since(start) > time.Millisecond {
+					t.Errorf("after %v: %v", time.Since(start), err)
+				}
+				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
+					t.Error(err)
+				}
+				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestLeaseValidate: what cannot live in a store.
