@@ -1,0 +1,148 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gopacer/pacer/quota"
+)
+
+// a silence is of members that used a bucket at zero, each one token. Those of shares send their parts while they cannot reach the store.
+type silence struct {
+	t      *testing.T
+	ledger Ledger
+	quotas quota.Quotas
+	shares string // letters, each the name of a member
+	serial map[string]int64
+}
+
+func newSilence(t *testing.T, text, members, shares string) *silence {
+	t.Helper()
+	qs, err := quota.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &silence{t: t, quotas: qs.Explicit(), shares: shares, serial: map[string]int64{}}
+	for _, m := range members {
+		if n := s.ask(0, m, 1, nil); n != 1 {
+			t.Fatalf("%c got %d of 1", m, n)
+		}
+	}
+	return s
+}
+
+// ask is what a member gets at once that asks for so many.
+func (s *silence) ask(now time.Duration, member rune, count int, change func(*Request)) (n int) {
+	s.t.Helper()
+	name := string(member)
+	s.serial[name]++
+	r := request(s.quotas, s.serial[name])
+	r.Member = name
+	for _, o := range s.shares {
+		r.Shares = r.Shares || o == member
+	}
+	if count > 0 {
+		r.Asks = []Ask{{Cost: []int{1}, Count: count, Within: -1}}
+	}
+	if change != nil {
+		change(r)
+	}
+	for _, slot := range exchange(s.t, &s.ledger, now, r).Slots {
+		if slot.In == 0 {
+			n += slot.Count
+		}
+	}
+	return n
+}
+
+// TestSilence: the first that asks after a silence gets what is spare, by the doc of Request.Shares; and the rest a Horizon later.
+func TestSilence(t *testing.T) {
+	const edge = horizon + 10*time.Millisecond // Late
+	for name, c := range map[string]struct {
+		quotas, members, shares string
+		now                     time.Duration
+		asks                    rune
+		want, rest              int
+	}{
+		"a window":                         {"100/s log", "ab", "ab", 10 * time.Second, 'a', 55, 45},
+		"of three":                         {"100/s log", "abc", "abc", 10 * time.Second, 'a', 40, 60},
+		"one that is new":                  {"100/s log", "ab", "abc", 10 * time.Second, 'c', 10, 90},
+		"the others send nothing":          {"100/s log", "ab", "a", 10 * time.Second, 'a', 100, 0},
+		"one of the others sends nothing":  {"100/s log", "abc", "ab", 10 * time.Second, 'a', 70, 30},
+		"nobody sends anything":            {"100/s log", "ab", "", 10 * time.Second, 'a', 100, 0},
+		"who asks sends nothing":           {"100/s log", "ab", "b", 10 * time.Second, 'a', 55, 45},
+		"one that is new and sends none":   {"100/s log", "ab", "ab", 10 * time.Second, 'c', 10, 90},
+		"alone":                            {"100/s log", "a", "a", 10 * time.Second, 'a', 100, 0},
+		"no silence":                       {"100/10s log", "ab", "ab", edge, 'a', 98, 0},
+		"a silence":                        {"100/10s log", "ab", "ab", edge + 1, 'a', 54, 44},
+		"what was left":                    {"60/10s log", "ab", "ab", 5 * time.Second, 'a', 32, 26},
+		"what was left counts no more":     {"60/10s log", "ab", "ab", 30 * time.Second, 'a', 33, 27},
+		"one is left":                      {"3/10s log", "ab", "ab", 5 * time.Second, 'a', 1, 0},
+		"a bucket":                         {"10/m burst 60", "ab", "ab", time.Hour, 'a', 33, 27},
+		"what came back":                   {"10/s burst 3", "ab", "ab", 600 * time.Millisecond, 'a', 2, 2},
+		"a bucket of one token":            {"1/m burst 1", "a", "ab", time.Hour, 'b', 1, 0},
+		"a small bucket":                   {"1/m burst 3", "ab", "abc", time.Hour, 'c', 1, 2},
+		"a minute after the bucket was":    {"100/s log", "ab", "ab", 10 * time.Minute, 'a', 55, 45},
+		"a window of the clock":            {"100/s window grid", "ab", "ab", 10 * time.Second, 'a', 55, 45},
+		"an estimate, of the window ahead": {"100/s estimate", "ab", "ab", 10 * time.Second, 'a', 55, 45},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSilence(t, c.quotas, c.members, c.shares)
+			if n := s.ask(c.now, c.asks, 200, nil); n != c.want {
+				t.Errorf("got %d, want %d", n, c.want)
+			}
+			if n := s.ask(c.now+horizon, c.asks, 200, nil); n != c.rest {
+				t.Errorf("later got %d, want %d", n, c.rest)
+			}
+		})
+	}
+}
+
+// TestSilenceIsOver: after a silence, a member says what it sent, and then nothing is handed out until all could; what is charged is not handed out.
+func TestSilenceIsOver(t *testing.T) {
+	const at = 10 * time.Second
+	s := newSilence(t, "100/s log", "abc", "abc")
+	want := func(what string, got, want int) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %d, want %d", what, got, want)
+		}
+	}
+	want("c asks for nothing", s.ask(at-time.Second, 'c', 0, nil), 0)
+	want("a asks", s.ask(at, 'a', 15, nil), 15)
+	want("b, too", s.ask(at+1, 'b', 15, nil), 15)
+	want("c sent its part", s.ask(at+horizon/2, 'c', 0, func(r *Request) {
+		r.Alone, r.Own = true, []Own{{In: -time.Millisecond, Cost: []int{25}}}
+	}), 0)
+	want("a asks before all have told", s.ask(at+horizon-1, 'a', 1, nil), 0)
+	want("a asks then", s.ask(at+horizon, 'a', 100, nil), 45)
+}
+
+// TestSilenceOfWhom: who counts among those that may have sent.
+func TestSilenceOfWhom(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(*silence)
+		want   int // of 100, in the end
+	}{
+		"both":            {func(*silence) {}, 55},
+		"the other left":  {func(s *silence) { s.ask(time.Second, 'b', 0, func(r *Request) { r.Leave = true }) }, 100},
+		"not in a minute": {func(s *silence) { s.ask(70*time.Second, 'a', 1, nil) }, 100},
+		"in a minute":     {func(s *silence) { s.ask(60*time.Second, 'a', 1, nil) }, 55},
+		"no longer shares": {func(s *silence) {
+			s.shares = "a"
+			s.ask(time.Second, 'b', 0, nil)
+		}, 100},
+		"in a hold": {func(s *silence) {
+			s.ask(89*time.Second, 'b', 0, func(r *Request) { r.Hold = 11*time.Second - 10*time.Millisecond })
+		}, 100},
+		"what has been served": {func(s *silence) { s.ask(100*time.Second-horizon, 'a', 50, nil) }, 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSilence(t, "100/s log", "ab", "ab")
+			c.before(s)
+			if n := s.ask(100*time.Second, 'a', 200, nil); n != c.want {
+				t.Errorf("got %d, want %d", n, c.want)
+			}
+		})
+	}
+}
