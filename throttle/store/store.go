@@ -352,7 +352,9 @@ type Part struct {
 // within a quarter of the Horizon from now; or if the work of all that the member has (Hand, and its
 // slots of this reply) is below the member's share, Horizon/(number of active members, itself included).
 // So a member that has nothing gets something, and members that always want more get the same, by
-// Little's law. The reply ends at the first ask that gets no slot for this reason.
+// Little's law, where slots come one after the other. What is there at once, as all of a window is when it begins, goes to those who
+// ask: more of it to members that are nearer to the store, or have more callers, if it is gone within a few round trips.
+// The reply ends at the first ask that gets no slot for this reason.
 type Ask struct {
 	Cost   []int         // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none
