@@ -540,7 +540,8 @@ func TestCostAboveThePart(t *testing.T) {
 			}
 			_, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: time.Minute})
 			want := "throttle: api: not sent: wait over MaxWait (1m0s): store not reached " + c.want + ": no route to host"
-			if e, ok := errors.AsType[*Error](err); !ok || err.Error() != want || e.Wait != 0 || !e.At.IsZero() {
+			var e *Error
+			if !errors.As(err, &e) || err.Error() != want || e.Wait != 0 || !e.At.IsZero() {
 				t.Errorf("got %+v\nwant %s", err, want)
 			}
 		})
