@@ -32,18 +32,22 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // sendAtOnce sends a request that goes at once, and returns its answer if that brings no news. All else is for roundTrip.
-func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (resp *http.Response, err error) {
-	ended := false
+func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (*http.Response, error) {
+	returned := false
 	defer func() {
-		if !ended {
-			drop(req, resp, g)
+		if !returned {
+			drop(req, nil, g)
 		}
 	}()
-	if resp, err = attempt.Send(t.base(), req); err != nil || resp.StatusCode >= 400 || !t.endsAtOnce(g, resp) {
-		ended = true
+	base := t.base()
+	resp, err := base.RoundTrip(req)
+	if !attempt.Answered(resp, err) {
+		resp, err = attempt.Corrected(base, resp, err)
+	}
+	if returned = true; err != nil || resp.StatusCode >= 400 || !t.endsAtOnce(g, resp) {
 		return t.roundTrip(req, nil, g, resp, err)
 	}
-	if ended = true; resp.Request == nil {
+	if resp.Request == nil {
 		resp.Request = req
 	}
 	return resp, nil

@@ -21,10 +21,18 @@ var ErrTimeout = errors.New("pacer: no answer within AttemptTimeout")
 // Send hands the request to base.
 func Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := base.RoundTrip(req)
-	if err == nil && resp != nil && resp.Body != nil {
-		return resp, nil
+	if !Answered(resp, err) {
+		return Corrected(base, resp, err)
 	}
-	return Checked(resp, err, fmt.Sprintf("%T", base))
+	return resp, nil
+}
+
+// Answered reports whether what a RoundTripper has returned is an answer, as nearly always, and needs no correction.
+func Answered(resp *http.Response, err error) bool { return err == nil && resp != nil && resp.Body != nil }
+
+// Corrected corrects what breaks the contract of http.RoundTripper in what base has returned.
+func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
+	return corrected(resp, err, fmt.Sprintf("%T", base))
 }
 
 // SendWithin is Send for an attempt that must be answered within d. If d is negative, the request is not sent.
@@ -88,7 +96,7 @@ func Instead(req *http.Request, answer func(*http.Request) (*http.Response, erro
 		}
 	}()
 	resp, err := answer(out)
-	if resp, err = Checked(resp, err, name); err == nil && (resp.Request == nil || resp.Request == out) {
+	if resp, err = corrected(resp, err, name); err == nil && (resp.Request == nil || resp.Request == out) {
 		resp.Request = req
 	}
 	return resp, err
@@ -127,8 +135,8 @@ func Sleep(ctx context.Context, d time.Duration, cancel <-chan struct{}, cancele
 	}
 }
 
-// Checked corrects what breaks the contract of http.RoundTripper in what name has returned.
-func Checked(resp *http.Response, err error, name string) (*http.Response, error) {
+// corrected is Corrected for what has that name.
+func corrected(resp *http.Response, err error, name string) (*http.Response, error) {
 	switch {
 	case err != nil && resp != nil:
 		if resp.Body != nil {
