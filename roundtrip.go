@@ -17,9 +17,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
 	if t.plain.Load() && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
-		c := throttle.Claim{Verb: req.Method, Path: req.URL.Path}
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
-			if g := l.AtOnce(ctx, &c); g != nil {
+			if g := l.AtOnce(ctx, req.Method, req.URL.Path); g != nil {
 				return t.sendAtOnce(req, g)
 			}
 		}

@@ -82,7 +82,7 @@ func (l *Limiter) Wait(ctx context.Context, n int) error {
 // one; Allow panics if n < 0.
 func (l *Limiter) Allow(n int) bool {
 	c, g := Claim{N: n, MaxWait: -1, bare: true}, Grant{}
-	if ctx := context.Background(); !l.grantAtOnce(ctx, &c, &g.right) {
+	if ctx := context.Background(); !g.begin(l, &c) || g.grantAtOnce(ctx, max(c.N, 1)) == nil {
 		w, err := l.join(ctx, &c, place{}, &g, nil)
 		if err != nil || w != nil && !w.abandon(&g) {
 			return false
@@ -99,7 +99,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Claim) (*Grant, error) {
 
 // acquire is Acquire, but fills g, which is zero, and returns g or an error. Found is nil, or how to find the bucket again.
 func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search) (*Grant, error) {
-	if l.grantAtOnce(ctx, c, &g.right) {
+	if g.begin(l, c) && g.grantAtOnce(ctx, max(c.N, 1)) != nil {
 		return g, nil
 	}
 	var p place
@@ -119,39 +119,47 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	return g, nil
 }
 
-// AtOnce is Acquire for a claim that nothing delays, as far as a glance tells, at a fraction of the cost; else it returns nil.
-func (l *Limiter) AtOnce(ctx context.Context, c *Claim) *Grant {
-	if g := new(Grant); l.grantAtOnce(ctx, c, &g.right) { // inlined, so that the Grant need not be allocated
-		return g
-	}
-	return nil
+// AtOnce is Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that nothing delays, as far as a glance tells,
+// at a fraction of the cost; else it returns nil.
+func (l *Limiter) AtOnce(ctx context.Context, verb, path string) *Grant {
+	g := &Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}} // inlined, so that it need not be allocated
+	return g.grantAtOnce(ctx, 1)
 }
 
-// grantAtOnce grants a claim if nothing can delay it, or if one token bucket, and what the server has stated, have enough left. It
-// reports whether it did.
-func (l *Limiter) grantAtOnce(ctx context.Context, c *Claim, g *right) (ok bool) {
-	way, n := l.gate.Way(), max(c.N, 1)
-	if way == atonce.Looks || c.Costs != nil || c.N < 0 || c.After != nil || ctx.Err() != nil {
-		return false
+// begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
+func (g *Grant) begin(l *Limiter, c *Claim) bool {
+	g.l, g.class, g.urgent = l, c.class(), c.Priority >= Urgent
+	return c.Costs == nil && c.N >= 0 && c.After == nil
+}
+
+// grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
+// stated, have enough left. Else it returns nil.
+func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
+	l := g.l
+	way := l.gate.Way()
+	if g.ticket.N, g.plain = n, true; way == atonce.Looks || ctx.Err() != nil {
+		return nil
 	}
-	g.l, g.ticket.N, g.class, g.plain = l, n, c.class(), true
 	if way == atonce.Free {
 		now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
-		g.ticket.Sent, g.place.since = now, now
-		return l.recentlyUsed(now) && l.gate.Grant(now, n)
+		if g.ticket.Sent, g.place.since = now, now; !l.recentlyUsed(now) || !l.gate.Grant(now, n) {
+			return nil
+		}
+		return g
 	}
 	l.mu.Lock()
 	now := l.clock.Now()
-	ok = l.gate.Way() == atonce.Counts && l.credit.From(now) == now && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n)
-	if ok {
-		l.claimCount++
-		l.lastCharged = now
-		l.gate.Granted(now)
-		g.place.since, g.place.number, g.urgent = now, l.claimCount, c.Priority >= Urgent
-		l.server.TakeSteady(now, &g.ticket)
+	if l.gate.Way() != atonce.Counts || l.credit.From(now) != now || !l.recentlyUsed(now) || !l.server.OpenSteady(now, n, &g.class) || !l.stack.TakeNow(now, n) {
+		l.mu.Unlock()
+		return nil
 	}
+	l.claimCount++
+	l.lastCharged = now
+	l.gate.Granted(now)
+	g.place.since, g.place.number = now, l.claimCount
+	l.server.TakeSteady(now, &g.ticket)
 	l.mu.Unlock()
-	return ok
+	return g
 }
 
 // join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and
