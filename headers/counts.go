@@ -2,6 +2,7 @@ package headers
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,12 +17,12 @@ import (
 //
 // A Counts is safe for concurrent use, and must not be copied.
 type Counts struct {
-	habit   *Habit
-	known   *known
-	lasts   time.Duration
-	counted []*remains  // what remains of each limit, in the order of the limits
-	each    []*repeated // is compared in each answer
-	rest    []*repeated // is compared when all headers are looked at
+	habit *Habit
+	known *known
+	lasts time.Duration
+	n     int       // how many limits there are
+	each  *repeated // is read in each answer
+	rest  *repeated // is compared when all headers are looked at
 }
 
 // Lasts returns for how long the Counts may be used after the answer of which it was made: for 10 ms after all headers were looked at.
@@ -30,17 +31,25 @@ func (c *Counts) Lasts() time.Duration { return c.lasts }
 // CountsLast is the most that Lasts returns.
 const CountsLast = habitLasts
 
-// repeated is a header that speaks of limits, and says the same again.
+// repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
-	key, text string
-	ignored   bool // the text does not matter, since another header says what it says
+	key     string
+	text    string // all that it says, or what there is before the number
+	tail    string // what there is behind the number
+	content content
+	of      uint      // of which limit so much remains
+	next    *repeated // nil if it is the last one
 }
 
-// remains is a header that says how much remains of a limit, in a number between two texts.
-type remains struct {
-	key, head, tail string
-	alone           bool // there is nothing before and behind it
-}
+// content is what there is to read in a repeated header.
+type content uint8
+
+const (
+	sameText     content = iota // nothing: the text is to be the same
+	anyText                     // nothing, whatever the text is, since another header says what it says
+	number                      // a number, with nothing before and behind it
+	numberWithin                // a number between two texts
+)
 
 // MaxCounts bounds how many limits a Counts reads.
 const MaxCounts = 4
@@ -52,50 +61,46 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
 		return nil
 	}
-	c := &Counts{habit: h, known: k, lasts: habitLasts - since, counted: make([]*remains, len(limits))}
-	n, stated, used := 0, 0, false
+	c := &Counts{habit: h, known: k, lasts: habitLasts - since, n: len(limits)}
+	stated, used, counted := 0, false, [MaxCounts]bool{}
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.key]
 		if len(values) != 1 {
 			return nil
 		}
-		f := &repeated{key: t.key, text: values[0]}
+		f, list := &repeated{key: t.key, text: values[0]}, &c.rest
 		switch t.Role {
 		case name.Limit, name.Policy:
 			stated++
-			c.rest = append(c.rest, f)
 		case name.Window:
-			c.rest = append(c.rest, f)
 		case name.Reset, name.Label:
-			c.each = append(c.each, f)
+			list = &c.each
 		case name.Used:
-			f.ignored, used = true, true
-			c.rest = append(c.rest, f)
+			f.content, used = anyText, true
 		case name.Remaining, name.State:
-			of, what := count(f, t.Role, limits)
-			if of < 0 || c.counted[of] != nil {
+			if list = &c.each; !f.count(t.Role, limits) || counted[f.of] {
 				return nil
 			}
-			c.counted[of] = what
-			n++
+			counted[f.of] = true
 		default:
 			return nil
 		}
+		f.next, *list = *list, f
 	}
-	if n != len(limits) || used && stated < n {
+	if slices.Contains(counted[:c.n], false) || used && stated < c.n {
 		return nil // a number follows from what is used
 	}
 	return c
 }
 
-// count finds the number in the text that remains of one of the limits, and of no other; of is -1 if there is none.
-func count(f *repeated, role name.Role, limits []Limit) (of int, what *remains) {
+// count finds the number in the text that remains of one of the limits, and of no other. It reports whether there is one.
+func (f *repeated) count(role name.Role, limits []Limit) bool {
 	from := 0
 	if role == name.State {
 		at, ok := countIn(f.text)
 		if !ok {
-			return -1, nil
+			return false
 		}
 		from = at
 	}
@@ -103,20 +108,22 @@ func count(f *repeated, role name.Role, limits []Limit) (of int, what *remains) 
 	for to < len(f.text) && value.IsDigit(f.text[to]) {
 		to++
 	}
-	n := number(f.text[from:to])
+	n := parse(f.text[from:to])
 	if n < 0 || role == name.Remaining && to < len(f.text) {
-		return -1, nil
+		return false
 	}
-	of = -1
+	if f.content = numberWithin; to-from == len(f.text) {
+		f.content = number
+	}
+	f.text, f.tail = f.text[:from], f.text[to:]
+	found := 0
 	for i := range limits {
 		if l := limits[i].Remaining; l.Known && l.N == int64(n) {
-			if of >= 0 {
-				return -1, nil
-			}
-			of = i
+			f.of = uint(i)
+			found++
 		}
 	}
-	return of, &remains{f.key, f.text[:from], f.text[to:], to-from == len(f.text)}
+	return found == 1
 }
 
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
@@ -132,13 +139,13 @@ func countIn(field string) (at int, ok bool) {
 	return at, ok
 }
 
-// number returns the number that a text is, -1 if it is none, or one of too many digits.
-func number(s string) (n int) {
+// parse returns the number that a text is, -1 if it is none, or one of too many digits.
+func parse(s string) (n int) {
 	if uint(len(s)-1) >= maxDigits {
 		return -1
 	}
 	for i := range len(s) {
-		d := s[i] - '0'
+		d := uint(s[i]) ^ '0' // a digit, or more than 9
 		if d > 9 {
 			return -1
 		}
@@ -148,9 +155,9 @@ func number(s string) (n int) {
 }
 
 // cut returns the number in a text, and no number if there is something else before or behind it.
-func (f *remains) cut(v string) string {
-	from, to := len(f.head), len(v)-len(f.tail)
-	if to <= from || v[:from] != f.head || v[to:] != f.tail {
+func (f *repeated) cut(v string) string {
+	from, to := len(f.text), len(v)-len(f.tail)
+	if to <= from || v[:from] != f.text || v[to:] != f.tail {
 		return ""
 	}
 	return v[from:to]
@@ -165,29 +172,28 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 	if c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
 		return 0
 	}
-	for _, f := range c.each {
-		values := header[f.key]
-		if len(values) != 1 {
-			return 0
-		}
-		if values[0] != f.text {
-			return 0
-		}
-	}
-	for i, f := range c.counted {
+	for f := c.each; f != nil; f = f.next {
 		values := header[f.key]
 		if len(values) != 1 {
 			return 0
 		}
 		v := values[0]
-		if !f.alone {
+		switch f.content {
+		case sameText:
+			if v != f.text {
+				return 0
+			}
+			continue
+		case numberWithin:
 			v = f.cut(v)
 		}
-		if left[i] = number(v); left[i] < 0 {
+		n := parse(v)
+		if n < 0 {
 			return 0
 		}
+		left[f.of%MaxCounts] = n
 	}
-	return len(c.counted)
+	return c.n
 }
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.
@@ -195,8 +201,8 @@ const maxDigits = 9
 
 // look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
 func (c *Counts) look(r *Reader, header http.Header) bool {
-	for _, f := range c.rest {
-		if values := header[f.key]; len(values) != 1 || values[0] != f.text && !f.ignored {
+	for f := c.rest; f != nil; f = f.next {
+		if values := header[f.key]; len(values) != 1 || f.content == sameText && values[0] != f.text {
 			return false
 		}
 	}

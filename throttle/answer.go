@@ -112,7 +112,7 @@ func (g *Grant) Count(s *Stated, left []int) (ok bool) {
 		if l.mu.Lock(); of.Timed() {
 			now = l.now()
 		}
-		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(now, &g.ticket, &g.class, of, left)
+		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(of, left, now, &g.ticket, &g.class)
 		l.mu.Unlock()
 	}
 	if !ok {

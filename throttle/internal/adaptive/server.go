@@ -31,6 +31,7 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows     []*window
+	left        int            // how often a window ceased to be one of these
 	members     int            // processes that share the bucket; zero if that is not known
 	kept        []WindowMemory // habits of limits that the server has not stated yet
 	unserved    unserved       // kinds of requests that were refused, and not served since
@@ -88,8 +89,8 @@ func (s *Server) Add(n int) { s.inFlight, s.room = s.inFlight+n, s.room-n }
 
 // advance counts a grant or an answer.
 func (s *Server) advance() {
-	s.site.sequence++
-	s.sequence = s.site.sequence
+	n := s.site.sequence + 1
+	s.site.sequence, s.sequence = n, n
 }
 
 // inFlightIn returns the cost of the requests in flight in the unit of a window. Requests whose cost in the unit is not known

@@ -104,9 +104,10 @@ func (s *Server) notePaced(now monotime.Time) {
 
 // Stated is the limits that an answer stated, in its order.
 type Stated struct {
+	of      *Server
+	left    int // Server.left when it was made
 	windows []*window
-	at      [maxCounted]int // where each is among the windows of its Server
-	timed   bool            // what requests cost of a limit is learned, or how fast it comes back
+	timed   bool // what requests cost of a limit is learned, or how fast it comes back
 }
 
 // Timed reports whether Count is to be told what time it is.
@@ -122,14 +123,13 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 	if n != len(s.windows) || n > maxCounted || !s.Steady() {
 		return nil
 	}
-	st := &Stated{}
+	st := &Stated{of: s, left: s.left}
 	for i := range statements {
 		o := &statements[i]
 		w := s.find(o.Name, o.Bucket, canonical(o.Unit))
 		if w == nil || slices.Contains(st.windows, w) {
 			return nil
 		}
-		st.at[i] = slices.Index(s.windows, w)
 		st.windows = append(st.windows, w)
 		st.timed = st.timed || w.price != nil || w.refill.refills
 	}
@@ -141,43 +141,52 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 // Learn hears with one of the answers that follow. More may
 // remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
 // requires that s is Steady. Now may be zero unless of is Timed.
-func (s *Server) Count(now monotime.Time, t *Ticket, kind *Kind, of *Stated, left []int) bool {
-	if len(of.windows) != len(left) || len(left) != len(s.windows) || t.probe {
+func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kind *Kind) bool {
+	windows := of.windows
+	if len(windows) != len(left) || len(left) != len(s.windows) || of.of != s || of.left != s.left || t.probe {
 		return false
 	}
 	gone := 0
-	for i, w := range of.windows {
-		if left[i] <= 0 || left[i] > w.remaining && t.sequence >= w.nextSince || w.refill.refills && !of.timed || w != s.windows[of.at[i]] {
+	for i, w := range windows {
+		n := left[i]
+		if n <= 0 || n > w.remaining && t.sequence >= w.nextSince || w.refill.refills && !of.timed {
 			return false
 		}
-		gone = max(gone, w.remaining-left[i])
+		gone = max(gone, w.remaining-n)
 	}
 	s.inFlight -= t.N
 	s.room += t.N - gone
 	s.advance()
-	for i, w := range of.windows {
-		newest := w.tally(t.sequence, left[i], s.sequence)
-		w.lastAnswer, w.overlap.lastRemaining = s.sequence, left[i]
+	answer := s.sequence
+	for i, w := range windows {
+		n := left[i]
+		w.tally(t.sequence, n, answer)
+		w.lastAnswer, w.overlap.lastRemaining = answer, n
 		if t.Sent > w.last.at() {
 			w.last.note(t.Sent)
 		}
 		if w.price == nil {
 			w.others.countServed(t.Sent, t.N)
 		}
-		if of.timed {
-			w.countTimed(now, t, kind, left[i], newest)
-		}
 	}
-	s.stated, s.silent = s.sequence, 0
+	s.stated, s.silent = answer, 0
 	s.successes++
 	s.strays.serve()
 	if of.timed {
-		s.findRoom() // prices have changed
+		s.countTimed(of, left, now, t, kind)
 	}
 	return true
 }
 
 // countTimed takes in what depends on when an answer came that is counted.
+func (s *Server) countTimed(of *Stated, left []int, now monotime.Time, t *Ticket, kind *Kind) {
+	for i, w := range of.windows {
+		w.countTimed(now, t, kind, left[i], w.nextSince == s.sequence)
+	}
+	s.findRoom() // prices have changed
+}
+
+// countTimed is countTimed of a Server, for one limit. Newest is what tally has said.
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, newest bool) {
 	w.heardAt = now
 	cost := t.N

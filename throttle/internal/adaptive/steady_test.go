@@ -81,7 +81,7 @@ func TestCountIsLearn(t *testing.T) {
 				}
 				slow.End(&f.slow, nil)
 				slow.Learn(now, &f.slow, kind, &Answer{Statements: said})
-				if of := stated; of != nil && fast.Steady() && fast.Count(now, &f.fast, &kind, of, f.left[:len(units)]) {
+				if of := stated; of != nil && fast.Steady() && fast.Count(of, f.left[:len(units)], now, &f.fast, &kind) {
 					counted++
 				} else {
 					fast.End(&f.fast, nil)
@@ -129,15 +129,15 @@ func TestSteadyNot(t *testing.T) {
 		t.Fatal("a server that counts down is not steady")
 	}
 	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}, "of two": {49, 3}} {
-		if s.Count(3, &Ticket{N: 1, sequence: 9}, &Kind{}, of, left) {
+		if s.Count(of, left, 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
 			t.Errorf("%s remains, and is counted", name)
 		}
 	}
-	if s.windows[0].refill.refills = true; s.Count(3, &Ticket{N: 1}, &Kind{}, of, []int{49}) {
+	if s.windows[0].refill.refills = true; s.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) {
 		t.Error("how fast a limit comes back is measured without a clock")
 	}
 	s.windows[0].refill.refills = false
-	if s.Count(3, &Ticket{N: 1, probe: true}, &Kind{}, of, []int{49}) {
+	if s.Count(of, []int{49}, 3, &Ticket{N: 1, probe: true}, &Kind{}) {
 		t.Error("the answer to a probe is counted")
 	}
 	s.Add(5) // went without the lock before the answer was heard
@@ -148,17 +148,17 @@ func TestSteadyNot(t *testing.T) {
 	if s.OpenSteady(3, 51, &Kind{}) || !s.OpenSteady(3, 50, &Kind{}) {
 		t.Error("what remains is not what may go")
 	}
-	if !s.Count(3, &Ticket{N: 1}, &Kind{}, of, []int{49}) || s.windows[0].remaining != 49 {
+	if !s.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) || s.windows[0].remaining != 49 {
 		t.Error("an answer that says the same is not counted")
 	}
-	if !s.Count(3, &Ticket{N: 1, sequence: 1}, &Kind{}, of, []int{51}) || s.windows[0].remaining != 49 {
+	if !s.Count(of, []int{51}, 3, &Ticket{N: 1, sequence: 1}, &Kind{}) || s.windows[0].remaining != 49 {
 		t.Error("an answer that others have overtaken is not counted, or more remains by it")
 	}
 	if s.Stated([]quota.Statement{{Name: "another"}}) != nil {
 		t.Error("a limit that is not known can be counted")
 	}
 	other, _ := begin()
-	if other.Count(3, &Ticket{N: 1}, &Kind{}, of, []int{49}) {
+	if other.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) {
 		t.Error("the limit of another server is counted")
 	}
 	for name, change := range map[string]func(s *Server){
@@ -280,7 +280,7 @@ func TestSteadyIsOpen(t *testing.T) {
 				i := r.IntN(len(flights))
 				f := flights[i]
 				flights = append(flights[:i], flights[i+1:]...)
-				if stated != nil && s.Count(now, &f.t, &kind, stated, f.left) {
+				if stated != nil && s.Count(stated, f.left, now, &f.t, &kind) {
 					continue
 				}
 				var said []quota.Statement
