@@ -16,7 +16,7 @@ import (
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
-	if t.plain.Load() && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain && (t.Base != nil || !t.isAbove()) {
+	if t.plain.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain {
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			if g := l.AtOnce(ctx, req.Method, req.URL.Path); g != nil {
 				return t.sendAtOnce(req, g)
@@ -43,8 +43,11 @@ func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (*http.Resp
 	if !attempt.Answered(resp, err) {
 		resp, err = attempt.Corrected(base, resp, err)
 	}
-	if returned = true; err != nil || resp.StatusCode >= 400 || !t.endsAtOnce(g, resp) {
+	if returned = true; err != nil || resp.StatusCode >= 400 {
 		return t.roundTrip(req, nil, g, resp, err)
+	}
+	if !t.endsAtOnce(g, resp) {
+		return t.roundTrip(req, nil, g, resp, nil)
 	}
 	if resp.Request == nil {
 		resp.Request = req

@@ -149,17 +149,17 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	}
 	l.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() != atonce.Counts || l.credit.From(now) != now || !l.recentlyUsed(now) || !l.server.OpenSteady(now, n, &g.class) || !l.stack.TakeNow(now, n) {
+	if l.gate.Way() == atonce.Counts && !l.credit.Any(now) && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
+		l.claimCount++
+		l.lastCharged = now
+		l.gate.Granted(now)
+		g.place.since, g.place.number = now, l.claimCount
+		l.server.TakeSteady(now, &g.ticket)
 		l.mu.Unlock()
-		return nil
+		return g
 	}
-	l.claimCount++
-	l.lastCharged = now
-	l.gate.Granted(now)
-	g.place.since, g.place.number = now, l.claimCount
-	l.server.TakeSteady(now, &g.ticket)
 	l.mu.Unlock()
-	return g
+	return nil
 }
 
 // join fills g if the claim may go now. Otherwise it checks the bounds (see Limiter) against the wait as it looks now, and

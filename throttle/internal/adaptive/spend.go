@@ -22,33 +22,39 @@ const (
 // scarceDivisor says below which part of the limit the rest is spread: limit/5.
 const scarceDivisor = 5
 
-// latest is when something went last, and before that, so that what was not sent in the end can be taken back: the latest
-// first. At the start nothing went.
-type latest [4]struct {
-	at monotime.Time
-	n  int // how often at that instant
+// latest is when something went last, and before that, so that what was not sent in the end can be taken back. At the
+// start nothing went.
+type latest struct {
+	at   monotime.Time // when something went last
+	went [4]struct {
+		at monotime.Time
+		n  int // how often at that instant
+	}
+	last uint // index of the latest one; before it, modulo 4, are the ones before
 }
-
-// at is when something went last.
-func (l *latest) at() monotime.Time { return l[0].at }
 
 // note notes that something goes now.
 func (l *latest) note(now monotime.Time) {
-	if now != l[0].at {
-		l[3], l[2], l[1] = l[2], l[1], l[0]
-		l[0].at, l[0].n = now, 0
+	if now != l.at {
+		l.at = now
+		l.last++
+		l.went[l.last%4].at, l.went[l.last%4].n = now, 0
 	}
-	l[0].n++
+	l.went[l.last%4].n++
 }
 
 // takeBack takes back what went at an instant, unless that is long forgotten.
 func (l *latest) takeBack(at monotime.Time) {
-	for i := range l {
-		if l[i].at != at {
+	for i := range uint(4) {
+		w := &l.went[(l.last-i)%4]
+		if w.at != at {
 			continue
 		}
-		if l[i].n--; l[i].n <= 0 {
-			copy(l[i:], l[i+1:]) // those before close up
+		if w.n--; w.n <= 0 { // those before close up
+			for ; i < 3; i++ {
+				l.went[(l.last-i)%4] = l.went[(l.last-i-1)%4]
+			}
+			l.at = l.went[l.last%4].at
 		}
 		return
 	}

@@ -162,7 +162,7 @@ func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kin
 		n := left[i]
 		w.tally(t.sequence, n, answer)
 		w.lastAnswer, w.overlap.lastRemaining = answer, n
-		if t.Sent > w.last.at() {
+		if t.Sent > w.last.at {
 			w.last.note(t.Sent)
 		}
 		if w.price == nil {

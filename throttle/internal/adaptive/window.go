@@ -91,8 +91,8 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
 	case left < w.spread.Below && !w.refill.refills:
 		// gap = time to the reset / (left + 1)
-		gap := min(max(w.reset.early.Sub(w.last.at()), 0)/time.Duration(left+1), w.spread.Gap)
-		return max(t, w.last.at().Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
+		gap := min(max(w.reset.early.Sub(w.last.at), 0)/time.Duration(left+1), w.spread.Gap)
+		return max(t, w.last.at.Add(gap*time.Duration(ahead)+min(gap*time.Duration(n), w.spread.Gap))), true
 	}
 	return t, true
 }
@@ -168,7 +168,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.span = min(st.Window, monotime.Longest)
 	}
 	o.limit, o.span, o.others = w.limit, w.span, w.others.withOthers(o.n)-o.n
-	if w.heardAt = now; t.Sent > w.last.at() {
+	if w.heardAt = now; t.Sent > w.last.at {
 		w.last.note(t.Sent)
 	}
 	o.newest = w.tally(t.sequence, o.remaining, answer)

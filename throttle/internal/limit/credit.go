@@ -16,9 +16,14 @@ func (c *Credit) Note(due, now monotime.Time) {
 	}
 }
 
+// Any reports whether a claim counts from an earlier instant that is made now.
+func (c *Credit) Any(now monotime.Time) bool {
+	return c.released != 0 && now.Sub(c.released) <= Lag
+}
+
 // From returns from when a claim counts that is made now.
 func (c *Credit) From(now monotime.Time) monotime.Time {
-	if c.released == 0 || now.Sub(c.released) > Lag {
+	if !c.Any(now) {
 		return now
 	}
 	return max(c.due, now.Add(-Lag))
