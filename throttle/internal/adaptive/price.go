@@ -123,10 +123,17 @@ func (p *price) most() float64 {
 
 // count takes in that a request of a kind was served.
 func (p *price) count(kind *Kind) {
-	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == *kind {
-		p.kinds[n-1].served++
-		return
+	if n := len(p.kinds); n > 0 {
+		if latest := &p.kinds[n-1]; latest.kind == *kind {
+			latest.served++
+			return
+		}
 	}
+	p.countOther(kind)
+}
+
+// countOther is count for a kind that was not the latest.
+func (p *price) countOther(kind *Kind) {
 	k := p.recall(*kind)
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]

@@ -181,14 +181,15 @@ func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kin
 // countTimed takes in what depends on when an answer came that is counted.
 func (s *Server) countTimed(of *Stated, left []int, now monotime.Time, t *Ticket, kind *Kind) {
 	for i, w := range of.windows {
-		w.countTimed(now, t, kind, left[i], w.nextSince == s.sequence)
+		if w.heardAt = now; w.price != nil || w.refill.refills {
+			w.countTimed(now, t, kind, left[i], w.nextSince == s.sequence)
+		}
 	}
 	s.findRoom() // prices have changed
 }
 
 // countTimed is countTimed of a Server, for one limit. Newest is what tally has said.
 func (w *window) countTimed(now monotime.Time, t *Ticket, kind *Kind, left int, newest bool) {
-	w.heardAt = now
 	cost := t.N
 	if p := w.price; p != nil {
 		if p.count(kind); w.refill.refills { // before another price is learned
