@@ -12,47 +12,38 @@ import (
 )
 
 // RoundTrip implements http.RoundTripper. If a function of the caller panics, or ends its goroutine, it gives back what the
-// request holds.
+// request holds. Where the request goes at once, and its answer brings no news, this is all that is done; all else is for roundTrip.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
+	var g *throttle.Grant
 	if t.plain.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain {
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
-			if g := l.AtOnce(ctx, req.Method, req.URL.Path); g != nil {
-				return t.sendAtOnce(req, g)
-			}
+			g = l.AtOnce(ctx, req.Method, req.URL.Path)
 		}
 	}
-	if err := t.check(req, called); err != nil {
-		body.Close(req, nil)
-		return nil, err
+	if g == nil {
+		if err := t.check(req, called); err != nil {
+			body.Close(req, nil)
+			return nil, err
+		}
+		return t.roundTrip(req, called, nil, nil, nil)
 	}
-	return t.roundTrip(req, called, nil, nil, nil)
-}
-
-// sendAtOnce sends a request that goes at once, and returns its answer if that brings no news. All else is for roundTrip.
-func (t *Transport) sendAtOnce(req *http.Request, g *throttle.Grant) (*http.Response, error) {
 	returned := false
-	defer func() {
-		if !returned {
-			drop(req, nil, g)
-		}
-	}()
-	base := t.base()
-	resp, err := base.RoundTrip(req)
+	defer dropUnless(&returned, req, g)
+	resp, err := t.base().RoundTrip(req)
 	if !attempt.Answered(resp, err) {
-		resp, err = attempt.Corrected(base, resp, err)
-	}
-	if returned = true; err != nil || resp.StatusCode >= 400 {
+		resp, err = attempt.Corrected(t.base(), resp, err)
+		returned = true
 		return t.roundTrip(req, nil, g, resp, err)
 	}
-	if !t.endsAtOnce(g, resp) {
-		return t.roundTrip(req, nil, g, resp, nil)
+	if returned = true; resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
+		if resp.Request == nil {
+			resp.Request = req
+		}
+		return resp, nil
 	}
-	if resp.Request == nil {
-		resp.Request = req
-	}
-	return resp, nil
+	return t.roundTrip(req, nil, g, resp, nil)
 }
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and

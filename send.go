@@ -96,6 +96,13 @@ func drop(req *http.Request, resp *http.Response, g *throttle.Grant) {
 	}
 }
 
+// dropUnless is drop of a request without an answer, unless Base has returned.
+func dropUnless(returned *bool, req *http.Request, g *throttle.Grant) {
+	if !*returned {
+		drop(req, nil, g)
+	}
+}
+
 // send hands the request to Base.
 func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 	base := t.base()

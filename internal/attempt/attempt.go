@@ -28,7 +28,9 @@ func Send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 }
 
 // Answered reports whether what a RoundTripper has returned is an answer, as nearly always, and needs no correction.
-func Answered(resp *http.Response, err error) bool { return err == nil && resp != nil && resp.Body != nil }
+func Answered(resp *http.Response, err error) bool {
+	return err == nil && resp != nil && resp.Body != nil
+}
 
 // Corrected corrects what breaks the contract of http.RoundTripper in what base has returned.
 func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
