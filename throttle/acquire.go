@@ -122,8 +122,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 // AtOnce is Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that nothing delays, as far as a glance tells,
 // at a fraction of the cost; else it returns nil.
 func (l *Limiter) AtOnce(ctx context.Context, verb, path string) *Grant {
-	g := &Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}} // inlined, so that it need not be allocated
-	return g.grantAtOnce(ctx, 1)
+	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
 
 // begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
@@ -135,25 +134,23 @@ func (g *Grant) begin(l *Limiter, c *Claim) bool {
 // grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
 // stated, have enough left. Else it returns nil.
 func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
-	l := g.l
-	way := l.gate.Way()
+	l, way := g.l, g.l.gate.Way()
 	if g.ticket.N, g.plain = n, true; way == atonce.Looks || ctx.Err() != nil {
 		return nil
 	}
 	if way == atonce.Free {
 		now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
-		if g.ticket.Sent, g.place.since = now, now; !l.recentlyUsed(now) || !l.gate.Grant(now, n) {
-			return nil
+		if g.ticket.Sent, g.place.since = now, now; l.gate.Recent(now, l.idleAfter) && l.gate.Grant(now, n) {
+			return g
 		}
-		return g
+		return nil
 	}
 	l.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() == atonce.Counts && !l.credit.Any(now) && l.recentlyUsed(now) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
+	if l.gate.Way() == atonce.Counts && !l.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
 		l.claimCount++
-		l.lastCharged = now
+		g.place.since, g.place.number, l.lastCharged = now, l.claimCount, now
 		l.gate.Granted(now)
-		g.place.since, g.place.number = now, l.claimCount
 		l.server.TakeSteady(now, &g.ticket)
 		l.mu.Unlock()
 		return g

@@ -261,18 +261,13 @@ func (l *Limiter) prepare(now monotime.Time) {
 	if l.hold <= now {
 		l.hold = 0
 	}
-	if l.SlowStart && (l.gate.Latest() == 0 || !l.recentlyUsed(now) && l.server.InFlight() == 0) {
+	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
 		l.gate.Shut()
 		l.server.Restart(true)
 	}
 	if l.root().agenda.Due(now) {
 		l.run(now)
 	}
-}
-
-// recentlyUsed reports whether the latest grant is less than IdleAfter ago.
-func (l *Limiter) recentlyUsed(now monotime.Time) bool {
-	return l.gate.Recent(now, int64(check.IdleAfter(l.IdleAfter)))
 }
 
 // random returns what jitter is made of. Rand is the caller's, and not called with the lock held: draw was called before.

@@ -224,6 +224,7 @@ type Limiter struct {
 
 	initialized bool          // init was called
 	standstill  time.Duration // effective MaxStandstill; at the root, the least of the tree
+	idleAfter   time.Duration // effective IdleAfter: a bucket whose latest grant is not so Recent starts slowly
 	misset      error         // what is wrong with fields other than Quotas
 	invalid     error         // if not nil, every claim gets this error
 	clock       monotime.Clock
@@ -450,7 +451,7 @@ func (l *Limiter) init() {
 		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
-	l.standstill = check.Bound(l.MaxStandstill)
+	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	root.standstill = min(root.standstill, l.standstill)
 	l.misset = check.Fields(l, l.Reserve, check.OfStore{
 		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil, New: l.New,

@@ -7,6 +7,7 @@ package atonce
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
@@ -56,10 +57,10 @@ func (g *Gate) Latest() monotime.Time { return monotime.Time(g.latest.Load()) }
 // Granted notes that something was granted now.
 func (g *Gate) Granted(now monotime.Time) { g.latest.Store(int64(now)) }
 
-// Recent reports whether the latest grant is less than a span ago; a span that is not positive has no end.
-func (g *Gate) Recent(now monotime.Time, span int64) bool {
+// Recent reports whether the latest grant is less than a span ago.
+func (g *Gate) Recent(now monotime.Time, span time.Duration) bool {
 	last := g.latest.Load()
-	return last != 0 && (span <= 0 || int64(now)-last < span)
+	return last != 0 && int64(now)-last < int64(span)
 }
 
 // Grant grants n requests without the lock, and reports whether it did.

@@ -41,9 +41,9 @@ func TestGate(t *testing.T) {
 	if g.Way() != Looks || !g.Ends() || g.Grant(6, 1) || g.Latest() != 5 {
 		t.Error("a Gate that was shut grants something, or ends nothing")
 	}
-	const span = int64(time.Second)
-	for now, want := range map[int64]bool{5: true, 4 + span: true, 5 + span: false} {
-		if got := g.Recent(monotime.Time(now), span); got != want || !g.Recent(monotime.Time(now), 0) || !g.Recent(monotime.Time(now), -1) {
+	const span = monotime.Time(time.Second)
+	for now, want := range map[monotime.Time]bool{5: true, 4 + span: true, 5 + span: false} {
+		if got := g.Recent(now, time.Second); got != want || !g.Recent(now, monotime.Unbounded) {
 			t.Errorf("at %d, recent is %v, want %v, and true where there is no end", now, got, want)
 		}
 	}

@@ -36,10 +36,10 @@ func MaxReset(maxStandstill, maxWait time.Duration) time.Duration {
 // MaxBuckets returns the effective MaxBuckets.
 func MaxBuckets(n int) int { return max(cmp.Or(n, 100_000), 0) }
 
-// IdleAfter is after how long without a grant a bucket has idled. It is asked for with each grant, and cmp.Or takes a loop.
+// IdleAfter is after how long without a grant a bucket has idled.
 func IdleAfter(d time.Duration) time.Duration {
-	if d == 0 {
-		return time.Minute
+	if d < 0 {
+		return monotime.Unbounded
 	}
-	return d
+	return cmp.Or(d, time.Minute)
 }
