@@ -27,13 +27,13 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
-	if a := b.repeats.Latest(); a != nil {
-		if ended, current := a.End(g, t.Learn.Headers, resp.Header); ended {
-			b.budget.Deposit()
-			return true
-		} else if current {
+	if a := b.repeats.Latest(); a != nil && a.Current(g) {
+		var left [headers.MaxCounts]int
+		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, &left) {
 			return false
 		}
+		b.budget.Deposit()
+		return true
 	}
 	if b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
 		return false

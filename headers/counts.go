@@ -20,7 +20,6 @@ type Counts struct {
 	habit *Habit
 	known *known
 	lasts time.Duration
-	n     int       // how many limits there are
 	each  *repeated // is read in each answer
 	rest  *repeated // is compared when all headers are looked at
 }
@@ -61,7 +60,7 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
 		return nil
 	}
-	c := &Counts{habit: h, known: k, lasts: habitLasts - since, n: len(limits)}
+	c := &Counts{habit: h, known: k, lasts: habitLasts - since}
 	stated, used, counted := 0, false, [MaxCounts]bool{}
 	for i := range k.told {
 		t := &k.told[i]
@@ -88,7 +87,7 @@ func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.
 		}
 		f.next, *list = *list, f
 	}
-	if slices.Contains(counted[:c.n], false) || used && stated < c.n {
+	if slices.Contains(counted[:len(limits)], false) || used && stated < len(limits) {
 		return nil // a number follows from what is used
 	}
 	return c
@@ -144,13 +143,13 @@ func parse(s string) (n int) {
 	if uint(len(s)-1) >= maxDigits {
 		return -1
 	}
+	i := 0
 	if len(s) >= 4 {
-		if n = fourDigits(s); n < 0 {
+		if n, i = fourDigits(s), 4; n < 0 {
 			return -1
 		}
-		s = s[4:]
 	}
-	for i := range len(s) {
+	for ; i < len(s); i++ {
 		d := uint(s[i]) ^ '0' // a digit, or more than 9
 		if d > 9 {
 			return -1
@@ -164,7 +163,7 @@ func parse(s string) (n int) {
 // the instructions that they take one by one.
 func fourDigits(s string) int {
 	d := (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) ^ 0x30303030 // in each byte a digit, or more than 9
-	if (d|d+0x76767676)&0x80808080 != 0 {
+	if (d|(d+0x76767676))&0x80808080 != 0 {
 		return -1 // of some byte that is 10 or more, or by the addition, the highest bit is set
 	}
 	d = d*10 + d>>8 // two digits in the first byte, and in the third
@@ -180,25 +179,24 @@ func (f *repeated) cut(v string) string {
 	return v[from:to]
 }
 
-// Read reads an answer. It sets how much remains of each limit, and returns how many limits there are: none if the answer has to
-// be read by Append.
-func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n int) {
+// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by Append.
+func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) bool {
 	if len(header) != c.known.n {
-		return 0
+		return false
 	}
 	if c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
-		return 0
+		return false
 	}
 	for f := c.each; f != nil; f = f.next {
 		values := header[f.key]
 		if len(values) != 1 {
-			return 0
+			return false
 		}
 		v := values[0]
 		switch f.content {
 		case sameText:
 			if v != f.text {
-				return 0
+				return false
 			}
 			continue
 		case numberWithin:
@@ -206,11 +204,11 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) (n in
 		}
 		n := parse(v)
 		if n < 0 {
-			return 0
+			return false
 		}
 		left[f.of%MaxCounts] = n
 	}
-	return c.n
+	return true
 }
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.

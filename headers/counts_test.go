@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,9 +23,9 @@ type counter struct {
 func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 	if c.counts != nil && at.Before(c.until) && !at.Before(c.until.Add(-CountsLast)) {
 		var left [MaxCounts]int
-		if n := c.counts.Read(r, header, &left); n > 0 {
+		if c.counts.Read(r, header, &left) {
 			limits := slices.Clone(c.said)
-			for i := range n {
+			for i := range limits {
 				limits[i].Remaining.N = int64(left[i])
 			}
 			c.counted++
@@ -239,11 +240,33 @@ func TestCountsConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for n := range 1000 {
 				var to [MaxCounts]int
-				if k := c.counts.Read(nil, of(n+1), &to); k != 1 || to[0] != n+1 {
-					t.Errorf("%d limits, %d remain, want 1 and %d", k, to[0], n+1)
+				if ok := c.counts.Read(nil, of(n+1), &to); !ok || to[0] != n+1 {
+					t.Errorf("read: %v, %d remain, want %d", ok, to[0], n+1)
 				}
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// TestParse: a text is the number that strconv says, if it is nothing but digits, and few; whatever one of its bytes is.
+func TestParse(t *testing.T) {
+	for _, s := range []string{"", "0", "7", "007", "42", "123", "1234", "12345", "99999999", "123456789", "999999999", "1234567890"} {
+		for i := range len(s) + 1 {
+			for b := range 256 {
+				text := []byte(s)
+				if i < len(s) {
+					text[i] = byte(b)
+				}
+				want, err := strconv.ParseUint(string(text), 10, 64)
+				if got := parse(string(text)); err != nil || len(s) > maxDigits {
+					if got != -1 {
+						t.Fatalf("%q: %d, want -1", text, got)
+					}
+				} else if got != int(want) {
+					t.Fatalf("%q: %d, want %d", text, got, want)
+				}
+			}
+		}
+	}
 }

@@ -32,7 +32,9 @@ func (w *world) request(may bool) (ended, current bool) {
 	w.left--
 	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
 	if a := w.as.Latest(); a != nil {
-		ended, current = a.End(g, nil, w.header)
+		var left [headers.MaxCounts]int
+		current = a.Current(g)
+		ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, &left)
 	}
 	if ended {
 		return ended, current

@@ -33,7 +33,7 @@ func TestRoomIsNotMade(t *testing.T) {
 			t.Fatalf("%s: not steady", name)
 		}
 		for i := range 10 {
-			if !s.Count(of, []int{13}, 3, &flight[i], &kind) {
+			if !s.Count(of, numbers(13), 3, &flight[i], &kind) {
 				t.Errorf("%s: not counted", name)
 			}
 			if s.OpenSteady(3, 5, &kind) != s.allSteadyOpen(3, 5, &kind) {

@@ -36,10 +36,11 @@ const unknownRoom = math.MinInt / 2
 
 // findRoom finds how many requests may go at least before a window delays one.
 func (s *Server) findRoom() {
-	s.room = math.MaxInt / 2
+	room := math.MaxInt / 2
 	for _, w := range s.windows {
-		s.room = min(s.room, w.room(s.inFlight))
+		room = min(room, w.room(s.inFlight))
 	}
+	s.room = room
 }
 
 // room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is
@@ -113,7 +114,7 @@ type Stated struct {
 // Timed reports whether Count is to be told what time it is.
 func (st *Stated) Timed() bool { return st.timed }
 
-// maxCounted bounds how many limits are counted.
+// maxCounted bounds how many limits are counted. It is a power of two, so that an index needs no check.
 const maxCounted = 4
 
 // Stated returns the limits of the statements that were learned last, so that answers that state them again can be counted. It is
@@ -141,14 +142,14 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 // Learn hears with one of the answers that follow. More may
 // remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
 // requires that s is Steady. Now may be zero unless of is Timed.
-func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kind *Kind) bool {
+func (s *Server) Count(of *Stated, left *[maxCounted]int, now monotime.Time, t *Ticket, kind *Kind) bool {
 	windows := of.windows
-	if len(windows) != len(left) || len(left) != len(s.windows) || of.of != s || of.left != s.left || t.probe {
+	if len(windows) != len(s.windows) || of.of != s || of.left != s.left || t.probe {
 		return false
 	}
 	gone := 0
 	for i, w := range windows {
-		n := left[i]
+		n := left[i&(maxCounted-1)]
 		if n <= 0 || n > w.remaining && t.sequence >= w.nextSince || w.refill.refills && !of.timed {
 			return false
 		}
@@ -159,7 +160,7 @@ func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kin
 	s.advance()
 	answer := s.sequence
 	for i, w := range windows {
-		n := left[i]
+		n := left[i&(maxCounted-1)]
 		w.tally(t.sequence, n, answer)
 		w.lastAnswer, w.overlap.lastRemaining = answer, n
 		if t.Sent > w.last.at {
@@ -179,10 +180,10 @@ func (s *Server) Count(of *Stated, left []int, now monotime.Time, t *Ticket, kin
 }
 
 // countTimed takes in what depends on when an answer came that is counted.
-func (s *Server) countTimed(of *Stated, left []int, now monotime.Time, t *Ticket, kind *Kind) {
+func (s *Server) countTimed(of *Stated, left *[maxCounted]int, now monotime.Time, t *Ticket, kind *Kind) {
 	for i, w := range of.windows {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
-			w.countTimed(now, t, kind, left[i], w.nextSince == s.sequence)
+			w.countTimed(now, t, kind, left[i&(maxCounted-1)], w.nextSince == s.sequence)
 		}
 	}
 	s.findRoom() // prices have changed

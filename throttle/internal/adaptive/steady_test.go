@@ -81,7 +81,7 @@ func TestCountIsLearn(t *testing.T) {
 				}
 				slow.End(&f.slow, nil)
 				slow.Learn(now, &f.slow, kind, &Answer{Statements: said})
-				if of := stated; of != nil && fast.Steady() && fast.Count(of, f.left[:len(units)], now, &f.fast, &kind) {
+				if of := stated; of != nil && fast.Steady() && fast.Count(of, numbers(f.left[:len(units)]...), now, &f.fast, &kind) {
 					counted++
 				} else {
 					fast.End(&f.fast, nil)
@@ -108,6 +108,13 @@ func TestCountIsLearn(t *testing.T) {
 	}
 }
 
+// numbers are how much remains of some limits.
+func numbers(left ...int) *[maxCounted]int {
+	var all [maxCounted]int
+	copy(all[:], left)
+	return &all
+}
+
 // TestSteadyNot: whatever there is to find out is no matter of counting.
 func TestSteadyNot(t *testing.T) {
 	says := func(left int) *Answer {
@@ -128,16 +135,20 @@ func TestSteadyNot(t *testing.T) {
 	if of == nil || !s.Steady() || of.Timed() {
 		t.Fatal("a server that counts down is not steady")
 	}
-	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}, "of two": {49, 3}} {
-		if s.Count(of, left, 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
+	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}} {
+		if s.Count(of, numbers(left...), 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
 			t.Errorf("%s remains, and is counted", name)
 		}
 	}
-	if s.windows[0].refill.refills = true; s.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) {
+	if s.findOrAdd("of two", "", ""); s.Count(of, numbers(49, 3), 3, &Ticket{N: 1, sequence: 9}, &Kind{}) {
+		t.Error("of two remains, and one of them is counted")
+	}
+	s, of = begin()
+	if s.windows[0].refill.refills = true; s.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) {
 		t.Error("how fast a limit comes back is measured without a clock")
 	}
 	s.windows[0].refill.refills = false
-	if s.Count(of, []int{49}, 3, &Ticket{N: 1, probe: true}, &Kind{}) {
+	if s.Count(of, numbers(49), 3, &Ticket{N: 1, probe: true}, &Kind{}) {
 		t.Error("the answer to a probe is counted")
 	}
 	s.Add(5) // went without the lock before the answer was heard
@@ -148,17 +159,27 @@ func TestSteadyNot(t *testing.T) {
 	if s.OpenSteady(3, 51, &Kind{}) || !s.OpenSteady(3, 50, &Kind{}) {
 		t.Error("what remains is not what may go")
 	}
-	if !s.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) || s.windows[0].remaining != 49 {
+	if !s.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) || s.windows[0].remaining != 49 {
 		t.Error("an answer that says the same is not counted")
 	}
-	if !s.Count(of, []int{51}, 3, &Ticket{N: 1, sequence: 1}, &Kind{}) || s.windows[0].remaining != 49 {
+	if !s.Count(of, numbers(51), 3, &Ticket{N: 1, sequence: 1}, &Kind{}) || s.windows[0].remaining != 49 {
 		t.Error("an answer that others have overtaken is not counted, or more remains by it")
 	}
 	if s.Stated([]quota.Statement{{Name: "another"}}) != nil {
 		t.Error("a limit that is not known can be counted")
 	}
+	for name, change := range map[string]func(s *Server, w *window){
+		"is one of its own":      func(s *Server, w *window) { s.separate(w, 50) },
+		"gave way to another":    func(s *Server, w *window) { s.leave(w); s.windows[0] = &window{remaining: 50} },
+		"is one of another, too": func(s *Server, w *window) { o, _ := begin(); o.merge(o.windows[0], s, w, 50, 0) },
+	} {
+		s, of := begin()
+		if change(s, s.windows[0]); s.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) {
+			t.Errorf("a limit that now %s is counted", name)
+		}
+	}
 	other, _ := begin()
-	if other.Count(of, []int{49}, 3, &Ticket{N: 1}, &Kind{}) {
+	if other.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) {
 		t.Error("the limit of another server is counted")
 	}
 	for name, change := range map[string]func(s *Server){
@@ -280,7 +301,7 @@ func TestSteadyIsOpen(t *testing.T) {
 				i := r.IntN(len(flights))
 				f := flights[i]
 				flights = append(flights[:i], flights[i+1:]...)
-				if stated != nil && s.Count(stated, f.left, now, &f.t, &kind) {
+				if stated != nil && s.Count(stated, numbers(f.left...), now, &f.t, &kind) {
 					continue
 				}
 				var said []quota.Statement
