@@ -147,9 +147,10 @@ func (p *price) countOther(kind *Kind) {
 
 // learn takes in that the requests that were counted cost so much together.
 func (p *price) learn(spent float64) {
+	kinds := p.kinds
 	requests, squares, thought := 0.0, 0.0, 0.0
-	for i := range p.kinds {
-		k := &p.kinds[i]
+	for i := range kinds {
+		k := &kinds[i]
 		n := float64(k.served)
 		requests, squares, thought = requests+n, squares+n*n, thought+n*p.thought(k)
 	}
@@ -157,8 +158,8 @@ func (p *price) learn(spent float64) {
 		return
 	}
 	more := spent - thought
-	for i := range p.kinds {
-		k := &p.kinds[i]
+	for i := range kinds {
+		k := &kinds[i]
 		if n := float64(k.served); n > 0 {
 			k.mean = positive(p.thought(k) + share(k.learned, kindMemory)*more*n/squares)
 			k.learned++

@@ -304,10 +304,10 @@ func (r *refill) measure(o *outcome) {
 // limit is full again within a round trip. The rate is not above that; and if it is below, it is raised with each answer, once so
 // many were served in a row that others are not likely to share the limit.
 func (r *refill) follow(o *outcome) {
-	least, most := r.drip.bounds(o.now)
 	if _, within := r.drip.within(o); o.limit >= fewTokens && !within {
 		return
 	}
+	least, most := r.drip.bounds(o.now)
 	if r.rate > most {
 		r.rate = max(measuredShare*most, slowestRate(r.maxHold))
 	}
