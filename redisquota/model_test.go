@@ -108,10 +108,10 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 	if u.sent != nil && r.IntN(10) == 0 {
 		return *u.sent // once more
 	}
-	if r.IntN(5) > 0 {
-		u.serial++ // else as if the last one had failed
+	again := u.sent != nil && r.IntN(5) == 0 // as if the last one had failed
+	if !again {
+		u.serial++
 	}
-	u.serial = max(u.serial, 1)
 	req := store.Request{
 		Version: 1, Bucket: "api", Quotas: quotas, Late: time.Duration(20+r.IntN(12)/11*15) * time.Millisecond, Horizon: 500 * time.Millisecond,
 		Member: u.name, Serial: u.serial, Hand: make([]int, len(quotas)),
@@ -178,6 +178,12 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 		}
 	}
 	req.Shares = r.IntN(2) == 0
+	if again {
+		if req.Asks = u.sent.Asks; r.IntN(3) == 0 {
+			req.Asks = nil // the quotas were replaced
+		}
+		return req
+	}
 	for range r.IntN(4) {
 		ask := store.Ask{Cost: cost(), Count: 1 + r.IntN(8), Within: -1}
 		if r.IntN(3) == 0 {
@@ -189,7 +195,12 @@ func (u *user) request(r *rand.Rand, quotas quota.Quotas) store.Request {
 }
 
 // up rounds a duration up to whole microseconds: the model counts nanoseconds.
-func up(d time.Duration) time.Duration { return (d + 999).Truncate(time.Microsecond) }
+func up(d time.Duration) time.Duration {
+	if d > 0 {
+		d += 999
+	}
+	return d.Truncate(time.Microsecond)
+}
 
 // translate writes what the model says as the script does.
 func translate(start time.Time, id int64) int64 {

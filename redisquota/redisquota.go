@@ -52,8 +52,8 @@
 // permission is missing) is refused before anything is written.
 //
 // A bucket that is lost, evicted or flushed is a drained one, never a full one; so is a quota whose own key
-// is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. Calls may be repeated by the client library: a call that was
-// done gets the slots that it got then. Where a server lacks what it
+// is. Processes hear of it, and say what they still have and what they sent. A flushed script cache is loaded again. A call that was done is repeated if no reply came in time, by the Limiter or the client
+// library: it gets the slots that it got then, as far as they have not passed, and no others. Where a server lacks what it
 // has answered, since a replica took over too early or a file was not written, the bucket is lost as soon as a process asks that
 // was answered since; until then slots of these moments may be handed out again. Where costs are
 // large, a claim may go beyond the quota then.
@@ -63,7 +63,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,9 +98,7 @@ type Store struct {
 	// is in use.
 	Prefix string
 
-	logs  atomic.Int64 // how many any bucket was seen to need: see moreLogs
-	calls atomic.Uint64
-	run   atomic.Uint64 // random; tells this Store from others
+	logs atomic.Int64 // how many any bucket was seen to need: see moreLogs
 
 	mu     sync.Mutex // protects the fields below
 	hears  map[string]map[*func(store.News)]struct{}
@@ -119,14 +116,6 @@ func (s *Store) prefix() string {
 
 func (s *Store) channel() string { return s.prefix() + ":news" }
 
-// nonce returns what no other call has.
-func (s *Store) nonce() string {
-	if s.run.Load() == 0 {
-		s.run.CompareAndSwap(0, rand.Uint64()|1)
-	}
-	return strconv.FormatUint(s.run.Load(), 36) + "." + strconv.FormatUint(s.calls.Add(1), 36)
-}
-
 // Exchange implements [store.Store], of version 1 (see [store.Request.Version]). It hands out 512 slots at the
 // most. A request of another version, or one that no Limiter sends, is an error and does not reach the server.
 func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
@@ -142,7 +131,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	began, request := time.Now(), *r
 	for logs, set, late := int(s.logs.Load()), false, 0; late < mostLate; {
 		sent := time.Now()
-		keys, args := encode(&request, s.prefix(), s.channel(), s.nonce(), logs, set)
+		keys, args := encode(&request, s.prefix(), s.channel(), logs, set)
 		flat, err := s.Client.Run(ctx, keys, args)
 		if err != nil {
 			return nil, &failure{r.Bucket, err}

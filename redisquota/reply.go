@@ -54,7 +54,7 @@ func decode(flat []string) (*store.Reply, error) {
 	for text := range strings.FieldsSeq(flat[2]) {
 		s := reader{fields: strings.Split(text, ":")}
 		slot := store.Slot{ID: s.number(), Ask: s.int(), Count: s.int(), Bound: s.int()}
-		slot.In = time.Duration(max(slot.ID-now, 0)) * time.Microsecond
+		slot.In = time.Duration(slot.ID-now) * time.Microsecond
 		if reply.Slots = append(reply.Slots, slot); s.bad {
 			return nil, errReply
 		}

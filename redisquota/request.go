@@ -86,13 +86,12 @@ func (a *arguments) costs(c []int, n int) {
 
 // encode writes a request as 02_request.lua reads it: without its Version, since that file is of this module.
 // So many logs are declared, if it does not have more. The clock of the server was set, or may have been.
-func encode(r *store.Request, prefix, channel, nonce string, logs int, set bool) (names, args []string) {
+func encode(r *store.Request, prefix, channel string, logs int, set bool) (names, args []string) {
 	tag := keys.Tag(prefix, r.Bucket)
 	names = []string{tag + ":state", tag + ":active", tag + ":members", tag + ":holes", tag + ":said"}
 	a := arguments(make([]string, 0, 64))
 	a.text(r.Member)
 	a.number(r.Serial)
-	a.text(nonce)
 	a.flag(r.Leave)
 	a.up(r.Late)
 	a.up(r.Horizon)

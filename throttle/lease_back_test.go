@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -319,5 +320,62 @@ func TestOutageOfTwoVersions(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// muteStore does what it is asked, and for some time nobody hears its replies.
+type muteStore struct {
+	*slowStore
+	mute func() bool
+}
+
+func (m *muteStore) Exchange(ctx context.Context, r *store.Request) (*store.Reply, error) {
+	reply, err := m.slowStore.Exchange(ctx, r)
+	if m.mute() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return reply, err
+}
+
+// TestRepliesThatAreLost: calls that were carried out, and of which no reply came, cost no more than what one call gets. So all goes on within
+// half a second when replies come again, and what went meanwhile is told before anything is handed out.
+func TestRepliesThatAreLost(t *testing.T) {
+	for _, text := range []string{"5/s burst 5", "10/s burst 30", "60/10s window grid", "40/5s log", "50/s log"} {
+		for _, mode := range []Outage{OutageShare, OutageClosed} {
+			t.Run(fmt.Sprint(text, ", ", mode), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					const mute, back = 5 * time.Second, 65 * time.Second
+					shared := &muteStore{nearStore(), func() bool {
+						d := time.Since(start)
+						return d >= mute && d < back
+					}}
+					f := &fleet{t: t, start: start, each: make([]int, 2)}
+					for i := range 2 {
+						l := member(t, shared, text)
+						l.Outage = mode
+						for range 4 {
+							f.worker(until(t, start.Add(back+20*time.Second)), i, l, func() time.Duration { return 0 })
+						}
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					q := quotas(t, text)[0]
+					if n := f.most(q.Per); q.Kind == quota.SlidingLog && n > q.N {
+						t.Errorf("%d went in %v, want %d at most", n, q.Per, q.N)
+					}
+					after := 0
+					for _, s := range f.sends {
+						if s.at >= back+time.Second && s.at < back+11*time.Second {
+							after++
+						}
+					}
+					if want := int(10 * time.Second * time.Duration(q.N) / q.Per); after < want*94/100 {
+						t.Errorf("%d went in ten seconds from a second after the replies came again on, want %d", after, want)
+					}
+				})
+			})
+		}
 	}
 }

@@ -14,7 +14,6 @@ end
 local request = {
   member = text(),
   serial = number(),
-  nonce = text(), -- the same if a client library repeats the call, and another for each call
   leave = text() == '1',
   late = number(),
   horizon = number(),

@@ -1,16 +1,16 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
 -- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
 -- with what is below zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last, the Serial of the
--- reply that was the latest to say that what it had is lost, and its last call with the slots that it got: a client library that saw no reply may have repeated it.
+-- reply that was the latest to say that what it had is lost, and the slots that its latest request got: who saw no reply repeats it.
 
 local member = { serial = 0, lost = 0, active = 0, stored = 0, shared = false, slots = '' }
 
 local function read_member()
-  local serial, sign, active, told, nonce, slots = string.match(not lost and record or '', '^(%d+) (%-?)(%d+) %d+ %d+ (%d+) (%S+) ?(.*)$')
+  local serial, sign, active, told, slots = string.match(not lost and record or '', '^(%d+) (%-?)(%d+) %d+ %d+ (%d+) ?(.*)$')
   if not serial then
     return false
   end
-  member.serial, member.lost, member.active, member.nonce, member.slots = tonumber(serial), tonumber(told), tonumber(active), nonce, slots
+  member.serial, member.lost, member.active, member.slots = tonumber(serial), tonumber(told), tonumber(active), slots
   member.stored, member.shared = member.active, sign == ''
   return true
 end
@@ -62,7 +62,7 @@ local function write_member()
   end
   local known = math.max(member.active + shares, now + request.know)
   local score = request.shares and member.active or -member.active
-  local text = string.format('%.0f %.0f %.0f %.0f %.0f %s', request.serial, score, known, now, member.lost, request.nonce)
+  local text = string.format('%.0f %.0f %.0f %.0f %.0f', request.serial, score, known, now, member.lost)
   if member.slots ~= '' then
     text = text .. ' ' .. member.slots
   end

@@ -63,10 +63,25 @@ local function add(slot, ask, bound)
   member.active = math.max(member.active, slot + late)
 end
 
+-- usable returns those of the slots that the request got when it came first which may still be used. Some may have begun.
+local function usable()
+  local all = {}
+  for slot, ask, count, bound in string.gmatch(member.slots, '(%d+):(%d+):(%d+):(%-?%d+)') do
+    local s = { slot = tonumber(slot), ask = tonumber(ask), count = tonumber(count), bound = tonumber(bound) }
+    if s.ask < #request.asks and s.slot > state.rose and s.slot + late >= now then
+      all[#all + 1] = s
+    end
+  end
+  return all
+end
 
 -- grant hands out slots. Beyond what is soon, a member gets its share of the horizon; and
--- never so many at once that others wait for the server.
-local function grant()
+-- never so many at once that others wait for the server. A request that comes again gets nothing but what is in the reply already.
+local function grant(again)
+  local had = {}
+  for _, s in ipairs(reply.slots) do
+    had[s.ask + 1] = (had[s.ask + 1] or 0) + s.count
+  end
   local left = 512
   local mine, members = work(request.hand), count_active(now)
   local missed, one = false, nil
@@ -80,7 +95,7 @@ local function grant()
       local cost = spread(ask.cost)
       steps, one = steps + #quotas, cost
       local within = ask.within >= 0 and math.min(ask.within, ages) or ages -- what is beyond cannot be reckoned with
-      for _ = 1, ask.count do
+      for _ = 1, ask.count - (had[i] or 0) do
         local slot, bound, hole = earliest(cost)
         if steps > most_steps then
           refuse(slot, bound)
@@ -88,7 +103,7 @@ local function grant()
         elseif slot - now > within then
           refuse(slot, bound)
           break
-        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
+        elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
           refuse(sparing and now < learn and math.min(slot, learn) or slot, bound)
           return
         end

@@ -109,7 +109,10 @@ local function exchange()
   if known and request.serial < member.serial then
     return
   end
-  wake()
+  local again = known and request.serial == member.serial -- its reply was not seen
+  if not again then
+    wake()
+  end
   if request.serial > member.serial then
     if not reply.lost then
       for _, part in ipairs(request.back) do
@@ -150,14 +153,16 @@ local function exchange()
   end
   renew = renew or not known
   member.active = math.max(member.active, now + math.max(2 * second, 2 * horizon))
-  if known and request.serial == member.serial and request.nonce == member.nonce and member.slots ~= '' then
-    reply.next, reply.granted = math.max(last - now, 0), member.slots -- as it was then
-    return
+  if again then
+    reply.slots = usable()
+  elseif #request.asks > 0 then
+    served = math.max(served, now)
   end
-  served = #request.asks > 0 and math.max(served, now) or served
-  grant()
+  grant(again)
   reply.granted = granted()
-  member.serial, member.slots = request.serial, reply.granted
+  if not again then
+    member.serial, member.slots = request.serial, reply.granted
+  end
 end
 
 exchange()

@@ -10,8 +10,9 @@ import (
 )
 
 // grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends
-// where the member has its share of the Horizon; an ask that cannot wait long enough is passed over.
-func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monotime.Time) {
+// where the member has its share of the Horizon; an ask that cannot wait long enough is passed over. A request that came
+// again gets nothing but what is in the reply already.
+func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) (last monotime.Time) {
 	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(max(l.active(now), 1))
 	next := func(cost []int) {
 		at, bound, _ := l.earliest(cost, now)
@@ -29,8 +30,8 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 		if ask.Within >= 0 {
 			within = min(within, ask.Within)
 		}
-		for range ask.Count {
-			at, bound, again := l.earliest(cost, now)
+		for range ask.Count - had(reply.Slots, i) {
+			at, bound, hole := l.earliest(cost, now)
 			in := at.Sub(now)
 			if in > within {
 				if !missed {
@@ -38,7 +39,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				break
 			}
-			if in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+			if again || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if l.sparing && now < l.learnsUntil {
 					in = min(in, l.learnsUntil.Sub(now)) // then all is known, and more may be there
 				}
@@ -47,10 +48,10 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 				}
 				return last
 			}
-			l.take(now, cost, at, again)
+			l.take(now, cost, at, hole)
 			work += l.work(cost)
 			last = max(last, at)
-			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: bound})
+			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: l.indexOf(bound)})
 		}
 	}
 	switch {
@@ -61,6 +62,27 @@ func (l *Ledger) grant(r *Request, reply *Reply, now monotime.Time) (last monoti
 		reply.Next = max(l.lastSlot.Sub(now), 0)
 	}
 	return last
+}
+
+// usable returns those of the slots that a request got which may still be used, when it comes again. Some may have begun.
+func (l *Ledger) usable(slots []Slot, asks int, now monotime.Time) (all []Slot) {
+	for _, s := range slots {
+		if at := monotime.Time(s.ID); s.Ask < asks && at > l.rose && at.Add(l.late) >= now {
+			s.In = at.Sub(now)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// had is how many slots an ask has.
+func had(slots []Slot, ask int) (n int) {
+	for _, s := range slots {
+		if s.Ask == ask {
+			n += s.Count
+		}
+	}
+	return n
 }
 
 // add adds a slot, to the one before it if that is the same.

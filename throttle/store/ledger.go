@@ -62,6 +62,7 @@ type member struct {
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 	shares     bool          // see Request.Shares; of its latest request
+	slots      []Slot        // that its latest request got
 }
 
 // statement is what a server said of a limit.
@@ -74,7 +75,7 @@ const (
 	// maxStatements bounds how many limits of a server are remembered.
 	maxStatements = 16
 
-	// mostMembers bounds how many members are remembered, some 40 bytes each: of programs that are killed a hundred times a
+	// mostMembers bounds how many members are remembered, some 40 bytes each, and the slots of its latest request: of programs that are killed a hundred times a
 	// minute, and share a quota of a day, there would be 144000.
 	mostMembers = 512
 
@@ -225,6 +226,7 @@ func (l *Ledger) open(r *Request, now monotime.Time) (lost bool) {
 func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room bool) {
 	m := l.members[r.Member]
 	known := m != nil
+	again := known && r.Serial == m.serial
 	if !known {
 		m = &member{}
 	}
@@ -232,7 +234,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
-	l.wake(r, now)
+	if !again {
+		l.wake(r, now)
+	}
 	if !known {
 		l.forgetMembers(now)
 	}
@@ -267,11 +271,16 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
-	if len(r.Asks) > 0 {
+	if again {
+		reply.Slots = l.usable(m.slots, len(r.Asks), now)
+	} else if len(r.Asks) > 0 {
 		l.served = max(l.served, now)
 	}
-	if last := l.grant(r, reply, now); last != 0 {
+	if last := l.grant(r, reply, again, now); last != 0 {
 		m.activeTill = max(m.activeTill, last.Add(l.late))
+	}
+	if !again {
+		m.slots = slices.Clone(reply.Slots)
 	}
 	m.knownTill = max(m.activeTill.Add(SharesFor), now.Add(l.matters()))
 	return reply, room
@@ -357,9 +366,6 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 		reply.Left = append(reply.Left, l.places[p].ledger.Left(now))
 	}
 	reply.Bound = l.indexOf(reply.Bound)
-	for i := range reply.Slots {
-		reply.Slots[i].Bound = l.indexOf(reply.Slots[i].Bound)
-	}
 	reply.Ahead, reply.Hold = max(last.Sub(now), 0), max(l.heldUntil.Sub(now), 0)
 	for _, w := range l.statements {
 		if w.reset <= now {

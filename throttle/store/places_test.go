@@ -16,7 +16,11 @@ func asks(t *testing.T, l *Ledger, now time.Duration, member, text string, withi
 	for i := range cost {
 		cost[i] = 1
 	}
-	r := request(qs, 0)
+	serial := int64(1)
+	if m := l.members[member]; m != nil {
+		serial += m.serial
+	}
+	r := request(qs, serial)
 	r.Member, r.Asks = member, []Ask{{Cost: cost, Count: 1000, Within: within}}
 	for _, s := range exchange(t, l, now, r).Slots {
 		n += s.Count

@@ -232,11 +232,13 @@ type Request struct {
 	// bucket for SharesFor longer. Leave ends both.
 	Member string
 
-	// Serial counts the requests of a member from 1. After a request which failed, the next has the
-	// same Serial, Back, More and Own, and possibly other Asks. If quotas were replaced meanwhile, it has no Back, and More and Own are
-	// of the quotas that took over. If the failed one had none of these, the next that has any has a later Serial.
+	// Serial counts the requests of a member from 1. A request which failed may have been done. So the next has the
+	// same Serial, Back, More, Own and Asks. If quotas were replaced meanwhile, it has neither Back nor Asks, and More and Own are
+	// of the quotas that took over. If the failed one had none of these, or only Asks while there is something for Own since, the next has a later Serial.
 	//
-	// If the store has seen the Serial, it does not do Back and More again. If it has seen a later
+	// If the store has seen the Serial, it does not do Back, More and Own again, and hands out nothing: the reply has the slots that the request
+	// got then, as far as their Late has not passed; but not those which are no later than the last one when Late became longer. So
+	// a request costs no more than what it got once, however often its reply comes late or is lost. If the store has seen a later
 	// Serial of the member, the reply has no slots. If it does not know the member, or no longer,
 	// and the Serial is above 1, it does not do Back, which may have been done before.
 	Serial int64
@@ -427,7 +429,7 @@ const MaxLearned = 8 << 10
 // Slot is the right to send so much, at an instant.
 type Slot struct {
 	ID    int64         // names the slot to the store; Redis's own microseconds, say, and means nothing to others
-	In    time.Duration // in how long its instant is, from when the reply was made; never negative
+	In    time.Duration // in how long its instant is, from when the reply was made; negative only where a request came again: it has begun
 	Ask   int           // index of the ask that it is for
 	Count int           // how many slots at that instant
 	Bound int           // index of the quota that the slot had to wait for; -1 if it is none

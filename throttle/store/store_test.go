@@ -77,6 +77,36 @@ func TestStoreSerial(t *testing.T) {
 	})
 }
 
+// TestStoreSameSerial: a request that comes again gets the slots which it got then, as far as they may still be used, and no more.
+func TestStoreSameSerial(t *testing.T) {
+	const ms = time.Millisecond
+	q := quota.MustParse("10/s burst 3").Explicit()[0]
+	synctest.Test(t, func(t *testing.T) {
+		s := script{t: t, qs: quota.Quotas{plain(q)}}
+		r := Request{Member: "a", Serial: 1, Asks: one(5)}
+		s.exchange(r)
+		for i, c := range []struct {
+			after time.Duration
+			r     Request
+			want  []time.Duration
+		}{
+			{0, r, []time.Duration{0, 0, 10 * ms, 110 * ms, 210 * ms}},
+			{10 * ms, r, []time.Duration{-10 * ms, -10 * ms, 0, 100 * ms, 200 * ms}},
+			{ms, r, []time.Duration{-ms, 99 * ms, 199 * ms}}, // the others were of use for 10 ms
+			{0, Request{Member: "a", Serial: 1}, nil},
+			{150 * ms, r, []time.Duration{49 * ms}},
+			{0, Request{Member: "a", Serial: 2, Asks: one(1)}, []time.Duration{149 * ms}},
+			{0, r, nil},
+			{0, Request{Member: "a", Serial: 2, Asks: one(1)}, []time.Duration{149 * ms}},
+		} {
+			time.Sleep(c.after)
+			if got := in(s.exchange(c.r)); !slices.Equal(got, c.want) {
+				t.Errorf("%d: slots in %v, want %v", i, got, c.want)
+			}
+		}
+	})
+}
+
 // free reports whether n can be had at once; it asks with a cost, for which there is no place later.
 func (s *script) free(n int) bool {
 	s.t.Helper()

@@ -71,10 +71,11 @@ type Lease struct {
 	wake   monotime.Time // when the owner is to call Tick; zero if not
 
 	// What the store is to be told. A call that failed may have arrived: what it told of slots is
-	// told again, unchanged and with the same serial. With that serial nothing else is told of
-	// slots: the store would take it for what it knows.
+	// told again, and it asks again for the same, unchanged and with the same serial. With that serial nothing else is told of
+	// slots, nor asked: the store would take it for what it knows.
 	unsent     slotReport
 	sent       slotReport
+	asked      []store.Ask
 	statements statements
 	holdKnown  monotime.Time // the hold of which the store knows
 
@@ -161,7 +162,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 		}
 	}
 	l.demand.unit = nil
-	l.unsent, l.sent = l.unsent.carried(from), l.sent.carried(from)
+	l.unsent, l.sent, l.asked = l.unsent.carried(from), l.sent.carried(from), nil
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1
 	l.mustCall = l.mustCall || l.last.at != 0 // else the quotas of before hold on for others, while they may be about

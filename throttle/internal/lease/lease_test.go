@@ -537,7 +537,7 @@ func TestStepSlots(t *testing.T) {
 		"just in time":       {0, 100 * ms, 0, 100 * ms, 100 * ms, true},
 		"too late":           {0, 100*ms + 1, 0, 0, 0, false},
 		"others are slow":    {250 * ms, 150 * ms, 0, 150 * ms, 250 * ms, true},
-		"in the past":        {0, 10 * ms, -s, 10 * ms, 100 * ms, true},
+		"it has begun":       {0, 10 * ms, -40 * ms, 10 * ms, 60 * ms, true},
 	} {
 		l := newLease(t, "9/s burst 5", 0)
 		sent := l.Next(at(0), 0, queue(1))

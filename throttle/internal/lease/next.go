@@ -44,10 +44,14 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		return nil
 	}
 	l.mustCall, l.prefetchAlone = false, 0
-	r := l.request(now, held)
-	if len(l.unsent.own) > 0 {
+	r, again := l.request(now, held)
+	switch {
+	case again:
+		asks, asked = l.asked, nil // it gets what the call that failed may have got
+	case len(l.unsent.own) > 0:
 		asks, asked = nil, nil // what went is charged before anybody is served
 	}
+	l.asked = asks
 	r.Hand, r.Asks = slices.Clone(l.slots.inHand), asks
 	if len(asked) > 0 {
 		if _, ok := l.slots.first(now, now, asks[0].Cost); !ok {
@@ -69,20 +73,21 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 	}
 }
 
-// request returns a request that tells the store what there is to tell, and asks for nothing.
-func (l *Lease) request(now, held monotime.Time) *store.Request {
+// request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
+// that failed: then it is to ask for the same.
+func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
 	if l.sent.empty() {
 		l.tellAlone(now)
 	}
-	if l.sent.empty() && !l.unsent.empty() {
+	again = l.serialUsed && (!l.sent.empty() || len(l.asked) > 0 && len(l.unsent.own) == 0)
+	if !again {
 		if l.serialUsed {
-			l.serial++ // the call that failed told nothing of slots, or of those of other quotas
+			l.serial++ // what the call that failed got lapses, if anything: what went without the store is told first
 		}
 		l.sent, l.unsent = l.unsent.split(mostParts / max(len(l.quotas), 1))
-		l.mustCall = !l.unsent.empty()
 	}
-	l.serialUsed = true
-	r := &store.Request{
+	l.serialUsed, l.mustCall = true, !l.unsent.empty()
+	r = &store.Request{
 		Version: store.Version, Bucket: l.config.Bucket, Quotas: l.quotas, Late: l.lateness, Horizon: Horizon, Member: l.config.Member, Serial: l.serial, Answered: l.answered,
 		Back: l.sent.back, More: l.sent.more, Own: toStore(l.sent.own, now), Statements: l.statements.send(now), Ahead: l.ahead(now),
 		Alone: l.alone(now), Shares: l.config.Outage == Share, New: l.config.New, Standstill: min(l.config.Standstill, monotime.Longest),
@@ -93,7 +98,7 @@ func (l *Lease) request(now, held monotime.Time) *store.Request {
 	if held > max(now, l.holdKnown) {
 		r.Hold = held.Sub(now)
 	}
-	return r
+	return r, again
 }
 
 // mostParts bounds how many costs a request tells of, of all quotas together, so that a store is not busy with it for long. What is more
@@ -123,7 +128,7 @@ func (l *Lease) ahead(now monotime.Time) time.Duration {
 func (l *Lease) Acknowledged() {
 	l.serial++
 	l.serialUsed = false
-	l.sent = slotReport{}
+	l.sent, l.asked = slotReport{}, nil
 	l.statements.arrived()
 }
 
@@ -138,7 +143,7 @@ func (l *Lease) Farewell(now, held monotime.Time) *store.Request {
 	if l.serial == 1 && l.last.at == 0 && !l.reports() {
 		return nil
 	}
-	r := l.request(now, held)
+	r, _ := l.request(now, held)
 	r.Leave = l.unsent.empty()
 	return r
 }

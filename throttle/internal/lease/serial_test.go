@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -74,4 +75,44 @@ func TestSerialAfterLostReply(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAgain: a call that failed may have got slots. So the next one asks for the same, with the same serial, whatever waits meanwhile, and what
+// comes then is used as far as it has not passed. But where claims went without the store, it is told of that first.
+func TestAgain(t *testing.T) {
+	l := newLease(t, "100/s burst 100", 0)
+	call(t, l, 0, queue(1), store.Reply{Members: 1, Bound: -1})
+	lost := l.Next(at(10*ms), 0, queue(1, 1))
+	equal(t, "serial", lost.Request.Serial, int64(2))
+	l.Step(at(10*ms), at(10*ms), lost, nil, errDown, false)
+	slots := []store.Slot{{ID: 1, In: -150 * ms, Count: 1, Bound: -1}, {ID: 2, In: -50 * ms, Count: 1, Bound: -1}}
+	again, e := call(t, l, 210*ms, queue(3), store.Reply{Slots: slots, Members: 1, Bound: -1})
+	equal(t, "serial again", again.Request.Serial, int64(2))
+	equal(t, "asks again", again.Request.Asks, lost.Request.Asks)
+	equal(t, "claims without slots", e.Unserved, []Unserved(nil))
+	equal(t, "from", due(l, 210*ms, 1), 210*ms)
+	equal(t, "until", due(l, 260*ms, 1), 260*ms)
+	equal(t, "expired", due(l, 261*ms, 1), never+261*ms)
+	next, _ := call(t, l, 261*ms, queue(3), store.Reply{Members: 1, Bound: -1})
+	equal(t, "serial after", next.Request.Serial, int64(3))
+	equal(t, "what had passed goes back", next.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
+
+	l = down(t, "30/s burst 30", Share, 1, 0)
+	goes := func(d time.Duration) {
+		l.Due(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(1), true, false)
+		l.Take(nil, at(d), at(d), requests(1), false, 0)
+	}
+	goes(s)
+	first := l.Next(at(s), 0, queue(1))
+	equal(t, "what went first", first.Request.Own, []store.Own{{In: 0, Cost: []int{1}}})
+	equal(t, "asks with it", len(first.Request.Asks), 1)
+	l.Step(at(s), at(s), first, nil, errDown, false)
+	goes(3 * s / 2)
+	second, _ := call(t, l, 2*s, queue(1), store.Reply{Slots: in(0), Members: 1, Bound: -1})
+	equal(t, "serial of the first", second.Request.Serial, first.Request.Serial)
+	equal(t, "what went first, again", second.Request.Own, []store.Own{{In: -s, Cost: []int{1}}})
+	equal(t, "slots in hand", l.State(at(2*s)).Hand, 0)
+	third := l.Next(at(2*s), 0, queue(1))
+	equal(t, "what went then", third.Request.Own, []store.Own{{In: -s / 2, Cost: []int{1}}})
+	equal(t, "the slot that came too early", third.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}})
 }

@@ -103,6 +103,7 @@ func (l *Lease) tellOthers(all []quota.Quotas, e *Effects) {
 // than were asked for are none.
 func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.Reply, e *Effects) (got []int) {
 	got = make([]int, len(r.Asks))
+	early := len(l.unsent.own) > 0        // the store is to be told first what went without it
 	late := max(span(reply.Late), r.Late) // which is not shorter, or the store leaves it out
 	for _, o := range reply.Slots {
 		if o.Ask < 0 || o.Ask >= len(got) {
@@ -115,15 +116,17 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		got[o.Ask] += n
 		// Both ends are on the safe side: the store made the reply after the request was sent, and
 		// before the reply was here.
-		in := span(o.In)
-		s := &heldSlot{id: o.ID, from: now.Add(in), until: sent.Add(in + late), asked: sent, epoch: l.slots.epoch}
+		in := min(max(o.In, -monotime.Longest), monotime.Longest) // of a request that was repeated it may have begun
+		s := &heldSlot{id: o.ID, from: now.Add(max(in, 0)), until: sent.Add(in + late), asked: sent, epoch: l.slots.epoch}
 		s.left = slices.Clone(r.Asks[o.Ask].Cost)
 		for i := range s.left {
 			s.left[i] *= n
 		}
 		l.got += slot.Total(s.left)
-		if s.until < s.from {
-			l.slow(now, e)
+		if early || s.until < s.from {
+			if sent.Add(late) < now {
+				l.slow(now, e)
+			}
 			l.wasted += slot.Total(s.left)
 			l.giveBack(now, s, s.left)
 			continue
