@@ -271,6 +271,13 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.members = map[string]*member{}
 	}
 	l.members[r.Member] = m
+	l.handOut(r, reply, m, again, now)
+	m.knownTill = max(m.activeTill.Add(SharesFor), now.Add(l.matters()))
+	return reply, room
+}
+
+// handOut hands out what a member asks for; if its request came again, what it got then.
+func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now monotime.Time) {
 	if again {
 		reply.Slots = l.usable(m.slots, len(r.Asks), now)
 	} else if len(r.Asks) > 0 {
@@ -282,8 +289,6 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if !again {
 		m.slots = slices.Clone(reply.Slots)
 	}
-	m.knownTill = max(m.activeTill.Add(SharesFor), now.Add(l.matters()))
-	return reply, room
 }
 
 // unaware reports whether what a member had is lost, and the member has not heard of it.
