@@ -277,6 +277,56 @@ func TestEstimateInAnOutage(t *testing.T) {
 	}
 }
 
+// TestClockWindowInAnOutage: what left the window of a process before the clock's window ends is not sent again in it.
+func TestClockWindowInAnOutage(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		before float64 // how much of a window is over when the outage begins
+		least  int     // that go in that window
+	}{
+		{"50/s burst 50, 100/5s window grid", 0.03, 90},
+		{"5/s, 100/m window grid", 0.1, 90},
+		{"10/s burst 10, 300/m window grid", 0.25, 280},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				shared := nearStore()
+				qs := quotas(t, c.text)
+				per := qs[len(qs)-1].Per
+				from := 2*per + time.Duration(c.before*float64(per))
+				shared.fail = func(int) error {
+					if at := time.Since(start); at >= from && at < 3*per {
+						return errDown
+					}
+					return nil
+				}
+				f := &fleet{t: t, start: start, each: make([]int, 2)}
+				for i := range 2 {
+					l := member(t, shared, c.text)
+					for range 4 {
+						f.worker(until(t, start.Add(4*per)), i, l, func() time.Duration { return 0 })
+					}
+				}
+				f.wait.Wait()
+				time.Sleep(time.Second) // the last calls
+				in := 0
+				for i, s := range f.sends {
+					f.sends[i].cost = []int{1, 1} // of each quota
+					if s.at >= 2*per && s.at < 3*per {
+						in++
+					}
+				}
+				if in < c.least {
+					t.Errorf("%d went, want %d at least", in, c.least)
+				}
+				h := sendings{quotas: qs, sends: f.sends, start: start}
+				h.check(t)
+			})
+		})
+	}
+}
+
 // TestOutageOfTwoVersions: the quotas of two versions hold in an outage, too, whether they differ in their numbers or their kinds.
 func TestOutageOfTwoVersions(t *testing.T) {
 	for _, c := range []struct {

@@ -21,16 +21,17 @@ const (
 	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
 	// last slot that any process may have in hand.
 	//
-	// Of a window, a process uses no more than it used before, and its part of what was left; twice the window after the outage
-	// began, its part of N. What was left is what the last reply said, less what others used since at the whole rate. If
-	// they used it at once, and this process did not ask since, the part of that goes beyond. After new processes came, nothing
-	// counts as left.
+	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
+	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
+	// if the next window of the clock has begun: clocks are not compared. What was left is what the last reply said, less what others used
+	// since at the whole rate. If they used it at once, and this process did not ask since, the part of that goes beyond. After new processes
+	// came, nothing counts as left.
 	//
-	// An EstimatedWindow also counts the window before. In the first twice the window a process uses its part of what was left, and then up to a
+	// An EstimatedWindow also counts the window before. For twice the window a process uses its part of what was left, and then up to a
 	// quarter of its part of N at once, and three quarters in each Per.
 	//
 	// While two versions of a program are about (see StoreEvent.Others), the part is of the tighter numbers. Of a quota that only the
-	// others have, it goes evenly: of a window, from twice the window after the outage began.
+	// others have, it goes evenly: of a window, from a window after the part began, of an EstimatedWindow from two.
 	//
 	// A claim that costs more than the part waits for the store, and what is behind it in line, too; with a deadline or MaxWait it is refused at
 	// once. If the store was never reached, the number of processes is not

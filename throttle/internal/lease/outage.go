@@ -46,16 +46,16 @@ type outage struct {
 
 // part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
 // uses no more than it used when the outage began, and its part of what was left then. So all processes together use no more than N, whoever
-// of them used it, since what each sends anew has left its own window. What costs more than the part of a burst
+// of them used it, since what each sends anew has left its own window. Windows of the clock see no more than what was left. What costs more than the part of a burst
 // waits for the store: all processes might send such a thing at the same instant.
 type part struct {
 	of    []int // which quotas say what a claim costs of it
 	pace  *slot.Bucket
 	burst int           // the most that may go at once
 	used  *usage        // of a window
-	anew  bool          // used counts what went without the store alone
-	most  int64         // how much may be in used
-	even  int64         // how much may be from settled on
+	anew  *usage        // what of it went without the store, if most is of that alone; else nil
+	most  int64         // how much may be in anew, or in used
+	even  int64         // how much may be in used from settled on
 	until monotime.Time // settled
 }
 
@@ -97,7 +97,7 @@ func (o *outage) begin(now monotime.Time, l *Lease) {
 	for _, q := range theirs.Explicit() {
 		from := now
 		if q.Kind != quota.TokenBucket {
-			from = max(now, o.since.Add(settles(&q))) // nobody here knows what counts
+			from = max(now, l.settled(&q)) // nobody here knows what counts
 		}
 		p := l.part(from, &q, false)
 		for i := range qs {
@@ -138,25 +138,23 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	return p
 }
 
-// remember has a part be no more than what this process used of a window before, and its part of what was left.
+// remember has a part be no more than what this process used of a window before, and its part of what was left. Of a window of the clock it
+// is that part alone: what this process sent longer than Per ago may have been in the window before, and is then no room in this one.
 func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 	n, since := l.sharing(), l.outage.since
-	p.even, p.until = leftOf(q.N, n), since.Add(settles(q))
+	p.used, p.even, p.until = l.used[i], leftOf(q.N, n), l.settled(q)
 	left := leftOf(l.stillLeft(i), n)
-	if q.Kind == quota.EstimatedWindow { // what leaves this process's window may count on, and the pace suffices later
-		p.used, p.anew, p.most = newUsage(q), true, max(left-l.used[i].since(since), 0)
-		if p.even > 0 {
-			p.even = math.MaxInt64
-		}
+	if q.Kind.OnClock() {
+		p.anew, p.most = newUsage(q), max(left-p.used.since(since), 0)
 	} else {
-		last := max(since, l.lastSlot())                                                    // until then others may have got what left this process's window
-		p.used, p.most = l.used[i], min(l.used[i].since(last.Add(-q.Per))+left, int64(q.N)) // it may have been more
+		last := max(since, l.lastSlot())                              // until then others may have got what left this process's window
+		p.most = min(p.used.since(last.Add(-q.Per))+left, int64(q.N)) // it may have been more
+	}
+	if q.Kind == quota.EstimatedWindow && p.even > 0 {
+		p.even = math.MaxInt64 // the pace suffices
 	}
 	if n > l.last.sharing {
 		p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
-	}
-	if n == 1 {
-		p.until = l.last.at.Add(settles(q)) // nobody else has used it since
 	}
 }
 
@@ -222,6 +220,16 @@ func (l *Lease) lastSlot() monotime.Time {
 	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
 }
 
+// settled is from when on each process may have its even part of a window: what went by slots of the store has left. What went without it
+// since then is no more than even parts, since each process's pace begins with nothing.
+func (l *Lease) settled(q *quota.Quota) monotime.Time {
+	from, counts := l.last.end, newUsage(q).Per
+	if l.sharing() > 1 {
+		from, _ = l.aloneFrom()
+	}
+	return from.Add(counts)
+}
+
 // when returns when n may go, not before at, behind others that together cost ahead.
 func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 	if n > p.burst {
@@ -235,7 +243,11 @@ func (p *part) when(at monotime.Time, ahead, n int) monotime.Time {
 		return t
 	}
 	if t < p.until {
-		if free, ok := p.used.frees(t, int64(n), p.most); ok && free < p.until {
+		of := p.used
+		if p.anew != nil {
+			of = p.anew
+		}
+		if free, ok := of.frees(t, int64(n), p.most); ok && free < p.until {
 			return free
 		}
 		t = p.until
@@ -254,8 +266,8 @@ func (o *outage) take(at monotime.Time, n []int) {
 		p := &o.parts[i]
 		if n := p.cost(n); n > 0 {
 			p.pace.Take(at, at, n)
-			if p.anew {
-				p.used.add(at, n)
+			if p.anew != nil {
+				p.anew.add(at, n)
 			}
 		}
 	}

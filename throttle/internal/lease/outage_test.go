@@ -159,33 +159,41 @@ func TestOutageOver(t *testing.T) {
 }
 
 // TestOutageWindow: what a process sends of a window without the store is what it used before and its part of what
-// was left; and after twice the window its even part.
+// was left, or that part alone if windows are those of the clock; and when what others used has left, its even part.
 func TestOutageWindow(t *testing.T) {
-	l := newLease(t, "40/s log", 0)
-	// Four of its own at 0, and twelve are left: nine tenths of it among three are 3.
-	c := l.Next(at(0), 0, queue(4))
-	l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
-	l.Take(nil, at(0), at(0), requests(4), false, 0)
-	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
-	var went []time.Duration
-	for now := 600 * ms; now < 5*s; {
-		d := due(l, now, 1)
-		if now = d; d < 5*s && due(l, now, 1) == now {
-			l.Take(nil, at(now), at(now), requests(1), false, 0)
-			went = append(went, now)
-		}
-	}
-	count := func(from, to time.Duration) (n int) {
-		for _, d := range went {
-			if d >= from && d < to {
-				n++
+	for _, test := range []struct {
+		quotas string
+		want   []int // that go until 1 s, 1.6 s, 2 s and 2.6 s, and in the second from 3.5 s on
+	}{
+		// 12 a second is its even part, from 1.6 s on. Until its four have left there are three, and then these.
+		{"40/s log", []int{3, 4, 8, 4, 12}},
+		{"40/s window", []int{3, 4, 8, 4, 12}},
+		{"40/s window grid", []int{3, 0, 12, 0, 12}},
+	} {
+		l := newLease(t, test.quotas, 0)
+		// Four of its own at 0, and twelve are left: nine tenths of it among three are 3.
+		c := l.Next(at(0), 0, queue(4))
+		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
+		l.Take(nil, at(0), at(0), requests(4), false, 0)
+		l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
+		var went []time.Duration
+		for now := 600 * ms; now < 5*s; {
+			d := due(l, now, 1)
+			if now = d; d < 5*s && due(l, now, 1) == now {
+				l.Take(nil, at(now), at(now), requests(1), false, 0)
+				went = append(went, now)
 			}
 		}
-		return n
-	}
-	// 12 a second is its even part, from 2 s on. Until its four have left there are three, then these, and three again.
-	if got := []int{count(0, s), count(s, 1600*ms), count(1600*ms, 2*s), count(2*s, 3*s), count(3500*ms, 4500*ms)}; !slices.Equal(got, []int{3, 4, 3, 12, 12}) {
-		t.Errorf("got %v: %v", got, went)
+		count := func(from, to time.Duration) (n int) {
+			for _, d := range went {
+				if d >= from && d < to {
+					n++
+				}
+			}
+			return n
+		}
+		got := []int{count(0, s), count(s, 1600*ms), count(1600*ms, 2*s), count(2*s, 2600*ms), count(3500*ms, 4500*ms)}
+		equal(t, fmt.Sprintf("%s: went %v", test.quotas, went), got, test.want)
 	}
 }
 
@@ -199,9 +207,10 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 	}{
 		{3, 0, 2100 * ms, 4 * s, 0},
 		{3, 12, 0, 2 * s, 3},
-		{3, 12, 200 * ms, 2 * s, 2},  // nine tenths of eight, since others have used it at 20 a second
-		{3, 12, 2100 * ms, 6 * s, 0}, // nothing
-		{1, 12, 2100 * ms, 4 * s, 10},
+		{3, 12, 200 * ms, 2 * s, 2},      // nine tenths of eight, since others have used it at 20 a second
+		{3, 12, 2100 * ms, 4700 * ms, 0}, // nothing
+		{3, 12, 2100 * ms, 6700 * ms, 12},
+		{1, 12, 2100 * ms, 4 * s, 23}, // it had all of it, and 18 a second since 2.7 s
 	} {
 		l := newLease(t, "40/2s log", 0)
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{
@@ -277,7 +286,7 @@ func TestOutageAmong(t *testing.T) {
 	l.Take(nil, at(0), at(0), requests(4), false, 0)
 	l.Heard(at(0), store.News{Sharing: 4})
 	l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
-	equal(t, "due", due(l, 3*s, 1), 4*s)
+	equal(t, "due", due(l, s, 1), 2600*ms)
 }
 
 // TestOutageSet: quotas that are replaced while the store is down begin anew.

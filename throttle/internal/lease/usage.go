@@ -3,7 +3,6 @@ package lease
 import (
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -210,7 +209,3 @@ func toStore(all []own, now monotime.Time) (told []store.Own) {
 func leftOf(left, members int) int64 {
 	return int64(float64(max(left, 0)) * safely / float64(max(members, 1)))
 }
-
-// settles is how long after the outage began each process may have its even part: until then what others used before, and
-// what they went on with, has left.
-func settles(q *quota.Quota) time.Duration { return min(2*q.Per, monotime.Longest) }
