@@ -35,7 +35,7 @@ func New(c redis.UniversalClient) *redisquota.Store {
 // client is a redisquota.Client.
 type client struct {
 	redis redis.UniversalClient
-	late  atomic.Pointer[error] // of the latest call or look that failed and of which its caller was not told; nil since one was served
+	late  atomic.Pointer[error] // of the latest call or look that failed and of which its caller was not told; nil since one was served, or a look found nothing wrong
 }
 
 var script = redis.NewScript(redisquota.Script())
@@ -87,7 +87,7 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 const patience = 100 * time.Millisecond
 
 // look dials once, and remembers why that fails. go-redis dials again and again, for longer than a call may take, and then says
-// nothing but that the time is over.
+// nothing but that the time is over. If it does not fail, why it did so before is no reason any more; what a server answered is.
 func (c *client) look(ctx context.Context) {
 	node, ok := c.redis.(*redis.Client)
 	if !ok {
@@ -95,10 +95,16 @@ func (c *client) look(ctx context.Context) {
 	}
 	o := node.Options()
 	conn, err := o.Dialer(ctx, o.Network, o.Addr)
-	if err == nil {
-		_ = conn.Close()
-	} else if ctx.Err() == nil {
-		c.late.Store(&err)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.late.Store(&err)
+		}
+		return
+	}
+	_ = conn.Close()
+	var answer redis.Error
+	if why := c.late.Load(); why != nil && !errors.As(*why, &answer) {
+		c.late.CompareAndSwap(why, nil)
 	}
 }
 

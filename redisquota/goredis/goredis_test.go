@@ -104,6 +104,59 @@ func TestDialingAgainIsNotSilence(t *testing.T) {
 	})
 }
 
+// A server that refused connections, and then takes them and does not answer, no longer counts as one that refuses. What a server
+// answered too late remains the reason, though it takes connections.
+func TestWhatWasWrongIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers string // to the script after 300 ms; a call has 250
+		want    []string
+	}{
+		"silent": {"", []string{errRefused.Error(), ""}},
+		"late":   {"-OOM no memory\r\n", []string{errRefused.Error(), "", "OOM", "OOM"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var up atomic.Bool
+				rdb := redis.NewClient(&redis.Options{Addr: addr, DisableIndentity: true, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if !up.Load() {
+						return refuses(ctx, network, addr)
+					}
+					client, server := net.Pipe()
+					go func() {
+						defer server.Close()
+						for in := make([]byte, 1<<16); ; {
+							n, err := server.Read(in)
+							switch {
+							case err != nil:
+								return
+							case c.answers == "":
+							case strings.Contains(string(in[:n]), "hello"):
+								_, _ = io.WriteString(server, "-ERR unknown command\r\n")
+							default:
+								time.Sleep(300 * time.Millisecond)
+								_, _ = io.WriteString(server, c.answers)
+							}
+						}
+					}()
+					return client, nil
+				}})
+				defer rdb.Close()
+				s := goredis.New(rdb)
+				for i, want := range c.want {
+					ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+					_, err := s.Exchange(ctx, request)
+					cancel()
+					if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, errRefused) != (i == 0) {
+						t.Errorf("call %d: got %v, want %q", i, err, want)
+					}
+					up.Store(true)
+					time.Sleep(10 * time.Second) // what still dials ends
+				}
+			})
+		})
+	}
+}
+
 // Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and one that
 // has another password.
 func TestAnErrorNamesTheServer(t *testing.T) {
