@@ -327,6 +327,43 @@ func TestClockWindowInAnOutage(t *testing.T) {
 	}
 }
 
+// TestWaitingInAnOutage: two processes have used a window up, and wait for slots far ahead when the outage begins. Then their parts go.
+func TestWaitingInAnOutage(t *testing.T) {
+	for _, text := range []string{"300/m sliding", "300/m", "300/m log"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				shared := nearStore()
+				shared.fail = func(int) error {
+					if time.Since(start) > 122*time.Second {
+						return errDown
+					}
+					return nil
+				}
+				f := &fleet{t: t, start: start, each: make([]int, 2)}
+				for i := range 2 {
+					l := member(t, shared, text)
+					for range 4 {
+						f.worker(until(t, start.Add(4*time.Minute)), i, l, func() time.Duration { return 800 * time.Millisecond })
+					}
+				}
+				f.wait.Wait()
+				n := 0
+				for _, s := range f.sends {
+					if s.at > 122*time.Second {
+						n++
+					}
+				}
+				if n < 350 {
+					t.Errorf("%d went in two minutes without the store, want 350 at least", n)
+				}
+				h := sendings{quotas: quotas(t, text), sends: f.sends, start: start}
+				h.check(t)
+			})
+		})
+	}
+}
+
 // TestOutageOfTwoVersions: the quotas of two versions hold in an outage, too, whether they differ in their numbers or their kinds.
 func TestOutageOfTwoVersions(t *testing.T) {
 	for _, c := range []struct {

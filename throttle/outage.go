@@ -19,16 +19,18 @@ const (
 	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes: as many as the store's last reply
 	// counted, or its news since, by which idle processes hear of new ones (512 at most with store.Memory and filequota). A Burst
 	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
-	// last slot that any process may have in hand.
+	// last slot that any process may have in hand: those of others may be as much farther ahead than the last reply said as it is old,
+	// and twice as far at most. While claims wait for slots that are more than four seconds ahead, the store is asked how far, each quarter
+	// of that.
 	//
 	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
 	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
 	// if the next window of the clock has begun: clocks are not compared. What was left is what the last reply said, less what others used
-	// since at the whole rate. If they used it at once, and this process did not ask since, the part of that goes beyond. After new processes
-	// came, nothing counts as left.
+	// since at the whole rate: nothing of a window that was used up. If they used it at once, and this process did not ask since, the part of
+	// that goes beyond. After new processes came, nothing counts as left.
 	//
-	// An EstimatedWindow also counts the window before. For twice the window a process uses its part of what was left, and then up to a
-	// quarter of its part of N at once, and three quarters in each Per.
+	// An EstimatedWindow also counts the window before. For twice the window a process uses its part of what was left, which is
+	// nothing if all went on at the whole rate, and then up to a quarter of its part of N at once, and three quarters in each Per.
 	//
 	// While two versions of a program are about (see StoreEvent.Others), the part is of the tighter numbers. Of a quota that only the
 	// others have, it goes evenly: of a window, from a window after the part began, of an EstimatedWindow from two.

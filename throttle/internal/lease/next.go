@@ -40,6 +40,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		asks, asked = l.asks(now, head, line)
 	}
 	l.wakeAtExpiry(now)
+	l.hearHowFar(now)
 	if len(asks) == 0 && !l.mustCall {
 		return nil
 	}
@@ -73,9 +74,22 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 	}
 }
 
-// request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
-// that failed: then it is to ask for the same.
-func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
+// hearHowFar has a call made, with Share, while slots in hand are far ahead and the last reply is older than a quarter of that: in an
+// outage nobody could know how much farther ahead those are that others have got since.
+func (l *Lease) hearHowFar(now monotime.Time) {
+	ahead := l.last.end.Sub(l.last.at)
+	if l.config.Outage != Share || ahead < 8*Horizon || len(l.slots.list) == 0 {
+		return
+	}
+	if again := l.last.at.Add(ahead / 4); again > now {
+		l.wakeBy(again)
+	} else {
+		l.mustCall = true
+	}
+}
+
+// request returns a request that tells the store what there is to tell, and asks for nothing.
+func (l *Lease) request(now, held monotime.Time) *store.Request {
 	if l.sent.empty() {
 		l.tellAlone(now)
 	}

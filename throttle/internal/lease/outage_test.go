@@ -243,6 +243,40 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 	}
 }
 
+// TestHowFarAhead: while slots in hand are far ahead, the store is asked how far, each quarter of that.
+func TestHowFarAhead(t *testing.T) {
+	for _, test := range []struct {
+		mode   Outage
+		inHand bool
+		want   []time.Duration
+	}{
+		{Share, true, []time.Duration{2 * s, 3500 * ms, 4625 * ms}},
+		{Share, false, nil},
+		{Closed, true, nil},
+	} {
+		l := newLease(t, "5/8s log", 0)
+		l.config.Outage = test.mode
+		reply := store.Reply{Ahead: 8 * s, Members: 2, Bound: -1}
+		if test.inHand {
+			reply.Slots = in(8 * s)
+		}
+		l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &reply, nil, false)
+		line := queue(1)
+		if !test.inHand {
+			line = queue()
+		}
+		var calls []time.Duration
+		for now := time.Duration(0); now < 8*s; now += 125 * ms {
+			l.Tick(at(now), 0)
+			if c := l.Next(at(now), 0, line); c != nil {
+				calls = append(calls, now)
+				l.Step(at(now), at(now), c, &store.Reply{Ahead: 8*s - now, Members: 2, Bound: -1}, nil, false)
+			}
+		}
+		equal(t, fmt.Sprintf("%+v", test), calls, test.want)
+	}
+}
+
 // TestOutageAmong: among how many the quotas are divided: those of the last reply, or of news since.
 func TestOutageAmong(t *testing.T) {
 	among := func(reply store.Reply, asked, replied time.Duration, heard map[time.Duration]int) int {
