@@ -117,7 +117,7 @@ func TestWhatWasWrongIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var up atomic.Bool
-				rdb := redis.NewClient(&redis.Options{Addr: addr, DisableIndentity: true, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				rdb := redis.NewClient(&redis.Options{Addr: addr, DisableIdentity: true, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 					if !up.Load() {
 						return refuses(ctx, network, addr)
 					}
