@@ -123,22 +123,6 @@ func (l *Lease) project(at, now monotime.Time, all, n []int) monotime.Time {
 	return from.Add(l.work(missing))
 }
 
-// aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
-// who may have got some until the outage began; with Open those that this process may have. Ok is false if claims do not
-// go without the store.
-func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
-	if l.outage.since == 0 || l.config.Outage == Closed || l.config.Outage == Share && l.last.at == 0 {
-		return 0, false
-	}
-	if l.last.at == 0 {
-		return l.outage.since, true // nobody here has got any slots
-	}
-	if l.config.Outage == Share {
-		return max(l.outage.since.Add(Horizon), l.lastSlot()).Add(l.lateness), true
-	}
-	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
-}
-
 // goAlone reports whether claims go without the store. When they first do, their share begins.
 func (l *Lease) goAlone(now monotime.Time) bool {
 	if at, ok := l.aloneFrom(); !ok || now < at {

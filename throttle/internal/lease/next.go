@@ -88,8 +88,9 @@ func (l *Lease) hearHowFar(now monotime.Time) {
 	}
 }
 
-// request returns a request that tells the store what there is to tell, and asks for nothing.
-func (l *Lease) request(now, held monotime.Time) *store.Request {
+// request returns a request that tells the store what there is to tell, and asks for nothing. Again reports whether it repeats one
+// that failed: then it is to ask for the same.
+func (l *Lease) request(now, held monotime.Time) (r *store.Request, again bool) {
 	if l.sent.empty() {
 		l.tellAlone(now)
 	}

@@ -220,6 +220,22 @@ func (l *Lease) lastSlot() monotime.Time {
 	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
 }
 
+// aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
+// who may have got some until the outage began; with Open those that this process may have. Ok is false if claims do not
+// go without the store.
+func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
+	if l.outage.since == 0 || l.config.Outage == Closed || l.config.Outage == Share && l.last.at == 0 {
+		return 0, false
+	}
+	if l.last.at == 0 {
+		return l.outage.since, true // nobody here has got any slots
+	}
+	if l.config.Outage == Share {
+		return max(l.outage.since.Add(Horizon), l.lastSlot()).Add(l.lateness), true
+	}
+	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
+}
+
 // settled is from when on each process may have its even part of a window: what went by slots of the store has left. What went without it
 // since then is no more than even parts, since each process's pace begins with nothing.
 func (l *Lease) settled(q *quota.Quota) monotime.Time {
