@@ -115,7 +115,7 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 // TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait for what others may have
 // sent.
 func TestLightRequestsGoAtOnce(t *testing.T) {
-	for _, text := range []string{"2/s burst 3", "5/s burst 5", "60/m burst 4", "10/s burst 1", "100/s log", "3/s log"} {
+	for _, text := range []string{"2/s burst 3", "5/s burst 5", "60/m burst 4", "10/s burst 1", "100/s log", "3/s log", "1/s", "2/2s window grid"} {
 		for _, n := range []int{2, 3, 5} {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()

@@ -52,6 +52,11 @@ local function learned()
   return at and at <= now and now - at < 24 * 3600 * second and rest or ''
 end
 
+-- part_of returns 9/10 of one of so many parts, rounded down.
+local function part_of(n, among)
+  return n - scale(n, 10 * among - 9, 10 * among)
+end
+
 -- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that send their
 -- parts without us could not call.
 local function wake()
@@ -73,8 +78,14 @@ local function wake()
         q.spare = math.max(q.spare, 1)
       end
     else
-      local left = now - served < 3 * q.per and q:left(state.now) or q.n -- of which they had their parts
-      q.spare = left - others * (left - scale(left, 10 * among - 9, 10 * among))
+      -- Whatever they used before, each sends no more than its part of n in any per without us. Until per has passed, that is no more
+      -- than it used before, and its part of what was left.
+      q.spare = q:left(now) - others * part_of(q.n, among)
+      if now - served <= q.per then
+        local left = q:left(state.now)
+        q.spare = math.max(q.spare, left - others * part_of(left, among))
+      end
+      q.spare = math.max(q.spare, 0)
     end
   end
   learn, sparing = now + horizon, true

@@ -46,12 +46,19 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) int {
 		}
 		return left
 	}
-	left := o.quota.N
-	if now.Sub(l.served) < 3*o.quota.Per {
-		left = o.ledger.Left(l.lastUsed) // of which they had their parts
+	// Whatever they used before, each sends no more than its part of N in any Per without the store. Until Per has passed, that is no more than
+	// it used before, and its part of what was left.
+	spare := o.ledger.Left(now) - others*partOf(o.quota.N, among)
+	if now.Sub(l.served) <= o.quota.Per {
+		left := o.ledger.Left(l.lastUsed)
+		spare = max(spare, left-others*partOf(left, among))
 	}
-	part := left - int(monotime.Scale(time.Duration(left), 10*int64(among)-9, 10*int64(among))) // 9/10 of one of so many, rounded down
-	return left - others*part
+	return max(spare, 0)
+}
+
+// partOf is 9/10 of one of so many parts, rounded down.
+func partOf(n, among int) int {
+	return n - int(monotime.Scale(time.Duration(n), 10*int64(among)-9, 10*int64(among)))
 }
 
 // hearAlone has nothing be handed out for a Horizon, if a member sent without the store, and nobody was served for so long.

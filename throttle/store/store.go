@@ -292,9 +292,12 @@ type Request struct {
 	// not know: it did not send, or is new. So it and all others get no more in the next Horizon than what is spare, until one says Alone.
 	//
 	// Of the n members that shared the bucket when somebody asked last (see Reply.Sharing), k others said Shares in their latest requests.
-	// Each of them may have used 9/10 of an n-th, rounded down, of what was left of a window then; of N if nobody asked for three times its
-	// Per. The rest is spare, so that one token is if one was left. Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one
-	// token of a Burst of at most k. If k is 0, all of it is there at once.
+	// Each of them may have used 9/10 of an n-th of a window's N, rounded down. So spare is what is left now, less that for each of them; and if
+	// it is more, until Per after somebody asked last, what was left then, less 9/10 of an n-th of that, rounded down, for each of them. So if
+	// anything was left, one token is spare.
+	//
+	// Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one token of a Burst of at most k. If k is 0, all of
+	// it is there at once.
 	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
