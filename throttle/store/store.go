@@ -296,7 +296,9 @@ type Request struct {
 	// it is more, until Per after somebody asked last, what was left then, less 9/10 of an n-th of that, rounded down, for each of them. So if
 	// anything was left, one token is spare.
 	//
-	// Of a TokenBucket it is 1 − 0.9·k/n of what is there, rounded down, and one token of a Burst of at most k. If k is 0, all of
+	// Of a TokenBucket, each may have used what came since at 9/10 of an n-th of the rate. Of a full one it may be no more than p, 9/10 of an
+	// n-th of the Burst, rounded down, but at least 1. So spare is what would be there now had it come back at 1 − 0.9·k/n of the rate since somebody
+	// asked last, and no more than Burst − k·p. One token of a Burst of at most k always is, although others may have used it. If k is 0, all of
 	// it is there at once.
 	Shares bool
 
