@@ -10,7 +10,7 @@ local version = 10 -- of what is written here; another one is of another release
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 18 then
-  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], sparing = n[18] == 1 }
+  state = { now = n[2], last = n[3], hold = n[4], renewed = n[5], places = n[6], holes = n[7], said = n[8], late = n[9], born = n[10], learn = n[11], before = n[12], span = n[13], fresh = n[14] == 1, handed = n[15], rose = n[16], served = n[17], unheard = n[18] }
 end
 
 -- Time does not run back: if the clock was set back it stands still until that is made
@@ -34,13 +34,13 @@ lost = lost or not called and state.fresh and request.since > now - state.born a
 if lost then
   state = {
     now = now, last = now + horizon, hold = 0, renewed = 0, places = 0, holes = 0, said = 0, late = 0, before = 0, span = now,
-    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, sparing = false,
+    born = now, learn = now + horizon, handed = 0, rose = 0, served = now + horizon, unheard = 0,
     fresh = request.new and not was_bucket and request.since <= 0 and request.answered <= 0,
   }
 end
 now = math.max(now, state.now)
-local learn = state.learn -- nothing is handed out before, but for what is spare while sparing
-local served, sparing = state.served, state.sparing -- when the latest call came that asked for something
+local learn = state.learn -- nothing is handed out before, but for what is spare while some are unheard
+local served, unheard = state.served, state.unheard -- when the latest call came that asked for something
 local fresh = state.fresh -- a member said that the bucket is new
 
 -- first is how long after t one token is to be there, if all is assumed to be used up to then.

@@ -21,27 +21,27 @@ local function parse_place(text)
       return nil
     end
   end
-  if not kinds[kind] or #n < 12 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
+  if not kinds[kind] or #n < 13 or n[1] < 1 or n[2] < 1 or n[7] > most_logs + #asked then
     return nil
   end
   local q = {
     kind = kind, tag = tag, n = n[1], per = n[2], burst = n[3], debt = n[4], cell = n[5], asked = n[6],
     log = n[7], -- which key it has, if it is a log
-    since = n[8], late = n[9], falls = n[10], to = n[11], spare = n[12],
+    since = n[8], late = n[9], falls = n[10], to = n[11], spare = n[12], part = n[13],
   }
   for i = 1, #n do
-    if n[i] < 0 and i ~= 5 then
+    if n[i] < 0 and i ~= 5 and i ~= 12 then
       return nil
     end
   end
-  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 13) }, q.n, q.per, q.late
+  q.ledger, q.was_n, q.was_per, q.was_late = { unpack(n, 14) }, q.n, q.per, q.late
   return q
 end
 
 local function write_place(q)
   return string.format(
-    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f ', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
-    q.since, q.late, q.falls, q.to, q.spare
+    '%s %s %.0f %.0f %.0f %d %.0f %.0f %d %.0f %.0f %.0f %.0f %.0f %.0f ', q.kind, q.tag, q.n, q.per, q.burst, q.debt, q.cell, q.asked, q.log,
+    q.since, q.late, q.falls, q.to, q.spare, q.part
   ) .. table.concat(q:write(), ' ')
 end
 
@@ -107,7 +107,7 @@ local function seat(o, taken)
     local q = quotas[at]
     q.n, q.per, q.burst, q.debt, q.cell = o.n, o.per, o.burst, o.debt, o.cell
   else
-    local q = { kind = o.kind, tag = o.tag, n = o.n, per = o.per, burst = o.burst, debt = o.debt, cell = o.cell, asked = now, log = 0, spare = 0 }
+    local q = { kind = o.kind, tag = o.tag, n = o.n, per = o.per, burst = o.burst, debt = o.debt, cell = o.cell, asked = now, log = 0, spare = 0, part = 0 }
     if q.kind == 'log' then
       number_log(q)
     end

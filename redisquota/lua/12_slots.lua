@@ -16,7 +16,7 @@ local function spares(cost)
       return false
     end
   end
-  return sparing
+  return unheard > 0
 end
 
 -- earliest returns the next slot for a cost, which quota it waits for, and, if it is a hole, which.
@@ -103,13 +103,13 @@ local function grant(again)
         elseif slot - now > within then
           refuse(slot, bound)
           break
-        elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
-          refuse(sparing and now < learn and math.min(slot, learn) or slot, bound)
+        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
+          refuse(unheard > 0 and now < learn and math.min(slot, learn) or slot, bound)
           return
         end
         left = left - 1
         for i, q in ipairs(quotas) do
-          q.spare = math.max(q.spare - cost[i], 0)
+          q.spare = q.spare - math.max(math.min(cost[i], q.spare), 0)
         end
         if hole then
           if use(hole, cost) then

@@ -57,10 +57,29 @@ local function part_of(n, among)
   return n - scale(n, 10 * among - 9, 10 * among)
 end
 
+-- hear has the part of a member be there, too, which asks and could call all the time. When all were heard, all is there.
+local function hear_member()
+  local woke = learn - horizon
+  if unheard == 0 or request.alone or not member.shared or called >= woke or member.stored <= woke - shares then
+    return -- it is none of the others, or was heard
+  end
+  for _, q in ipairs(quotas) do
+    q.spare = q.spare + q.part
+  end
+  unheard = unheard - 1
+  if unheard == 0 then
+    learn, served = now, now
+  end
+end
+
 -- wake has the first that asks in a while, and those after it for a horizon, get no more than what is spare if all others that send their
 -- parts without us could not call.
 local function wake()
-  if #request.asks == 0 or now < learn or now <= math.max(served + horizon, last, hold) + request.late then
+  if now < learn then
+    hear_member()
+    return
+  end
+  if #request.asks == 0 or now <= math.max(served + horizon, last, hold) + request.late then
     return
   end
   local since = served - shares
@@ -71,24 +90,37 @@ local function wake()
   local among = count_active(since)
   for _, q in ipairs(quotas) do
     if q.room then
-      local taken = scale(now - served, 9 * others, 10 * among)
-      local part = math.max(math.floor(9 * q.burst / (10 * among)), 1)
-      q.spare = math.max(math.min(q:room(now - taken), q.burst - others * part), 0)
+      -- They had nothing when somebody was served last, and got 9/10 of their shares of what came since, but for what is beyond their
+      -- parts of the burst.
+      local burst = math.max(part_of(q.burst, among), 1)
+      local function leave(k)
+        return math.min(q:room(now - scale(now - served, 9 * k, 10 * among)), q.burst - k * burst)
+      end
+      q.spare = leave(others)
       if q.burst <= others then -- which cannot be divided
         q.spare = math.max(q.spare, 1)
+      end
+      q.part = math.floor(math.max(leave(1) - q.spare, 0) / math.max(others - 1, 1)) -- of the last one it does not matter
+      local came = scale(now - served, q.n, q.per)
+      local part = part_of(came, among)
+      if came <= q.burst and q:room(now) - others * part > q.spare then -- these shares are no whole tokens
+        q.spare, q.part = q:room(now) - others * part, part
       end
     else
       -- Whatever they used before, each sends no more than its part of n in any per without us. Until per has passed, that is no more
       -- than it used before, and its part of what was left.
-      q.spare = q:left(now) - others * part_of(q.n, among)
+      q.part = part_of(q.n, among)
+      q.spare = q:left(now) - others * q.part
       if now - served <= q.per then
         local left = q:left(state.now)
-        q.spare = math.max(q.spare, left - others * part_of(left, among))
+        local part = part_of(left, among)
+        if left - others * part > q.spare then
+          q.spare, q.part = left - others * part, part
+        end
       end
-      q.spare = math.max(q.spare, 0)
     end
   end
-  learn, sparing = now + horizon, true
+  learn, unheard = now + horizon, others
   served = learn
 end
 
@@ -99,10 +131,10 @@ local function hear_alone()
   elseif now >= learn and now - served > horizon then
     learn = now + horizon
     served = learn
-  elseif now >= learn or not sparing then
+  elseif now >= learn or unheard == 0 then
     return
   end
-  sparing, fresh = false, false
+  unheard, fresh = 0, false
   start(learn, ages)
 end
 
@@ -136,7 +168,7 @@ local function exchange()
     own()
   end
   hear_alone()
-  if now < learn and not fresh and not sparing then
+  if now < learn and not fresh and unheard == 0 then
     local t = now + math.min(request.ahead, ages)
     start(t, first(t))
   end
@@ -192,7 +224,7 @@ local function write()
     string.format(
       '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, sparing and 1 or 0
+      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard
     ),
   }
   for i, q in ipairs(quotas) do

@@ -26,11 +26,11 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
-	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.sparing)
+	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard)
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
 		o := &l.places[p]
-		b = varint.Append(varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked), o.spare)
+		b = varint.Append(varint.Append(varint.Append(varint.Append(appendQuota(b, &o.quota), o.noneBefore), o.asked), o.spare), o.part)
 		b = varint.Append(varint.Append(varint.Append(b, o.late.late), o.late.falls), o.late.to)
 		b = o.ledger.Append(b)
 	}
@@ -82,7 +82,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
-	read.served, read.born, read.learnsUntil, read.sparing = r.Time(), r.Time(), r.Time(), r.Bool()
+	read.served, read.born, read.learnsUntil, read.unheard = r.Time(), r.Time(), r.Time(), readCount(r)
 	for range r.Len() {
 		read.readPlace(r)
 	}
@@ -152,7 +152,7 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 	if r.Err() != nil {
 		return
 	}
-	o.noneBefore, o.asked, o.spare = r.Time(), r.Time(), readCount(r)
+	o.noneBefore, o.asked, o.spare, o.part = r.Time(), r.Time(), int(r.Int(-math.MaxInt, math.MaxInt)), readCount(r)
 	o.late = ledgerLate{readLate(r), r.Time(), readLate(r)}
 	o.ledger = slot.New(o.quota, o.late.late, l.horizon, l.Epoch.UnixNano()-1)
 	o.ledger.Restore(r)

@@ -39,8 +39,8 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 				}
 				break
 			}
-			if again || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
-				if l.sparing && now < l.learnsUntil {
+			if in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+				if l.unheard > 0 && now < l.learnsUntil {
 					in = min(in, l.learnsUntil.Sub(now)) // then all is known, and more may be there
 				}
 				if !missed {
@@ -144,7 +144,7 @@ func (l *Ledger) earliest(cost []int, now monotime.Time) (at monotime.Time, boun
 // take charges a slot that earliest returned.
 func (l *Ledger) take(now monotime.Time, cost []int, at monotime.Time, again int) {
 	for p, n := range cost {
-		l.places[p].spare -= min(n, l.places[p].spare)
+		l.places[p].spare -= max(min(n, l.places[p].spare), 0)
 	}
 	if again >= 0 { // it is charged
 		o := &l.returned[again]

@@ -44,7 +44,7 @@ type Ledger struct {
 
 	born        monotime.Time // since when the bucket is known
 	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
-	sparing     bool          // but for what is spare
+	unheard     int           // how many may have something to say, where what they leave is spare; else zero
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed
@@ -234,9 +234,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
-	if !again {
-		l.wake(r, now)
-	}
+	l.wake(r, m, now)
 	if !known {
 		l.forgetMembers(now)
 	}
@@ -249,7 +247,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.own(r, now)
 	}
 	l.hearAlone(r, now)
-	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh && !l.sparing {
+	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh && l.unheard == 0 {
 		l.startAfter(at, first(r, now, at))
 	}
 	if r.Release {

@@ -19,6 +19,7 @@ type place struct {
 	asked      monotime.Time // when a member asked by it last
 	binds      bool          // a list that has it is about
 	spare      int           // how much may be handed out until learnsUntil
+	part       int           // how much more when one of unheard says that it sent nothing
 }
 
 const (

@@ -12,8 +12,12 @@ import (
 
 // wake has the first that asks in a while, and those after it for a Horizon, get no more than what is spare if all others that send their
 // parts without the store could not reach it: see Request.Shares.
-func (l *Ledger) wake(r *Request, now monotime.Time) {
-	if len(r.Asks) == 0 || now < l.learnsUntil || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
+func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
+	if now < l.learnsUntil {
+		l.hear(r, m, now)
+		return
+	}
+	if len(r.Asks) == 0 || now <= max(l.served.Add(r.Horizon), l.lastSlot, l.heldUntil).Add(r.Late) {
 		return
 	}
 	since := l.served.Add(-SharesFor)
@@ -27,33 +31,61 @@ func (l *Ledger) wake(r *Request, now monotime.Time) {
 		return
 	}
 	for p := range l.places {
-		l.places[p].spare = l.spare(&l.places[p], now, others, l.activeAfter(since))
+		o := &l.places[p]
+		o.spare, o.part = l.spare(o, now, others, l.activeAfter(since))
 	}
-	l.learnsUntil, l.sparing = now.Add(r.Horizon), true
+	l.learnsUntil, l.unheard = now.Add(r.Horizon), others
 	l.served = l.learnsUntil
 }
 
-// spare is what others leave of a quota of which each has its part, if so many members share the bucket.
-func (l *Ledger) spare(o *place, now monotime.Time, others, among int) int {
+// hear has the part of a member be there, too, which asks and had the store all the time. When all were heard, all is there.
+func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
+	woke := l.learnsUntil.Add(-r.Horizon)
+	if l.unheard == 0 || r.Alone || !m.shares || m.at >= woke || m.activeTill <= woke.Add(-SharesFor) {
+		return // it is none of the others, or was heard
+	}
+	for p := range l.places {
+		l.places[p].spare += l.places[p].part
+	}
+	if l.unheard--; l.unheard == 0 {
+		l.learnsUntil, l.served = now, now
+	}
+}
+
+// spare is what others leave of a quota of which each has its part, if so many members share the bucket; and that part. It is negative if their
+// parts are more than what is left.
+func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, part int) {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
 		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but for what is beyond their
 		// parts of the burst.
-		taken := monotime.Scale(now.Sub(l.served), 9*int64(others), 10*int64(among))
-		part := max(9*o.quota.Burst/(10*among), 1)
-		left := max(min(b.Room(now.Add(-taken)), o.quota.Burst-others*part), 0)
-		if o.quota.Burst <= others { // which cannot be divided
-			left = max(left, 1)
+		burst, since := max(partOf(o.quota.Burst, among), 1), now.Sub(l.served)
+		leave := func(others int) int {
+			taken := monotime.Scale(since, 9*int64(others), 10*int64(among))
+			return min(b.Room(now.Add(-taken)), o.quota.Burst-others*burst)
 		}
-		return left
+		spare = leave(others)
+		if o.quota.Burst <= others { // which cannot be divided
+			spare = max(spare, 1)
+		}
+		part = max(leave(1)-spare, 0) / max(others-1, 1) // of the last one it does not matter
+		if came := int(monotime.Scale(since, int64(o.quota.N), int64(o.quota.Per))); came <= o.quota.Burst {
+			if n := b.Room(now) - others*partOf(came, among); n > spare { // these shares are no whole tokens
+				spare, part = n, partOf(came, among)
+			}
+		}
+		return spare, part
 	}
 	// Whatever they used before, each sends no more than its part of N in any Per without the store. Until Per has passed, that is no more than
 	// it used before, and its part of what was left.
-	spare := o.ledger.Left(now) - others*partOf(o.quota.N, among)
+	part = partOf(o.quota.N, among)
+	spare = o.ledger.Left(now) - others*part
 	if now.Sub(l.served) <= o.quota.Per {
 		left := o.ledger.Left(l.lastUsed)
-		spare = max(spare, left-others*partOf(left, among))
+		if n := left - others*partOf(left, among); n > spare {
+			spare, part = n, partOf(left, among)
+		}
 	}
-	return max(spare, 0)
+	return spare, part
 }
 
 // partOf is 9/10 of one of so many parts, rounded down.
@@ -66,14 +98,14 @@ func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	switch {
 	case !r.Alone:
 		return
-	case now < l.learnsUntil && l.sparing: // as was guessed
+	case now < l.learnsUntil && l.unheard > 0: // as was guessed
 	case now >= l.learnsUntil && now.Sub(l.served) > r.Horizon:
 		l.learnsUntil = now.Add(r.Horizon)
 		l.served = l.learnsUntil
 	default:
 		return
 	}
-	l.sparing, l.fresh = false, false
+	l.unheard, l.fresh = 0, false
 	l.startAfter(l.learnsUntil, monotime.Longest)
 }
 
@@ -87,5 +119,5 @@ func (l *Ledger) spares(cost []int, now monotime.Time) bool {
 			return false
 		}
 	}
-	return l.sparing
+	return l.unheard > 0
 }

@@ -84,6 +84,7 @@ func TestSilence(t *testing.T) {
 		"one is left":                      {"3/10s log", "ab", "ab", 5 * time.Second, 'a', 1, 0},
 		"a bucket":                         {"10/m burst 60", "ab", "ab", time.Hour, 'a', 33, 27},
 		"what came back":                   {"10/s burst 3", "ab", "ab", 600 * time.Millisecond, 'a', 2, 2},
+		"shares that are no whole tokens":  {"2/s burst 4", "abc", "abc", 1200 * time.Millisecond, 'a', 3, 1},
 		"a bucket of one token":            {"1/m burst 1", "a", "ab", time.Hour, 'b', 1, 0},
 		"a small bucket":                   {"1/m burst 3", "ab", "abc", time.Hour, 'c', 1, 2},
 		"a minute after the bucket was":    {"100/s log", "ab", "ab", 10 * time.Minute, 'a', 55, 45},
@@ -120,6 +121,39 @@ func TestSilenceIsOver(t *testing.T) {
 	}), 0)
 	want("a asks before all have told", s.ask(at+horizon-1, 'a', 1, nil), 0)
 	want("a asks then", s.ask(at+horizon, 'a', 100, nil), 45)
+}
+
+// TestSilenceHeard: who asks after a silence, and was not out of reach, has sent nothing; so its part is there, too. When all have asked, all is.
+func TestSilenceHeard(t *testing.T) {
+	const at = 10 * time.Second
+	type asks struct {
+		in   time.Duration
+		who  rune
+		want int // of 200
+	}
+	for name, c := range map[string]struct {
+		quotas string
+		before func(*silence)
+		asks   []asks
+	}{
+		"a window":              {"100/s log", nil, []asks{{0, 'a', 40}, {100, 'b', 30}, {200, 'c', 30}}},
+		"twice":                 {"100/s log", nil, []asks{{0, 'a', 40}, {100, 'b', 30}, {200, 'b', 0}, {300, 'a', 0}, {400, 'c', 30}}},
+		"one that is new":       {"100/s log", nil, []asks{{0, 'd', 10}, {100, 'a', 30}, {200, 'e', 0}}},
+		"a bucket":              {"2/s burst 4", nil, []asks{{0, 'a', 2}, {100, 'b', 1}, {150, 'b', 0}, {200, 'c', 1}}},
+		"less than their parts": {"100/s log", func(s *silence) { s.ask(at-20*time.Millisecond, 'c', 0, func(r *Request) { r.More = []int{60} }) }, []asks{{0, 'a', 0}, {100, 'b', 10}, {200, 'c', 30}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSilence(t, c.quotas, "abc", "abcde")
+			if c.before != nil {
+				c.before(s)
+			}
+			for _, o := range c.asks {
+				if n := s.ask(at+o.in*time.Millisecond, o.who, 200, nil); n != o.want {
+					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
+				}
+			}
+		})
+	}
 }
 
 // TestSilenceOfWhom: who counts among those that may have sent.

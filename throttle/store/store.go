@@ -298,8 +298,11 @@ type Request struct {
 	//
 	// Of a TokenBucket, each may have used what came since at 9/10 of an n-th of the rate. Of a full one it may be no more than p, 9/10 of an
 	// n-th of the Burst, rounded down, but at least 1. So spare is what would be there now had it come back at 1 − 0.9·k/n of the rate since somebody
-	// asked last, and no more than Burst − k·p. One token of a Burst of at most k always is, although others may have used it. If k is 0, all of
-	// it is there at once.
+	// asked last, and no more than Burst − k·p; or if that is more, and no more than the Burst came since, what is there less 9/10 of an n-th of what came,
+	// rounded down, for each of them. One token of a Burst of at most k always is spare, although others may have used it.
+	//
+	// If k is 0, all of it is there at once. If one of the k others asks or tells something meanwhile, without Alone, it sent nothing: its part is there,
+	// too, and once all have done so, all is.
 	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
