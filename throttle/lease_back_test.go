@@ -112,6 +112,47 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 	}
 }
 
+// TestBackForAMoment: the store is back for 20 ms, then away for 600 ms more. In the 20 ms only a process asks that idled through the
+// outage. It runs ahead of the others neither then nor when the store is back to stay.
+func TestBackForAMoment(t *testing.T) {
+	for _, text := range []string{"100/10s burst 100", "100/20s log", "100/20s sliding", "100/30s window grid", "100/20s estimate", "20/s burst 20"} {
+		for _, n := range []int{2, 4} {
+			t.Run(fmt.Sprint(text, ", ", n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					const down, back = 5 * time.Second, 25 * time.Second
+					shared := nearStore()
+					f := &fleet{t: t, start: time.Now(), each: make([]int, n)}
+					shared.fail = func(int) error {
+						if d := time.Since(f.start); d >= down && d < back || d >= back+20*time.Millisecond && d < back+620*time.Millisecond {
+							return errDown
+						}
+						return nil
+					}
+					ctx := until(t, f.start.Add(60*time.Second))
+					for i := range n {
+						l := member(t, shared, text)
+						f.once(ctx, i, l, 0)
+						for k := range 150 {
+							switch {
+							case i == 0:
+								f.once(ctx, i, l, back+time.Millisecond)
+							case k == 0:
+								f.once(ctx, i, l, down+100*time.Millisecond) // it notices
+							default:
+								f.once(ctx, i, l, back-700*time.Millisecond)
+							}
+						}
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					h := sendings{quotas: quotas(t, text), sends: f.sends, start: f.start}
+					h.check(t)
+				})
+			})
+		}
+	}
+}
+
 // TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait for what others may have
 // sent.
 func TestLightRequestsGoAtOnce(t *testing.T) {

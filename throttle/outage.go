@@ -43,8 +43,10 @@ const (
 	// first may know of no outage, since it is new, or slept; and the store cannot tell an outage from a time in which all slept.
 	// So after half a second in which nobody asked for anything, whoever asks, whatever its Outage is, gets no more in the next half
 	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it, 10 if a new one joins. The rest
-	// waits for so long, whenever a burst comes after such a time; single requests do not. That does not help against a process that tells
-	// later than that, since it was stopped, or reaches the store later than others.
+	// waits for so long, whenever a burst comes after such a time. A single request does not, if the window was not used up in its last Per, or the bucket
+	// has a token for each process; and each process that asks makes room for its own part. That does not help against a process that tells
+	// later than that, since it was stopped, or reaches the store later than others; nor where slots are ahead: while claims wait for these, nobody
+	// need ask, so that it is no such time until the last slot, though there may have been an outage.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only

@@ -104,7 +104,10 @@ local function grant(again)
           refuse(slot, bound)
           break
         elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
-          refuse(unheard > 0 and now < learn and math.min(slot, learn) or slot, bound)
+          if unheard > 0 and now < learn then
+            slot, state.cut = math.min(slot, learn), 1 -- then all is known, and more may be there
+          end
+          refuse(slot, bound)
           return
         end
         left = left - 1

@@ -88,6 +88,7 @@ local function wake()
     return
   end
   local among = count_active(since)
+  local unsure = state.cut == 1 and served < learn -- who was to wait did not come back: the others may not have been able to tell
   for _, q in ipairs(quotas) do
     if q.room then
       -- They had nothing when somebody was served last, and got 9/10 of their shares of what came since, but for what is beyond their
@@ -96,6 +97,7 @@ local function wake()
       local function leave(k)
         return math.min(q:room(now - scale(now - served, 9 * k, 10 * among)), q.burst - k * burst)
       end
+      local spare = math.max(q.spare, 0)
       q.spare = leave(others)
       if q.burst <= others then -- which cannot be divided
         q.spare = math.max(q.spare, 1)
@@ -106,35 +108,43 @@ local function wake()
       if came <= q.burst and q:room(now) - others * part > q.spare then -- these shares are no whole tokens
         q.spare, q.part = q:room(now) - others * part, part
       end
+      if unsure then
+        local since = now - served
+        q.spare = math.min(q.spare, spare + scale(since - scale(since, 9 * others, 10 * among), q.n, q.per))
+      end
     else
       -- Whatever they used before, each sends no more than its part of n in any per without us. Until per has passed, that is no more
       -- than it used before, and its part of what was left.
+      local spare = q.spare
       q.part = part_of(q.n, among)
       q.spare = q:left(now) - others * q.part
       if now - served <= q.per then
         local left = q:left(state.now)
         local part = part_of(left, among)
-        if left - others * part > q.spare then
-          q.spare, q.part = left - others * part, part
+        local n = left - others * part
+        n = unsure and math.min(n, spare) or n
+        if n > q.spare then
+          q.spare, q.part = n, part
         end
       end
     end
   end
-  learn, unheard = now + horizon, others
-  served = learn
+  learn, unheard, state.cut = now + horizon, others, 0
 end
 
 -- hear_alone has nothing be handed out for a horizon, if a member sent without us, and nobody was served for so long.
 local function hear_alone()
   if not request.alone then
     return
-  elseif now >= learn and now - served > horizon then
-    learn = now + horizon
-    served = learn
+  elseif 2 * (now - served) > horizon then -- which is how long a member tries, before it sends without us
+    learn, served = now + horizon, now
   elseif now >= learn or unheard == 0 then
     return
   end
-  unheard, fresh = 0, false
+  unheard, fresh, state.cut = 0, false, 1
+  for _, q in ipairs(quotas) do
+    q.spare = 0
+  end
   start(learn, ages)
 end
 
@@ -222,9 +232,9 @@ local function write()
   local values = {
     'bucket',
     string.format(
-      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d',
+      '%d %.0f %.0f %.0f %.0f %d %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f %.0f %.0f %d %d',
       version, now, last, hold, renew and now or state.renewed, #quotas, #holes, many, state.late, state.born, learn,
-      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard
+      state.before, state.span, fresh and 1 or 0, state.handed, state.rose, served, unheard, state.cut
     ),
   }
   for i, q in ipairs(quotas) do

@@ -26,7 +26,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 	b = varint.Append(varint.Append(varint.Append(b, l.late), l.rose), l.horizon)
 	b = varint.Append(varint.Append(varint.Append(b, l.asked.now), l.asked.before), l.asked.since)
 	b = varint.Append(varint.Append(varint.Append(b, l.lastSlot), l.heldUntil), l.lastUsed)
-	b = varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard)
+	b = varint.AppendBool(varint.Append(varint.Append(varint.Append(varint.Append(b, l.served), l.born), l.learnsUntil), l.unheard), l.cut)
 	b = varint.Append(b, len(l.places))
 	for p := range l.places {
 		o := &l.places[p]
@@ -82,7 +82,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.horizon = time.Duration(r.Int(0, int64(monotime.Longest)))
 	read.asked = askedLate{readLate(r), readLate(r), r.Time()}
 	read.lastSlot, read.heldUntil, read.lastUsed = r.Time(), r.Time(), r.Time()
-	read.served, read.born, read.learnsUntil, read.unheard = r.Time(), r.Time(), r.Time(), readCount(r)
+	read.served, read.born, read.learnsUntil, read.unheard, read.cut = r.Time(), r.Time(), r.Time(), readCount(r), r.Bool()
 	for range r.Len() {
 		read.readPlace(r)
 	}

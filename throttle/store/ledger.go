@@ -45,6 +45,7 @@ type Ledger struct {
 	born        monotime.Time // since when the bucket is known
 	learnsUntil monotime.Time // nothing is handed out before: members may still say what they have
 	unheard     int           // how many may have something to say, where what they leave is spare; else zero
+	cut         bool          // somebody was told to wait until then, or that all wait
 }
 
 // returnedSlot is what came back of a slot that is still to come. It stays charged, and is handed

@@ -34,8 +34,7 @@ func (l *Ledger) wake(r *Request, m *member, now monotime.Time) {
 		o := &l.places[p]
 		o.spare, o.part = l.spare(o, now, others, l.activeAfter(since))
 	}
-	l.learnsUntil, l.unheard = now.Add(r.Horizon), others
-	l.served = l.learnsUntil
+	l.learnsUntil, l.unheard, l.cut = now.Add(r.Horizon), others, false
 }
 
 // hear has the part of a member be there, too, which asks and had the store all the time. When all were heard, all is there.
@@ -53,7 +52,7 @@ func (l *Ledger) hear(r *Request, m *member, now monotime.Time) {
 }
 
 // spare is what others leave of a quota of which each has its part, if so many members share the bucket; and that part. It is negative if their
-// parts are more than what is left.
+// parts are more than what is left. See unsure: then it is no more than what was spare, and came since.
 func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, part int) {
 	if b, ok := o.ledger.(*slot.Bucket); ok {
 		// They had nothing when this one was served last, and got 9/10 of their shares of what came since, but for what is beyond their
@@ -73,6 +72,10 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 				spare, part = n, partOf(came, among)
 			}
 		}
+		if l.unsure() {
+			came := monotime.Scale(since-monotime.Scale(since, 9*int64(others), 10*int64(among)), int64(o.quota.N), int64(o.quota.Per))
+			spare = min(spare, max(o.spare, 0)+int(came))
+		}
 		return spare, part
 	}
 	// Whatever they used before, each sends no more than its part of N in any Per without the store. Until Per has passed, that is no more than
@@ -81,12 +84,20 @@ func (l *Ledger) spare(o *place, now monotime.Time, others, among int) (spare, p
 	spare = o.ledger.Left(now) - others*part
 	if now.Sub(l.served) <= o.quota.Per {
 		left := o.ledger.Left(l.lastUsed)
-		if n := left - others*partOf(left, among); n > spare {
+		n := left - others*partOf(left, among)
+		if l.unsure() {
+			n = min(n, o.spare)
+		}
+		if n > spare {
 			spare, part = n, partOf(left, among)
 		}
 	}
 	return spare, part
 }
+
+// unsure reports whether the others may not have told what they sent before the silence: those that were to wait did not come back when
+// their time was over, so nobody may have been able to.
+func (l *Ledger) unsure() bool { return l.cut && l.served < l.learnsUntil }
 
 // partOf is 9/10 of one of so many parts, rounded down.
 func partOf(n, among int) int {
@@ -98,14 +109,16 @@ func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	switch {
 	case !r.Alone:
 		return
+	case now.Sub(l.served) > r.Horizon/2: // which is how long a member tries, before it sends without the store
+		l.learnsUntil, l.served = now.Add(r.Horizon), now
 	case now < l.learnsUntil && l.unheard > 0: // as was guessed
-	case now >= l.learnsUntil && now.Sub(l.served) > r.Horizon:
-		l.learnsUntil = now.Add(r.Horizon)
-		l.served = l.learnsUntil
 	default:
 		return
 	}
-	l.unheard, l.fresh = 0, false
+	l.unheard, l.fresh, l.cut = 0, false, true
+	for p := range l.places {
+		l.places[p].spare = 0
+	}
 	l.startAfter(l.learnsUntil, monotime.Longest)
 }
 

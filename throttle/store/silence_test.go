@@ -156,6 +156,40 @@ func TestSilenceHeard(t *testing.T) {
 	}
 }
 
+// TestSilenceAgain: a store may be back for a moment only. The time in which members can tell what they sent is none in which nobody asks, although
+// somebody waits.
+func TestSilenceAgain(t *testing.T) {
+	const at = 20 * time.Second
+	type asks struct {
+		in    time.Duration
+		who   rune
+		count int
+		alone bool
+		want  int
+	}
+	for name, c := range map[string]struct {
+		quotas string
+		asks   []asks
+	}{
+		"a window":               {"100/10s log", []asks{{0, 'a', 200, false, 55}, {620, 'a', 200, false, 0}, {1120, 'a', 200, false, 45}}},
+		"a bucket":               {"20/s burst 20", []asks{{0, 'a', 200, false, 11}, {620, 'a', 200, false, 7}}},
+		"nobody waits":           {"100/10s log", []asks{{0, 'a', 10, false, 10}, {620, 'a', 200, false, 50}}},
+		"who waits asks":         {"100/10s log", []asks{{0, 'a', 200, false, 55}, {300, 'a', 200, false, 0}, {600, 'a', 200, false, 45}}},
+		"who waits is back":      {"100/10s log", []asks{{0, 'a', 200, false, 55}, {400, 'a', 200, true, 0}, {600, 'a', 200, false, 0}, {900, 'a', 200, false, 45}}},
+		"all know of the outage": {"100/10s log", []asks{{0, 'a', 200, true, 0}, {300, 'b', 200, true, 0}, {500, 'a', 200, false, 0}, {800, 'a', 200, false, 100}}},
+		"one lost the store":     {"100/10s log", []asks{{0, 'a', 200, true, 0}, {200, 'b', 200, true, 0}, {500, 'a', 200, false, 100}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSilence(t, c.quotas, "ab", "ab")
+			for _, o := range c.asks {
+				if n := s.ask(at+o.in*time.Millisecond, o.who, o.count, func(r *Request) { r.Alone = o.alone }); n != o.want {
+					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
+				}
+			}
+		})
+	}
+}
+
 // TestSilenceOfWhom: who counts among those that may have sent.
 func TestSilenceOfWhom(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -283,8 +283,8 @@ type Request struct {
 	Own []Own
 
 	// Alone says that the store was out of reach for the member, so that it and others may have sent without the store.
-	// If nobody asked for anything for a Horizon, nothing is handed out for the next one, in which all can tell what they
-	// sent, and a TokenBucket is empty at its end.
+	// If nobody asked for anything for more than half a Horizon, nothing is handed out for the next Horizon, in which all can tell what they
+	// sent, and a TokenBucket is empty at its end. So it begins anew if the store was away again within it.
 	Alone bool
 
 	// Shares says that the member sends its part while it cannot reach the store: a Limiter with OutageShare does. If nobody asked for
@@ -303,6 +303,10 @@ type Request struct {
 	//
 	// If k is 0, all of it is there at once. If one of the k others asks or tells something meanwhile, without Alone, it sent nothing: its part is there,
 	// too, and once all have done so, all is.
+	//
+	// If somebody was told to wait for the end of that Horizon, or it was one of Alone, and nobody has asked since, the store may have been away again, so that
+	// others could not tell. Then, after the next silence, what was left of a window counts for no more than what was spare, and of a TokenBucket no more is
+	// spare than that and what has come back since at 1 − 0.9·k/n of the rate.
 	Shares bool
 
 	// Ahead is how far from now the last slot is that the store has handed out to any member, as far as the member
