@@ -127,7 +127,7 @@ func TestSilenceIsOver(t *testing.T) {
 func TestSilenceHeard(t *testing.T) {
 	const at = 10 * time.Second
 	type asks struct {
-		in   time.Duration
+		in   int // ms
 		who  rune
 		want int // of 200
 	}
@@ -148,7 +148,7 @@ func TestSilenceHeard(t *testing.T) {
 				c.before(s)
 			}
 			for _, o := range c.asks {
-				if n := s.ask(at+o.in*time.Millisecond, o.who, 200, nil); n != o.want {
+				if n := s.ask(at+time.Duration(o.in)*time.Millisecond, o.who, 200, nil); n != o.want {
 					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
 				}
 			}
@@ -161,7 +161,7 @@ func TestSilenceHeard(t *testing.T) {
 func TestSilenceAgain(t *testing.T) {
 	const at = 20 * time.Second
 	type asks struct {
-		in    time.Duration
+		in    int // ms
 		who   rune
 		count int
 		alone bool
@@ -182,7 +182,7 @@ func TestSilenceAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSilence(t, c.quotas, "ab", "ab")
 			for _, o := range c.asks {
-				if n := s.ask(at+o.in*time.Millisecond, o.who, o.count, func(r *Request) { r.Alone = o.alone }); n != o.want {
+				if n := s.ask(at+time.Duration(o.in)*time.Millisecond, o.who, o.count, func(r *Request) { r.Alone = o.alone }); n != o.want {
 					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
 				}
 			}
