@@ -153,6 +153,46 @@ func TestBackForAMoment(t *testing.T) {
 	}
 }
 
+// TestFirstBackAfterAWindowWasUsedUp: a process used up a window just before an outage. Whenever in the outage it sends what it may, the first one
+// back, which idled, does not run ahead of it.
+func TestFirstBackAfterAWindowWasUsedUp(t *testing.T) {
+	for _, text := range []string{"100/10s log", "100/10s sliding", "100/10s window grid", "10/5s log"} {
+		for _, away := range []float64{0.9, 1.1, 1.5, 1.9, 2.1, 2.9, 3.3} { // times Per
+			t.Run(fmt.Sprint(text, ", ", away), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					const down = 25 * time.Second
+					q := quotas(t, text)[0]
+					back := down + time.Duration(float64(q.Per)*away)
+					shared := nearStore()
+					f := &fleet{t: t, start: time.Now(), each: make([]int, 2)}
+					shared.fail = func(int) error {
+						if d := time.Since(f.start); d >= down && d < back {
+							return errDown
+						}
+						return nil
+					}
+					ctx := until(t, f.start.Add(back+2*q.Per+5*time.Second))
+					idler, busy := member(t, shared, text), member(t, shared, text)
+					f.once(ctx, 0, idler, 0)
+					f.once(ctx, 1, busy, 0)
+					f.once(ctx, 1, busy, down+50*time.Millisecond) // it notices
+					for i := range 2 * q.N {
+						if i < q.N {
+							f.once(ctx, 1, busy, down-500*time.Millisecond)
+						}
+						f.once(ctx, 1, busy, back-400*time.Millisecond)
+						f.once(ctx, 0, idler, back+time.Millisecond)
+					}
+					f.wait.Wait()
+					time.Sleep(time.Second) // the last calls
+					h := sendings{quotas: quotas(t, text), sends: f.sends, start: f.start}
+					h.check(t)
+				})
+			})
+		}
+	}
+}
+
 // TestLightRequestsGoAtOnce: requests that come one at a time, in whichever of several processes, do not wait for what others may have
 // sent.
 func TestLightRequestsGoAtOnce(t *testing.T) {

@@ -103,7 +103,7 @@ local function grant(again)
         elseif slot - now > within then
           refuse(slot, bound)
           break
-        elseif 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
+        elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
           if unheard > 0 and now < learn then
             slot, state.cut = math.min(slot, learn), 1 -- then all is known, and more may be there
           end

@@ -39,7 +39,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 				}
 				break
 			}
-			if in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+			if again || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if l.unheard > 0 && now < l.learnsUntil {
 					in, l.cut = min(in, l.learnsUntil.Sub(now)), true // then all is known, and more may be there
 				}

@@ -235,7 +235,9 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 	if known && r.Serial < m.serial {
 		return reply, false
 	}
-	l.wake(r, m, now)
+	if !again {
+		l.wake(r, m, now)
+	}
 	if !known {
 		l.forgetMembers(now)
 	}
