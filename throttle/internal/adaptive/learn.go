@@ -50,6 +50,7 @@ func (s *Server) mayRefuse(now monotime.Time, t *Ticket, failed bool) bool {
 
 // AddServed adds n to the requests that were served. It counts those that ended without Learn, and is to be called before Learn.
 func (s *Server) AddServed(now monotime.Time, n int) {
+	s.served.row.count(n)
 	if n > 0 && !s.MayRefuse() {
 		s.overload.serve(now, n)
 	}

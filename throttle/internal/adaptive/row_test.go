@@ -21,9 +21,9 @@ func TestRowLooks(t *testing.T) {
 	} {
 		r := row{}
 		now := start
-		r.serve(now)
+		r.serve(now, 1)
 		now = now.Add(test.lasted)
-		r.serve(now) // the row goes on
+		r.serve(now, 1) // the row goes on
 		var got []time.Duration
 		for n := range test.want {
 			r.refuse(now)
@@ -34,7 +34,7 @@ func TestRowLooks(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: holds of %d ms, want %d", test.name, got, test.want)
 		}
-		r.serve(now)
+		r.serve(now, 1)
 		if r.refuse(now); r.from != now || r.refused != now {
 			t.Errorf("%s: %+v, want a new row", test.name, r)
 		}
@@ -46,7 +46,58 @@ func TestRowLooks(t *testing.T) {
 			t.Errorf("where nothing was served: %v after %d refusals, want %v", got, n, want)
 		}
 	}
-	if r.serve(start); r.next(start, atLongest+2) != 2*longestStretch {
+	if r.serve(start, 1); r.next(start, atLongest+2) != 2*longestStretch {
 		t.Errorf("after 19 refusals in a row: %v, want %v", r.next(start, atLongest+2), 2*longestStretch)
+	}
+}
+
+// TestRowOver: a row is expected to end where the one before did, if that had as many as a row must have to be compared. That is said once in
+// a row, and counts what is in flight.
+func TestRowOver(t *testing.T) {
+	var r row
+	now := start
+	serve := func(n int) {
+		now = now.Add(time.Millisecond)
+		r.serve(now, n)
+	}
+	refuse := func() { r.refuse(now) }
+	r.count(3) // before anything was known
+	serve(7)
+	if r.over(100) {
+		t.Error("over, although there was no row before")
+	}
+	if refuse(); r.over(100) {
+		t.Error("over, although it is refused")
+	}
+	r.count(100) // late
+	serve(4)
+	if r.over(5) {
+		t.Error("over with 4 served and 5 in flight of 10")
+	}
+	serve(1)
+	if !r.over(5) || r.over(5) {
+		t.Error("not over, once, with 5 served and 5 in flight of 10")
+	}
+	refuse()
+	serve(1)
+	if r.over(100) {
+		t.Error("over, although the row before had 5 only")
+	}
+	refuse()
+	serve(leastRow)
+	refuse()
+	serve(1) // a look
+	refuse()
+	serve(1)
+	if r.over(leastRow-2) || !r.over(leastRow-1) {
+		t.Error("not over after as many as the row before that of a look")
+	}
+	r = row{}
+	if r.count(20); r.refused != 0 {
+		t.Error("refused")
+	}
+	refuse()
+	if serve(1); r.over(18) || !r.over(19) {
+		t.Error("not over after as many as were served while nothing was known")
 	}
 }

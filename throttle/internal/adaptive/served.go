@@ -204,7 +204,7 @@ func (s *servedRate) addServed(now monotime.Time, n int, late bool) {
 			return
 		}
 	}
-	s.row.serve(now)
+	s.row.serve(now, n)
 	s.servedSince += n
 	if s.former.trial && s.former.holds(s.rate, s.servedSince) {
 		s.rate, s.setAt = s.former.goal(s.rate), now

@@ -126,6 +126,52 @@ func TestSlowStartEnds(t *testing.T) {
 	}
 }
 
+// TestSlowStartAfterARow: where a server states nothing, a slow start begins again when as many are granted as were served before the first refusal.
+func TestSlowStartAfterARow(t *testing.T) {
+	for _, stated := range []bool{false, true} {
+		b := newBucket(t, Config{SlowStart: true})
+		answer := Answer{}
+		if stated {
+			answer = says(left(1000, 1000, time.Hour))
+		}
+		for range 40 {
+			b.exchange(answer)
+		}
+		b.exchange(refuses())
+		b.now = b.now.Add(time.Second)
+		for range slowStartAnswers {
+			b.exchange(answer)
+		}
+		var flight []*Ticket
+		for range 8 {
+			flight = append(flight, b.send())
+		}
+		if got := b.SlowStart(); got != 0 {
+			t.Errorf("stated %v: a slow start of %d before as many are granted", stated, got)
+		}
+		last := b.send()
+		want := 1
+		if stated {
+			want = 0
+		}
+		if got := b.SlowStart(); got != want {
+			t.Errorf("stated %v: a slow start of %d, want %d", stated, got, want)
+		}
+		for _, f := range flight {
+			b.done(f, answer)
+		}
+		if got := b.SlowStart(); got != want {
+			t.Errorf("stated %v: a slow start of %d after answers to earlier requests, want %d", stated, got, want)
+		}
+		if b.done(last, answer); stated {
+			continue
+		}
+		if got := b.SlowStart(); got != 2 {
+			t.Errorf("a slow start of %d after an answer, want 2", got)
+		}
+	}
+}
+
 // TestSlowStartStep: an answer is awaited for so long; an optimist does not wait.
 func TestSlowStartStep(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})
