@@ -182,7 +182,7 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 		switch hold = Hold(asked, s.refusals); {
 		case asked > 0 || s.successes == 0:
 		case mute:
-			hold = s.served.row.next(now, s.refusals)
+			hold = s.served.row.next(now, s.refusals, !s.MayRefuse()) // the trial of failures counts on looks
 		default:
 			hold = unsaid(s.refusals)
 		}

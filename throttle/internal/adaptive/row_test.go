@@ -27,7 +27,7 @@ func TestRowLooks(t *testing.T) {
 		var got []time.Duration
 		for n := range test.want {
 			r.refuse(now)
-			hold := r.next(now, n+1)
+			hold := r.next(now, n+1, true)
 			got = append(got, hold/ms)
 			now = now.Add(hold)
 		}
@@ -42,13 +42,48 @@ func TestRowLooks(t *testing.T) {
 	r := row{}
 	for n := 1; n < 30; n++ {
 		r.refuse(start)
-		if got, want := r.next(start.Add(time.Hour), n), unsaid(n); got != want {
+		if got, want := r.next(start.Add(time.Hour), n, true), unsaid(n); got != want {
 			t.Errorf("where nothing was served: %v after %d refusals, want %v", got, n, want)
 		}
 	}
-	if r.serve(start, 1); r.next(start, atLongest+2) != 2*longestStretch {
-		t.Errorf("after 19 refusals in a row: %v, want %v", r.next(start, atLongest+2), 2*longestStretch)
+	if r.serve(start, 1); r.next(start, atLongest+2, true) != 2*longestStretch {
+		t.Errorf("after 19 refusals in a row: %v, want %v", r.next(start, atLongest+2, true), 2*longestStretch)
 	}
+}
+
+// TestRowLooksLate: where nothing was served for a second before a row, the looks for buckets are left out after it.
+func TestRowLooksLate(t *testing.T) {
+	const ms = time.Millisecond
+	r, now := row{}, start
+	looks := func(want ...time.Duration) {
+		t.Helper()
+		var got []time.Duration
+		for n := range want {
+			r.refuse(now)
+			hold := r.next(now, n+1, true)
+			got = append(got, hold/ms)
+			now = now.Add(hold)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("holds of %d ms, want %d", got, want)
+		}
+		r.serve(now, 1)
+	}
+	r.serve(now, 1)
+	now = now.Add(300 * ms)
+	looks(100, 200, 400)
+	looks(100, 200, 700) // it was 0.7 s before
+	looks(1000, 1000, 1000, 2000, 3000, 4000, 6000, 9000, 14000, 21000, 30000)
+	now = now.Add(950 * ms)
+	looks(1050) // at least as long as the first look for buckets
+	again := r
+	again.refuse(now)
+	if got := again.next(now, 1, false); got != firstHold {
+		t.Errorf("a hold of %v where no look is to be left out, want %v", got, firstHold)
+	}
+	now = now.Add(1 * ms)
+	looks(999)
+	looks(100, 200)
 }
 
 // TestRowOver: a row is expected to end where the one before did, if that had as many as a row must have to be compared. That is said once in
