@@ -78,7 +78,7 @@ func (r *row) refuse(now monotime.Time) {
 // for buckets may be left out.
 func (r *row) next(now monotime.Time, n int, later bool) time.Duration {
 	hold := unsaid(n)
-	if n <= shortLooks && !(later && r.late) || hold > longestStretch || r.from == 0 || r.refused == 0 {
+	if n <= shortLooks && (!later || !r.late) || hold > longestStretch || r.from == 0 || r.refused == 0 {
 		return hold
 	}
 	lasted := now.Sub(r.from)
