@@ -112,24 +112,27 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 	}
 }
 
-// TestBackForAMoment: the store is back for 20 ms, then away for 600 ms more. In the 20 ms only a process asks that idled through the
+// TestBackForAMoment: the store is back for 20 ms, then away once more. In the 20 ms only a process asks that idled through the
 // outage. It runs ahead of the others neither then nor when the store is back to stay.
 func TestBackForAMoment(t *testing.T) {
 	for _, text := range []string{"100/10s burst 100", "100/20s log", "100/20s sliding", "100/30s window grid", "100/20s estimate", "20/s burst 20"} {
-		for _, n := range []int{2, 4} {
-			t.Run(fmt.Sprint(text, ", ", n), func(t *testing.T) {
+		for _, c := range []struct {
+			n    int
+			away time.Duration
+		}{{2, 600 * time.Millisecond}, {4, 600 * time.Millisecond}, {2, 3 * time.Second}, {4, 3 * time.Second}} {
+			t.Run(fmt.Sprint(text, ", ", c.n, ", ", c.away), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const down, back = 5 * time.Second, 25 * time.Second
 					shared := nearStore()
-					f := &fleet{t: t, start: time.Now(), each: make([]int, n)}
+					f := &fleet{t: t, start: time.Now(), each: make([]int, c.n)}
 					shared.fail = func(int) error {
-						if d := time.Since(f.start); d >= down && d < back || d >= back+20*time.Millisecond && d < back+620*time.Millisecond {
+						if d := time.Since(f.start); d >= down && d < back || d >= back+20*time.Millisecond && d < back+20*time.Millisecond+c.away {
 							return errDown
 						}
 						return nil
 					}
 					ctx := until(t, f.start.Add(60*time.Second))
-					for i := range n {
+					for i := range c.n {
 						l := member(t, shared, text)
 						f.once(ctx, i, l, 0)
 						for k := range 150 {

@@ -221,7 +221,11 @@ end
 exchange()
 local left = {}
 for i, p in ipairs(places) do
-  left[i] = whole(quotas[p]:left(now)) -- while what is stored is as it was read
+  local n = quotas[p]:left(now) -- while what is stored is as it was read
+  if unheard > 0 and now < learn then
+    n = math.max(math.min(n, quotas[p].spare), 0)
+  end
+  left[i] = whole(n)
 end
 local members, sharing = math.max(count_active(now), 1), math.max(count_active(now - shares), 1)
 

@@ -369,7 +369,11 @@ func (l *Ledger) report(reply *Reply, now monotime.Time) {
 		}
 	}
 	for _, p := range l.at {
-		reply.Left = append(reply.Left, l.places[p].ledger.Left(now))
+		left := l.places[p].ledger.Left(now)
+		if l.unheard > 0 && now < l.learnsUntil {
+			left = max(min(left, l.places[p].spare), 0)
+		}
+		reply.Left = append(reply.Left, left)
 	}
 	reply.Bound = l.indexOf(reply.Bound)
 	reply.Ahead, reply.Hold = max(last.Sub(now), 0), max(l.heldUntil.Sub(now), 0)

@@ -417,7 +417,7 @@ type Reply struct {
 	Known time.Duration
 
 	// Left is how much of each window is left now, all slots counted; nothing of a TokenBucket, and of a window of
-	// the clock of which there are slots in a later one. Nil if the store does not say.
+	// the clock of which there are slots in a later one. While others may have something to tell (see Request.Shares), no more than what is spare. Nil if the store does not say.
 	Left []int
 
 	// Statements are all that are known, with Reset from now.
