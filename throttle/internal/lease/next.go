@@ -11,7 +11,8 @@ import (
 // Call is one call of the store.
 type Call struct {
 	Request *store.Request
-	Asked   []Asked // the claims on behalf of which the request asks, in their order
+	Asked   []Asked // the claims on behalf of which the request asks, in their order; if it has failed, waiting
+	waiting []Asked // the claims because of which the call is made: a request that repeats another one, or only tells, asks for none of them
 	version int     // of the quotas
 }
 
@@ -46,6 +47,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	}
 	l.mustCall, l.prefetchAlone = false, 0
 	r, again := l.request(now, held)
+	waiting := asked
 	switch {
 	case again:
 		asks, asked = l.asked, nil // it gets what the call that failed may have got
@@ -61,7 +63,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 	}
 	l.calling = true
 	l.calls++
-	return &Call{r, asked, l.version}
+	return &Call{r, asked, waiting, l.version}
 }
 
 // hearOfHolds has a call made of a bucket without quotas, which has nothing to ask for, once in a

@@ -90,12 +90,24 @@ func TestAgain(t *testing.T) {
 	equal(t, "serial again", again.Request.Serial, int64(2))
 	equal(t, "asks again", again.Request.Asks, lost.Request.Asks)
 	equal(t, "claims without slots", e.Unserved, []Unserved(nil))
+	equal(t, "claims asked for", len(again.Asked), 0)
 	equal(t, "from", due(l, 210*ms, 1), 210*ms)
 	equal(t, "until", due(l, 260*ms, 1), 260*ms)
 	equal(t, "expired", due(l, 261*ms, 1), never+261*ms)
 	next, _ := call(t, l, 261*ms, queue(3), store.Reply{Members: 1, Bound: -1})
 	equal(t, "serial after", next.Request.Serial, int64(3))
 	equal(t, "what had passed goes back", next.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}, {Slot: 2, Cost: []int{1}}})
+
+	failed := l.Next(at(300*ms), 0, queue(3))
+	l.Step(at(300*ms), at(300*ms), failed, nil, errDown, false)
+	failed = l.Next(at(510*ms), 0, queue(3, 3))
+	l.Step(at(510*ms), at(510*ms), failed, nil, errDown, false)
+	equal(t, "claims to be told that a repetition failed", len(failed.Asked), 2)
+
+	// A store that hands out what has passed is not asked at once.
+	l = newLease(t, "100/s burst 100", 0)
+	_, e = call(t, l, 0, queue(1), store.Reply{Slots: []store.Slot{{ID: 1, In: -200 * ms, Count: 1, Bound: -1}}, Members: 1, Bound: -1})
+	equal(t, "asks again", e.Retry, at(10*ms))
 
 	l = down(t, "30/s burst 30", Share, 1, 0)
 	goes := func(d time.Duration) {

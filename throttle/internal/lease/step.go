@@ -42,6 +42,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		err = errNoReply
 	}
 	if err != nil {
+		c.Asked = c.waiting
 		l.failed(now, err, &e)
 		return e
 	}
@@ -126,6 +127,9 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		if early || s.until < s.from {
 			if sent.Add(late) < now {
 				l.slow(now, e)
+			}
+			if in < 0 { // it had passed, so that nothing was got: a store that says so again and again is not asked at once
+				got[o.Ask] -= n
 			}
 			l.wasted += slot.Total(s.left)
 			l.giveBack(now, s, s.left)
