@@ -129,7 +129,7 @@ func (u *unserved) refuse(now monotime.Time, p *Past, kind Kind, t *Ticket, serv
 		return p.alone && !known
 	}
 	for way := range u {
-		u[way].refuse(now, kind, way, t, served, answer, &p.alone)
+		u[way].refuse(now, p, kind, way, t, served, answer)
 	}
 	return p.alone && !known
 }
@@ -152,8 +152,9 @@ func (u *unservedKinds) recall(now monotime.Time, kind Kind, way int) (k refused
 	return refusedKind{kind: kind.as(way)}
 }
 
-// refuse takes in a refusal of a request of a kind. Alone is whether that is its own matter, or of some kind; it is set if it is of this one.
-func (u *unservedKinds) refuse(now monotime.Time, kind Kind, way int, t *Ticket, served int, answer sequence, alone *bool) {
+// refuse takes in a refusal of a claim for a request of a kind. Whether that is the matter of the claim, or of some kind, is in p; it is
+// set if it is of this one. What is seen of a claim goes for its kind, unless one of the kind was served since its first refusal.
+func (u *unservedKinds) refuse(now monotime.Time, p *Past, kind Kind, way int, t *Ticket, served int, answer sequence) {
 	k := u.recall(now, kind, way)
 	if i := u.find(kind, way); i >= 0 {
 		u.kinds = slices.Delete(u.kinds, i, i+1)
@@ -162,10 +163,11 @@ func (u *unservedKinds) refuse(now monotime.Time, kind Kind, way int, t *Ticket,
 	if t.sequence >= k.heard {
 		k.refuse(t.First, served, u.lucky)
 		k.heard = answer
-		*alone = *alone || k.improbable(served, u.lucky)
+		k.alone = k.alone || k.improbable(served, u.lucky)
+		p.alone = p.alone || k.alone
 	}
 	k.all++
-	k.alone, k.heardAt = *alone, now
+	k.alone, k.heardAt = k.alone || p.alone && k.served <= p.served, now
 	if len(u.kinds) == maxUnserved {
 		u.lucky += u.kinds[0].all
 		u.kinds = slices.Delete(u.kinds, 0, 1)

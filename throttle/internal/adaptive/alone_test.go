@@ -200,3 +200,17 @@ func TestProbe(t *testing.T) {
 		}
 	}
 }
+
+// What is seen of a claim goes for the others of its kind, but not if one of them was served since its first refusal.
+func TestAloneGoesForItsKind(t *testing.T) {
+	kind := Kind{Verb: "GET", Path: "/a"}
+	for served, want := range map[int]bool{7: true, 10: false} {
+		var u unserved
+		claim, other := &Past{evidence: evidence{refusals: 5, served: 7, alone: true}}, &Past{}
+		u.refuse(1, claim, kind, &Ticket{sequence: 1}, served, 2)
+		u.refuse(2, other, kind, &Ticket{sequence: 3}, served, 4)
+		if other.alone != want {
+			t.Errorf("%d were served at the first refusal of the claim, and %d when others of its kind were refused: another one is alone %v, want %v", claim.served, served, other.alone, want)
+		}
+	}
+}
