@@ -256,7 +256,7 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 		g := grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
 		w.Leave()
-		if l.line.timer != nil && l.line.timer.Stop() {
+		if l.line.timer.Stop() {
 			t.Error("nobody waits, and a timer runs")
 		}
 		g.Done(Answer{})
@@ -515,7 +515,11 @@ func TestForecastIsNeverLater(t *testing.T) {
 		"tree":          {tree: true, anywhere: true},
 		"tree, reserve": {tree: true, anywhere: true, reserve: 0.2},
 	} {
+		seeds := []uint64{942, 1031, 1057, 1597, 1814} // of these, one was told too late, or another thing than its refusal
 		for seed := range 100 * *times {
+			seeds = append(seeds, seed)
+		}
+		for _, seed := range seeds {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { forecastIsNotLater(t, rand.New(rand.NewPCG(seed, 8)), h) })
 			})
@@ -592,7 +596,7 @@ func TestSlotsNeedNoTimer(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1 in flight")}
 		grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
-		if l.line.timer != nil && l.line.timer.Stop() {
+		if l.line.timer.Stop() {
 			t.Error("a timer runs, although only an answer can let somebody go")
 		}
 		w.Leave()

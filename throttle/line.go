@@ -42,13 +42,13 @@ type line struct {
 	waiting  int                      // how many these are, those who stand aside included
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
-	timer    *time.Timer              // for the next waiter that may go; nil until one waits
+	timer    monotime.Timer           // for the next waiter that may go
 	book     blame.Book               // what those wait for who ask
 
-	changed    bool // the bucket is in the root's changed
-	later      bool // see Limiter.later
-	looksLater bool // tick will be called for a look
-	looks      agenda.Looks
+	changed  bool // the bucket is in the root's changed
+	later    bool // see Limiter.later
+	looks    agenda.Looks
+	nextLook monotime.Timer
 }
 
 type beside = order.Beside[*expect.Kind, *waiter]

@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"slices"
-	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -72,9 +71,8 @@ func (l *Limiter) look(now monotime.Time) (ended bool) {
 			if in := line.looks.Next(now, line.waiting); in == 0 {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended
-			} else if !line.looksLater {
-				line.looksLater = true
-				time.AfterFunc(in, b.tick)
+			} else {
+				line.nextLook.Set(in, b.tick)
 			}
 		}
 	}
@@ -245,15 +243,10 @@ func (l *Limiter) arm(now monotime.Time) {
 		look.Wait(of.index(), blame.Cause{Bucket: l.Name, Label: l.Label, Cause: d.Cause, Quota: d.Quota})
 	}
 	root.agenda.Set(l, at)
-	switch {
-	case at == 0:
-		if l.line.timer != nil {
-			l.line.timer.Stop()
-		}
-	case l.line.timer == nil:
-		l.line.timer = time.AfterFunc(min(at.Sub(now), monotime.Nap), l.tick)
-	default:
-		l.line.timer.Reset(min(at.Sub(now), monotime.Nap))
+	if at == 0 {
+		l.line.timer.Stop()
+	} else {
+		l.line.timer.Set(at.Sub(now), l.tick)
 	}
 	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {
@@ -271,11 +264,10 @@ func (l *Limiter) outageTooLong() monotime.Time {
 	return l.link.lease.DownSince().Add(bound)
 }
 
-// tick runs when the timer fires, or when the line may be looked at again.
+// tick runs when a timer fires: somebody may go, or the line may be looked at again.
 func (l *Limiter) tick() {
 	root := l.lock()
 	defer l.unlock(root)
-	l.line.looksLater = false
 	l.run(root.now())
 }
 

@@ -34,7 +34,7 @@ type storeLink struct {
 	closed        bool       // Close was called
 	stopListening func()     // ends listening; nil if not listening
 	noNews        bool       // the store does not send news, or has not returned from Listen
-	timer         *time.Timer
+	timer         monotime.Timer
 	armed         monotime.Time // when the timer fires; zero if it is not set
 	events        outbox.Outbox[StoreEvent]
 	learned       lease.Learned // used by one call at a time, without the lock
@@ -244,11 +244,7 @@ func (s *storeLink) arm(now monotime.Time) {
 		return
 	}
 	s.armed = wake
-	if d := min(wake.Sub(now), monotime.Nap); s.timer == nil {
-		s.timer = time.AfterFunc(d, s.tick)
-	} else {
-		s.timer.Reset(d)
-	}
+	s.timer.Set(wake.Sub(now), s.tick)
 }
 
 // tick runs when the timer fires.
@@ -305,9 +301,7 @@ func (l *Limiter) mustAskStore(now monotime.Time, d delay) bool {
 // sayFarewell makes the last calls, which give back all slots and end the membership, unless one does not return.
 func (s *storeLink) sayFarewell() error {
 	root := s.l.lock()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.timer.Stop()
 	stop, overdue := s.stopListening, s.overdue
 	s.l.unlock(root)
 	if stop != nil {
