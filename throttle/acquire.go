@@ -248,7 +248,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 			return nil, w.refusal(now, d, ErrWait)
 		}
 	}
-	w.forecast = w.blocked(now, w.sharing(now, d, true)).forecast(now)
+	w.forecast = w.waitsFor(now, d).forecast(now)
 	d, why := w.missedBound(now, d)
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
@@ -409,7 +409,7 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 	}
 	waits := w // it escapes, and w need not
 	if ahead == nil {
-		d = waits.sharing(now, d, false)
+		d = waits.sharing(now, d, true)
 	}
 	f := d.forecast(now)
 	if d, why := waits.missedBound(now, d); why != nil {

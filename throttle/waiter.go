@@ -169,22 +169,32 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	return d
 }
 
-// sharing returns d, or if that has no cause, what the first in line waits for, which w then waits for too; unless it is sure that w
-// must wait, only if w does not go before that one. While buckets are being changed, all wait for that.
-func (w *waiter) sharing(now monotime.Time, d delay, sure bool) delay {
+// waitsFor returns d, or if that has no cause, what w, which must wait, waits for. Some may have gone who held it back: then
+// that is what any of the first in line waits for.
+func (w *waiter) waitsFor(now monotime.Time, d delay) delay {
+	if d = w.sharing(now, d, true); d.Cause == "" {
+		d = w.sharing(now, d, false)
+	}
+	return w.blocked(now, d)
+}
+
+// sharing returns d, or if that has no cause, what the first in line wait for who hold w back: the first of its row, and that of
+// another, if the same bucket delays both; of those ahead of w, or of all. While buckets are being changed, all wait for that.
+func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
 	if d.Cause == "" && w.l.root().frozen > 0 {
 		d.Cause, d.bucket = limit.Hold, w.l
 	}
 	for b := w.l; b != nil && d.Cause == ""; b = b.Parent {
 		heads := b.line.Heads(new([priorities]*waiter))
-		if !sure {
+		if ahead {
 			heads = b.line.Before(w, heads)
 		}
 		for _, h := range heads {
-			if h == w || b != w.l && h.l.branchUnder(b) == w.l.branchUnder(b) { // this one was looked at in the line below
+			alike := h.Row() == w.Row()
+			if h == w || alike && b != w.l && h.l.branchUnder(b) == w.l.branchUnder(b) { // this one was looked at in the line below
 				continue
 			}
-			if cause := h.blocked(now, delay{}); cause.Unreserved > now || cause.Cause != "" && !w.urgent() {
+			if cause := h.blocked(now, delay{}); alike && cause.Cause != "" || cause.bucket == b && (cause.Unreserved > now || !w.urgent()) {
 				d = h.blocked(now, h.project(now, &predecessors{}))
 				break
 			}
@@ -236,7 +246,7 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
 	if !errors.Is(why, ErrClosed) {
-		d = w.blocked(now, w.sharing(now, d, true))
+		d = w.waitsFor(now, d)
 	}
 	e := &Error{Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N, Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why}
 	if d.bucket != nil {

@@ -195,10 +195,10 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	l, c := ask()
-	f := l.Forecast(c)
+	f, waiting := l.Forecast(c), ls[0].line.waiting
 	start := time.Now()
 	if _, w := join(t, l, c); w != nil {
-		if w.forecast != f {
+		if letAhead := ls[0].line.waiting <= waiting && f == (Forecast{}); w.forecast != f && !letAhead { // others, who went since it came
 			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.forecast)
 		}
 		<-w.Ready()

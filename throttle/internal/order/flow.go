@@ -28,8 +28,11 @@ func (e *Entry[W]) Remove() { e.of.in.remove(e) }
 // IsFirst reports whether the waiter is the first of its row.
 func (e *Entry[W]) IsFirst() bool { return e.of.in.first() == e }
 
-// tag is the start tag of the waiter at e. It searches from the end of the flow.
+// tag is the start tag of the waiter at e: exact for the first of its flow, else a sum that may be rounded. It searches from the end of the flow.
 func (e *Entry[W]) tag() float64 {
+	if e == e.of.first {
+		return e.of.start
+	}
 	tag := e.of.start + e.of.total
 	for o := e.of.last; o != e; o = o.prev {
 		tag -= o.charge

@@ -164,9 +164,21 @@ func (q *Queue[W]) Precedes(w W, e *Entry[W]) bool {
 	return w.Before(e.w)
 }
 
-// Before leaves of heads, the first waiters of the rows, those that w, which is not in the Queue, would not go before.
+// Before leaves of heads, the first waiters of the rows, those that must go before w, which is not in the Queue: the first of its
+// row, unless w would be that, and of the others those with a better rank than the first of its row would have then.
 func (q *Queue[W]) Before(w W, heads []W) []W {
-	return slices.DeleteFunc(heads, func(h W) bool { return q.Precedes(w, q.rows[h.Row()].first()) })
+	first := w
+	e := q.rows[w.Row()].first()
+	behind := e != nil && !q.Precedes(w, e)
+	if behind {
+		first = e.w
+	}
+	return slices.DeleteFunc(heads, func(h W) bool {
+		if h.Row() == w.Row() {
+			return !behind
+		}
+		return first.Before(h)
+	})
 }
 
 // InTurns reports whether some in a row are of another flow than this one.

@@ -214,7 +214,7 @@ func TestNth(t *testing.T) {
 	}
 }
 
-// TestBefore has one that is not in the Queue beside the first of each row: it goes before those of a worse rank.
+// TestBefore has one that is not in the Queue beside the first of each row: it goes behind the first of its row, and behind whom that goes.
 func TestBefore(t *testing.T) {
 	var q Queue[*guest]
 	first := []*guest{{rank: 5, number: 1, row: 0}, {rank: 3, number: 2, row: 1}, {rank: 8, number: 3, row: 2}}
@@ -222,9 +222,14 @@ func TestBefore(t *testing.T) {
 		q.Insert(g, 1, false)
 		q.Insert(&guest{rank: g.rank + 10, number: g.number, row: g.row}, 1, false)
 	}
-	for rank, want := range map[int][]*guest{2: nil, 4: {first[1]}, 6: {first[1], first[0]}, 9: {first[1], first[0], first[2]}} {
+	for rank, want := range map[int][]*guest{2: nil, 4: {first[1]}, 6: {first[1]}, 9: {first[1]}} {
 		if got := q.Before(&guest{rank: rank, number: 9, row: 1}, q.Heads(new([Rows]*guest))); !slices.Equal(got, want) {
 			t.Errorf("a rank of %d goes after %v, want %v", rank, got, want)
+		}
+	}
+	for rank, want := range map[int][]*guest{2: nil, 4: {first[1]}, 6: {first[1], first[0]}, 9: {first[1], first[0], first[2]}} {
+		if got := q.Before(&guest{rank: rank, number: 9, row: 2}, q.Heads(new([Rows]*guest))); !slices.Equal(got, want) {
+			t.Errorf("in the last row, a rank of %d goes after %v, want %v", rank, got, want)
 		}
 	}
 }
