@@ -280,8 +280,8 @@ type promise struct {
 // which report shows as missed.
 var promises = []promise{
 	{false, []voice{headers, coarse}, aim{1.02, 1}, aim{1.12, 2}},
-	{false, []voice{constant, partial, hint, silent}, aim{1.05, 5}, aim{1.40, 20}},
-	{true, []voice{headers, coarse, constant, partial, hint, silent}, aim{1.20, 25}, aim{1.90, 50}},
+	{false, []voice{constant, partial, hint, silent}, aim{1.10, 5}, aim{1.40, 10}},
+	{true, []voice{headers, coarse, constant, partial, hint, silent}, aim{1.20, 17}, aim{1.60, 38}},
 }
 
 func (p promise) check(t *testing.T, results []result) {
