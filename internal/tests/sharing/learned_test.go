@@ -170,3 +170,37 @@ func (s untold) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 	}
 	return reply, nil
 }
+
+// TestAStoreCostsNoShortWindow: a window of the server's that is shorter than clocks may differ is used as without a Store, by one process.
+// What the store was told of the window before is about to end, not about the next.
+func TestAStoreCostsNoShortWindow(t *testing.T) {
+	for _, span := range []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second} {
+		took := func(shares bool) time.Duration {
+			var took time.Duration
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(300 * time.Millisecond) // resets are rounded up by 0.7 s
+				server := pacertest.NewServer(&pacertest.FixedWindow{Limit: 10, Window: span}, pacertest.XRateLimit)
+				server.Latency = 20 * time.Millisecond
+				defer server.Close()
+				tr := &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": {{N: 10, Per: span}}}}
+				if shares {
+					tr.Shared.Store = new(store.Memory)
+				}
+				defer tr.Close()
+				client, start := &http.Client{Transport: tr}, time.Now()
+				for range 50 {
+					lab.Get(t, client, "https://api.example.com/items")
+				}
+				took = time.Since(start)
+				if refused := server.Stats().Refused; refused > 0 {
+					t.Errorf("a window of %v: %d were refused", span, refused)
+				}
+			})
+			return took
+		}
+		alone, shared := took(false), took(true)
+		if shared > alone+span/10 {
+			t.Errorf("five windows of %v take %v, and %v without a Store", span, shared, alone)
+		}
+	}
+}

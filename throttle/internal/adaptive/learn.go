@@ -295,7 +295,7 @@ func (s *Server) MayRefuse() bool { return s.overload.belief != meanFailure }
 
 // Overhear takes in a statement that the server made to another process. If the reset of the limit
 // is known here, only a lower Remaining is taken over, and only if the statement is about the same
-// reset: this process will hear of another reset itself. If the reset is not known here, or has passed, the
+// reset, and not about the one before: this process will hear of another reset itself. If the reset is not known here, or has passed, the
 // whole statement is taken over.
 func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if !st.ResetKnown || st.Reset <= 0 {
@@ -318,7 +318,7 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 		return
 	}
 	left := bounded(st.Remaining)
-	if left >= w.remaining || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
+	if left >= w.remaining || w.reset.isOver(late) || max(late, w.reset.late).Sub(min(late, w.reset.late)) > max(st.Doubt(), w.reset.resolution) {
 		return
 	}
 	w.remaining, w.nextRemaining = left, min(w.nextRemaining, left)

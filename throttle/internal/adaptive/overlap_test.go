@@ -206,6 +206,29 @@ func TestOverhearNextReset(t *testing.T) {
 	}
 }
 
+// TestOverhearOfTheWindowBefore: windows of two seconds whose resets are whole seconds look the same to processes whose clocks
+// differ. What was said of the one before is not taken for what is left of the one that has begun.
+func TestOverhearOfTheWindowBefore(t *testing.T) {
+	instant := func(remaining int, reset time.Duration) *quota.Statement {
+		st := step(remaining, 10, reset)
+		st.Absolute = true
+		return &st
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(*instant(0, 2*time.Second)))
+	b.at(1900 * time.Millisecond)
+	b.exchange(says(*instant(9, 2100*time.Millisecond)))
+	for _, test := range []struct {
+		in   time.Duration // until the reset of which the other one heard
+		left int
+	}{{100 * time.Millisecond, 9}, {time.Second, 9}, {1200 * time.Millisecond, 4}, {2100 * time.Millisecond, 3}, {3 * time.Second, 2}} {
+		b.Overhear(b.now, instant(min(test.left, 4), test.in))
+		if got := b.window1().remaining; got != test.left {
+			t.Errorf("a reset in %v: %d remain, want %d", test.in, got, test.left)
+		}
+	}
+}
+
 // TestStatesForAllUnheard: as long as nobody knows on what the first request of another Server was counted, nothing is
 // believed in place of a quota of both.
 func TestStatesForAllUnheard(t *testing.T) {

@@ -22,6 +22,7 @@ type reset struct {
 	opened        monotime.Time // when the server wrote the first answer about this reset: about the start of the window
 	halfRoundTrip time.Duration // opened may be wrong by as much
 	count         int           // how many different resets were stated
+	before        monotime.Time // the late of the reset before, if that was earlier; else zero
 	clocks        skew          // if resets are instants
 }
 
@@ -56,6 +57,9 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		// the time of one token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
 		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
 		change.back = late < r.early && now < r.early
+		if r.before = r.late; late <= r.late {
+			r.before = 0
+		}
 		r.early, r.late, r.halfRoundTrip = early, late, now.Sub(sent)/2
 		r.opened = now.Add(-r.halfRoundTrip)
 		r.count++
@@ -67,6 +71,15 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	}
 	return change
 }
+
+// isOver reports whether what another process was told of the reset at an instant is about the one before: where resets follow
+// each other within seconds, no more tells the two apart than which is nearer.
+func (r *reset) isOver(at monotime.Time) bool {
+	return r.before != 0 && r.late.Sub(r.before) >= max(r.resolution, shortest) && at.Sub(r.before).Abs() < at.Sub(r.late).Abs()
+}
+
+// shortest is how far apart two resets must be for that: less may be what answers take.
+const shortest = 500 * time.Millisecond
 
 // interval returns the instants before and after which the reset of a statement cannot be: from
 // sent + reset − resolution to now + reset; or, if the reset was computed from the answer's Date
