@@ -550,3 +550,37 @@ func TestRepliesThatAreLost(t *testing.T) {
 		}
 	}
 }
+
+// TestStandstillAfterAStoreThatHung: who waits goes on within three quarters of a second when a store is back that did not answer: a quarter until
+// the call that hangs has ended, and half a second for all to tell what they sent.
+func TestStandstillAfterAStoreThatHung(t *testing.T) {
+	for _, text := range []string{"5/s burst 5", "10/s burst 30", "20/s burst 20"} {
+		for phase := range 5 {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				back := 25*time.Second + time.Duration(phase)*53*time.Millisecond
+				shared := &muteStore{nearStore(), func() bool { return time.Since(start) >= 5*time.Second && time.Since(start) < back }}
+				f := &fleet{t: t, start: start, each: make([]int, 2)}
+				for i := range 2 {
+					l := member(t, shared, text)
+					for range 4 {
+						f.worker(until(t, start.Add(back+5*time.Second)), i, l, func() time.Duration { return 0 })
+					}
+				}
+				f.wait.Wait()
+				time.Sleep(time.Second) // the last calls
+				last := back
+				for _, s := range f.sends {
+					if s.at > back {
+						if d := s.at - last; d > 752*time.Millisecond { // and round trips
+							t.Errorf("%s, back at %v: nothing went for %v from %v on", text, back, d, last)
+						}
+						last = s.at
+					}
+				}
+				h := sendings{quotas: quotas(t, text), sends: f.sends, start: start}
+				h.check(t)
+			})
+		}
+	}
+}

@@ -145,7 +145,7 @@ local function hear_alone()
   for _, q in ipairs(quotas) do
     q.spare = 0
   end
-  start(learn, ages)
+  start(math.min(math.max(now, last), learn), ages) -- what goes from now on is told, and charged
 end
 
 local function exchange()
@@ -178,7 +178,7 @@ local function exchange()
     own()
   end
   hear_alone()
-  if now < learn and not fresh and unheard == 0 then
+  if now < served and not fresh then -- the bucket was lost
     local t = now + math.min(request.ahead, ages)
     start(t, first(t))
   end

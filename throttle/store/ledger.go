@@ -250,7 +250,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		l.own(r, now)
 	}
 	l.hearAlone(r, now)
-	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.learnsUntil && !l.fresh && l.unheard == 0 {
+	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost
 		l.startAfter(at, first(r, now, at))
 	}
 	if r.Release {

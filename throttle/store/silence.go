@@ -119,7 +119,8 @@ func (l *Ledger) hearAlone(r *Request, now monotime.Time) {
 	for p := range l.places {
 		l.places[p].spare = 0
 	}
-	l.startAfter(l.learnsUntil, monotime.Longest)
+	// What a bucket had when nobody could ask is unknown. What goes from now on is told, and charged.
+	l.startAfter(min(max(now, l.lastSlot), l.learnsUntil), monotime.Longest)
 }
 
 // spares reports whether a cost may be handed out, although others may have something to tell.

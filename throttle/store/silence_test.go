@@ -177,6 +177,7 @@ func TestSilenceAgain(t *testing.T) {
 		"who waits asks":         {"100/10s log", []asks{{0, 'a', 200, false, 55}, {300, 'a', 200, false, 0}, {600, 'a', 200, false, 45}}},
 		"who waits is back":      {"100/10s log", []asks{{0, 'a', 200, false, 55}, {400, 'a', 200, true, 0}, {600, 'a', 200, false, 0}, {900, 'a', 200, false, 45}}},
 		"all know of the outage": {"100/10s log", []asks{{0, 'a', 200, true, 0}, {300, 'b', 200, true, 0}, {500, 'a', 200, false, 0}, {800, 'a', 200, false, 100}}},
+		"a bucket, all know":     {"10/s burst 10", []asks{{0, 'a', 200, true, 0}, {249, 'b', 200, true, 0}, {500, 'a', 200, false, 5}}},
 		"one lost the store":     {"100/10s log", []asks{{0, 'a', 200, true, 0}, {200, 'b', 200, true, 0}, {500, 'a', 200, false, 100}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +186,44 @@ func TestSilenceAgain(t *testing.T) {
 				if n := s.ask(at+time.Duration(o.in)*time.Millisecond, o.who, o.count, func(r *Request) { r.Alone = o.alone }); n != o.want {
 					t.Errorf("%c got %d after %d ms, want %d", o.who, n, o.in, o.want)
 				}
+			}
+		})
+	}
+}
+
+// TestSilenceOfABucket: a bucket was empty at the instant at which the first one says that it sent, or if slots were handed out for later, at the last of
+// these; and what went after that is charged, whoever tells it.
+func TestSilenceOfABucket(t *testing.T) {
+	const at = 20 * time.Second
+	for name, c := range map[string]struct {
+		slots int // that were handed out 300 ms before, 100 ms apart, but for 9 at once
+		own   []time.Duration
+		want  int // of 10/s burst 10, after 500 ms
+	}{
+		"nobody else":         {0, nil, 5},
+		"it went before":      {0, []time.Duration{-300 * time.Millisecond, -400 * time.Millisecond}, 5},
+		"two went since":      {0, []time.Duration{-50 * time.Millisecond, -100 * time.Millisecond}, 3},
+		"all that came":       {0, []time.Duration{-1, -2, -3, -4, -5, -6, -7}, 3}, // empty when that was told
+		"no slot is ahead":    {12, nil, 5},
+		"the last in 210 ms":  {15, nil, 2},
+		"and one went since":  {15, []time.Duration{-50 * time.Millisecond}, 2}, // a bucket that is empty has paid for all before
+		"the last in 510 ms":  {18, nil, 0},
+		"the last in 1010 ms": {23, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSilence(t, "10/s burst 10", "ab", "")
+			for range c.slots {
+				s.ask(at-300*time.Millisecond, 'a', 1, nil)
+			}
+			s.ask(at, 'a', 0, func(r *Request) { r.Alone = true })
+			s.ask(at+200*time.Millisecond, 'b', 0, func(r *Request) {
+				r.Alone = true
+				for _, in := range c.own {
+					r.Own = append(r.Own, Own{In: in, Cost: []int{1}})
+				}
+			})
+			if n := s.ask(at+horizon, 'a', 200, nil); n != c.want {
+				t.Errorf("got %d, want %d", n, c.want)
 			}
 		})
 	}

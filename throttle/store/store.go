@@ -284,7 +284,8 @@ type Request struct {
 
 	// Alone says that the store was out of reach for the member, so that it and others may have sent without the store.
 	// If nobody asked for anything for more than half a Horizon, nothing is handed out for the next Horizon, in which all can tell what they
-	// sent, and a TokenBucket is empty at its end. So it begins anew if the store was away again within it.
+	// sent. So it begins anew if the store was away again within it. A TokenBucket is empty at its beginning; or if slots were handed out for
+	// later, at the last of these, but at its end at the latest.
 	Alone bool
 
 	// Shares says that the member sends its part while it cannot reach the store: a Limiter with OutageShare does. If nobody asked for

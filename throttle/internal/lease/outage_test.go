@@ -96,6 +96,20 @@ func TestOutageHand(t *testing.T) {
 	}
 }
 
+// TestOutageProbesAStoreThatHangs: a call that has hung for longer than calls are apart is followed by the next one at once.
+func TestOutageProbesAStoreThatHangs(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 200 * ms, 150 * ms: 200 * ms, 250 * ms: 250 * ms} {
+		l := newLease(t, "9/s burst 5", 0)
+		l.Step(at(took), at(0), l.Next(at(0), 0, queue(1)), nil, errDown, false)
+		for now := took; now <= want; now += 50 * ms {
+			l.Tick(at(now), 0)
+			if called := l.Next(at(now), 0, queue(1)) != nil; called != (now == want) {
+				t.Errorf("a call took %v: called again at %v: %v, want that at %v", took, now, called, want)
+			}
+		}
+	}
+}
+
 // TestOutageProbes: the store is tried each 200 ms, and the owner is told once that it is down, and
 // once that it is back.
 func TestOutageProbes(t *testing.T) {

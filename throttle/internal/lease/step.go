@@ -43,7 +43,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	}
 	if err != nil {
 		c.Asked = c.waiting
-		l.failed(now, err, &e)
+		l.failed(now, sent, err, &e)
 		return e
 	}
 	l.recovered(now, &e)
@@ -202,12 +202,15 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 	return 0
 }
 
-// probeEvery is how often a call is tried while the store cannot be reached.
+// probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
 const probeEvery = 200 * time.Millisecond
 
-// failed notes that a call failed.
-func (l *Lease) failed(now monotime.Time, err error, e *Effects) {
-	l.notBefore = now.Add(probeEvery)
+// failed notes that a call failed, which was sent at an instant; zero if it was not.
+func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
+	if sent == 0 {
+		sent = now
+	}
+	l.notBefore = max(now, sent.Add(probeEvery))
 	l.mustCall = true
 	l.err = err
 	l.statements.failed()
