@@ -12,12 +12,14 @@
 package goredis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +37,7 @@ func New(c redis.UniversalClient) *redisquota.Store {
 // client is a redisquota.Client.
 type client struct {
 	redis redis.UniversalClient
-	late  atomic.Pointer[error] // of the latest call or look that failed and of which its caller was not told; nil since one was served, or a look found nothing wrong
+	late  reasons
 }
 
 var script = redis.NewScript(redisquota.Script())
@@ -52,69 +54,99 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	for i, a := range args {
 		values[i] = a
 	}
+	var why atomic.Pointer[error]
 	looks, over := context.WithCancel(ctx)
 	defer over()
-	look := time.AfterFunc(patience, func() { c.look(looks) })
+	look := time.AfterFunc(patience, func() { c.look(looks, keys[0], &why) })
 	defer look.Stop()
 	done := make(chan reply, 1)
 	go func() {
 		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
 		done <- reply{flat, err}
-		switch {
-		case err == nil:
-			c.late.Store(nil)
-		case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
-			c.late.Store(&err)
+		if ctx.Err() != nil && err != nil && !errors.Is(err, ctx.Err()) {
+			c.late.keep(keys[0], err)
 		}
 	}()
+	var err error
 	select {
 	case r := <-done:
-		switch {
-		case r.err == nil:
+		if r.err == nil {
+			c.late.take(keys[0])
 			return r.flat, nil
-		case ctx.Err() != nil:
-			return nil, c.noAnswer(r.err)
-		case strings.Contains(r.err.Error(), c.address()): // net says whom it could not reach
-			return nil, r.err
 		}
-		return nil, fmt.Errorf("%s: %w", c.address(), r.err)
+		err = r.err
 	case <-ctx.Done():
-		return nil, c.noAnswer(context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, c.noAnswer(err, cmp.Or(why.Load(), c.late.take(keys[0])))
+	case strings.Contains(err.Error(), c.address()): // net says whom it could not reach
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s: %w", c.address(), err)
 }
 
 // patience is after how long a call looks why it has no answer.
 const patience = 100 * time.Millisecond
 
-// look dials once, and remembers why that fails. go-redis dials again and again, for longer than a call may take, and then says
-// nothing but that the time is over. If it does not fail, why it did so before is no reason any more; what a server answered is.
-func (c *client) look(ctx context.Context) {
+// look dials once, and says why that fails. go-redis dials again and again, for longer than a call may take, and then says
+// nothing but that the time is over. If it does not fail, why it did so before is no reason any more; what a server answered is. Of a
+// Cluster or a Ring, nothing says which node has the keys.
+func (c *client) look(ctx context.Context, key string, why *atomic.Pointer[error]) {
 	node, ok := c.redis.(*redis.Client)
 	if !ok {
 		return
 	}
 	o := node.Options()
 	conn, err := o.Dialer(ctx, o.Network, o.Addr)
-	if err != nil {
-		if ctx.Err() == nil {
-			c.late.Store(&err)
+	switch {
+	case err == nil:
+		_ = conn.Close()
+		var answer redis.Error
+		if before := c.late.take(key); before != nil && errors.As(*before, &answer) {
+			c.late.keep(key, *before)
 		}
-		return
-	}
-	_ = conn.Close()
-	var answer redis.Error
-	if why := c.late.Load(); why != nil && !errors.As(*why, &answer) {
-		c.late.CompareAndSwap(why, nil)
+	case ctx.Err() == nil:
+		why.Store(&err)
 	}
 }
 
-// noAnswer is the error of a call that had no answer in time. It says of whom, and why the call before failed: go-redis
-// dials again and again, and tells what is wrong only after that.
-func (c *client) noAnswer(err error) error {
-	if why := c.late.Load(); why != nil {
+// noAnswer is the error of a call that had no answer in time. It says of whom, and why: what a look found, or why the call before of the
+// same bucket failed. go-redis dials again and again, and tells what is wrong only after that.
+func (c *client) noAnswer(err error, why *error) error {
+	if why != nil {
 		return fmt.Errorf("no answer from %s: %w (before: %w)", c.address(), err, *why)
 	}
 	return fmt.Errorf("no answer from %s: %w", c.address(), err)
+}
+
+// reasons are why calls failed that had no answer in time, as go-redis found out later: one for each bucket, by its first key, until its next call
+// has ended. So a bucket of one node of several does not tell what is wrong with another one, nor what was wrong with its own once.
+type reasons struct {
+	mu sync.Mutex
+	of map[string]*error // protected by mu
+}
+
+// mostReasons bounds how many reasons are kept: buckets may make no other call.
+const mostReasons = 1000
+
+func (r *reasons) keep(key string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil || len(r.of) >= mostReasons {
+		r.of = map[string]*error{}
+	}
+	r.of[key] = &err
+}
+
+// take returns a reason that was kept, once; nil if there is none.
+func (r *reasons) take(key string) *error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	why := r.of[key]
+	delete(r.of, key)
+	return why
 }
 
 // address is where the server is, as the caller of New has said.

@@ -157,6 +157,87 @@ func TestWhatWasWrongIsOver(t *testing.T) {
 	}
 }
 
+// silent is the connection to a server that does not answer.
+func silent() net.Conn {
+	client, server := net.Pipe()
+	go func() {
+		defer server.Close()
+		_, _ = io.Copy(io.Discard, server)
+	}()
+	return client
+}
+
+// What was wrong with a call, and was found out too late, the next call of its bucket tells, and no other; not even that one, if it can look whether it
+// is still so.
+func TestAReasonIsToldOnce(t *testing.T) {
+	for name, client := range clients {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var up atomic.Bool
+				c := client(func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if up.Load() {
+						return silent(), nil
+					}
+					time.Sleep(300 * time.Millisecond) // a call has 250
+					return refuses(ctx, network, addr)
+				})
+				defer time.Sleep(time.Minute) // what still dials ends
+				defer c.Close()
+				s := goredis.New(c)
+				for i, want := range []bool{false, name != "one node", false, false} {
+					ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+					_, err := s.Exchange(ctx, request)
+					cancel()
+					if err == nil || errors.Is(err, errRefused) != want {
+						t.Errorf("call %d: got %v, want that it says %q: %v", i, err, errRefused, want)
+					}
+					time.Sleep(time.Minute)
+					up.Store(true)
+				}
+			})
+		})
+	}
+}
+
+// What is wrong with one node of a Ring is not told of a bucket of another one.
+func TestAReasonIsOfItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := redis.NewRing(&redis.RingOptions{
+			Addrs: map[string]string{"a": "10.1.2.3:1", "b": "10.1.2.3:2"}, HeartbeatFrequency: 24 * time.Hour,
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if strings.HasSuffix(addr, ":2") {
+					return silent(), nil
+				}
+				time.Sleep(300 * time.Millisecond)
+				return refuses(ctx, network, addr)
+			},
+		})
+		defer time.Sleep(time.Minute) // what still dials ends
+		defer c.Close()
+		s := goredis.New(c)
+		said := map[bool]int{}
+		for i := range 20 {
+			var of []bool
+			for range 3 {
+				r := *request
+				r.Bucket = fmt.Sprint("api", i)
+				ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+				_, err := s.Exchange(ctx, &r)
+				cancel()
+				of = append(of, errors.Is(err, errRefused))
+				time.Sleep(time.Minute)
+			}
+			if of[1] != of[2] {
+				t.Errorf("bucket %d: refused %v", i, of)
+			}
+			said[of[2]]++
+		}
+		if said[true] == 0 || said[false] == 0 {
+			t.Errorf("refused: %v", said)
+		}
+	})
+}
+
 // Whoever answers with an error is named: another server in place of Redis, one that asks for a password, and one that
 // has another password.
 func TestAnErrorNamesTheServer(t *testing.T) {
