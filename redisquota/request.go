@@ -30,6 +30,8 @@ func check(r *store.Request) error {
 		return bad("Late", r.Late, span)
 	case r.Horizon < 0 || r.Horizon > longest:
 		return bad("Horizon", r.Horizon, span)
+	case r.Answered > 0 && r.Answered >= r.Serial: // what was answered is not asked again
+		return bad("Answered", r.Answered, "less than Serial, "+strconv.FormatInt(r.Serial, 10))
 	}
 	for i := range r.Quotas {
 		switch q := &r.Quotas[i]; {

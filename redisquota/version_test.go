@@ -30,6 +30,7 @@ func TestStoreRequestRefused(t *testing.T) {
 		"Version is 0, want 1":                        func(r *store.Request) { r.Version = 0 },
 		"Version is 2, want 1":                        func(r *store.Request) { r.Version = 2 },
 		"Late is -1ns, want from 0 to 50 years":       func(r *store.Request) { r.Late = -1 },
+		"Answered is 3, want less than Serial, 3":     func(r *store.Request) { r.Serial, r.Answered = 3, 3 },
 		"Horizon is 2562047h47m16.854775807s, want":   func(r *store.Request) { r.Horizon = math.MaxInt64 },
 		"a quota is no limit, want one that can live": func(r *store.Request) { r.Quotas = quota.Quotas{{}} },
 		"a quota is 5 in flight, want one that":       func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },

@@ -243,7 +243,7 @@ type Request struct {
 	// and the Serial is above 1, it does not do Back, which may have been done before.
 	Serial int64
 
-	// Answered is the Serial of the latest request that the store has answered; zero if none was. A store that knows the member, and
+	// Answered is the Serial of the latest request that the store has answered, which is before that of this one; zero if none was. A store that knows the member, and
 	// no request of it with that Serial or a later one, has lost what it did since, as a replica does that took over too early: the bucket is lost.
 	Answered int64
 
