@@ -520,8 +520,9 @@ func TestCostAboveThePart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			shared := nearStore()
+			var back atomic.Bool
 			shared.fail = func(int) error {
-				if time.Since(start) > 90*time.Second {
+				if time.Since(start) > 90*time.Second && !back.Load() {
 					return errDown
 				}
 				return nil
@@ -534,15 +535,27 @@ func TestCostAboveThePart(t *testing.T) {
 			}
 			time.Sleep(100 * time.Second)
 			a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: -1}) // begins the outage
-			time.Sleep(10 * time.Minute)
-			if f := a.Forecast(Claim{N: c.cost}); f.Wait != 0 || f.Cause != CauseStore {
+			time.Sleep(10*time.Minute + 50*time.Millisecond) // between two calls
+			asked := time.Now()
+			if f := a.Forecast(Claim{N: c.cost}); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStore { // until the next call
 				t.Errorf("%s: forecast %+v", c.text, f)
 			}
-			_, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: time.Minute})
-			want := "throttle: api: not sent: wait over MaxWait (1m0s): store not reached " + c.want + ": no route to host"
-			var e *Error
-			if !errors.As(err, &e) || err.Error() != want || e.Wait != 0 || !e.At.IsZero() {
-				t.Errorf("got %+v\nwant %s", err, want)
+			for _, maxWait := range []time.Duration{time.Minute, -1} {
+				_, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: maxWait})
+				want, took := "wait over MaxWait (1m0s, after waiting for 1m0s)", time.Minute
+				if maxWait < 0 {
+					want, took = "would have to wait", 0
+				}
+				want = "throttle: api: not sent: " + want + ": store not reached " + c.want + ": no route to host"
+				var e *Error
+				if !errors.As(err, &e) || err.Error() != want || e.Wait != 0 || !e.At.IsZero() || time.Since(asked) != took {
+					t.Errorf("after %v, got %+v\nwant %s", time.Since(asked), err, want)
+				}
+				asked = time.Now()
+			}
+			back.Store(true)
+			if _, err := a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: 1700 * time.Millisecond}); err != nil {
+				t.Errorf("%s: the store is back: %v", c.text, err)
 			}
 		})
 	}

@@ -35,8 +35,8 @@ const (
 	// While two versions of a program are about (see StoreEvent.Others), the part is of the tighter numbers. Of a quota that only the
 	// others have, it goes evenly: of a window, from a window after the part began, of an EstimatedWindow from two.
 	//
-	// A claim that costs more than the part waits for the store, and what is behind it in line, too; with a deadline or MaxWait it is refused at
-	// once. If the store was never reached, the number of processes is not
+	// A claim that costs more than the part waits for the store, for as long as its deadline and MaxWait allow, and what is behind it in line waits,
+	// too. If the store was never reached, the number of processes is not
 	// known, and OutageShare is the same as OutageClosed.
 	//
 	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls

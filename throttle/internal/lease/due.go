@@ -32,7 +32,7 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 	switch {
 	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
-		return l.dueAlone(from, ahead, n, urgent)
+		return l.dueAlone(now, from, ahead, n, urgent, optimist)
 	case optimist:
 		var before costs
 		all := l.cost(before[:0], ahead, urgent)
@@ -134,12 +134,16 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	return true
 }
 
-// dueAlone returns from, or what comes later because of the part that goes without the store.
-func (l *Lease) dueAlone(from limit.Due, ahead *limit.Demand, n []int, urgent bool) limit.Due {
+// dueAlone returns from, or what comes later because of the part that goes without the store. What costs more than the part may go, at best, when the
+// store is back.
+func (l *Lease) dueAlone(now monotime.Time, from limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) limit.Due {
 	var buf costs
 	at, of := l.outage.when(from.At, l.cost(buf[:0], ahead, urgent), n)
 	if of < 0 {
 		return from
+	}
+	if optimist && at >= from.At.Add(monotime.Longest) {
+		at = max(from.At, l.nextProbe(now))
 	}
 	return from.Until(at, at, limit.Store, l.names[of])
 }
