@@ -584,3 +584,41 @@ func TestStandstillAfterAStoreThatHung(t *testing.T) {
 		}
 	}
 }
+
+// TestUsedUpBeforeAnOutage: a process uses up a window at once, and the outage begins before another one has asked again, which sends all that it may.
+func TestUsedUpBeforeAnOutage(t *testing.T) {
+	for _, text := range []string{"100/s log", "50/s", "100/3s sliding", "60/4s window grid", "40/2s estimate"} {
+		for _, n := range []int{2, 4} {
+			t.Run(fmt.Sprint(text, ", ", n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					const down = 20200 * time.Millisecond
+					shared := nearStore()
+					f := &fleet{t: t, start: time.Now(), each: make([]int, n)}
+					shared.fail = func(int) error {
+						if time.Since(f.start) >= down {
+							return errDown
+						}
+						return nil
+					}
+					q := quotas(t, text)[0]
+					ctx := until(t, f.start.Add(down+2*q.Per+2*time.Second))
+					for i := range n {
+						l := member(t, shared, text)
+						f.once(ctx, i, l, down-100*time.Millisecond)
+						for k := range q.N {
+							switch {
+							case i > 0:
+								f.once(ctx, i, l, down+10*time.Millisecond)
+							case k < q.N-n: // it gets no slots ahead
+								f.once(ctx, i, l, down-20*time.Millisecond)
+							}
+						}
+					}
+					f.wait.Wait()
+					h := sendings{quotas: quotas(t, text), sends: f.sends, start: f.start}
+					h.check(t)
+				})
+			})
+		}
+	}
+}

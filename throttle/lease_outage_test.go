@@ -535,7 +535,7 @@ func TestCostAboveThePart(t *testing.T) {
 			}
 			time.Sleep(100 * time.Second)
 			a.Acquire(t.Context(), Claim{N: c.cost, MaxWait: -1}) // begins the outage
-			time.Sleep(10*time.Minute + 50*time.Millisecond) // between two calls
+			time.Sleep(10*time.Minute + 50*time.Millisecond)      // between two calls
 			asked := time.Now()
 			if f := a.Forecast(Claim{N: c.cost}); f.Wait.Round(time.Millisecond) != 150*time.Millisecond || f.Cause != CauseStore { // until the next call
 				t.Errorf("%s: forecast %+v", c.text, f)

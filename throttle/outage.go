@@ -26,8 +26,9 @@ const (
 	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
 	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
 	// if the next window of the clock has begun: clocks are not compared. What was left is what the last reply said, less what others used
-	// since at the whole rate: nothing of a window that was used up. If they used it at once, and this process did not ask since, the part of
-	// that goes beyond. After new processes came, nothing counts as left.
+	// since at the whole rate: nothing of a window that was used up. Of a window of up to four seconds it is nothing, where others share it: they may
+	// have used it at once. If they did so of a longer one, and this process did not ask since, the part of that goes beyond; and of any window, the few
+	// slots ahead that others then got. After new processes came, nothing counts as left.
 	//
 	// An EstimatedWindow also counts the window before. For twice the window a process uses its part of what was left, which is
 	// nothing if all went on at the whole rate, and then up to a quarter of its part of N at once, and three quarters in each Per.

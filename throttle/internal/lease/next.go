@@ -80,7 +80,7 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 // outage nobody could know how much farther ahead those are that others have got since.
 func (l *Lease) hearHowFar(now monotime.Time) {
 	ahead := l.last.end.Sub(l.last.at)
-	if l.config.Outage != Share || ahead < 8*Horizon || len(l.slots.list) == 0 {
+	if l.config.Outage != Share || ahead < far || len(l.slots.list) == 0 {
 		return
 	}
 	if again := l.last.at.Add(ahead / 4); again > now {

@@ -202,12 +202,18 @@ func (l *Lease) hearWhoCame(now monotime.Time, n int) {
 // sharing is how many processes share the bucket, with this one, as far as the last reply said and news since.
 func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
 
-// stillLeft is how much of a window may have been left when the outage began. If there are others, they have used it at the whole rate
-// since the last reply, as far as is known.
+// far is how far ahead slots are of which it is asked how far they are, and how long a window is for which nobody waits to be safe.
+const far = 8 * Horizon
+
+// stillLeft is how much of a window may have been left when the outage began. If there are others, they have used it since the last
+// reply: at the whole rate, as far as is known; or of a window that has soon passed, all at once.
 func (l *Lease) stillLeft(i int) int {
 	left, q := l.last.left[i], &l.quotas[i]
-	if l.sharing() <= 1 {
+	switch {
+	case l.sharing() <= 1:
 		return left
+	case q.Per <= far:
+		return 0
 	}
 	used := float64(q.N) * float64(l.outage.since.Sub(l.last.at)) / float64(q.Per)
 	return int(max(float64(left)-used, 0))

@@ -172,20 +172,20 @@ func TestOutageOver(t *testing.T) {
 	}
 }
 
-// TestOutageWindow: what a process sends of a window without the store is what it used before and its part of what
-// was left, or that part alone if windows are those of the clock; and when what others used has left, its even part.
+// TestOutageWindow: what a process sends of a short window without the store is what it used before, or nothing if windows are those of the clock;
+// and when what others used has left, its even part.
 func TestOutageWindow(t *testing.T) {
 	for _, test := range []struct {
 		quotas string
 		want   []int // that go until 1 s, 1.6 s, 2 s and 2.6 s, and in the second from 3.5 s on
 	}{
-		// 12 a second is its even part, from 1.6 s on. Until its four have left there are three, and then these.
-		{"40/s log", []int{3, 4, 8, 4, 12}},
-		{"40/s window", []int{3, 4, 8, 4, 12}},
-		{"40/s window grid", []int{3, 0, 12, 0, 12}},
+		// 12 a second is its even part, from 1.6 s on. Until its four have left there is nothing, and then these.
+		{"40/s log", []int{0, 4, 8, 4, 12}},
+		{"40/s window", []int{0, 4, 8, 4, 12}},
+		{"40/s window grid", []int{0, 0, 12, 0, 12}},
 	} {
 		l := newLease(t, test.quotas, 0)
-		// Four of its own at 0, and twelve are left: nine tenths of it among three are 3.
+		// Four of its own at 0, and twelve are left, which others may have used at once.
 		c := l.Next(at(0), 0, queue(4))
 		l.Step(at(0), at(0), c, &store.Reply{Slots: []store.Slot{{In: 0, Count: 1}}, Members: 3, Left: []int{12}, Bound: -1}, nil, false)
 		l.Take(nil, at(0), at(0), requests(4), false, 0)
@@ -212,21 +212,27 @@ func TestOutageWindow(t *testing.T) {
 }
 
 // TestOutageAfterWhatLeft: what had left the window of a process before the outage began, others may have got, and slots as
-// much farther ahead as the last reply is old.
+// much farther ahead as the last reply is old. Of what was left, they have used all of a short window, and of a longer one at the whole rate.
 func TestOutageAfterWhatLeft(t *testing.T) {
 	for _, c := range []struct {
+		quotas        string
 		members, left int
 		since, until  time.Duration
 		want          int
 	}{
-		{3, 0, 2100 * ms, 4 * s, 0},
-		{3, 12, 0, 2 * s, 3},
-		{3, 12, 200 * ms, 2 * s, 2},      // nine tenths of eight, since others have used it at 20 a second
-		{3, 12, 2100 * ms, 4700 * ms, 0}, // nothing
-		{3, 12, 2100 * ms, 6700 * ms, 12},
-		{1, 12, 2100 * ms, 4 * s, 23}, // it had all of it, and 18 a second since 2.7 s
+		{"40/2s log", 3, 0, 2100 * ms, 4 * s, 0},
+		{"40/2s log", 3, 12, 0, 2 * s, 0},
+		{"40/2s log", 3, 12, 2100 * ms, 4700 * ms, 0}, // nothing
+		{"40/2s log", 3, 12, 2100 * ms, 6700 * ms, 12},
+		{"40/2s log", 1, 12, 2100 * ms, 4 * s, 23}, // it had all of it, and 18 a second since 2.7 s
+		{"40/4s log", 3, 12, 0, 4 * s, 0},
+		{"40/5s log", 3, 12, 0, 3 * s, 3}, // nine tenths of twelve, among three
+		{"40/5s log", 3, 12, s, 4 * s, 1}, // of four, since others have used it at 8 a second
+		{"40/5s log", 3, 12, 1500 * ms, 4 * s, 0},
+		{"40/5s window", 3, 12, 0, 3 * s, 3},
+		{"40/5s window grid", 3, 12, 0, 3 * s, 3},
 	} {
-		l := newLease(t, "40/2s log", 0)
+		l := newLease(t, c.quotas, 0)
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{
 			Slots: []store.Slot{{In: 0, Count: 1}}, Members: c.members, Left: []int{c.left}, Bound: -1,
 		}, nil, false)
