@@ -35,12 +35,7 @@ func TestFirstBackRunsAheadOfNobody(t *testing.T) {
 						start := time.Now()
 						down, back := 40*time.Second, 75*time.Second
 						shared := nearStore()
-						shared.fail = func(int) error {
-							if d := time.Since(start); d >= down && d < back {
-								return errDown
-							}
-							return nil
-						}
+						shared.away(down, back)
 						f := &fleet{t: t, start: start, each: make([]int, 3)}
 						for i := range 2 {
 							l := member(t, shared, text)
@@ -85,12 +80,7 @@ func TestFirstBackRunsAheadOfNoBucket(t *testing.T) {
 						const down = 40 * time.Second
 						back := down + away
 						shared := nearStore()
-						shared.fail = func(int) error {
-							if d := time.Since(start); d >= down && d < back {
-								return errDown
-							}
-							return nil
-						}
+						shared.away(down, back)
 						f := &fleet{t: t, start: start, each: make([]int, 3)}
 						for i := range 3 {
 							l := member(t, shared, text)
@@ -168,12 +158,7 @@ func TestFirstBackAfterAWindowWasUsedUp(t *testing.T) {
 					back := down + time.Duration(float64(q.Per)*away)
 					shared := nearStore()
 					f := &fleet{t: t, start: time.Now(), each: make([]int, 2)}
-					shared.fail = func(int) error {
-						if d := time.Since(f.start); d >= down && d < back {
-							return errDown
-						}
-						return nil
-					}
+					shared.away(down, back)
 					ctx := until(t, f.start.Add(back+2*q.Per+5*time.Second))
 					idler, busy := member(t, shared, text), member(t, shared, text)
 					f.once(ctx, 0, idler, 0)
@@ -282,12 +267,7 @@ func TestSetQuotasInAnOutage(t *testing.T) {
 					back := map[string]time.Duration{"away": 40 * time.Second, "rested": 40 * time.Second, "back": 29 * time.Second, "lost": 0}[then]
 					memory := new(store.Memory)
 					shared := &slowStore{Store: memory, there: time.Millisecond, back: time.Millisecond}
-					shared.fail = func(int) error {
-						if d := time.Since(start); d >= time.Second && d < back {
-							return errDown
-						}
-						return nil
-					}
+					shared.away(time.Second, back)
 					l := member(t, shared, c.before)
 					f := &fleet{t: t, start: start, each: make([]int, 1)}
 					for range 3 {
@@ -418,12 +398,7 @@ func TestWaitingInAnOutage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				shared := nearStore()
-				shared.fail = func(int) error {
-					if time.Since(start) > 122*time.Second {
-						return errDown
-					}
-					return nil
-				}
+				shared.away(122*time.Second, math.MaxInt64)
 				f := &fleet{t: t, start: start, each: make([]int, 2)}
 				for i := range 2 {
 					l := member(t, shared, text)
@@ -464,12 +439,7 @@ func TestOutageOfTwoVersions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				shared := nearStore()
-				shared.fail = func(int) error {
-					if time.Since(start) > 5*time.Second {
-						return errDown
-					}
-					return nil
-				}
+				shared.away(5*time.Second, math.MaxInt64)
 				f := &fleet{t: t, start: start, each: make([]int, 2)}
 				for i, text := range []string{c.old, c.tighter} {
 					l := member(t, shared, text)
@@ -594,12 +564,7 @@ func TestUsedUpBeforeAnOutage(t *testing.T) {
 					const down = 20200 * time.Millisecond
 					shared := nearStore()
 					f := &fleet{t: t, start: time.Now(), each: make([]int, n)}
-					shared.fail = func(int) error {
-						if time.Since(f.start) >= down {
-							return errDown
-						}
-						return nil
-					}
+					shared.away(down, math.MaxInt64)
 					q := quotas(t, text)[0]
 					ctx := until(t, f.start.Add(down+2*q.Per+2*time.Second))
 					for i := range n {

@@ -133,6 +133,17 @@ func TestLeaseFleetSaturated(t *testing.T) {
 	}
 }
 
+// away has the store be out of reach from an instant until another one, counted from now.
+func (s *slowStore) away(from, until time.Duration) {
+	start := time.Now()
+	s.fail = func(int) error {
+		if d := time.Since(start); d >= from && d < until {
+			return errDown
+		}
+		return nil
+	}
+}
+
 // until returns a context that ends at at, and does not say so before.
 func until(t *testing.T, at time.Time) context.Context {
 	t.Helper()
