@@ -35,8 +35,7 @@ func check(r *store.Request) error {
 	}
 	for i := range r.Quotas {
 		switch q := &r.Quotas[i]; {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
-			q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
+		case !canLive(q):
 			return bad("a quota", q, "one that can live in a store")
 		case q.Kind.OnClock() && q.Per%time.Microsecond != 0:
 			return bad("Per", q.Per, "whole microseconds for a window of the clock")
@@ -45,6 +44,12 @@ func check(r *store.Request) error {
 		}
 	}
 	return nil
+}
+
+// canLive reports whether a quota can live in a store.
+func canLive(q *quota.Quota) bool {
+	return q.N > 0 && q.Per > 0 && q.WarmUp == 0 && q.Kind != quota.Plain && !q.Kind.Concurrent() &&
+		q.Months == 0 && q.From == 0 && q.Zone == "" && q.Validate() == nil
 }
 
 // arguments are those of the script, in the order in which it reads them.
