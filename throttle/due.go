@@ -215,7 +215,8 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 	if unheard := g.extra.Expected.Unheard(); unheard != nil && !void {
 		g.correct(now, unheard)
 	}
-	g.l.account.wake(now, g.extra.Expected.Kind(), g.extra.Expected.End(now, void))
+	kind := g.extra.Expected.Kind() // before End, after which a void request has none: and none means all to wake
+	g.l.account.wake(now, kind, g.extra.Expected.End(now, void))
 }
 
 // wake looks at those who wait in l, and below it, if there is news of what claims of a kind cost, for which others of it stand aside;
