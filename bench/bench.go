@@ -51,7 +51,9 @@ const (
 	Draft7
 	// Draft8 counts down in the fields of the IETF's draft 8.
 	Draft8
-	// OpenAI counts requests down, and states tokens, among 13 headers.
+	// OpenAI counts requests down, and states tokens, among 13 headers. Those have a reset that is always 6 minutes off, and of 150,000
+	// tokens: so it moves on by more than half of the time of one token as soon as 1.1 s have passed, and a bucket thinks that they
+	// come back bit by bit.
 	OpenAI
 	// Unknown counts down in names that no table has.
 	Unknown
@@ -65,6 +67,11 @@ func (a Answer) String() string {
 const (
 	limit     = 99_999
 	remaining = 99_986
+	// month is when the limit is stated to be restored: always so much after the answer, or after the base was made. A bucket takes a
+	// reset to have moved on if it did so by more than half of the time of one token, which are 13 s of a month: longer than any two answers
+	// are apart here, however busy the machine is. Of a limit of an hour it would be 18 ms, and then chance would decide whether the bucket
+	// thinks that the limit comes back bit by bit, and so what each answer costs.
+	month = 30 * 24 * time.Hour
 	// ring is after how many answers a base that counts starts again: more than a path is gone. No server does that before its reset,
 	// so that a bucket must think that the limit comes back bit by bit, and looks closer at each answer from then on.
 	ring = 1 << 16
@@ -85,7 +92,8 @@ func NewBase(a Answer) http.RoundTripper {
 			b.header.Set(pairs[i], pairs[i+1])
 		}
 	}
-	epoch, most, left := strconv.FormatInt(now.Add(time.Hour).Unix(), 10), strconv.Itoa(limit), strconv.Itoa(remaining)
+	epoch, most, left := strconv.FormatInt(now.Add(month).Unix(), 10), strconv.Itoa(limit), strconv.Itoa(remaining)
+	in := strconv.Itoa(int(month / time.Second))
 	c := &countdown{base: b}
 	switch a {
 	case Plain:
@@ -99,7 +107,7 @@ func NewBase(a Answer) http.RoundTripper {
 		set("X-RateLimit-Limit", most, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", epoch)
 		return b
 	case Delta:
-		set("X-RateLimit-Limit", most, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", "3600")
+		set("X-RateLimit-Limit", most, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", in)
 		return b
 	case Countdown, Fresh:
 		c.fresh = a == Fresh
@@ -110,18 +118,18 @@ func NewBase(a Answer) http.RoundTripper {
 		c.count("X-RateLimit-Remaining", "LEFT")
 		c.count("X-RateLimit-Used", "USED")
 	case Draft7:
-		set("RateLimit-Policy", most+";w=3600")
-		c.count("RateLimit", "limit="+most+", remaining=LEFT, reset=3600")
+		set("RateLimit-Policy", most+";w="+in)
+		c.count("RateLimit", "limit="+most+", remaining=LEFT, reset="+in)
 	case Draft8:
-		set("RateLimit-Policy", `"default";q=`+most+";w=3600")
-		c.count("RateLimit", `"default";r=LEFT;t=3600`)
+		set("RateLimit-Policy", `"default";q=`+most+";w="+in)
+		c.count("RateLimit", `"default";r=LEFT;t=`+in)
 	case OpenAI:
 		set("Openai-Organization", "org", "Openai-Processing-Ms", "12", "Openai-Version", "2020-10-01", "X-Request-Id", "req",
-			"X-RateLimit-Limit-Requests", most, "X-RateLimit-Reset-Requests", "1h0m0s",
+			"X-RateLimit-Limit-Requests", most, "X-RateLimit-Reset-Requests", month.String(),
 			"X-RateLimit-Limit-Tokens", "150000", "X-RateLimit-Remaining-Tokens", "149984", "X-RateLimit-Reset-Tokens", "6m0s")
 		c.count("X-RateLimit-Remaining-Requests", "LEFT")
 	case Unknown:
-		set("X-Vendor-RateLimit-Things-Limit", most, "X-Vendor-RateLimit-Things-Reset", "3600")
+		set("X-Vendor-RateLimit-Things-Limit", most, "X-Vendor-RateLimit-Things-Reset", in)
 		c.count("X-Vendor-RateLimit-Things-Remaining", "LEFT")
 	}
 	return c

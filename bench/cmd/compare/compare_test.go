@@ -56,6 +56,40 @@ func TestPrintInstructions(t *testing.T) {
 	}
 }
 
+// A path that misses its goal is counted again, twice at most, and the least counts.
+func TestInstructionsAgain(t *testing.T) {
+	paths := []bench.Path{
+		{Name: "bare"},
+		{Name: "lines", Over: "bare", Per: "lines"},
+		{Name: "ours", Over: "bare", Per: "lines", Goal: 1.5},
+	}
+	for name, test := range map[string]struct {
+		ours  []float64 // of each count
+		table string
+	}{
+		"met at once":         {[]float64{400}, "| ours | 400 | 300 | 1.50 | 1.50 | met |"},
+		"met the third time":  {[]float64{410, 420, 390}, "| ours | 390 | 290 | 1.45 | 1.50 | met |"},
+		"missed each time":    {[]float64{420, 410, 420}, "| ours | 410 | 310 | 1.55 | 1.50 | MISSED |"},
+		"met the second time": {[]float64{410, 400}, "| ours | 400 | 300 | 1.50 | 1.50 | met |"},
+	} {
+		var w strings.Builder
+		n := 0
+		met, err := instructions(&w, paths, func(asked []bench.Path) (map[string]float64, error) {
+			counts := map[string]float64{}
+			for _, p := range asked {
+				counts[p.Name] = map[string]float64{"bare": 100, "lines": 300, "ours": test.ours[min(n, len(test.ours)-1)]}[p.Name]
+			}
+			if len(asked) > 0 {
+				n++
+			}
+			return counts, nil
+		})
+		if err != nil || met != strings.HasSuffix(test.table, " met |") || n != len(test.ours) || !strings.HasSuffix(w.String(), test.table+"\n") {
+			t.Errorf("%s: met %v, %v, counted %d times\n%s, want %s", name, met, err, n, w.String(), test.table)
+		}
+	}
+}
+
 // Each path that is compared is compared with one that there is.
 func TestPathsAreCompared(t *testing.T) {
 	known := map[string]bool{"": true}

@@ -28,7 +28,7 @@ func main() {
 	times := flag.Int("times", 20_000, "how often each path is gone whose instructions are counted")
 	flag.Parse()
 	if *counts {
-		met, err := instructions(os.Stdout, *times)
+		met, err := instructions(os.Stdout, bench.Paths(), func(paths []bench.Path) (map[string]float64, error) { return counted(paths, *times) })
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(2)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/bench"
-	"github.com/gopacer/pacer/headers"
 )
 
 // What a process is to do instead of what its command line says: to go a path so many times.
@@ -43,13 +42,19 @@ func Main() {
 	os.Exit(0)
 }
 
-// seen is how many answers are looked at as a whole before any is counted: in so much time a bucket sees what stated resets do, of
-// which each is true to a second, and concludes whether a limit comes back bit by bit.
-const seen = 250
+// A bucket sees what stated resets do before any answer is counted, and concludes whether a limit comes back bit by bit. Resets are true to a
+// second, so that those of answers which are as far apart, and a little more, differ if they ever do.
+const (
+	pauses = 2
+	pause  = 1100 * time.Millisecond
+)
+
+// lasts is for how long after an answer that was looked at as a whole others are not, see headers.Habit.
+const lasts = 10 * time.Millisecond
 
 // run goes a path, and has callgrind count the instructions of some of the rounds.
 //
-// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (headers.CountsLast), and under valgrind no
+// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (see headers.Habit), and under valgrind no
 // more than some hundreds come in 10 ms, and the fewer the busier the machine is. So the first round in 5 ms is that one, and is not counted.
 func run(name string, times int) error {
 	debug.SetGCPercent(-1) // when a collection runs depends on time
@@ -59,14 +64,14 @@ func run(name string, times int) error {
 		return fmt.Errorf("no path %q", name)
 	}
 	once, err := bench.Paths()[i].Begin()
-	for n := 0; n < seen && err == nil; n++ {
-		time.Sleep(headers.CountsLast) //nolint:forbidigo // nothing ends the wait of a process that counts
+	for n := 0; n < pauses && err == nil; n++ {
+		time.Sleep(pause) //nolint:forbidigo // nothing ends the wait of a process that counts
 		err = once()
 	}
 	var since time.Time
 	for n := 0; n < times && err == nil; n++ {
-		if time.Since(since) > headers.CountsLast/2 {
-			time.Sleep(headers.CountsLast) //nolint:forbidigo // nothing ends the wait of a process that counts
+		if time.Since(since) > lasts/2 {
+			time.Sleep(lasts) //nolint:forbidigo // nothing ends the wait of a process that counts
 			if err = once(); err != nil {
 				break
 			}
