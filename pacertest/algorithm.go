@@ -1,6 +1,7 @@
 package pacertest
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -106,7 +107,7 @@ func Least(a Algorithm, start time.Time, n int) time.Duration {
 // checkCost panics if n is negative.
 func checkCost(n int) {
 	if n < 0 {
-		panic("pacertest: negative cost")
+		panic(fmt.Sprintf("pacertest: a cost of %d, want 0 or more", n))
 	}
 }
 

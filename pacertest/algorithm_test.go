@@ -449,8 +449,8 @@ func TestAlgorithmNegativeCostPanics(t *testing.T) {
 	for _, m := range models() {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%T: Take(-1) did not panic", m.algorithm)
+				if got := recover(); got != "pacertest: a cost of -1, want 0 or more" {
+					t.Errorf("%T: Take(-1) panicked with %v", m.algorithm, got)
 				}
 			}()
 			m.algorithm.Fresh().Take(time.Unix(0, 0), -1)

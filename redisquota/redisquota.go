@@ -123,7 +123,7 @@ func (s *Store) Exchange(ctx context.Context, r *store.Request) (*store.Reply, e
 		return nil, err
 	}
 	if s.Client == nil {
-		return nil, errors.New("redisquota: a Store needs a Client")
+		return nil, errors.New("redisquota: Store.Client is nil, want a Client")
 	}
 	if err := check(r); err != nil {
 		return nil, err

@@ -229,8 +229,8 @@ func TestStoreContextEnds(t *testing.T) {
 
 func TestStoreNeedsClient(t *testing.T) {
 	var s redisquota.Store
-	if _, err := s.Exchange(t.Context(), &store.Request{}); err == nil {
-		t.Error("a Store without a Client answers")
+	if _, err := s.Exchange(t.Context(), &store.Request{}); err == nil || err.Error() != "redisquota: Store.Client is nil, want a Client" {
+		t.Errorf("a Store without a Client: %v", err)
 	}
 	if _, err := s.Listen("api", func(store.News) {}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Listen without a Client: %v, want ErrUnsupported", err)

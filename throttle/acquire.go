@@ -3,6 +3,7 @@ package throttle
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"errors"
 	"maps"
 	"math"
@@ -203,7 +204,7 @@ func (c *Claim) class() adaptive.Kind { return adaptive.Kind{Verb: c.Verb, Path:
 // need returns what the claim needs of each bucket. It panics if N is negative.
 func (c *Claim) need() need {
 	if c.N < 0 {
-		panic("throttle: negative cost")
+		panic(fmt.Sprintf("throttle: Claim.N is %d, want 0 or more", c.N))
 	}
 	need := need{limit.Demand{Claims: 1, N: max(c.N, 1)}, c.Priority, c.class(), flow{c.Flow, c.Weight}, c.bare}
 	if len(c.Costs) > 0 {

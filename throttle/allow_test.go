@@ -59,8 +59,8 @@ func TestLimiterAllowInvalid(t *testing.T) {
 		t.Error("allowed by an invalid quota")
 	}
 	defer func() {
-		if recover() == nil {
-			t.Error("a negative cost does not panic")
+		if got := recover(); got != "throttle: Claim.N is -1, want 0 or more" {
+			t.Errorf("a negative cost panicked with %v", got)
 		}
 	}()
 	new(Limiter).Allow(-1)

@@ -225,6 +225,6 @@ func (r *Ramp) curve() curve { return newCurve(r.Rate, r.WarmUp, r.ColdFactor, r
 
 func mustNotBeNegative(n int) {
 	if n < 0 {
-		panic("warmup: negative number of tokens")
+		panic(fmt.Sprintf("warmup: %d tokens, want 0 or more", n))
 	}
 }

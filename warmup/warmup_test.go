@@ -510,7 +510,7 @@ func TestRampNegative(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != "warmup: negative number of tokens" {
+				if got := recover(); got != "warmup: -1 tokens, want 0 or more" {
 					t.Errorf("%s(-1) panicked with %v", name, got)
 				}
 			}()
