@@ -143,7 +143,13 @@ func parse(s string) (n int) {
 	if uint(len(s)-1) >= maxDigits {
 		return -1
 	}
-	for i := range len(s) {
+	i := 0
+	if len(s) >= 4 {
+		if n, i = fourDigits(s), 4; n < 0 {
+			return -1
+		}
+	}
+	for ; i < len(s); i++ {
 		d := uint(s[i]) ^ '0' // a digit, or more than 9
 		if d > 9 {
 			return -1
@@ -151,6 +157,17 @@ func parse(s string) (n int) {
 		n = n*10 + int(d)
 	}
 	return n
+}
+
+// fourDigits returns the number that the first four bytes of a text are, -1 if they are none: all at once, in less than half of
+// the instructions that they take one by one.
+func fourDigits(s string) int {
+	d := (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) ^ 0x30303030 // in each byte a digit, or more than 9
+	if (d|(d+0x76767676))&0x80808080 != 0 {
+		return -1 // of some byte that is 10 or more, or by the addition, the highest bit is set
+	}
+	d = d*10 + d>>8 // two digits in the first byte, and in the third
+	return int(d&0xff)*100 + int(d>>16&0xff)
 }
 
 // cut returns the number in a text, and no number if there is something else before or behind it.
