@@ -17,7 +17,8 @@ import (
 // sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer is still being read
 // at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
 //
-// A Grant must not be copied, and the zero Grant must not be used. Its methods but Keep may be called concurrently.
+// A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently, but for Keep and Count: while
+// one of these runs, no other method may.
 type Grant struct {
 	right
 	state atomic.Uint32 // how the grant has ended
