@@ -3,8 +3,8 @@ package throttle
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"time"

@@ -343,7 +343,7 @@ func (l *Limiter) branchUnder(above *Limiter) (next *Limiter) {
 // place is a place in line: when a claim was first made, and its number. MaxWait counts from since.
 type place struct {
 	since  monotime.Time
-	number uint64         // orders the claims of one instant; zero for a claim that grantFast or Observe granted
+	number uint64         // orders the claims of one instant; zero for a claim that grantAtOnce or Observe granted
 	past   *adaptive.Past // nil if the server has not refused it
 }
 

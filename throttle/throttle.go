@@ -258,7 +258,7 @@ type Limiter struct {
 	successor  *Limiter               // root of the tree that has taken its place; nil if none has
 	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen
 	agenda     order.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree
-	claimCount uint64                 // numbers the claims that did not go through grantFast
+	claimCount uint64                 // numbers the claims that did not go through grantAtOnce
 	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed
 	lastChange monotime.Time          // instant of the latest change that may let somebody go
 	credit     limit.Credit           // of late timers

@@ -22,7 +22,7 @@ type waiter struct {
 	l *Limiter // the bucket that was asked
 	need
 	place     place
-	rank      monotime.Time   // see Limiter.rank
+	rank      monotime.Time   // see Limiter.rankOf
 	joined    monotime.Time   // when w joined the line of l
 	from      monotime.Time   // from when w may count
 	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
