@@ -27,7 +27,7 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
-	if a := b.repeats.Latest(); a != nil && a.Current(g) {
+	if a := b.repeats.Latest(); a != nil && a.Current(g.Elapsed()) {
 		var left [headers.MaxCounts]int
 		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, &left) {
 			return false
@@ -87,7 +87,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	l, b := g.Limiter(), bucketOf(g.Limiter())
 	next := b.repeats.Of(t.plain.Load() && t.Trace == nil && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
 	o := g.Done(a)
-	b.repeats.Note(g, next, o.Stated)
+	b.repeats.Note(next, o.Stated)
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
 		if v.Kind == verdict.Refused {

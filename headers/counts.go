@@ -12,23 +12,21 @@ import (
 
 // Counts reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
 // that is. Which reset a limit has, and which bucket, it compares in each answer, as text. All other headers of limits, and
-// whether there are others, it looks at as often as the [Habit] does of which it is made: every 16th answer. It is of no use
-// after [Counts.Lasts]: then the Habit is to read an answer, and to make other Counts.
+// whether there are others, it looks at as often as the [Habit] does of which it is made: every 16th answer. It is of use while it is
+// [Counts.Current]: then the Habit is to read an answer, and to make other Counts.
 //
 // A Counts is safe for concurrent use, and must not be copied.
 type Counts struct {
-	habit *Habit
-	known *known
-	lasts time.Duration
-	each  *repeated // is read in each answer
-	rest  *repeated // is compared when all headers are looked at
+	habit  *Habit
+	known  *known
+	looked time.Duration // when all headers were looked at
+	each   *repeated     // is read in each answer
+	rest   *repeated     // is compared when all headers are looked at
 }
 
-// Lasts returns for how long the Counts may be used after the answer of which it was made: for 10 ms after all headers were looked at.
-func (c *Counts) Lasts() time.Duration { return c.lasts }
-
-// CountsLast is the most that Lasts returns.
-const CountsLast = habitLasts
+// Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
+// Habit is to read an answer of that instant.
+func (c *Counts) Current(now time.Duration) bool { return recent(c.looked, now) }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
@@ -56,11 +54,11 @@ const MaxCounts = 4
 // Counts returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
 // or before there is a habit.
 func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.Duration) *Counts {
-	k, since := h.known.Load(), now-time.Duration(h.looked.Load())
-	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || since < 0 || since >= habitLasts {
+	k, looked := h.known.Load(), time.Duration(h.looked.Load())
+	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || !recent(looked, now) {
 		return nil
 	}
-	c := &Counts{habit: h, known: k, lasts: habitLasts - since}
+	c := &Counts{habit: h, known: k, looked: looked}
 	stated, used, counted := 0, false, [MaxCounts]bool{}
 	for i := range k.told {
 		t := &k.told[i]

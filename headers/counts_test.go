@@ -15,13 +15,12 @@ import (
 type counter struct {
 	h       Habit
 	counts  *Counts
-	until   time.Time
 	said    []Limit // of the answer of which counts was made
 	counted int
 }
 
 func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
-	if c.counts != nil && at.Before(c.until) && !at.Before(c.until.Add(-CountsLast)) {
+	if c.counts != nil && c.counts.Current(since(at)) {
 		var left [MaxCounts]int
 		if c.counts.Read(r, header, &left) {
 			limits := slices.Clone(c.said)
@@ -37,7 +36,7 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 	}
 	limits, hint := c.h.Append(r, nil, header, at, since(at))
 	if next := c.h.Counts(header, limits, hint, since(at)); next != nil {
-		c.counts, c.until, c.said = next, at.Add(next.Lasts()), limits
+		c.counts, c.said = next, limits
 	}
 	return summary(Facts{Limits: limits, Retry: hint})
 }

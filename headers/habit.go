@@ -118,8 +118,11 @@ func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received t
 
 // suffices reports whether what is remembered suffices for an answer, without another look at all its headers.
 func (h *Habit) suffices(k *known, header http.Header, now time.Duration) bool {
-	return len(header) == k.n && uint64(int64(now)-h.looked.Load()) < uint64(habitLasts) && h.unread.Add(1) <= habitUnread
+	return len(header) == k.n && recent(time.Duration(h.looked.Load()), now) && h.unread.Add(1) <= habitUnread
 }
+
+// recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
+func recent(looked, now time.Duration) bool { return uint64(now-looked) < uint64(habitLasts) }
 
 // looksAgain reports whether an answer has all headers that are remembered, and no other.
 func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool {

@@ -2,13 +2,12 @@
 // a server that counts are such.
 //
 // In come answers that were read as a whole (Of, Note). Out comes what reads, and counts, those that repeat the latest of them
-// (Latest, Current). The package does not know what is sent, or to whom.
+// (Latest). The package does not know what is sent, or to whom.
 package repeats
 
 import (
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/throttle"
@@ -21,21 +20,15 @@ type Answers struct{ latest atomic.Pointer[Answer] }
 type Answer struct {
 	*headers.Counts                  // reads what repeats this one
 	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
-	until           time.Duration    // by the clock of grants
 }
 
 // Latest returns the answer that others may repeat, nil if there is none.
 func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
-// Current reports whether all headers were looked at less than 10 ms before a grant: else the answer to that is to be read as a whole.
-func (a *Answer) Current(g *throttle.Grant) bool {
-	return uint64(a.until-g.Elapsed()-1) < uint64(headers.CountsLast) // which is false, too, of a grant that is too old
-}
-
 // Of returns what reads answers that repeat this one, of which a habit has read the limits and a hint, and has a ask for what counts
 // them. It returns nil if no answer can, or may, or if those to come are read already.
 func (as *Answers) Of(may bool, g *throttle.Grant, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, a *throttle.Answer) *headers.Counts {
-	if old := as.latest.Load(); !may || old != nil && old.Current(g) || len(a.Statements) != len(limits) {
+	if old := as.latest.Load(); !may || old != nil && old.Current(g.Elapsed()) || len(a.Statements) != len(limits) {
 		return nil
 	}
 	for i := range limits {
@@ -49,8 +42,8 @@ func (as *Answers) Of(may bool, g *throttle.Grant, h *headers.Habit, header http
 }
 
 // Note notes what Of has returned for an answer, and what the bucket says of the same.
-func (as *Answers) Note(g *throttle.Grant, c *headers.Counts, stated *throttle.Stated) {
+func (as *Answers) Note(c *headers.Counts, stated *throttle.Stated) {
 	if c != nil && stated != nil {
-		as.latest.Store(&Answer{c, stated, g.Elapsed() + c.Lasts()})
+		as.latest.Store(&Answer{c, stated})
 	}
 }
