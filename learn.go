@@ -27,18 +27,15 @@ func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Respons
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
-	if a := b.repeats.Latest(); a != nil && a.Current(g.Elapsed()) {
+	switch a := b.repeats.Latest(); {
+	case a != nil && a.Current(g.Elapsed()):
 		var left [headers.MaxCounts]int
 		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, &left) {
 			return false
 		}
-		b.budget.Deposit()
-		return true
-	}
-	if b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()) {
+	case b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()):
 		return false
-	}
-	if !g.Count(nil, nil) {
+	case !g.Count(nil, nil):
 		g.Done(throttle.Answer{})
 	}
 	b.budget.Deposit()
@@ -85,7 +82,11 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())
-	next := b.repeats.Of(t.plain.Load() && t.Trace == nil && resp.StatusCode < 400, g, &b.habit, resp.Header, limits, hint, &a)
+	var next *headers.Counts
+	if t.plain.Load() && t.Trace == nil && resp.StatusCode < 400 {
+		next = b.repeats.Next(g.Elapsed(), &b.habit, resp.Header, limits, hint, a.Statements)
+	}
+	a.Repeats = next != nil
 	o := g.Done(a)
 	b.repeats.Note(next, o.Stated)
 	if resp.StatusCode >= 400 || a.Refused {

@@ -1,15 +1,17 @@
 // Package repeats remembers the answer that others repeat, which say the same but for what remains of each limit. Most answers of
 // a server that counts are such.
 //
-// In come answers that were read as a whole (Of, Note). Out comes what reads, and counts, those that repeat the latest of them
+// In come answers that were read as a whole (Next, Note). Out comes what reads, and counts, those that repeat the latest of them
 // (Latest). The package does not know what is sent, or to whom.
 package repeats
 
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
 
@@ -25,23 +27,21 @@ type Answer struct {
 // Latest returns the answer that others may repeat, nil if there is none.
 func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
-// Of returns what reads answers that repeat this one, of which a habit has read the limits and a hint, and has a ask for what counts
-// them. It returns nil if no answer can, or may, or if those to come are read already.
-func (as *Answers) Of(may bool, g *throttle.Grant, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, a *throttle.Answer) *headers.Counts {
-	if old := as.latest.Load(); !may || old != nil && old.Current(g.Elapsed()) || len(a.Statements) != len(limits) {
+// Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a habit has read the limits and a hint. It
+// returns nil if no answer can, or if those to come are read already; or if a statement is of more than one limit, or was cut.
+func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Counts {
+	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
 	}
 	for i := range limits {
-		if int64(a.Statements[i].Remaining) != limits[i].Remaining.N {
-			return nil // it stands for more than one, or was cut
+		if int64(statements[i].Remaining) != limits[i].Remaining.N {
+			return nil
 		}
 	}
-	c := h.Counts(header, limits, hint, g.Elapsed())
-	a.Repeats = c != nil
-	return c
+	return h.Counts(header, limits, hint, now)
 }
 
-// Note notes what Of has returned for an answer, and what the bucket says of the same.
+// Note notes what Next has returned for an answer, and what the bucket says of the same.
 func (as *Answers) Note(c *headers.Counts, stated *throttle.Stated) {
 	if c != nil && stated != nil {
 		as.latest.Store(&Answer{c, stated})

@@ -44,7 +44,11 @@ func (w *world) request(may bool) (ended, current bool) {
 	for _, l := range limits {
 		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
 	}
-	c := w.as.Of(may, g, &w.habit, w.header, limits, hint, &a)
+	var c *headers.Counts
+	if may {
+		c = w.as.Next(g.Elapsed(), &w.habit, w.header, limits, hint, a.Statements)
+		a.Repeats = c != nil
+	}
 	o := g.Done(a)
 	w.as.Note(c, o.Stated)
 	return ended, current
