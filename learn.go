@@ -29,8 +29,8 @@ func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	switch a := b.repeats.Latest(); {
 	case a != nil && a.Current(g.Elapsed()):
-		var left [headers.MaxCounts]int
-		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, &left) {
+		var left headers.Left
+		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, (*quota.Left)(&left)) {
 			return false
 		}
 	case b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()):

@@ -48,18 +48,18 @@ const (
 	numberWithin                // a number between two texts
 )
 
-// MaxCounts bounds how many limits a Counts reads.
-const MaxCounts = 4
+// Left is how much remains of each limit that an answer stated, in their order, of four at most.
+type Left [4]int
 
 // Counts returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
 // or before there is a habit.
 func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.Duration) *Counts {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
-	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > MaxCounts || hint != (Retry{}) || !recent(looked, now) {
+	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > len(Left{}) || hint != (Retry{}) || !recent(looked, now) {
 		return nil
 	}
 	c := &Counts{habit: h, known: k, looked: looked}
-	stated, used, counted := 0, false, [MaxCounts]bool{}
+	stated, used, counted := 0, false, [len(Left{})]bool{}
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.key]
@@ -178,7 +178,7 @@ func (f *repeated) cut(v string) string {
 }
 
 // Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by Append.
-func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) bool {
+func (c *Counts) Read(r *Reader, header http.Header, left *Left) bool {
 	if len(header) != c.known.n {
 		return false
 	}
@@ -204,7 +204,7 @@ func (c *Counts) Read(r *Reader, header http.Header, left *[MaxCounts]int) bool 
 		if n < 0 {
 			return false
 		}
-		left[f.of%MaxCounts] = n
+		left[f.of%uint(len(left))] = n
 	}
 	return true
 }

@@ -21,7 +21,7 @@ type counter struct {
 
 func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 	if c.counts != nil && c.counts.Current(since(at)) {
-		var left [MaxCounts]int
+		var left Left
 		if c.counts.Read(r, header, &left) {
 			limits := slices.Clone(c.said)
 			for i := range limits {
@@ -112,7 +112,7 @@ func TestCountsNot(t *testing.T) {
 		},
 		"too many": func(n int) http.Header {
 			h := http.Header{}
-			for i := range MaxCounts + 1 {
+			for i := range len(Left{}) + 1 {
 				h[fmt.Sprintf("Ratelimit-Part%c-Remaining", 'a'+i)] = []string{fmt.Sprint(n + i)}
 			}
 			return h
@@ -220,7 +220,7 @@ func TestCountsAllocs(t *testing.T) {
 	for range 40 {
 		c.got(nil, header, noon)
 	}
-	var to [MaxCounts]int
+	var to Left
 	if n := testing.AllocsPerRun(100, func() { c.counts.Read(nil, header, &to) }); n != 0 || to[0] != 12 {
 		t.Errorf("%v allocations, %d remain, want none and 12", n, to[0])
 	}
@@ -238,7 +238,7 @@ func TestCountsConcurrent(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for n := range 1000 {
-				var to [MaxCounts]int
+				var to Left
 				if ok := c.counts.Read(nil, of(n+1), &to); !ok || to[0] != n+1 {
 					t.Errorf("read: %v, %d remain, want %d", ok, to[0], n+1)
 				}

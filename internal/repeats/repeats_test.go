@@ -32,9 +32,9 @@ func (w *world) request(may bool) (ended, current bool) {
 	w.left--
 	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
 	if a := w.as.Latest(); a != nil {
-		var left [headers.MaxCounts]int
+		var left headers.Left
 		current = a.Current(g.Elapsed())
-		ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, &left)
+		ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, (*quota.Left)(&left))
 	}
 	if ended {
 		return ended, current

@@ -115,7 +115,7 @@ type Stated struct {
 func (st *Stated) Timed() bool { return st.timed }
 
 // maxCounted bounds how many limits are counted. It is a power of two, so that an index needs no check.
-const maxCounted = 4
+const maxCounted = len(quota.Left{})
 
 // Stated returns the limits of the statements that were learned last, so that answers that state them again can be counted. It is
 // nil if there are others, or if s is not Steady.
@@ -142,7 +142,7 @@ func (s *Server) Stated(statements []quota.Statement) *Stated {
 // Learn hears with one of the answers that follow. More may
 // remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
 // requires that s is Steady. Now may be zero unless of is Timed.
-func (s *Server) Count(of *Stated, left *[maxCounted]int, now monotime.Time, t *Ticket, kind *Kind) bool {
+func (s *Server) Count(of *Stated, left *quota.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
 	windows := of.windows
 	if len(windows) != len(s.windows) || of.of != s || of.left != s.left || t.probe {
 		return false
@@ -180,7 +180,7 @@ func (s *Server) Count(of *Stated, left *[maxCounted]int, now monotime.Time, t *
 }
 
 // countTimed takes in what depends on when an answer came that is counted.
-func (s *Server) countTimed(of *Stated, left *[maxCounted]int, now monotime.Time, t *Ticket, kind *Kind) {
+func (s *Server) countTimed(of *Stated, left *quota.Left, now monotime.Time, t *Ticket, kind *Kind) {
 	for i, w := range of.windows {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
 			w.countTimed(now, t, kind, left[i&(maxCounted-1)], w.nextSince == s.sequence)

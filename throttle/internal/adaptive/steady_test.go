@@ -109,8 +109,8 @@ func TestCountIsLearn(t *testing.T) {
 }
 
 // numbers are how much remains of some limits.
-func numbers(left ...int) *[maxCounted]int {
-	var all [maxCounted]int
+func numbers(left ...int) *quota.Left {
+	var all quota.Left
 	copy(all[:], left)
 	return &all
 }
