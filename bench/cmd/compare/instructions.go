@@ -30,9 +30,9 @@ func instructions(w io.Writer, paths []bench.Path, count func([]bench.Path) (map
 	return printInstructions(w, paths, counts), nil
 }
 
-// repeats is how often a path is counted again that misses its goal: then the least counts. Counts differ by 1 % by chance, since where a
-// map has its keys does.
-const repeats = 2
+// repeats is how often a path is counted again, at most, while it misses its goal: then the least counts. Counts differ by 1 % by chance, one in
+// ten or so by 2.5 %, since where a map has its keys does.
+const repeats = 4
 
 // counted counts the instructions of paths, each of which is gone so many times. It counts several at once: a process sleeps for most of its time.
 func counted(paths []bench.Path, times int) (map[string]float64, error) {
