@@ -54,7 +54,7 @@ type routes struct {
 	*pattern.Set[quota.Quotas]
 	hasBytes   bool // at least one quota is of bytes that are not Streamed, so bodies are counted
 	hasStreams bool // at least one quota is Streamed
-	plain      bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
+	byHost     bool // the host alone says to which bucket a request belongs, and no bodies are counted or flow
 }
 
 // newRoutes checks the patterns and quotas of a table. It copies the table, so that the caller may go on changing its own.
@@ -68,7 +68,7 @@ func (t *Transport) newRoutes(quotas Table) (*routes, error) {
 	}
 	var err error
 	rs.Set, err = table.Check(copied)
-	rs.plain = !rs.hasBytes && !rs.hasStreams && err == nil && rs.HostsOnly()
+	rs.byHost = !rs.hasBytes && !rs.hasStreams && err == nil && rs.HostsOnly()
 	if err == nil && t.Cost == nil && t.Spent == nil {
 		err = table.CheckCosts(copied)
 	}

@@ -82,8 +82,8 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())
-	var next *headers.Counts
-	if t.plain.Load() && t.Trace == nil && resp.StatusCode < 400 {
+	var next *headers.Repeat
+	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 {
 		next = b.repeats.Next(g.Elapsed(), &b.habit, resp.Header, limits, hint, a.Statements)
 	}
 	a.Repeats = next != nil

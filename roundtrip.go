@@ -17,7 +17,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
 	var g *throttle.Grant
-	if t.plain.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().plain {
+	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().byHost {
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = l.AtOnce(ctx, req.Method, req.URL.Path)
 		}

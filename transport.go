@@ -172,7 +172,7 @@ type Transport struct {
 	paths          hosts.Paths[routes, throttle.Limiter] // only if Quotas are not of hosts alone and Key is nil
 	modes          *pattern.Set[Mode]
 	aboveTransport bool        // there is another Transport in Base
-	plain          atomic.Bool // init has found no mistake, and a request that goes at once needs nothing but to be sent
+	short          atomic.Bool // the way of a request that goes at once: init has found no mistake, and nothing is left to do but to send it
 }
 
 // NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
@@ -321,11 +321,11 @@ func (t *Transport) init() {
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
 	t.invalid = errors.Join(append(wrong, err)...)
-	t.plain.Store(t.invalid == nil && t.isPlain()) // last: who sees that does not wait for init
+	t.short.Store(t.invalid == nil && t.isShort()) // last: who sees that does not wait for init
 }
 
-// isPlain reports whether a request that goes at once needs nothing but to be sent.
-func (t *Transport) isPlain() bool {
+// isShort reports whether a request that goes at once needs nothing but to be sent.
+func (t *Transport) isShort() bool {
 	return !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
 		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
 }

@@ -23,7 +23,7 @@ type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
 	looked atomic.Int64  // when all headers were last looked at, by the clock of the caller
-	unread atomic.Int32  // answers since, those that Counts have read, too
+	unread atomic.Int32  // answers since, those that a Repeat has read, too
 	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
 }
 

@@ -136,7 +136,7 @@ func (g *Grant) begin(l *Limiter, c *Claim) bool {
 // stated, have enough left. Else it returns nil.
 func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	l, way := g.l, g.l.gate.Way()
-	if g.ticket.N, g.plain = n, true; way == atonce.Looks || ctx.Err() != nil {
+	if g.ticket.N, g.requestsOnly = n, true; way == atonce.Looks || ctx.Err() != nil {
 		return nil
 	}
 	if way == atonce.Free {
@@ -148,7 +148,7 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	}
 	l.mu.Lock()
 	now := l.clock.Now()
-	if l.gate.Way() == atonce.Counts && !l.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
+	if l.gate.Way() == atonce.OneLock && !l.credit.Any(now) && l.gate.Recent(now, l.idleAfter) && l.server.OpenSteady(now, n, &g.class) && l.stack.TakeNow(now, n) {
 		l.claimCount++
 		g.place.since, g.place.number, l.lastCharged = now, l.claimCount, now
 		l.gate.Granted(now)

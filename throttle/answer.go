@@ -79,7 +79,7 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	l := g.l
-	if g.plain && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
+	if g.requestsOnly && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
 		return Outcome{}
 	}
 	luck := 0.0
@@ -102,7 +102,7 @@ func (g *Grant) Count(s *Stated, left *quota.Left) (ok bool) {
 		return g.kept.Count(s, left)
 	}
 	l, of := g.l, (*adaptive.Stated)(s)
-	if !g.plain || g.place.past != nil || l.Parent != nil || !g.state.CompareAndSwap(underWay, answered) {
+	if !g.requestsOnly || g.place.past != nil || l.Parent != nil || !g.state.CompareAndSwap(underWay, answered) {
 		return false
 	}
 	if of == nil {
@@ -112,7 +112,7 @@ func (g *Grant) Count(s *Stated, left *quota.Left) (ok bool) {
 		if l.mu.Lock(); of.Timed() {
 			now = l.now()
 		}
-		ok = l.gate.Way() == atonce.Counts && g.extra == nil && l.server.Count(of, left, now, &g.ticket, &g.class)
+		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(of, left, now, &g.ticket, &g.class)
 		l.mu.Unlock()
 	}
 	if !ok {

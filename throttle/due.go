@@ -180,7 +180,7 @@ func (l *Limiter) charge(g *right, at, now monotime.Time, need *need, p place) {
 			b.link.take(g, at, now, need)
 		}
 	}
-	g.plain = g.extra == nil
+	g.requestsOnly = g.extra == nil
 	l.server.Take(now, max(p.since, 1), &need.Demand, &need.class, l.reserveFor(need), &g.ticket)
 }
 

@@ -34,14 +34,14 @@ const (
 
 // right is what was granted, and what it was charged.
 type right struct {
-	l      *Limiter
-	ticket adaptive.Ticket
-	place  place
-	class  adaptive.Kind
-	urgent bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
-	early  bool          // the bucket was held: the claim was observed only
-	plain  bool          // extra was nil when granted; may be read without the lock
-	extra  *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
+	l            *Limiter
+	ticket       adaptive.Ticket
+	place        place
+	class        adaptive.Kind
+	urgent       bool          // the claim was urgent: nothing was charged to the unreserved part of a quota
+	early        bool          // the bucket was held: the claim was observed only
+	requestsOnly bool          // extra was nil when granted; may be read without the lock
+	extra        *charge.Extra // nil if the grant costs requests only, holds no slots, and was not settled; protected by the lock of the tree
 }
 
 // Limiter returns the bucket that granted the request.
@@ -164,7 +164,7 @@ func (g *right) correct(now monotime.Time, spent quota.Costs) {
 
 // endUnreported ends the grant of Wait, whose caller will not report what became of the request.
 func (g *right) endUnreported() {
-	if g.plain && g.l.endAtOnce(g.ticket.N, false) {
+	if g.requestsOnly && g.l.endAtOnce(g.ticket.N, false) {
 		return
 	}
 	root := g.l.lock()

@@ -405,8 +405,8 @@ func (l *Limiter) unlock(root *Limiter) {
 		switch {
 		case unknown && len(l.stack) == 0:
 			way = atonce.Free
-		case (unknown || l.server.Steady()) && l.stack.Counts() && l.Reserve == 0:
-			way = atonce.Counts
+		case (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
+			way = atonce.OneLock
 		}
 	}
 	l.gate.Set(way, unknown && l.line.waiting == 0 && l.server.Heard())

@@ -20,7 +20,7 @@ type Answers struct{ latest atomic.Pointer[Answer] }
 
 // Answer is one that others may repeat.
 type Answer struct {
-	*headers.Counts                  // reads what repeats this one
+	*headers.Repeat                  // reads what repeats this one
 	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
 }
 
@@ -29,7 +29,7 @@ func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
 // Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a habit has read the limits and a hint. It
 // returns nil if no answer can, or if those to come are read already; or if a statement is of more than one limit, or was cut.
-func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Counts {
+func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Repeat {
 	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
 	}
@@ -38,11 +38,11 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 			return nil
 		}
 	}
-	return h.Counts(header, limits, hint, now)
+	return h.Repeat(header, limits, hint, now)
 }
 
 // Note notes what Next has returned for an answer, and what the bucket says of the same.
-func (as *Answers) Note(c *headers.Counts, stated *throttle.Stated) {
+func (as *Answers) Note(c *headers.Repeat, stated *throttle.Stated) {
 	if c != nil && stated != nil {
 		as.latest.Store(&Answer{c, stated})
 	}

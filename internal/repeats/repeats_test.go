@@ -44,7 +44,7 @@ func (w *world) request(may bool) (ended, current bool) {
 	for _, l := range limits {
 		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
 	}
-	var c *headers.Counts
+	var c *headers.Repeat
 	if may {
 		c = w.as.Next(g.Elapsed(), &w.habit, w.header, limits, hint, a.Statements)
 		a.Repeats = c != nil

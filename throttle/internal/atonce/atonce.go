@@ -17,9 +17,9 @@ type Way uint32
 
 // The ways.
 const (
-	Looks  Way = iota // with the lock, and a look at the whole bucket
-	Counts            // with the lock: one token bucket, and what the server has stated, are all that could delay a claim
-	Free              // without the lock: nothing could
+	Looks   Way = iota // with the lock, and a look at the whole bucket
+	OneLock            // with the lock, and no more: one token bucket, and what the server has stated, are all that could delay a claim
+	Free               // without the lock: nothing could
 )
 
 // A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may be called at any time.

@@ -61,7 +61,7 @@ func TestGateConcurrent(t *testing.T) {
 				if !g.Grant(1, 1) {
 					mu.Lock()
 					locked++
-					g.Set([]Way{Looks, Counts, Free}[i%3], i%2 == 0)
+					g.Set([]Way{Looks, OneLock, Free}[i%3], i%2 == 0)
 					locked += g.Take()
 					mu.Unlock()
 				}

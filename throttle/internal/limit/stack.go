@@ -332,8 +332,8 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 	return due
 }
 
-// Counts reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.
-func (s Stack) Counts() bool {
+// IsOneBucket reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.
+func (s Stack) IsOneBucket() bool {
 	if len(s) == 0 {
 		return true
 	}
@@ -341,7 +341,7 @@ func (s Stack) Counts() bool {
 	return ok && len(s) == 1 && s[0].unreserved == nil && s[0].quota.Unit == ""
 }
 
-// TakeNow charges n requests if they may go now, and reports whether it did. It requires that Counts is true.
+// TakeNow charges n requests if they may go now, and reports whether it did. It requires that IsOneBucket is true.
 func (s Stack) TakeNow(now monotime.Time, n int) bool {
 	return len(s) == 0 || s[0].all.(*bucket).takeNow(now, n)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/gopacer/pacer/headers/internal/value"
 )
 
-// Counts reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
+// Repeat reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
 // that is. Which reset a limit has, and which bucket, it compares in each answer, as text. All other headers of limits, and
 // whether there are others, it looks at as often as the [Habit] does of which it is made: every 16th answer. It is of use while it is
-// [Counts.Current]: then the Habit is to read an answer, and to make other Counts.
+// [Repeat.Current]: then the Habit is to read an answer, and to make another Repeat.
 //
-// A Counts is safe for concurrent use, and must not be copied.
-type Counts struct {
+// A Repeat is safe for concurrent use, and must not be copied.
+type Repeat struct {
 	habit  *Habit
 	known  *known
 	looked time.Duration // when all headers were looked at
@@ -26,7 +26,7 @@ type Counts struct {
 
 // Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
 // Habit is to read an answer of that instant.
-func (c *Counts) Current(now time.Duration) bool { return recent(c.looked, now) }
+func (c *Repeat) Current(now time.Duration) bool { return recent(c.looked, now) }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
@@ -51,14 +51,14 @@ const (
 // Left is how much remains of each limit that an answer stated, in their order, of four at most.
 type Left [4]int
 
-// Counts returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
+// Repeat returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
 // or before there is a habit.
-func (h *Habit) Counts(header http.Header, limits []Limit, hint Retry, now time.Duration) *Counts {
+func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > len(Left{}) || hint != (Retry{}) || !recent(looked, now) {
 		return nil
 	}
-	c := &Counts{habit: h, known: k, looked: looked}
+	c := &Repeat{habit: h, known: k, looked: looked}
 	stated, used, counted := 0, false, [len(Left{})]bool{}
 	for i := range k.told {
 		t := &k.told[i]
@@ -178,7 +178,7 @@ func (f *repeated) cut(v string) string {
 }
 
 // Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by Append.
-func (c *Counts) Read(r *Reader, header http.Header, left *Left) bool {
+func (c *Repeat) Read(r *Reader, header http.Header, left *Left) bool {
 	if len(header) != c.known.n {
 		return false
 	}
@@ -213,7 +213,7 @@ func (c *Counts) Read(r *Reader, header http.Header, left *Left) bool {
 const maxDigits = 9
 
 // look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
-func (c *Counts) look(r *Reader, header http.Header) bool {
+func (c *Repeat) look(r *Reader, header http.Header) bool {
 	for f := c.rest; f != nil; f = f.next {
 		if values := header[f.key]; len(values) != 1 || f.content == sameText && values[0] != f.text {
 			return false

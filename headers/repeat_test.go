@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// counter reads answers as a Transport does: those that repeat one before by Counts, all others by the Habit.
+// counter reads answers as a Transport does: those that repeat one before by a Repeat, all others by the Habit.
 type counter struct {
 	h       Habit
-	counts  *Counts
+	counts  *Repeat
 	said    []Limit // of the answer of which counts was made
 	counted int
 }
@@ -35,7 +35,7 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 		return "nothing"
 	}
 	limits, hint := c.h.Append(r, nil, header, at, since(at))
-	if next := c.h.Counts(header, limits, hint, since(at)); next != nil {
+	if next := c.h.Repeat(header, limits, hint, since(at)); next != nil {
 		c.counts, c.said = next, limits
 	}
 	return summary(Facts{Limits: limits, Retry: hint})
@@ -51,8 +51,8 @@ func left(n int, pairs ...string) http.Header {
 	return fields(pairs...)
 }
 
-// TestCountsReads: what repeats is counted as it would be read, in whatever form it comes.
-func TestCountsReads(t *testing.T) {
+// TestRepeatReads: what repeats is counted as it would be read, in whatever form it comes.
+func TestRepeatReads(t *testing.T) {
 	reset := fmt.Sprint(noon.Unix() + 3600)
 	for name, of := range map[string]func(n int) http.Header{
 		"a trio": func(n int) http.Header {
@@ -91,8 +91,8 @@ func TestCountsReads(t *testing.T) {
 	}
 }
 
-// TestCountsNot: what has to be read is not counted.
-func TestCountsNot(t *testing.T) {
+// TestRepeatNot: what has to be read is not counted.
+func TestRepeatNot(t *testing.T) {
 	for name, of := range map[string]func(n int) http.Header{
 		"used alone": func(n int) http.Header { return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", "LEFT") },
 		"used without a limit": func(n int) http.Header {
@@ -136,9 +136,9 @@ func TestCountsNot(t *testing.T) {
 	}
 }
 
-// TestCountsBound: what is new and stands in place of something else is missed for 15 answers, or 10 ms. Another reset and another
+// TestRepeatBound: what is new and stands in place of something else is missed for 15 answers, or 10 ms. Another reset and another
 // bucket are not missed at all, nor what is missing or comes in addition.
-func TestCountsBound(t *testing.T) {
+func TestRepeatBound(t *testing.T) {
 	usual := func(n int) http.Header {
 		return left(n, "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Reset", "30", "X-RateLimit-Resource", "core", "Server", "x")
 	}
@@ -198,8 +198,8 @@ func TestCountsBound(t *testing.T) {
 	}
 }
 
-// TestCountsVectors: no answer of a server is read otherwise when it is repeated.
-func TestCountsVectors(t *testing.T) {
+// TestRepeatVectors: no answer of a server is read otherwise when it is repeated.
+func TestRepeatVectors(t *testing.T) {
 	var vectors []vector
 	load(t, "headers.json", &vectors)
 	for _, v := range vectors {
@@ -214,7 +214,7 @@ func TestCountsVectors(t *testing.T) {
 	}
 }
 
-func TestCountsAllocs(t *testing.T) {
+func TestRepeatAllocs(t *testing.T) {
 	var c counter
 	header := left(12, "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Reset", "30", "Server", "x")
 	for range 40 {
@@ -226,7 +226,7 @@ func TestCountsAllocs(t *testing.T) {
 	}
 }
 
-func TestCountsConcurrent(t *testing.T) {
+func TestRepeatConcurrent(t *testing.T) {
 	var c counter
 	of := func(n int) http.Header {
 		return left(n, "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Reset", "30")
