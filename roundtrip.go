@@ -17,7 +17,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
 	var g *throttle.Grant
-	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && req.URL != nil && req.Header != nil && t.routes.Load().byHost {
+	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && // the Transport asks for no more
+		called == nil && req.URL != nil && req.Header != nil && // nor does the context, and the request is whole
+		t.routes.Load().byHost {
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = l.AtOnce(ctx, req.Method, req.URL.Path)
 		}
@@ -32,26 +34,24 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	returned := false
 	defer dropUnless(&returned, req, g)
 	resp, err := t.base().RoundTrip(req)
-	if !attempt.Answered(resp, err) {
+	answered := attempt.Answered(resp, err)
+	if !answered {
 		resp, err = attempt.Corrected(t.base(), resp, err)
-		returned = true
-		return t.roundTrip(req, nil, g, resp, err)
 	}
-	if returned = true; resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
+	if returned = true; answered && resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
 		if resp.Request == nil {
 			resp.Request = req
 		}
 		return resp, nil
 	}
-	return t.roundTrip(req, nil, g, resp, nil)
+	return t.roundTrip(req, nil, g, resp, err)
 }
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and
 // waits for its turn. If there is a grant, the request was sent with it already, and resp or err is the outcome.
 func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttle.Grant, resp *http.Response, err error) (*http.Response, error) {
 	tm := terms{resp: resp}
-	sent, ended := g != nil, false
-	line := turn{t: t}
+	sent, ended, line := g != nil, false, turn{t: t}
 	defer func() {
 		if !ended {
 			line.over(&tm)
