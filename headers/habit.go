@@ -14,16 +14,19 @@ import (
 // [Reader.Append], as a whole.
 //
 // A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
-// those is missing, or if there are more or fewer headers in all; and in any case after 15 answers, and 10 ms after it last did.
+// those is missing, or if there are more or fewer headers in all; and in any case after 15 answers at most, and 10 ms after it last did.
 // So what a server has not said before is missed for as long, and only if it says it in place of something else. To look at all
 // headers, it asks for each by its name: where the names are those of before, they say what they said.
+//
+// The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
+// the clock: so they lie between grants, and answers that come much later than those are bounded by the 15 alone.
 //
 // The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one Reader only.
 type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
 	looked atomic.Int64  // when all headers were last looked at, by the clock of the caller
-	unread atomic.Int32  // answers since, those that a Repeat has read, too
+	unread atomic.Int32  // how often an answer was read since without that, by a Repeat, too: up to three times if it must be read as a whole
 	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
 }
 
@@ -80,7 +83,7 @@ const (
 	longestName = 128 // bytes of a name that is remembered
 )
 
-// Tells is [Reader.Tells], for an answer that was received at an instant, by whatever clock that is always the same one.
+// Tells is [Reader.Tells], for an answer of an instant: when it was received, or when its request went, by whatever clock that is always the same one.
 func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
@@ -97,7 +100,7 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	return false
 }
 
-// Append is [Reader.Append], for an answer that was received at an instant, by the clock of Tells, too.
+// Append is [Reader.Append], for an answer of the instant that Tells was given.
 func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received time.Time, now time.Duration) ([]Limit, Retry) {
 	before := len(limits)
 	var a answer

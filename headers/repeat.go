@@ -51,7 +51,7 @@ const (
 // Left is how much remains of each limit that an answer stated, in their order, of four at most.
 type Left [4]int
 
-// Repeat returns what reads answers that repeat one that was received at an instant, by the clock of Append, which has read it so; nil if nothing does,
+// Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
 // or before there is a habit.
 func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())

@@ -95,8 +95,8 @@ type Stated adaptive.Stated
 // Count is Done for the answer to a request that was served, if it says what an earlier answer said, whose Outcome had s, but that
 // so much remains of each limit; or, if s is nil, if it says nothing. It costs a fraction of Done. If it returns false, nothing has
 // happened, and Done is to hear the answer: more remains than before, and no other answer has overtaken this one; nothing
-// remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Done is to hear an
-// answer every 10 ms or so. No other method of g may be called before Count has returned: a Cancel or a Done meanwhile would be lost.
+// remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Done is to hear the
+// answer to one of the requests that were granted in 10 ms or so. No other method of g may be called before Count has returned: a Cancel or a Done meanwhile would be lost.
 func (g *Grant) Count(s *Stated, left *quota.Left) (ok bool) {
 	if g.kept != nil {
 		return g.kept.Count(s, left)
