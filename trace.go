@@ -256,8 +256,11 @@ func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, er
 
 // learned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
 // the stack if there is no hook.
-func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit) {
+func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit, status int, o throttle.Outcome) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
 		hook(Learned{event(req, l, tm.mode), slices.Clone(limits), l.State().Believes})
+	}
+	if hook := t.trace().Held; hook != nil && o.Refused && o.Held > 0 {
+		hook(Held{event(req, l, tm.mode), status, o.Held})
 	}
 }
