@@ -17,9 +17,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
 	var g *throttle.Grant
-	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && // the Transport asks for no more
-		called == nil && req.URL != nil && req.Header != nil && // nor does the context, and the request is whole
-		t.routes.Load().byHost {
+	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && // nobody asks for more
+		req.URL != nil && req.Header != nil && t.routes.Load().byHost { // and the host says where the request belongs
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = l.AtOnce(ctx, req.Method, req.URL.Path)
 		}
@@ -34,17 +33,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	returned := false
 	defer dropUnless(&returned, req, g)
 	resp, err := t.base().RoundTrip(req)
-	answered := attempt.Answered(resp, err)
-	if !answered {
+	if !attempt.Answered(resp, err) {
 		resp, err = attempt.Corrected(t.base(), resp, err)
+		returned = true
+		return t.roundTrip(req, nil, g, resp, err)
 	}
-	if returned = true; answered && resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
+	if returned = true; resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
 		if resp.Request == nil {
 			resp.Request = req
 		}
 		return resp, nil
 	}
-	return t.roundTrip(req, nil, g, resp, err)
+	return t.roundTrip(req, nil, g, resp, nil)
 }
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and
