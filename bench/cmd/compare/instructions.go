@@ -30,8 +30,8 @@ func instructions(w io.Writer, paths []bench.Path, count func([]bench.Path) (map
 	return printInstructions(w, paths, counts), nil
 }
 
-// repeats is how often a path is counted again, at most, while it misses its goal: then the least counts. Counts differ by 1 % by chance, one in
-// ten or so by 2.5 %, since where a map has its keys does.
+// repeats is how often a path is counted again, at most, while it misses its goal: then the least counts. Counts differ by 1 % by chance, and one
+// process in ten takes 2.5 % more, of which the reason is not known.
 const repeats = 4
 
 // counted counts the instructions of paths, each of which is gone so many times. It counts several at once: a process sleeps for most of its time.
