@@ -306,13 +306,16 @@ func (s *Server) Overhear(now monotime.Time, st *quota.Statement) {
 	if w == nil && !grants(st) && canonical(st.Unit) != "" {
 		return // nobody knows that requests need any of it, see grantsNone
 	}
-	if w == nil || w.reset.late <= now {
+	if w == nil {
+		w = s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit)) // with what is known of its resets
+	}
+	if w.reset.late <= now {
 		h := hearsay{
 			name: st.Name, bucket: st.Bucket, unit: canonical(st.Unit), limit: st.Limit, remaining: st.Remaining,
 			early: late.Add(-step), late: late, resolution: step, span: st.Window,
 		}
-		if w != nil && w.reset.roundsDown {
-			h.early, h.late, h.roundsDown = late, late.Add(step), true
+		if w.reset.roundsDown {
+			h.early, h.late = late, late.Add(step)
 		}
 		s.restore(now, &h)
 		return

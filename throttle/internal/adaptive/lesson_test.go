@@ -86,3 +86,28 @@ func TestDivide(t *testing.T) {
 		}
 	}
 }
+
+// TestInheritBeforeOverhear: what another process has learned is believed whether it comes before what the server said to that
+// process, or after. Both are the same: a limit of 100, used up, that comes back at 10/s and whose
+// resets are rounded down.
+func TestInheritBeforeOverhear(t *testing.T) {
+	heard := step(0, 100, 10*time.Second)
+	inherit := func(b *bucket) {
+		b.Inherit(b.now, &Memory{Windows: []WindowMemory{{Limit: 100, Habits: Habits{Refill: 10, Floors: true}}}}, wallClock())
+	}
+	overhear := func(b *bucket) { b.Overhear(b.now, &heard) }
+	for name, steps := range map[string][]func(*bucket){"inherited first": {inherit, overhear}, "overheard first": {overhear, inherit}} {
+		b := newBucket(t, Config{})
+		for _, step := range steps {
+			step(b)
+		}
+		w := b.window1()
+		if r := &w.refill; !r.refills || r.rate != 10 || !w.reset.roundsDown {
+			t.Errorf("%s: refills %v, at %v, rounds down %v; want true, 10/s, true", name, r.refills, r.rate, w.reset.roundsDown)
+		}
+		if early, late := w.reset.early.Sub(b.now), w.reset.late.Sub(b.now); early != 10*time.Second || late != 11*time.Second {
+			t.Errorf("%s: reset in [%v, %v], want [10s, 11s]", name, early, late)
+		}
+		b.wantDue(100 * time.Millisecond)
+	}
+}

@@ -176,20 +176,18 @@ type hearsay struct {
 	limit, remaining   int
 	early, late        monotime.Time
 	resolution         time.Duration
-	roundsDown         bool
 	span               time.Duration
-	refill             float64 // in tokens per second; zero if the whole limit comes back at once
 }
 
 func (m *WindowMemory) hearsay(clock *monotime.Clock) *hearsay {
 	return &hearsay{
 		name: m.Name, bucket: m.Bucket, unit: canonical(m.Unit), limit: m.Limit, remaining: m.Remaining,
-		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, roundsDown: m.Floors, span: m.Span, refill: m.Refill,
+		early: clock.At(m.Early), late: clock.At(m.Late), resolution: m.Resolution, span: m.Span,
 	}
 }
 
 // restore takes over what is known of a limit from elsewhere, if its reset has not passed. If there
-// is a window of the limit, its reset must have passed: what is restored is another one.
+// is a window of the limit, its reset must have passed: what is restored is another one. A new window has the habits that are kept.
 func (s *Server) restore(now monotime.Time, h *hearsay) {
 	late := min(h.late, now.Add(monotime.Longest))
 	if late <= now {
@@ -201,7 +199,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.limit, w.remaining, w.nextRemaining = bounded(h.limit), bounded(h.remaining), math.MaxInt
 	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.limit, w.unit), w.granted || w.limit > 0 || w.remaining > 0
 	w.span = min(max(h.span, 0), monotime.Longest)
-	w.reset.resolution, w.reset.roundsDown = min(max(h.resolution, 0), monotime.Longest), h.roundsDown
+	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
 	w.reset.early, w.reset.late, w.reset.opened = min(h.early, late), late, now
 	w.reset.count++
 	w.overlap.lastHeardBy = nil
@@ -212,10 +210,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	} else { // something has come back since the latest probe
 		w.spentSince, w.missedProbes = 0, 0
 	}
-	if saneRate(h.refill) && w.limit > 0 {
-		w.refill.resume(now, w.limit, w.remaining, h.refill, w.kept != nil && w.kept.Raises, s.config.MaxHold)
-	}
-	w.kept = nil
 	w.spread = s.config.Spend.SpreadFor(w.limit, late.Sub(now), s.config.MaxStandstill)
 	w.scheduleProbe(now, &s.config)
+	s.resume(now, w)
 }

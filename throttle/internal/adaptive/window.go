@@ -452,7 +452,9 @@ func (w *window) inRequests() int {
 func (w *window) adopt(m *WindowMemory) {
 	w.kept = m
 	h := &m.Habits
-	w.reset.roundsDown = h.Floors
+	if h.Floors {
+		w.reset.roundDown()
+	}
 	if w.wholeSteps = proof(h.WholeSteps); w.wholeSteps < untried || w.wholeSteps > wrong {
 		w.wholeSteps = untried
 	}
