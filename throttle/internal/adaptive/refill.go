@@ -291,8 +291,7 @@ func (r *refill) measure(o *outcome) {
 	back, took := r.countedSince+o.remaining-r.remainingThen-1, o.now.Sub(r.measuredFrom)
 	switch {
 	case took < r.provisionalSpan/2 && 4*back > 3*o.limit:
-		r.refills = false
-		r.doubtRefills.fail(1)
+		r.wrong()
 	case took >= r.fullSpan/2 && !o.unpriced: // else the price was learned from this rate
 		// Remaining shows what this rate leaves over, and it is spent.
 		r.rate = max(r.rate, measuredShare*float64(back)/took.Seconds())
@@ -341,9 +340,21 @@ func (r *refill) doubt() {
 		return
 	}
 	if r.refusalsInRow++; r.refusalsInRow >= 2 {
-		r.refills = false
-		r.doubtRefills.fail(1)
+		r.wrong()
 	}
+}
+
+// wrong ends the belief that the limit comes back token by token, because an answer contradicts it.
+func (r *refill) wrong() {
+	r.stop()
+	r.doubtRefills.fail(1)
+}
+
+// stop ends the belief that the limit comes back token by token. With it goes what was seen of others and of paced requests: of a
+// belief that begins later, it would say nothing.
+func (r *refill) stop() {
+	r.refills, r.found, r.served = false, 0, 0
+	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 }
 
 // slowDown lowers the rate after a refusal. While the rate is raised with each answer, the last two

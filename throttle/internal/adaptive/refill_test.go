@@ -207,6 +207,58 @@ func TestRefillCrowdIsSearched(t *testing.T) {
 	}
 }
 
+// TestRefillStops: nothing of a crowd outlasts the belief that the limit comes back token by token, so that a belief which begins
+// later has the whole rate, and measures.
+func TestRefillStops(t *testing.T) {
+	const s = time.Second
+	crowd := func(t *testing.T) *bucket {
+		b := newBucket(t, Config{})
+		b.exchange(says(left(1, 100, 99*s/10)))
+		b.exchange(says(left(0, 100, 10*s))) // 10/s
+		for i := range 2 {
+			b.at(time.Duration(i+1) * s).exchange(refuses(left(0, 100, 10*s)))
+		}
+		if r := &b.window1().refill; !r.refills || r.crowd != crowdFor || !r.crowded {
+			t.Fatalf("refills %v, crowd for %d, crowded %v", r.refills, r.crowd, r.crowded)
+		}
+		return b
+	}
+	for name, stop := range map[string]func(b *bucket){
+		"two refusals that others do not explain": func(b *bucket) {
+			b.at(3 * s).exchange(refuses(left(0, 100, 9*s)))
+			b.at(4 * s).exchange(refuses(left(0, 100, 8*s)))
+		},
+		"most comes back at once": func(b *bucket) {
+			r := &b.window1().refill
+			r.provisionalSpan, r.crowd, r.found = time.Hour, 1, proven
+			b.at(3 * s).exchange(says(left(9, 100, 9*s))) // the last one in the crowd
+			b.at(4 * s).exchange(says(left(99, 100, 8*s)))
+		},
+		"several instances": func(b *bucket) {
+			a := says(left(50, 100, 5*s))
+			a.Instances = true
+			b.at(3 * s).exchange(a)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := crowd(t)
+			stop(b)
+			w := b.window1()
+			r := &w.refill
+			if r.refills || r.crowd != 0 || r.crowded || r.crowdMost != 0 || r.found != 0 || r.served != 0 {
+				t.Errorf("refills %v, crowd for %d, crowded %v, up to %v; found %d, served %d; want all zero", r.refills, r.crowd, r.crowded, r.crowdMost, r.found, r.served)
+			}
+			if w.room(0) == unknownRoom {
+				t.Error("nobody knows how many may go")
+			}
+			b.at(time.Hour)
+			r.resume(b.now, 100, 3, 10, false, time.Hour)
+			w.remaining, w.heardAt = 3, b.now
+			b.wantOpen(3) // none is left to others
+		})
+	}
+}
+
 // TestRefillMore: what comes back before the stated reset beyond two windows comes back token by token.
 func TestRefillMore(t *testing.T) {
 	const ms = time.Millisecond

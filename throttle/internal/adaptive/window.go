@@ -178,7 +178,7 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 		w.contradictions.note(answer)
 	}
 	if w.instances = a.Instances && w.isPlain(); w.instances {
-		w.refill.refills = false
+		w.refill.stop()
 	} else {
 		w.refill.observe(&o, &w.reset, c.MaxHold)
 	}
