@@ -132,7 +132,7 @@ func (r *refill) share(o *outcome) {
 		r.atMost = max(r.atMost, r.rate)
 	}
 	if r.crowd == 0 {
-		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
+		r.remeasure(o.now, o.remaining)
 	}
 }
 
@@ -237,15 +237,21 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
-	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = since, 0, o.n, 0
 	if o.limit >= fewTokens { // the limit was smaller when the raise began
 		r.raise = 0
 	}
-	// If since is now, the answer tells what was there. Else nothing was there at since, and the
-	// request of the answer took the first of what came back.
-	if r.guessed = r.atMost / 2; since == o.now {
-		r.remainingThen, r.countedSince, r.guessed = o.remaining, 0, 0
+	if since == o.now { // the answer tells what was there
+		r.remeasure(o.now, o.remaining)
+		r.guessed = 0
+		return
 	}
+	r.remeasure(since, 0) // nothing was there then
+	r.countedSince, r.guessed = o.n, r.atMost/2 // the request of the answer took the first of what came back
+}
+
+// remeasure has the rate be measured anew, from an instant on at which so much was left.
+func (r *refill) remeasure(from monotime.Time, left int) {
+	r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = from, left, 0, 0
 }
 
 // measure raises the rate of a server that refills to what was measured, lowers it after a
@@ -267,7 +273,7 @@ func (r *refill) measure(o *outcome) {
 		}
 		r.slowDown()
 		r.pacedFrom, r.served = o.now, 0
-		r.measuredFrom, r.remainingThen, r.countedSince, r.sentBefore = o.now, o.remaining, 0, 0
+		r.remeasure(o.now, o.remaining)
 		return
 	}
 	r.refusalsInRow = 0
