@@ -192,12 +192,15 @@ func (u *unservedKinds) forget(now monotime.Time) {
 }
 
 func (u *unservedKinds) find(kind Kind, way int) int {
-	return slices.IndexFunc(u.kinds, func(k refusedKind) bool {
-		if way == byPath {
-			return k.kind == kind
-		}
-		return k.kind.Verb == kind.Verb && alike.Fits(k.kind.Path, kind.Path, how[way])
-	})
+	return slices.IndexFunc(u.kinds, func(k refusedKind) bool { return k.kind.fits(&kind, way) })
+}
+
+// fits reports whether k is what another kind is seen as in one way.
+func (k *Kind) fits(another *Kind, way int) bool {
+	if way == byPath {
+		return *k == *another
+	}
+	return k.Verb == another.Verb && alike.Fits(k.Path, another.Path, how[way])
 }
 
 // as is the kind as it is seen in one way.

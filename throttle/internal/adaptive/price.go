@@ -13,6 +13,9 @@ import (
 // In come served requests (count) and how much was spent meanwhile (learn). Out come the mean cost of a kind of request, and how much
 // must remain so that one may go (need): so much more than the mean that it rarely costs more.
 //
+// Of one kind are requests with the same verb, and with paths that differ in what looks like an ID (byIDs): else each thread, say, had a
+// price of its own, and none would be known.
+//
 // Of each kind the mean is learned by least mean squares: if several requests were served meanwhile, what they cost more than
 // was thought is shared out among their kinds, in proportion to how many of each there were.
 type price struct {
@@ -30,7 +33,7 @@ type price struct {
 }
 
 type kindPrice struct {
-	kind    Kind
+	kind    Kind // as byIDs sees it
 	mean    float64
 	learned int
 	served  int // since learn was told
@@ -71,7 +74,7 @@ func (p *price) of(kind *Kind) float64 {
 	if i := p.find(kind); i >= 0 {
 		return p.thought(&p.kinds[i])
 	}
-	k := p.recall(*kind)
+	k := p.recall(kind)
 	return p.thought(&k)
 }
 
@@ -124,7 +127,7 @@ func (p *price) most() float64 {
 // count takes in that a request of a kind was served.
 func (p *price) count(kind *Kind) {
 	if n := len(p.kinds); n > 0 {
-		if latest := &p.kinds[n-1]; latest.kind == *kind {
+		if latest := &p.kinds[n-1]; latest.kind == *kind || latest.kind.fits(kind, byIDs) {
 			latest.served++
 			return
 		}
@@ -134,12 +137,16 @@ func (p *price) count(kind *Kind) {
 
 // countOther is count for a kind that was not the latest.
 func (p *price) countOther(kind *Kind) {
-	k := p.recall(*kind)
+	var k kindPrice
 	if i := p.find(kind); i >= 0 {
 		k = p.kinds[i]
 		p.kinds = slices.Delete(p.kinds, i, i+1)
-	} else if len(p.kinds) == maxPricedKinds {
-		p.kinds = slices.Delete(p.kinds, 0, 1)
+	} else {
+		k = p.recall(kind)
+		k.kind = kind.as(byIDs)
+		if len(p.kinds) == maxPricedKinds {
+			p.kinds = slices.Delete(p.kinds, 0, 1)
+		}
 	}
 	k.served++
 	p.kinds = append(p.kinds, k)
@@ -188,7 +195,7 @@ func (p *price) find(kind *Kind) int {
 	if n := len(p.kinds); n > 0 && p.kinds[n-1].kind == *kind {
 		return n - 1
 	}
-	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind == *kind })
+	return slices.IndexFunc(p.kinds, func(k kindPrice) bool { return k.kind.fits(kind, byIDs) })
 }
 
 // times returns what n requests of a kind cost; of all kinds if kind is nil.

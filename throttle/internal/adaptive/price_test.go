@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -33,6 +34,39 @@ func TestPriceOfKinds(t *testing.T) {
 	}
 	if got, others := p.of(&Kind{Path: "/c"}), p.of(nil); got != others || got < 7 || got > 100 {
 		t.Errorf("an unknown kind costs %.2f, and %.2f is the mean of all; want both between", got, others)
+	}
+}
+
+// Requests whose paths differ in what looks like an ID are of one kind, and so is what an earlier run has learned of others.
+func TestPriceOfPathsWithIDs(t *testing.T) {
+	path := func(i int) string { return "/threads/" + strconv.Itoa(10_000+i) + "/runs" }
+	learned := func(p *price) {
+		for i := range 2 * maxPricedKinds {
+			for verb, spent := range map[string]float64{"GET": 10, "POST": 5000} {
+				p.count(&Kind{verb, path(i)})
+				p.learn(spent)
+			}
+		}
+	}
+	var p price
+	learned(&p)
+	if len(p.kinds) != 2 {
+		t.Errorf("%d kinds, want 2: %v", len(p.kinds), p.kinds)
+	}
+	again := p.memory().price()
+	for when, p := range map[string]*price{"in this run": &p, "after another run": again} {
+		for verb, want := range map[string]float64{"GET": 10, "POST": 5000} {
+			if got := p.of(&Kind{verb, path(-1)}); got != want {
+				t.Errorf("%s: a %s costs %v, want %v", when, verb, got, want)
+			}
+		}
+	}
+	another := Kind{"POST", path(1)}
+	if allocs := testing.AllocsPerRun(100, func() {
+		p.count(&another)
+		p.of(&another)
+	}); allocs != 0 {
+		t.Errorf("a request of a kind that is known allocates %v times", allocs)
 	}
 }
 

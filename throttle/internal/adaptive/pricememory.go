@@ -48,8 +48,7 @@ func (m *PriceMemory) price() *price {
 }
 
 // recall returns what an earlier run has learned of a kind, as if this run had learned it once.
-func (p *price) recall(kind Kind) (k kindPrice) {
-	k.kind = kind
+func (p *price) recall(kind *Kind) (k kindPrice) {
 	if len(p.kept) > 0 {
 		if mean, ok := p.kept[kind.digest()]; ok {
 			k.mean, k.learned = mean, 1
@@ -58,8 +57,9 @@ func (p *price) recall(kind Kind) (k kindPrice) {
 	return k
 }
 
-// digest names a kind without saying it.
+// digest names a kind, as byIDs sees it, without saying it.
 func (k Kind) digest() string {
+	k = k.as(byIDs)
 	sum := sha256.Sum256([]byte(k.Verb + " " + k.Path))
 	return hex.EncodeToString(sum[:8])
 }
