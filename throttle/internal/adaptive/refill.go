@@ -237,16 +237,21 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
-	if o.limit >= fewTokens { // the limit was smaller when the raise began
+
+	// The limit was smaller when the raise began.
+	if o.limit >= fewTokens {
 		r.raise = 0
 	}
-	if since == o.now { // the answer tells what was there
+
+	// If since is now, the answer tells what was there. Else nothing was there at since, and the
+	// request of the answer took the first of what came back.
+	if since == o.now {
 		r.remeasure(o.now, o.remaining)
 		r.guessed = 0
 		return
 	}
-	r.remeasure(since, 0) // nothing was there then
-	r.countedSince, r.guessed = o.n, r.atMost/2 // the request of the answer took the first of what came back
+	r.remeasure(since, 0)
+	r.countedSince, r.guessed = o.n, r.atMost/2
 }
 
 // remeasure has the rate be measured anew, from an instant on at which so much was left.
