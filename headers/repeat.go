@@ -48,8 +48,11 @@ const (
 	numberWithin                // a number between two texts
 )
 
-// Left is how much remains of each limit that an answer stated, in their order, of four at most.
-type Left [4]int
+// longestText is how many bytes of a header a Counts keeps, to compare it with others: to state a limit takes no more.
+const longestText = 512
+
+// MaxCounts bounds how many limits a Counts reads.
+const MaxCounts = 4
 
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
 // or before there is a habit.
@@ -63,7 +66,7 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.key]
-		if len(values) != 1 {
+		if len(values) != 1 || len(values[0]) > longestText {
 			return nil
 		}
 		f, list := &repeated{key: t.key, text: values[0]}, &c.rest

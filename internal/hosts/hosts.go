@@ -8,6 +8,7 @@ package hosts
 import (
 	"hash/maphash"
 	"net/url"
+	"strings"
 	"sync/atomic"
 )
 
@@ -40,7 +41,7 @@ func (hs *Hosts[V]) Of(u *url.URL) *V {
 
 // Note remembers what belongs to the host of a URL, in place of another host.
 func (hs *Hosts[V]) Note(u *url.URL, v *V) {
-	h := &host[V]{u.Scheme, u.Host, v}
+	h := &host[V]{strings.Clone(u.Scheme), strings.Clone(u.Host), v} // parts of the whole URL, which is not kept
 	hs.slot(u).Store(h)
 	hs.last.Store(h)
 }

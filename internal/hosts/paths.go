@@ -43,7 +43,8 @@ func (ps *Paths[T, V]) Of(table *T, req *http.Request) *V {
 func (ps *Paths[T, V]) Note(table *T, req *http.Request, v *V) {
 	s, hash := ps.slot(req)
 	if u := req.URL; s.seen.Swap(hash) == hash && len(u.Path)+len(u.RawPath) <= longest {
-		s.path.Store(&path[T, V]{table, req.Method, u.Scheme, strings.Clone(u.Host), strings.Clone(u.Path), strings.Clone(u.RawPath), v})
+		own := strings.Clone // of parts of the whole URL, or of the line of a request that came in: these are not kept
+		s.path.Store(&path[T, V]{table, own(req.Method), own(u.Scheme), own(u.Host), own(u.Path), own(u.RawPath), v})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gopacer/pacer/throttle/internal/alike"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -80,18 +79,6 @@ const (
 // unserved are kinds of requests of which some were refused, and none was served since. What kind a request is of is seen in several ways,
 // from the narrowest to the widest: where each request has a path of its own, only those of all paths alike show what becomes of them.
 type unserved [5]unservedKinds
-
-// The ways to see what kind a request is of.
-const (
-	byPath  = iota // method and path
-	byIDs          // likewise, but all that looks like an ID is the same
-	byPlace        // likewise, and so is the last part of the path
-	byEnd          // likewise, but all parts before the last one: /users/alice/photos and /users/bob/photos
-	byBegin        // likewise, but all parts behind the first one: /projects/red/files/a and /projects/blue/files/b
-)
-
-// how says which parts of paths are the same in a way other than byPath.
-var how = [...]alike.How{byIDs: alike.IDs, byPlace: alike.Last, byEnd: alike.Before, byBegin: alike.After}
 
 // unservedKinds are the kinds as they are seen in one way, the one that was refused latest last.
 type unservedKinds struct {
@@ -193,22 +180,6 @@ func (u *unservedKinds) forget(now monotime.Time) {
 
 func (u *unservedKinds) find(kind Kind, way int) int {
 	return slices.IndexFunc(u.kinds, func(k refusedKind) bool { return k.kind.fits(&kind, way) })
-}
-
-// fits reports whether k is what another kind is seen as in one way.
-func (k *Kind) fits(another *Kind, way int) bool {
-	if way == byPath {
-		return *k == *another
-	}
-	return k.Verb == another.Verb && alike.Fits(k.Path, another.Path, how[way])
-}
-
-// as is the kind as it is seen in one way.
-func (k Kind) as(way int) Kind {
-	if way != byPath {
-		k.Path = alike.Stars(k.Path, how[way])
-	}
-	return k
 }
 
 // Probe returns which of n claims is to go ahead after a hold; kind returns what kind they are of. The first one is the first in line, the

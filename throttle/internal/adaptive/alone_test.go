@@ -214,3 +214,27 @@ func TestAloneGoesForItsKind(t *testing.T) {
 		}
 	}
 }
+
+// TestKindsAreShort: of a path without an end, little is kept; and what is kept recognizes the path.
+func TestKindsAreShort(t *testing.T) {
+	const most = 2 * maxKindPath // a star may take the place of an empty part
+	kind := Kind{"GET", strings.Repeat("/path", 1<<16)}
+	var p price
+	p.count(&kind)
+	p.count(&kind)
+	if k := p.kinds; len(k) != 1 || k[0].served != 2 || len(k[0].kind.Path) > most {
+		t.Errorf("%d kinds have a price, the first with %d bytes, served %d times", len(k), len(k[0].kind.Path), k[0].served)
+	}
+	var u unserved
+	for way := range u {
+		for range 2 {
+			u[way].refuse(start, &Past{}, kind, way, &Ticket{}, 1, 1)
+		}
+		if k := u[way].kinds; len(k) != 1 || k[0].all != 2 || len(k[0].kind.Path) > most {
+			t.Errorf("way %d: %d kinds were refused, the first with %d bytes, %d times", way, len(k), len(k[0].kind.Path), k[0].all)
+		}
+		if u[way].serve(start, kind, way); len(u[way].kinds) != 0 {
+			t.Errorf("way %d: it was served, and is not found", way)
+		}
+	}
+}

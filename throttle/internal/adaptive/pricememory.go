@@ -1,8 +1,6 @@
 package adaptive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 )
@@ -55,11 +53,4 @@ func (p *price) recall(kind *Kind) (k kindPrice) {
 		}
 	}
 	return k
-}
-
-// digest names a kind, as byIDs sees it, without saying it.
-func (k Kind) digest() string {
-	k = k.as(byIDs)
-	sum := sha256.Sum256([]byte(k.Verb + " " + k.Path))
-	return hex.EncodeToString(sum[:8])
 }

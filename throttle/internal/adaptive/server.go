@@ -3,6 +3,7 @@ package adaptive
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -348,7 +349,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	if w := s.find(name, bucket, unit); w != nil {
 		return w
 	}
-	w := &window{name: name, bucket: bucket, unit: unit}
+	w := &window{name: strings.Clone(name), bucket: strings.Clone(bucket), unit: strings.Clone(unit)} // the text of an answer is not kept
 	w.others.siblings = s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared
 	s.recall(w)
 	if len(s.windows) < maxWindows {
