@@ -116,11 +116,6 @@ type Answer struct {
 	Cost *limit.Demand
 }
 
-// Tells reports whether there is anything to learn from the answer.
-func (a *Answer) Tells() bool {
-	return a.Refused || a.MayRefuse || a.HoldKnown || len(a.Statements) > 0
-}
-
 // cost returns what the request has cost.
 func (a *Answer) cost(t *Ticket) limit.Demand {
 	if a.Cost != nil {

@@ -33,7 +33,7 @@ func TestOverlap(t *testing.T) {
 		if got := a.window1() == b.window1(); got != test.shared {
 			t.Errorf("%s: one window: %v, want %v", test.name, got, test.shared)
 		}
-		if got := len(a.Sharing(nil)) == 1 && a.Sharing(nil)[0] == b.ID(); got != test.shared {
+		if got := len(a.Sharing(nil)) == 1 && a.Sharing(nil)[0] == b.id; got != test.shared {
 			t.Errorf("%s: sharing %v", test.name, a.Sharing(nil))
 		}
 	}

@@ -75,9 +75,6 @@ func (s *Server) Init(site *Site, c Config) {
 	s.site, s.id, s.config = site, site.ids, c
 }
 
-// ID tells s apart from the other Servers of its Site.
-func (s *Server) ID() ID { return s.id }
-
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 

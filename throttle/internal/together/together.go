@@ -19,9 +19,6 @@ type Table struct {
 	counters *counter.Router // nil unless answers contradict each other
 }
 
-// HasNames reports whether the server gives names to what requests draw on.
-func (t *Table) HasNames() bool { return t.names != nil }
-
 // HasCounters reports whether answers contradict each other, so that it is looked for several counters.
 func (t *Table) HasCounters() bool { return t.counters != nil }
 
