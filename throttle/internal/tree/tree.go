@@ -305,7 +305,7 @@ func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	}
 	t.look(used, looks, room, k)
 	if t.drains {
-		t.forgetSome(room, k)
+		t.forgetSome(soon(room), k)
 		return
 	}
 	switch {
@@ -322,11 +322,11 @@ func (t *Tree[V]) SweepSome(used *Node[V], room int, k Keeper[V]) {
 	}
 }
 
-// forgetSome forgets a few of those that go, but for what was used since, until an eighth of the room is free.
-func (t *Tree[V]) forgetSome(room int, k Keeper[V]) {
+// forgetSome forgets a few of those that go, but for what was used since, until so many are left.
+func (t *Tree[V]) forgetSome(left int, k Keeper[V]) {
 	for range fewLooks {
 		last := len(t.going) - 1
-		if last < 0 || t.count <= soon(room) {
+		if last < 0 || t.count <= left {
 			t.going, t.drains = nil, false
 			return
 		}
@@ -343,9 +343,7 @@ func (t *Tree[V]) has(n *Node[V]) bool { return n == t.newest || n.newer != nil 
 
 // look looks at so many nodes, and forgets those of them that nobody has used since the pass before, if nothing is lost by that.
 func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
-	for n := used; n != nil; n = n.Parent {
-		n.isNew = true
-	}
+	used.setNew(true)
 	for ; most > 0 && t.next != nil; most-- {
 		n := t.next
 		t.next = n.older
@@ -356,6 +354,8 @@ func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 		}
 		if t.gathers {
 			t.gather(n, last, room/8, k)
+		} else {
+			n.worstBelow, n.latestBelow = Nothing, 0 // of a pass that was given up
 		}
 		n.usedAtSweep, n.isNew = last, false
 		t.kept++
@@ -365,7 +365,8 @@ func (t *Tree[V]) look(used *Node[V], most, room int, k Keeper[V]) {
 	}
 }
 
-// gather notes n, which was used last at that instant, if it is among so many that go first. The pass has looked at all below it.
+// gather notes n, which was used last at that instant, if it is among so many that go first. It counts as what is the worst and the latest
+// among it and all below it, which were gathered before, and comes after these, so that it may be forgotten with them.
 func (t *Tree[V]) gather(n *Node[V], last int64, most int, k Keeper[V]) {
 	v := victim[V]{n: n, usedItself: last, used: max(last, n.latestBelow), loss: n.worstBelow, depth: n.depth}
 	if v.loss < InUse {
@@ -382,38 +383,23 @@ func (t *Tree[V]) gather(n *Node[V], last int64, most int, k Keeper[V]) {
 
 func (n *Node[V]) isLeaf() bool { return len(n.children) == 0 && len(n.names) == 0 }
 
-// makeRoom forgets nodes until so many are left, but for used and those above it. A node counts as what is the worst
-// and the latest among it and all below it, and comes after these, so that it may be forgotten with them.
+// makeRoom forgets nodes until so many are left, but for used and those above it.
 func (t *Tree[V]) makeRoom(used *Node[V], left int, k Keeper[V]) {
-	keep := map[*Node[V]]bool{}
-	for n := used; n != nil; n = n.Parent {
-		keep[n] = true
+	used.setNew(true)
+	t.gathered = nil
+	for n := t.newest; n != nil; n = n.older {
+		t.gather(n, n.usedAtSweep, t.count, k)
 	}
-	all := make([]victim[V], 0, t.count)
-	var collect func(nodes map[string]*Node[V], depth int) (Loss, int64)
-	collect = func(nodes map[string]*Node[V], depth int) (worst Loss, latest int64) {
-		for _, n := range nodes {
-			keys, keysUsed := collect(n.children, depth+1)
-			names, namesUsed := collect(n.names, depth+1)
-			c := victim[V]{n: n, loss: max(keys, names), used: max(n.usedAtSweep, keysUsed, namesUsed), depth: depth}
-			if c.loss < InUse {
-				c.loss = max(c.loss, k.Loss(n.Value))
-			}
-			if c.loss < InUse && !keep[n] {
-				all = append(all, c)
-			}
-			worst, latest = max(worst, c.loss), max(latest, c.used)
-		}
-		return worst, latest
+	for t.going = t.gathered.inOrder(); t.going != nil; {
+		t.forgetSome(left, k)
 	}
-	collect(t.top, 0)
-	slices.SortFunc(all, func(a, b victim[V]) int { return a.compare(&b) })
-	for _, c := range all {
-		if t.count <= left {
-			return
-		}
-		if c.n.isLeaf() && k.Forget(c.n.Value, c.loss) {
-			t.Cut(c.n)
-		}
+	t.gathered = nil
+	used.setNew(false)
+}
+
+// setNew sets isNew of n and of those above it.
+func (n *Node[V]) setNew(isNew bool) {
+	for ; n != nil; n = n.Parent {
+		n.isNew = isNew
 	}
 }
