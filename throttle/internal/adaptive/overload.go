@@ -13,19 +13,29 @@ import (
 //
 // In come answers without explanation (take), served or failed, while no window is known: a server
 // that states limits is taken to say when it refuses. Out comes whether a failure is taken for a
-// refusal. At first, failures mean failure. When a good part of the answers are failures while
-// others are served, a trial begins: failures are taken for refusals, so that requests are paced,
-// and the answers that follow show whether that helps. Many served and few failed: failures mean
-// refusal from then on. Otherwise, or when nothing is served any more, failures mean failure again. Where others use the limit, too,
-// some fail however slowly requests go: then a trial goes on while far fewer fail than before (helps). But where some fail at a pace for a minute
-// or longer, although less than half is served of what was usual, failures mean failure again (inVain): few limits serve that much less. If
-// this is one (of a bucket that was full at first), so many fail without a pace that the next trial begins at once (helped), and what
-// the pace served is usual from then on.
+// refusal. That depends on the belief:
 //
-// Nothing is served either while a window is used up, and nobody can tell at first. So a trial in which nothing is served
-// ends soon; after more than a minute where requests have only begun, since then it is more likely that they meet a limit than
-// that the server breaks in this very minute; and where something was served after such failures (recurrence), not before twice the
-// time for which they lasted.
+//	belief        ends when                                                           then
+//	meanFailure   a good part of the answers fail, and others are served (suspect)    onTrial
+//	              as many are served between two long failures again (recurrence)     onTrial
+//	onTrial       many are served at a pace, and few fail (trialServed)               meanRefusal
+//	onTrial, or   more fail at a pace (trialFailed, laterFailed), and not far fewer   meanFailure
+//	meanRefusal   than without one (helps)
+//	              nothing is served any more (unserved)                               meanFailure
+//	              some fail at a pace for a minute or longer, and less than half is
+//	              served of what was usual (inVain)                                   meanFailure
+//
+// Failures are taken for refusals unless the belief is meanFailure, so that requests are paced.
+//
+// Where others use the limit too, some fail however slowly requests go. So a trial goes on while far fewer fail than before it.
+//
+// Few limits serve less than half of what was usual. If this one does (a bucket that was full at first), so many fail without
+// a pace that the next trial begins at once (helped), and what the pace served is usual from then on.
+//
+// While a window is used up, nothing is served either, and nobody can tell at first. So a trial in which nothing is served ends soon
+// (laterUnserved), but for two cases. Where requests have only begun, a limit is more likely than a server that breaks in this
+// very minute: it goes on for newUnserved. Where something was served after such failures, it goes on for twice the time for which
+// they lasted, and more (missed).
 type overload struct {
 	belief belief
 	// Answers: before a trial, since countingSince; in a trial, since it began; afterwards, since it

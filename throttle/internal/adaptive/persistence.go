@@ -15,9 +15,12 @@ import (
 //
 // In come refusals (refuse) and what was served (serve). Out comes how a refusal is to be taken (a verdict).
 //
-// The evidence is a likelihood ratio. It is multiplied by 1 / p for a request that is refused again although others were served,
-// where p is the share of the others that were refused since then, but by no more than mostSaid for all that were under way together; and
-// it falls to leastRatio when a request that was refused is served. While refusals are the bucket's, it grows to n times that once in n times at most (Ville's inequality).
+// The evidence is a likelihood ratio:
+//   - It is multiplied by 1/p when a request is refused again although others were served. Here p is the share of the requests granted
+//     since its attempt before that were refused. All that were under way together add mostSaid to its logarithm at most.
+//   - It falls to leastRatio when a request that was refused is served.
+//
+// While refusals are the bucket's, the ratio grows by a factor of n once in n times at most (Ville's inequality).
 type persistence struct {
 	ratio     float64       // its logarithm
 	said      float64       // of the logarithm, by the latest of these

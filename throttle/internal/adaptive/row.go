@@ -31,9 +31,8 @@ const (
 	// shortLooks is how many looks after a row come for buckets.
 	shortLooks = 2
 
-	// lateFrom is how long nothing is served where it is a window that comes back. Of groups of three in a long run, three of four are refused
-	// 9.8 and 9.0 times per 100 with it, and 9.7 and 9.8 without; of ten 29 and 32, not 31 and 35 (silent, seeds 21, 22). With half a second,
-	// or where two looks in vain are enough, an estimated window of 50 in 2 s takes 1.11 times the least, and not 1.10.
+	// lateFrom is for how long nothing is served where a window comes back, and no bucket. With half a second, an estimated window of 50
+	// in 2 s takes 1.11 times the least, and not 1.10. What it is worth stands in internal/tests/matrix/README.md.
 	lateFrom = time.Second
 )
 

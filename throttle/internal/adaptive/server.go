@@ -242,8 +242,8 @@ func (s *Server) Take(now, asked monotime.Time, d *limit.Demand, kind *Kind, sha
 	if d.Costs != nil {
 		s.addCosts(d, 1)
 	}
-	// Of the row that follows the first refusal, less is refused where a window is used up: in three of four groups of three in a long run 9.8
-	// and not 10.5 of 100 (silent, seed 22), and 6.9 and not 7.9 (hint). While failures are on trial, flights are left as they were.
+	// The row has as many as the one before: more would be refused, so a slow start begins. While failures are on trial, flights are left as
+	// they were.
 	if s.served.rate == 0 && len(s.windows) == 0 && s.overload.belief == meanFailure && s.served.row.over(s.inFlight-d.N) {
 		s.Restart(false)
 	}
