@@ -72,7 +72,7 @@ func (w *window) beliefs(clock *monotime.Clock) (clauses []string) {
 	}
 	r := &w.refill
 	say(r.refills && saneRate(r.rate), "refills %s, seen since %s", perSecond(r.rate), at(r.measuredFrom, clock))
-	say(r.refills && r.raise > 1, "the rate is raised until one is refused")
+	say(r.refills && r.raise.on(), "the rate is raised until one is refused")
 	say(!r.refills && w.seen.whole, "all of it comes back at the reset")
 	say(!r.refills && w.span > 0, "a window lasts %s", short(w.span))
 	say(w.reset.roundsDown, "resets are rounded down to %s", short(w.reset.resolution))

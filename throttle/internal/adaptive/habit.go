@@ -13,7 +13,7 @@ func (w *window) habits() (h Habits) {
 		EarlyFailed: int(min(w.refill.doubtEarly.failures, mostFailed)), RefillFailed: int(min(w.refill.doubtRefills.failures, mostFailed)),
 	}
 	if w.refill.refills && saneRate(w.refill.rate) {
-		h.Refill, h.Raises = w.refill.rate, w.refill.raise > 0
+		h.Refill, h.Raises = w.refill.rate, w.refill.raise.by > 0
 	}
 	if p := w.price; p != nil && p.known() {
 		h.Price = p.memory()
@@ -49,6 +49,6 @@ func (r *refill) resume(now monotime.Time, limit, remaining int, rate float64, r
 	full := monotime.Seconds(float64(limit) / rate)
 	r.start(&outcome{now: now, limit: limit, remaining: remaining}, now, full, full)
 	if raises && limit < fewTokens {
-		r.raise, r.raiseFrom, r.raiseGap, r.raiseAt = 1, r.rate, raiseAfter, 0
+		r.raise = raise{by: 1, from: r.rate, gap: raiseAfter}
 	}
 }

@@ -64,10 +64,7 @@ type refill struct {
 	countedSince  int
 	sentBefore    int // cost of the requests granted before whose answers came since: some of it belongs to remainingThen
 
-	raise         float64       // the rate is multiplied by it with each served answer, if it is above 1
-	raiseFrom     float64       // the rate when it began to be raised again
-	raiseAt       monotime.Time // when it is to be raised again; zero if that is not known yet
-	raiseGap      time.Duration // until then from when the raise ended
+	raise         raise
 	refusalsInRow int           // of paced requests
 	found         int           // how often a paced request found something, see proven
 	crowd         int           // others are likely to share the limit until so many more requests are served
@@ -84,15 +81,6 @@ const (
 	// measuredShare is the share that is used of a rate that was measured: servers round, and a
 	// refusal costs more than the share that is left over.
 	measuredShare = 0.97
-
-	// firstRaise is by what the rate of a limit below fewTokens is first multiplied with each
-	// served answer: Remaining never shows how many more tokens there are.
-	firstRaise = 1.25
-
-	// laterRaise is the same for when the rate is raised again, after the raise has ended: the limit may have risen. That is after
-	// raiseAfter, and later each time, as with trials of a pace (see formerRate), unless the rate has doubled.
-	laterRaise = 1.125
-	raiseAfter = 15 * time.Second
 
 	// fewTokens: with fewer tokens, a probe at (time to the reset)/limit is not early, if the time
 	// is rounded up. A limit of 1 that is back after 25 ms states "in 1 s", and the probe would
@@ -149,8 +137,8 @@ func (r *refill) timeFor(n int, optimist bool) time.Duration {
 	switch {
 	case !optimist || n <= 1:
 		return monotime.Seconds(float64(n) / r.rate)
-	case r.raise > 1:
-		return monotime.Seconds((1 - math.Pow(r.raise, -float64(n))) / (1 - 1/r.raise) / r.rate)
+	case r.raise.on():
+		return monotime.Seconds((1 - math.Pow(r.raise.by, -float64(n))) / (1 - 1/r.raise.by) / r.rate)
 	}
 	return monotime.Seconds(1/r.rate + float64(n-1)/r.atMost)
 }
@@ -208,7 +196,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 	case o.limit < fewTokens && o.probe && o.spentSince != 0 && o.sent < o.lateBefore && o.guess == guessRefill && o.remaining+o.n >= o.limit:
 		// The whole limit is back early, and it is so small that no answer can show more.
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
-		r.raise = firstRaise
+		r.raise.by = firstRaise
 	case !o.probe || o.spentSince == 0 || o.whole():
 	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
@@ -240,7 +228,7 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 
 	// The limit was smaller when the raise began.
 	if o.limit >= fewTokens {
-		r.raise = 0
+		r.raise.by = 0
 	}
 
 	// If since is now, the answer tells what was there. Else nothing was there at since, and the
@@ -291,8 +279,11 @@ func (r *refill) measure(o *outcome) {
 		r.share(o)
 		return
 	}
-	if r.raiseAgain(o); r.raise > 1 {
-		r.rate *= r.raise
+	if o.limit < fewTokens {
+		r.raise.again(o.now, r.rate)
+	}
+	if r.raise.on() {
+		r.rate *= r.raise.by
 	}
 	r.follow(o)
 	if !o.newest {
@@ -327,22 +318,6 @@ func (r *refill) follow(o *outcome) {
 	r.atMost = max(r.atMost, r.rate)
 }
 
-// raiseAgain begins to raise the rate again, where Remaining never shows how many more tokens there are.
-func (r *refill) raiseAgain(o *outcome) {
-	switch {
-	case o.limit >= fewTokens || r.raise > 1 || r.raise == 0:
-		return
-	case r.raiseAt == 0:
-		if r.rate >= 2*r.raiseFrom {
-			r.raiseGap = raiseAfter
-		}
-		r.raiseAt = o.now.Add(r.raiseGap)
-	case o.now >= r.raiseAt:
-		r.raise, r.raiseFrom, r.raiseAt = laterRaise, r.rate, 0
-		r.raiseGap = min(time.Duration(upGrowth*float64(r.raiseGap)), longestUp)
-	}
-}
-
 // doubt takes in that a paced request was refused. After two in a row, the server does not refill; but where paced requests
 // have found something before, others are likely to have taken it, and each refusal halves how much that counts.
 func (r *refill) doubt() {
@@ -368,21 +343,17 @@ func (r *refill) stop() {
 	r.crowd, r.crowded, r.crowdMost = 0, false, 0
 }
 
-// slowDown lowers the rate after a refusal. While the rate is raised with each answer, the last two
-// raises are taken back, and the raises that follow are smaller.
+// slowDown lowers the rate after a refusal.
 func (r *refill) slowDown() {
 	factor := refusalFactor
 	if r.crowd == crowdFor {
 		factor = crowdShare
 	}
-	if r.raise > 1 {
-		factor = 1 / (r.raise * r.raise)
-		if r.raise = 1 + (r.raise-1)/4; r.raise < 1.01 {
-			r.raise = 1
-		}
+	if r.raise.on() {
+		factor = r.raise.refused()
 	}
 	r.rate = max(r.rate*factor, slowestRate(r.maxHold))
-	if factor == refusalFactor && r.rate < fallen*r.raiseFrom { // the limit has fallen, perhaps for a moment
-		r.raiseGap, r.raiseAt = raiseAfter, 0
+	if factor == refusalFactor {
+		r.raise.fell(r.rate)
 	}
 }

@@ -106,26 +106,26 @@ func TestRefillProvisional(t *testing.T) {
 // TestRefillRaise: the rate of a small limit rises with each token until a refusal, and then in
 // smaller steps.
 func TestRefillRaise(t *testing.T) {
-	r := refill{refills: true, rate: 4, raise: firstRaise, fullSpan: time.Second, maxHold: time.Hour}
+	r := refill{refills: true, rate: 4, raise: raise{by: firstRaise}, fullSpan: time.Second, maxHold: time.Hour}
 	r.measure(&outcome{sent: start, now: start, n: 1})
 	if r.rate != 5 {
 		t.Errorf("rate %v, want 5", r.rate)
 	}
 	r.slowDown()
-	if want := 5 / (firstRaise * firstRaise); r.rate != want || r.raise != 1.0625 {
-		t.Errorf("rate %v, raise %v; want %v, 1.0625", r.rate, r.raise, want)
+	if want := 5 / (firstRaise * firstRaise); r.rate != want || r.raise.by != 1.0625 {
+		t.Errorf("rate %v, raise %v; want %v, 1.0625", r.rate, r.raise.by, want)
 	}
 	for range 2 {
 		r.slowDown()
 	}
-	if r.raise != 1 {
-		t.Errorf("raise %v, want 1", r.raise)
+	if r.raise.by != 1 {
+		t.Errorf("raise %v, want 1", r.raise.by)
 	}
 }
 
 // TestRefillStartsWithoutRaise: a rate that is not a small limit's is not raised with each answer.
 func TestRefillStartsWithoutRaise(t *testing.T) {
-	r := refill{raise: firstRaise, maxHold: time.Hour}
+	r := refill{raise: raise{by: firstRaise}, maxHold: time.Hour}
 	r.start(&outcome{now: start, limit: 10}, start, 10*time.Second, 10*time.Second)
 	if r.measure(&outcome{sent: start, now: start, n: 1}); r.rate != 1 {
 		t.Errorf("rate %v, want 1", r.rate)
@@ -137,15 +137,15 @@ func TestRefillRaiseAnyRefusal(t *testing.T) {
 	b := newBucket(t, Config{})
 	b.exchange(says(left(0, 1, time.Minute)))
 	w := b.window1()
-	w.refill = refill{refills: true, rate: 5, raise: firstRaise, maxHold: time.Hour}
+	w.refill = refill{refills: true, rate: 5, raise: raise{by: firstRaise}, maxHold: time.Hour}
 	b.exchange(Answer{Refused: true})
 	if want := 5 / (firstRaise * firstRaise); w.refill.rate != want {
 		t.Errorf("rate %v, want %v", w.refill.rate, want)
 	}
-	w.refill = refill{refills: true, rate: 5, raise: firstRaise, maxHold: time.Hour}
+	w.refill = refill{refills: true, rate: 5, raise: raise{by: firstRaise}, maxHold: time.Hour}
 	b.exchange(says(quota.Statement{Name: "another", Limit: 10, Remaining: 5}))
-	if w.refill.rate != 5 || w.refill.raise != firstRaise {
-		t.Errorf("rate %v, raise %v; want 5, %v: the request was served", w.refill.rate, w.refill.raise, firstRaise)
+	if w.refill.rate != 5 || w.refill.raise.by != firstRaise {
+		t.Errorf("rate %v, raise %v; want 5, %v: the request was served", w.refill.rate, w.refill.raise.by, firstRaise)
 	}
 	w.refill = refill{refills: true, rate: 5, maxHold: time.Hour}
 	b.exchange(Answer{Refused: true})
@@ -476,17 +476,17 @@ func TestGuessIsDoubted(t *testing.T) {
 // TestRefillRaisesAgain: where one token is there at most, the rate is raised again some time after a raise has ended, later each time, and
 // soon after it has doubled or fallen.
 func TestRefillRaisesAgain(t *testing.T) {
-	r := refill{refills: true, rate: 10, raise: 1, maxHold: time.Hour}
+	r := refill{refills: true, rate: 10, raise: raise{by: 1}, maxHold: time.Hour}
 	now := start
 	serve := func() { r.measure(&outcome{sent: now, now: now, n: 1, limit: 1}) }
 	next := func() time.Duration {
 		serve() // the raise has ended
 		at := now
-		for now = r.raiseAt - 1; r.raise == 1; now++ {
+		for now = r.raise.at - 1; r.raise.by == 1; now++ {
 			serve()
 		}
-		if r.raise != laterRaise {
-			t.Fatalf("raised by %v", r.raise)
+		if r.raise.by != laterRaise {
+			t.Fatalf("raised by %v", r.raise.by)
 		}
 		return now.Sub(at) - 1
 	}
@@ -500,7 +500,7 @@ func TestRefillRaisesAgain(t *testing.T) {
 		if got := next(); got != want {
 			t.Errorf("raised after %v, want %v", got, want)
 		}
-		for r.raise > 1 {
+		for r.raise.by > 1 {
 			refuse()
 		}
 		if r.rate > 10 {
@@ -511,13 +511,13 @@ func TestRefillRaisesAgain(t *testing.T) {
 	if got := next(); got != raiseAfter {
 		t.Errorf("after it has doubled: %v, want %v", got, raiseAfter)
 	}
-	r.raise = 1
+	r.raise.by = 1
 	for range 30 {
 		next()
-		r.raise = 1
+		r.raise.by = 1
 	}
-	if r.raiseGap != longestUp {
-		t.Errorf("in the end every %v, want %v", r.raiseGap, longestUp)
+	if r.raise.gap != longestUp {
+		t.Errorf("in the end every %v, want %v", r.raise.gap, longestUp)
 	}
 	for range 2 {
 		refuse()
