@@ -51,6 +51,9 @@ const (
 // longestText is how many bytes of a header a Counts keeps, to compare it with others: to state a limit takes no more.
 const longestText = 512
 
+// fitToKeep reports whether a header has one value, which is not too long.
+func fitToKeep(values []string) bool { return len(values) == 1 && len(values[0]) <= longestText }
+
 // MaxCounts bounds how many limits a Counts reads.
 const MaxCounts = 4
 
@@ -66,7 +69,7 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.key]
-		if len(values) != 1 || len(values[0]) > longestText {
+		if !fitToKeep(values) {
 			return nil
 		}
 		f, list := &repeated{key: t.key, text: values[0]}, &c.rest

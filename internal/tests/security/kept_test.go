@@ -43,6 +43,7 @@ func (ts texts) kept() (n int) {
 
 // request makes a request as a server reads one that a proxy then sends on: method and URL are parts of one line.
 func (ts *texts) request(t *testing.T, method, where string) *http.Request {
+	t.Helper()
 	line := ts.add("%s http://%s?secret=", method, where)
 	u, err := url.Parse(line[len(method)+1:])
 	if err != nil {

@@ -212,6 +212,7 @@ func TestRefillCrowdIsSearched(t *testing.T) {
 func TestRefillStops(t *testing.T) {
 	const s = time.Second
 	crowd := func(t *testing.T) *bucket {
+		t.Helper()
 		b := newBucket(t, Config{})
 		b.exchange(says(left(1, 100, 99*s/10)))
 		b.exchange(says(left(0, 100, 10*s))) // 10/s
