@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/store"
 )
 
 // texts are long texts of requests and answers, of which a Transport sees parts.
@@ -77,6 +79,18 @@ func TestTextsAreLetGo(t *testing.T) {
 		"tenants": {
 			tr:    &pacer.Transport{Key: flow, Quotas: pacer.Table{"/users/{name}": quota.MustParse("100/s")}},
 			where: func(i int) string { return fmt.Sprintf("a.example/users/name%d", i) },
+		},
+		"a store": {
+			tr: &pacer.Transport{
+				Key: flow, Quotas: pacer.Table{"/users/{name}": quota.MustParse("100/s")}, Shared: pacer.Shared{Store: &store.Memory{}},
+			},
+			where: func(i int) string { return fmt.Sprintf("a.example/users/name%d", i) },
+		},
+		"bodies that flow, and a log": {
+			tr: &pacer.Transport{
+				Quotas: pacer.Table{"/users/{name}": quota.MustParse("1MB/s streamed")}, Trace: pacer.Log(slog.New(slog.DiscardHandler)),
+			},
+			where: func(i int) string { return fmt.Sprintf("a.example/users/name%d", i/2) },
 		},
 		"flows": {
 			tr:    &pacer.Transport{Line: pacer.Line{Flow: flow}, Quotas: pacer.Table{"/": quota.MustParse("1/s")}},
