@@ -48,14 +48,14 @@ const (
 	numberWithin                // a number between two texts
 )
 
-// longestText is how many bytes of a header a Counts keeps, to compare it with others: to state a limit takes no more.
+// longestText is how many bytes of a header a Repeat keeps, to compare it with others: to state a limit takes no more.
 const longestText = 512
 
 // fitToKeep reports whether a header has one value, which is not too long.
 func fitToKeep(values []string) bool { return len(values) == 1 && len(values[0]) <= longestText }
 
-// MaxCounts bounds how many limits a Counts reads.
-const MaxCounts = 4
+// Left is how much remains of each limit that an answer stated, in their order, of four at most.
+type Left [4]int
 
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
 // or before there is a habit.
