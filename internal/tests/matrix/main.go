@@ -5,6 +5,7 @@
 //	go run ./internal/tests/matrix                              # 48 cells of each class and column
 //	go run ./internal/tests/matrix -json before.json            # and keep how each went
 //	go run ./internal/tests/matrix -against before.json         # before beside after
+//	go run ./internal/tests/matrix -bound careful               # beside processes that search for their shares
 //	go run ./internal/tests/matrix -cell hint/1-long/0          # one of them, traced
 //
 // The cells, and what is measured, are in internal/tests/simulation, of which this builds the test: virtual time is
@@ -21,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -32,6 +34,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "`file` to which how each cell went is written")
 	flag.StringVar(&o.against, "against", "", "`file` that -json wrote, of another build: before beside after")
 	flag.IntVar(&o.worst, "worst", 5, "how many of the worst cells of each class are printed")
+	flag.StringVar(&o.bound, "bound", "parts", "processes that the bound is of: parts (told how many they are), or careful, even or swift (that search, told all but that)")
 	flag.IntVar(&o.jobs, "j", runtime.GOMAXPROCS(0), "how many cells are played at once")
 	cell := flag.String("cell", "", "play the cell of this `name` alone, and trace it")
 	flag.Parse()
@@ -51,6 +54,7 @@ type options struct {
 	json    string
 	against string
 	worst   int
+	bound   string
 	jobs    int
 }
 
@@ -60,6 +64,9 @@ func run(ctx context.Context, o options, cell string) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
+	}
+	if !slices.Contains(bounds, o.bound) {
+		return fmt.Errorf("-bound %q, want one of %v", o.bound, bounds)
 	}
 	var old *matrix
 	if o.against != "" {
@@ -79,7 +86,7 @@ func run(ctx context.Context, o options, cell string) error {
 	if err != nil {
 		return err
 	}
-	p.seed = o.seed
+	p.seed, p.bound = o.seed, o.bound
 	if cell != "" {
 		return p.trace(ctx, cell, os.Stdout)
 	}
@@ -87,7 +94,7 @@ func run(ctx context.Context, o options, cell string) error {
 	if len(names) == 0 {
 		return errors.New("no such cell")
 	}
-	m := &matrix{Build: p.version, Seed: o.seed}
+	m := &matrix{Build: p.version, Seed: o.seed, Bound: o.bound}
 	if m.Outcomes, err = p.playAll(ctx, names, max(o.jobs, 1)); err != nil {
 		return err
 	}

@@ -22,6 +22,10 @@ var (
 	columns = []string{"1-short", "1-long", "3-short", "3-long", "10-long", "idle", "half", "double"}
 )
 
+// bounds are those with which cells are compared: processes that are told how many they are, and keep to their parts, and those that are
+// told all but that, and search (hint and silent, while the limit stays).
+var bounds = []string{"parts", "careful", "even", "swift"}
+
 // namesOf returns the names of n cells of each class and column, as far as they are asked for.
 func namesOf(n int, only *regexp.Regexp) (names []string) {
 	for _, class := range classes {
@@ -58,6 +62,7 @@ type outcome struct {
 type matrix struct {
 	Build    string
 	Seed     uint64
+	Bound    string
 	Outcomes []outcome
 }
 
@@ -105,6 +110,7 @@ type player struct {
 	binary  string // the test of internal/tests/simulation
 	version string // of which build
 	seed    uint64
+	bound   string // one of bounds
 }
 
 // build makes the test, of the module in which the command was called.
@@ -122,6 +128,9 @@ func build(ctx context.Context, binary string) (*player, error) {
 // run the same each time.
 func (p *player) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	args = append([]string{"-test.run=^TestCells$", "-test.timeout=15m", "-cellseed=" + strconv.FormatUint(p.seed, 10), "-cells=" + name}, args...)
+	if p.bound != bounds[0] {
+		args = append(args, "-cellbound="+p.bound)
+	}
 	c := exec.CommandContext(ctx, p.binary, args...)
 	c.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 	return c

@@ -45,6 +45,38 @@ func TestCellBound(t *testing.T) {
 	}
 }
 
+// TestCellSearch shows what remains to be searched by those who are told how the server counts, its rate, window and burst, and not
+// how many others there are: one alone is next to never refused, and several are, since they hear of each other by nothing else.
+func TestCellSearch(t *testing.T) {
+	for _, tt := range []struct {
+		column                string
+		slowest, fewest, most float64 // in half of the cells
+	}{{"1-long", 1.03, 0, 0.1}, {"3-long", 1.15, 0.5, 5}, {"10-long", 1.30, 3, 15}} {
+		for member := range members {
+			var took, refused []float64
+			for i := range 48 {
+				c, err := drawCell(100, fmt.Sprintf("%s/%s/%d", classSilent, tt.column, i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+				w := &world{simulation: c.simulation, start: start}
+				o := c.boundOfSearch(member, start, lasted(w.ideal(0, c.requests, 0, nil), 0))
+				if o.Ended == "" && (o.Served != c.requests || o.Just < 1-c.slack(0)/o.Least) {
+					t.Errorf("%s, %s: %d of %d served, %.2f times the least: %v", member, c.name, o.Served, c.requests, o.Just, c)
+				}
+				took, refused = append(took, o.Just), append(refused, o.Refused)
+			}
+			half, three := middle(took)
+			less, more := middle(refused)
+			t.Logf("%s, %s: %.2f/%.2f times the least; %.1f/%.1f refused per 100", member, tt.column, half, three, less, more)
+			if half > tt.slowest || less < tt.fewest || less > tt.most {
+				t.Errorf("%s, %s: %.2f times the least, %.1f refused in half of the cells, want at most %v, and %v to %v", member, tt.column, half, less, tt.slowest, tt.fewest, tt.most)
+			}
+		}
+	}
+}
+
 // middle returns the value of the middle one, and of the one at three quarters.
 func middle(values []float64) (half, three float64) {
 	slices.Sort(values)

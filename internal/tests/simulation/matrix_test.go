@@ -21,6 +21,7 @@ import (
 var (
 	cells      = flag.String("cells", "", "names of cells of the matrix, with commas; how each went is printed as JSON")
 	cellSeed   = flag.Uint64("cellseed", 1, "seed of the cells")
+	cellBound  = flag.String("cellbound", "", "which processes the bound is of: empty for those that keep to their parts, or careful, even or swift for those that search")
 	cellTraced = flag.Bool("celltrace", false, "trace the cells")
 )
 
@@ -28,6 +29,9 @@ var (
 func TestCells(t *testing.T) {
 	if *cells == "" {
 		t.Skip("no -cells")
+	}
+	if _, ok := members[*cellBound]; !ok && *cellBound != "" {
+		t.Fatalf("-cellbound %q: no such processes", *cellBound)
 	}
 	out := json.NewEncoder(os.Stdout)
 	for name := range strings.SplitSeq(*cells, ",") {

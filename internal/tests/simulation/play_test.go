@@ -186,7 +186,9 @@ func (c cell) play(t *testing.T, trace func(string, ...any)) (o outcome) {
 		o.score(took, least, lasted(w.ideal(first, c.requests, begin, closed(court.answers, c.processes)), begin))
 		o.Failed = int(b.failed.Load())
 		o.count(court.answers)
-		o.Bound = c.bound(w.start, first, begin, least)
+		if o.Bound = c.bound(w.start, first, begin, least); *cellBound != "" && c.searches() {
+			o.Bound = c.boundOfSearch(*cellBound, w.start, least)
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			o.Ended, o.Just = cause.Error(), endless
 		} else if o.Took < o.Least+o.Forced-c.slack(first) {
