@@ -54,6 +54,30 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 	}
 }
 
+// What is none of the constants is refused, and grants nothing.
+func TestUnknownConstantsAreRefused(t *testing.T) {
+	for want, l := range map[string]*Limiter{
+		"throttle: Outage is 9, want OutageShare, OutageClosed or OutageOpen":           {Name: "a", Store: &store.Memory{}, Outage: 9},
+		"throttle: Outage is -1, want OutageShare, OutageClosed or OutageOpen":          {Name: "a", Store: &store.Memory{}, Outage: -1},
+		"throttle: Outage is 3, want OutageShare, OutageClosed or OutageOpen":           {Name: "a", Store: &store.Memory{}, Outage: OutageOpen + 1},
+		"throttle: Spend is 17, want SpendAuto, SpendEager, SpendBalanced or SpendEven": {Spend: 17},
+		"throttle: Spend is -1, want SpendAuto, SpendEager, SpendBalanced or SpendEven": {Spend: -1},
+		"throttle: Spend is 4, want SpendAuto, SpendEager, SpendBalanced or SpendEven":  {Spend: SpendEven + 1},
+	} {
+		if err := l.Validate(); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		if l.Allow(1) {
+			t.Errorf("granted, where %s", want)
+		}
+	}
+	for _, l := range []*Limiter{{Spend: SpendEven}, {Name: "a", Store: &store.Memory{}, Outage: OutageOpen}} {
+		if err := l.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A Limiter with a wrong field is silent to those who only ask Allow: Validate says why, and all that is wrong.
 func TestValidateTellsWhatAllowDoesNot(t *testing.T) {
 	above := &Limiter{Name: "host", MaxWait: 30}

@@ -453,7 +453,7 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	root.standstill = min(root.standstill, l.standstill)
-	l.misset = check.Fields(l, l.Reserve, check.OfStore{
+	l.misset = check.Fields(l, l.Reserve, int(l.Outage), int(l.Spend), check.OfStore{
 		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil, New: l.New,
 	})
 	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))

@@ -24,6 +24,9 @@ const (
 	Open
 )
 
+// lets reports whether claims go without the store. What is none of the constants lets nothing go.
+func (o Outage) lets() bool { return o == Share || o == Open }
+
 // Event is something that happened to the link to the store.
 type Event struct {
 	Err   error         // why the store cannot be reached, or why its slots are of no use
@@ -230,7 +233,7 @@ func (l *Lease) lastSlot() monotime.Time {
 // who may have got some until the outage began; with Open those that this process may have. Ok is false if claims do not
 // go without the store.
 func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
-	if l.outage.since == 0 || l.config.Outage == Closed || l.config.Outage == Share && l.last.at == 0 {
+	if l.outage.since == 0 || !l.config.Outage.lets() || l.config.Outage == Share && l.last.at == 0 {
 		return 0, false
 	}
 	if l.last.at == 0 {
@@ -313,7 +316,7 @@ func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of 
 
 // alone reports whether claims went without the store, here or elsewhere, since it is out of reach.
 func (l *Lease) alone(now monotime.Time) bool {
-	return l.outage.since != 0 && l.config.Outage != Closed && now.Sub(l.outage.since) >= Horizon/2
+	return l.outage.since != 0 && l.config.Outage.lets() && now.Sub(l.outage.since) >= Horizon/2
 }
 
 // tellAlone has the next call tell what went without the store until now.

@@ -42,6 +42,7 @@ func TestOutage(t *testing.T) {
 		"share of an unknown":    {Share, 0, 100 * ms, []time.Duration{100*ms + never}},
 		"share of very many":     {Share, math.MaxInt, 100 * ms, []time.Duration{700*ms + monotime.Longest/10}},
 		"closed":                 {Closed, 3, 100 * ms, []time.Duration{100*ms + never}},
+		"none of the constants":  {Open + 1, 3, 100 * ms, []time.Duration{100*ms + never}},
 		"open":                   {Open, 3, 100 * ms, []time.Duration{600 * ms, 600 * ms, 600 * ms}},
 		"open, never reached":    {Open, 0, 700 * ms, []time.Duration{700 * ms, 700 * ms}},
 		"open while it was down": {Open, 3, 2 * s, []time.Duration{2 * s}},
