@@ -285,7 +285,7 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if rs.hasBytes {
 		tm.costBytes(req)
 	}
-	if tm.mode = cmp.Or(tm.mode, ModeWait); tm.mode != ModeWait {
+	if tm.mode = cmp.Or(tm.mode, ModeWait); tm.mode != ModeWait && tm.mode != ModeObserve {
 		tm.claim.MaxWait = -1
 	}
 	if rs.hasStreams && tm.mode != ModeObserve && rs.streams(req) {

@@ -28,8 +28,9 @@ type Trace struct {
 	Went func(Went)
 
 	// NotSent is called when pacer does not send a request, unless the configuration or the request is invalid: then only the
-	// caller is told. In ModeObserve it is called, before the request is sent, for one that would not have been, however
-	// long it may wait: its cost is too large or in the wrong unit, or nothing can go within MaxStandstill.
+	// caller is told. In ModeObserve it is called, before the request is sent, for one that would not have been: it would
+	// wait for longer than MaxWait, or must not wait (a negative MaxWait or MaxQueue); nothing can go within MaxStandstill; or
+	// its cost is too large, or in the wrong unit. Deadlines and the number of those that wait do not count.
 	NotSent func(NotSent)
 
 	// Answered is called at the end of each attempt, when its answer begins or there is none, and after Learned and Held.

@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,11 +219,9 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w := &waiter{
 		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
-		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
+		joined: now, from: l.root().credit.From(now), maxWait: check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), cancel: c.Cancel, done: make(chan struct{}),
 	}
-	if d := check.Bound(w.maxWait); d > 0 && d != monotime.Unbounded {
-		w.expires = l.clock.AwakeAt(p.since).Add(d)
-	}
+	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
 	}
@@ -241,16 +238,12 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		d = w.project(now, ahead) // others may have gone
 	}
-	switch {
-	case d.Never:
-		return nil, w.refusal(now, d, ErrTooLarge)
-	case w.maxWait < 0 || l.MaxQueue < 0:
-		if w.asksStore = l.mustAskStore(now, d); !w.asksStore {
-			return nil, w.refusal(now, d, ErrWait)
-		}
-	}
-	w.forecast = w.waitsFor(now, d).forecast(now)
+	w.asksStore = w.maxWait < 0 && l.mustAskStore(now, d)
+	projected := d
 	d, why := w.missedBound(now, d)
+	if why == nil {
+		w.forecast = w.waitsFor(now, projected).forecast(now)
+	}
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
 	}
@@ -367,7 +360,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
 	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
-	return l.project(root.now(), need)
+	return l.project(root.now(), need, 0)
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -384,19 +377,19 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	now := root.now()
 	l.prepare(now)
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need)
+	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
 	return g, f
 }
 
-// project returns how long a claim that is made now would wait.
-func (l *Limiter) project(now monotime.Time, need need) Forecast {
+// project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait, unless that is zero.
+func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration) Forecast {
 	if err := l.unfit(&need); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	l.expect(&need, l.account.kinds.Like)
-	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}}
+	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, maxWait: maxWait, expires: check.Expires(l.clock.Awake(now), maxWait)}
 	w.rank = l.rankOf(&w.place, need.priority)
 	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
@@ -413,6 +406,7 @@ func (l *Limiter) project(now monotime.Time, need need) Forecast {
 		d = waits.sharing(now, d, true)
 	}
 	f := d.forecast(now)
+	waits.asksStore = maxWait < 0 && l.mustAskStore(now, d)
 	if d, why := waits.missedBound(now, d); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}

@@ -157,6 +157,67 @@ func TestModeObserveDelaysNothing(t *testing.T) {
 	})
 }
 
+// What would have waited for longer than it may is told as not sent. It goes and counts all the same.
+func TestModeObserveTellsWhatMayNotWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		maxWait  time.Duration
+		maxQueue int
+		want     []string
+	}{
+		"just long enough": {time.Second, 0, []string{"waits 500ms", "waits 1s", "not sent, 1.5s is longer than it may wait"}},
+		"too short":        {time.Second - 1, 0, []string{"waits 500ms", "not sent, 1s is longer than it may wait", "not sent, 1.5s is longer than it may wait"}},
+		"no bound":         {pacer.NoLimit, 0, []string{"waits 500ms", "waits 1s", "waits 1.5s"}},
+		"no wait":          {-1, 0, []string{"not sent, 500ms and must not wait", "not sent, 1s and must not wait", "not sent, 1.5s and must not wait"}},
+		"no line":          {0, -1, []string{"not sent, 500ms and must not wait", "not sent, 1s and must not wait", "not sent, 1.5s and must not wait"}},
+		"any line":         {0, 1, []string{"waits 500ms", "waits 1s", "waits 1.5s"}},
+	} {
+		for _, ofCall := range []bool{false, true} {
+			if ofCall && c.maxWait == 0 {
+				continue // a Call has no MaxQueue
+			}
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				base := lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					sent++
+					return lab.Answer(req, 200, ""), nil
+				})
+				var got []string
+				tr := &pacer.Transport{Base: base, Mode: pacer.ModeObserve, Quotas: lab.All(quota.Quota{N: 2, Burst: 1}), Trace: &pacer.Trace{
+					Queued: func(q pacer.Queued) { got = append(got, fmt.Sprint("waits ", q.Wait)) },
+					NotSent: func(n pacer.NotSent) {
+						var refused *throttle.Error
+						switch errors.As(n.Err, &refused); {
+						case errors.Is(refused, throttle.ErrMaxWait):
+							got = append(got, fmt.Sprintf("not sent, %v is longer than it may wait", refused.Wait))
+						case errors.Is(refused, throttle.ErrWait):
+							got = append(got, fmt.Sprintf("not sent, %v and must not wait", refused.Wait))
+						default:
+							t.Error(n.Err)
+						}
+					},
+				}}
+				tr.Line.MaxQueue = c.maxQueue
+				ctx := t.Context()
+				if ofCall {
+					ctx = pacer.WithCall(ctx, &pacer.Call{MaxWait: c.maxWait})
+				} else {
+					tr.MaxWait = c.maxWait
+				}
+				for range 4 {
+					resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "").WithContext(ctx))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp.Body.Close()
+				}
+				if !slices.Equal(got, c.want) || sent != 4 || tr.Stats().NotSent != 0 {
+					t.Errorf("%s, of the Call: %v: told %q, want %q; sent %d, Stats %+v", name, ofCall, got, c.want, sent, tr.Stats())
+				}
+			})
+		}
+	}
+}
+
 func TestModeObserveRetriesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := &lab.Script{Answers: []func(*http.Request) (*http.Response, error){

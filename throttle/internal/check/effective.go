@@ -19,6 +19,23 @@ func Bound(d time.Duration) time.Duration {
 	return min(max(d, 0), monotime.Longest)
 }
 
+// MaxWait returns for how long a claim may wait: zero if there is no bound, negative if it must not wait. A negative MaxQueue says so
+// too.
+func MaxWait(ofClaim, ofLimiter time.Duration, maxQueue int) time.Duration {
+	if maxQueue < 0 {
+		return -1
+	}
+	return cmp.Or(ofClaim, ofLimiter)
+}
+
+// Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it must not wait.
+func Expires(from monotime.Time, maxWait time.Duration) monotime.Time {
+	if d := Bound(maxWait); d > 0 && d != monotime.Unbounded {
+		return from.Add(d)
+	}
+	return 0
+}
+
 // MaxHold returns the effective MaxHold; zero if a server cannot hold the bucket.
 func MaxHold(d time.Duration) time.Duration {
 	return min(Bound(cmp.Or(d, 15*time.Minute)), monotime.Longest)
