@@ -17,6 +17,7 @@ type parser struct {
 	word   string // the current word; empty at the end of the text
 	column int    // where the current word begins in the whole text, in bytes, from 1
 
+	name bool // the clause before is a name
 	week bool // the span of the quota is the word for a week, which begins on a Monday
 }
 
@@ -215,7 +216,7 @@ func (p *parser) concurrent(q *Quota) error {
 		return p.expect("flight", `"flight" after "in"`)
 	}
 	q.Kind = Unanswered
-	return p.expect(Unanswered.String(), afterNumber)
+	return p.expect(Unanswered.String(), wantedAfterUnit(q.Unit, p.word, p.text))
 }
 
 // burstOrEven is the clause of which even is the shortest form.
@@ -263,8 +264,9 @@ func (p *parser) clause(q *Quota, seen map[string]bool) error {
 		if strings.Contains(word, "/") && wantedZone(word, time.LoadLocation) == "" {
 			return unexpected(column, word, `"in" before a time zone`)
 		}
-		return unexpected(column, word, wantedClause)
+		return unexpected(column, word, wantedAfter(p.name))
 	}
+	p.name = word == "as"
 	if err == nil && seen[clause] {
 		err = unexpected(column, word, "only one "+clause)
 	}

@@ -56,7 +56,7 @@ func (q Quota) check() error { //nolint:gocyclo // a flat table
 	}
 	switch {
 	case q.Kind < 0 || q.Kind > Unanswered:
-		return bad("Kind", int(q.Kind), "one of the constants")
+		return bad("Kind", int(q.Kind), "Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight or Unanswered")
 	case !isName(q.Name):
 		return bad("Name", fmt.Sprintf("%.100q", q.Name), "at most 100 bytes that can be printed")
 	case q.N < 0:

@@ -12,8 +12,8 @@ import (
 func TestKindValidate(t *testing.T) {
 	over := int64(MaxN) + 1
 	for want, q := range map[string]Quota{
-		`"1 kind 9": Kind is 9, want one of the constants`:                   {N: 1, Kind: Unanswered + 1},
-		`Kind is -1, want one of the constants`:                              {N: 1, Kind: -1},
+		`"1 kind 9": Kind is 9, want Plain, TokenBucket, FixedWindow, ClockWindow, SlidingWindow, SlidingLog, EstimatedWindow, InFlight or Unanswered`: {N: 1, Kind: Unanswered + 1},
+		`Kind is -1, want Plain, TokenBucket,`:                               {N: 1, Kind: -1},
 		`"5/s even log": Burst is 1 ("even"), want 0 for a Kind other`:       {N: 5, Kind: SlidingLog, Burst: 1},
 		`WarmUp is 1s, want 0 for a Kind other than TokenBucket`:             {N: 5, Kind: FixedWindow, WarmUp: time.Second},
 		`ColdFactor is 3, want 0 without a WarmUp`:                           {N: 5, Kind: FixedWindow, ColdFactor: 3},

@@ -71,6 +71,25 @@ func wantedUnit(number, unit string) string {
 	if bytes := inBytes(number, unit); bytes != "" {
 		return "bytes in one word with the number: " + bytes
 	}
+	if words, err := strconv.Unquote(unit); err == nil {
+		if hyphened := strings.Join(strings.Fields(words), "-"); hyphened != words && isUnit(hyphened) {
+			return oneWord + hyphened
+		}
+	}
+	return afterNumber
+}
+
+// oneWord is said of a unit of several words, before the one word that it may be.
+const oneWord = "a unit of one word, such as "
+
+// wantedAfterUnit says what was expected in place of word, which stands between a unit and the rest of the text: no second word of
+// the unit, after which its span would come.
+func wantedAfterUnit(first, word, rest string) string {
+	second, _, slash := strings.Cut(word, "/")
+	next, _, _ := strings.Cut(strings.TrimLeft(rest, blanks), " ")
+	if _, ok := unit(second); ok && first != "" && first != Bytes && (slash || next == "in" || next == "per" || next == Unanswered.String()) {
+		return oneWord + first + "-" + word
+	}
 	return afterNumber
 }
 
@@ -104,6 +123,14 @@ func wantedSpan(s, want string) string {
 
 // wantedClause says what may follow the beginning of a quota.
 var wantedClause = "a comma, " + strings.Join(clauses[:len(clauses)-1], ", ") + " or " + clauses[len(clauses)-1]
+
+// wantedAfter says what may follow a clause. After a name of one word, another one may have been meant as a part of the name.
+func wantedAfter(name bool) string {
+	if name {
+		return wantedClause + `; a name of several words stands in double quotes: as "my name"`
+	}
+	return wantedClause
+}
 
 // cutNumber cuts s behind the digits and points with which it begins.
 func cutNumber(s string) (digits, rest string) {
