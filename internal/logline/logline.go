@@ -250,7 +250,7 @@ var advice = map[throttle.Cause]string{
 	throttle.CausePace:      "a configured quota: raise it if the provider allows more",
 	throttle.CauseSpread:    "a limit that is spread until its reset: see Spend",
 	throttle.CauseWarmUp:    "a configured warm-up",
-	throttle.CauseInFlight:  "a configured bound of what is in flight",
+	throttle.CauseInFlight:  "a configured bound of what is in flight: are all answers read and closed?",
 	throttle.CauseHold:      "the server refused: it said for how long, or the hold doubles with each refusal",
 	throttle.CauseWindow:    "the server says that its limit is used up: send less, or ask the provider for more",
 	throttle.CauseSlowStart: "the bucket was new, idle or held, and starts slowly: see docs/waiting.md",
@@ -280,7 +280,10 @@ func refused(err error) []slog.Attr {
 	}
 	attrs := []slog.Attr{text("why", kind(e)), text("refused_for", string(e.Cause)), text("refused_by", e.Quota)}
 	if e.Wait > 0 {
-		attrs = append(attrs, slog.Duration("could_go_in", e.Wait), text("advice", Advice(e.Cause, e.Quota)))
+		attrs = append(attrs, slog.Duration("could_go_in", e.Wait))
+	}
+	if e.Wait > 0 || e.Cause == throttle.CauseInFlight { // of which nobody knows when it ends
+		attrs = append(attrs, text("advice", Advice(e.Cause, e.Quota)))
 	}
 	return attrs
 }

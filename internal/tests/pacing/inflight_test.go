@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -707,5 +708,29 @@ func TestInFlightUnreadNegative(t *testing.T) {
 			}
 			defer resp.Body.Close() // nobody reads it before
 		}
+	})
+}
+
+// An answer that nobody closes is the mistake of the caller: the error and the log ask for it.
+func TestInFlightAsksForForgottenAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		base, bodies := streaming()
+		tr := &pacer.Transport{Base: base, Quotas: lab.All(lab.InFlight(1)), MaxWait: 2 * time.Second, Trace: pacer.Log(lines(&log))}
+		forgotten, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")) //nolint:bodyclose // there is none
+		want := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 2s): in flight "1 in flight": are all answers read and closed?`
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		const advice = `advice="a configured bound of what is in flight: are all answers read and closed?"`
+		if !strings.Contains(log.String(), advice) {
+			t.Errorf("log:\n%s\nwant %s", &log, advice)
+		}
+		forgotten.Body.Close()
+		(<-bodies).Close()
 	})
 }

@@ -20,6 +20,10 @@ type Refusal struct {
 	Behind [2]error      // what is behind all that
 }
 
+// inFlight is throttle.CauseInFlight. What is waited for then is mostly the work of others; but an answer that nobody reads
+// or closes counts until MaxUnread, and nothing else would say so.
+const inFlight = "in flight"
+
 // String returns the text of the error.
 func (r *Refusal) String() string {
 	var b strings.Builder
@@ -42,6 +46,9 @@ func (r *Refusal) String() string {
 		b.WriteString(", cost " + r.Cost)
 	} else if r.Wait > 0 {
 		fmt.Fprintf(&b, ", could go in %v", Round(r.Wait))
+	}
+	if r.Cause == inFlight {
+		b.WriteString(": are all answers read and closed?")
 	}
 	for _, why := range r.Behind {
 		if why != nil {
