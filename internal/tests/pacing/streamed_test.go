@@ -3,6 +3,7 @@ package pacing
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -448,5 +449,63 @@ func TestStreamedErrorsGoFirst(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// Bytes count as the caller reads them: what net/http unpacks counts unpacked, what comes packed as it is.
+func TestBytesCountUnpacked(t *testing.T) {
+	const size = 3_050_000
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(make([]byte, size))
+	z.Close()
+	if packed.Len() > 5000 {
+		t.Fatalf("packed to %d bytes", packed.Len())
+	}
+	lab.Protocols(t, func(t *testing.T, two bool) {
+		t.Helper()
+		base := lab.Serve(t, two, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept-Encoding") != "gzip" {
+				t.Errorf("the request accepts %q", r.Header.Get("Accept-Encoding"))
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(packed.Bytes())
+		})
+		for _, test := range []struct {
+			quota string
+			raw   bool
+			took  time.Duration
+		}{
+			{"1MB/s streamed", false, 3 * time.Second},
+			{"1MB/s streamed", true, 0},
+			{"1MB/s debt", false, 2050001 * time.Microsecond}, // until a byte is left for the next request
+			{"1MB/s debt", true, 0},
+		} {
+			base.DisableCompression = test.raw
+			tr := &pacer.Transport{Base: base, Quotas: flows(test.quota)}
+			start := time.Now()
+			for range 2 {
+				req, want := lab.Request(t, "GET", "http://a.example/", ""), size
+				if test.raw {
+					req.Header.Set("Accept-Encoding", "gzip")
+					want = packed.Len()
+				}
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, err := io.Copy(io.Discard, resp.Body); err != nil || int(n) != want {
+					t.Errorf("%+v: %d bytes, %v, want %d", test, n, err, want)
+				}
+				resp.Body.Close()
+				if strings.HasSuffix(test.quota, "streamed") {
+					break
+				}
+			}
+			if took := time.Since(start); took != test.took {
+				t.Errorf("%+v: took %v", test, took)
+			}
+			tr.CloseIdleConnections()
+		}
 	})
 }
