@@ -198,6 +198,7 @@ func pageErrors() map[string]func(*http.Request) (*http.Response, error) {
 		"TLS handshake timeout":       lab.Fails(errors.New("net/http: TLS handshake timeout")),
 		"connection reset":            lab.Fails(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}),
 		"unexpected EOF":              lab.Fails(io.ErrUnexpectedEOF),
+		"any other error":             lab.Fails(errors.New("no token")),
 		"AttemptTimeout":              hang,
 		"no such host":                lab.Fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}),
 		"invalid port":                real("GET", "http://127.0.0.1:99999/", nil),
