@@ -75,6 +75,22 @@ func try(t *testing.T, dir, verb string, words []string) {
 		if err != nil || !strings.HasPrefix(string(b), "module "+words[0]+"\n") {
 			t.Errorf("no such module: %v", err)
 		}
+	case "mod": // edit -replace MODULE=../pacer/DIRECTORY, in a module beside a clone of this one
+		tried := 0
+		for i, w := range words {
+			if w != "-replace" {
+				continue
+			}
+			tried++
+			path, at, _ := strings.Cut(words[i+1], "=")
+			b, err := os.ReadFile(filepath.Join(root, strings.TrimPrefix(at, "../pacer"), "go.mod"))
+			if err != nil || !strings.HasPrefix(at, "../pacer") || !strings.HasPrefix(string(b), "module "+path+"\n") {
+				t.Errorf("%s: no such module: %v", words[i+1], err)
+			}
+		}
+		if tried == 0 {
+			t.Error("replaces nothing")
+		}
 	default:
 		t.Errorf("nobody knows how to try go %s", verb)
 	}
