@@ -13,11 +13,11 @@ import (
 // Reader reads from R no faster than the Quotas in bytes of a Limiter, and of its Parents, grant: in pieces of a fortieth
 // of a second, or of half of a Burst if that is less. A piece is read, and handed on when it is granted, which an [*Error]
 // may prevent, as for Acquire: then the next Read tries again, and nothing is lost. Readers and Writers of a Limiter have
-// their turns, piece by piece. What buffers below R hold comes as fast as before. Each piece counts as a request, too: a
-// Limiter for Readers is best for bytes alone.
+// their turns, piece by piece. What buffers below R hold comes as fast as before. Each piece counts as a request, too, and a
+// quota of requests delays it: give Readers a Limiter for bytes alone.
 type Reader struct {
 	R       io.Reader
-	Limiter *Limiter        // must not be nil. One without a quota in bytes delays nothing.
+	Limiter *Limiter        // must not be nil. Without a quota in bytes, it delays pieces by its other quotas alone.
 	Context context.Context //nolint:containedctx // of all that is read. It ends waits; nil never does.
 	Claim   Claim           // of each piece, but for its Costs: N, Priority, Flow, Weight, Cancel, MaxWait
 

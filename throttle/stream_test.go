@@ -109,6 +109,28 @@ func TestReaderPace(t *testing.T) {
 	}
 }
 
+// What a quota of requests, or of what is under way, means for a Reader.
+func TestReaderCountsEachPieceAsARequest(t *testing.T) {
+	for text, want := range map[string]time.Duration{"2/s even": 2 * time.Second, "2/s even, 1GB/s": 2 * time.Second, "": 0, "5 in flight": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &Reader{R: io.LimitReader(endless{}, 50_000), Limiter: &Limiter{Quotas: quota.MustParse(text)}}
+			f, piece := newFlown(), make([]byte, 10_000)
+			for {
+				n, err := r.Read(piece)
+				if f.add(n); errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(f.start); f.sum() != 50_000 || took != want {
+				t.Errorf("%q: %d in %d pieces took %v, want 50000 in %v", text, f.sum(), len(f.n)-1, took, want)
+			}
+		})
+	}
+}
+
 // A hundred streams have their turns, and together the whole quota.
 func TestStreamsInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
