@@ -13,6 +13,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/throttle"
 )
 
 const (
@@ -195,4 +196,21 @@ func TestRefusalsThatStateNothing(t *testing.T) {
 			t.Errorf("%.2f of the requests refused, want 0.1", share)
 		}
 	})
+}
+
+// Of a server that asks for years, a request is told a week: nobody knows what is then.
+func TestAWeekAtMostIsTold(t *testing.T) {
+	for stated, want := range map[string]time.Duration{"99999999": 7 * 24 * time.Hour, "604800": 7 * 24 * time.Hour, "604799": 7*24*time.Hour - time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &pacer.Transport{Base: &lab.Script{Answers: []func(*http.Request) (*http.Response, error){lab.Status(429, "", "Retry-After", stated)}}}
+			if got := lab.Get(t, &http.Client{Transport: tr}, "http://a.example/"); got != 429 {
+				t.Errorf("got %d", got)
+			}
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")) //nolint:bodyclose // there is none
+			var refused *throttle.Error
+			if !errors.As(err, &refused) || refused.Wait != want || !refused.At.Equal(time.Now().Add(want)) {
+				t.Errorf("Retry-After: %s: got %v, want to go in %v", stated, err, want)
+			}
+		})
+	}
 }
