@@ -103,3 +103,26 @@ func (l *line) stand(t *testing.T) {
 		t.Errorf("%d were served, the last after %v; want %d and %v", served, last, l.served, l.last)
 	}
 }
+
+// A batch that waits for each hour is not refused, if MaxHold lets nobody go to look before, or a window of its own says when.
+func TestPromiseABatchIsNotRefused(t *testing.T) {
+	for _, batch := range []struct {
+		quotas  string
+		maxHold time.Duration
+	}{{"", time.Hour}, {"500/h", time.Hour}, {"500/h", pacer.NoLimit}, {"500/h window", 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := pacertest.NewServer(&pacertest.FixedWindow{Limit: 500, Window: time.Hour}, pacertest.XRateLimit)
+			defer s.Close()
+			tr := &pacer.Transport{Base: s.Transport(), Quotas: pacer.Table{"/": quota.MustParse(batch.quotas)}, MaxStandstill: pacer.NoLimit, Learn: pacer.Learn{MaxHold: batch.maxHold}}
+			client, start := &http.Client{Transport: tr}, time.Now()
+			for range 1600 {
+				if status := lab.Get(t, client, "http://a.example/"); status != 200 {
+					t.Errorf("%+v: %d", batch, status)
+				}
+			}
+			if n, took := s.Stats().Refused, time.Since(start); n != 0 || took.Round(time.Minute) != 3*time.Hour {
+				t.Errorf("%+v: refused %d times in %v, want none in 3h", batch, n, took)
+			}
+		})
+	}
+}
