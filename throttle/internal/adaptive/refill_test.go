@@ -474,8 +474,8 @@ func TestGuessIsDoubted(t *testing.T) {
 	}
 }
 
-// TestRefillRaisesAgain: where one token is there at most, the rate is raised again some time after a raise has ended, later each time, and
-// soon after it has doubled or fallen.
+// TestRefillRaisesAgain: where one token is there at most, the rate is raised again 15 s after a raise has ended, as docs/learning.md
+// promises, half as long again each time up to five minutes, and after 15 s once it has doubled or fallen.
 func TestRefillRaisesAgain(t *testing.T) {
 	r := refill{refills: true, rate: 10, raise: raise{by: 1}, maxHold: time.Hour}
 	now := start
@@ -496,7 +496,7 @@ func TestRefillRaisesAgain(t *testing.T) {
 		r.measure(&outcome{sent: now, now: now, limit: 1, refused: true})
 		r.refusalsInRow = 0
 	}
-	for _, want := range []time.Duration{raiseAfter, raiseAfter * 3 / 2, raiseAfter * 9 / 4} {
+	for _, want := range []time.Duration{15 * time.Second, 22500 * time.Millisecond, 33750 * time.Millisecond} {
 		r.rate = 10
 		if got := next(); got != want {
 			t.Errorf("raised after %v, want %v", got, want)
@@ -509,22 +509,22 @@ func TestRefillRaisesAgain(t *testing.T) {
 		}
 	}
 	r.rate = 20
-	if got := next(); got != raiseAfter {
-		t.Errorf("after it has doubled: %v, want %v", got, raiseAfter)
+	if got := next(); got != 15*time.Second {
+		t.Errorf("after it has doubled: %v, want 15s", got)
 	}
 	r.raise.by = 1
 	for range 30 {
 		next()
 		r.raise.by = 1
 	}
-	if r.raise.gap != longestUp {
-		t.Errorf("in the end every %v, want %v", r.raise.gap, longestUp)
+	if r.raiseGap != 5*time.Minute {
+		t.Errorf("in the end every %v, want 5m", r.raiseGap)
 	}
 	for range 2 {
 		refuse()
 	}
-	if got := next(); got != raiseAfter {
-		t.Errorf("after it has fallen: %v, want %v", got, raiseAfter)
+	if got := next(); got != 15*time.Second {
+		t.Errorf("after it has fallen: %v, want 15s", got)
 	}
 }
 
