@@ -73,6 +73,23 @@ var loaded = sync.OnceValues(func() (*load.Module, error) {
 	return load.NewLoader().Load("../../..", load.Target{})
 })
 
+// Every room that is not an example or a test has a rule in .golangci.yml, which begins with the room: what it may import.
+func TestRules(t *testing.T) {
+	text, err := os.ReadFile("../../../.golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range roomsOf(module(t)) {
+		if regexp.MustCompile(`^(examples|internal/tests)\b`).MatchString(r.path) {
+			continue
+		}
+		rule := "files: [\"" + strings.Replace("${config-path}/"+r.path+"/", "/./", "/", 1)
+		if !strings.Contains(string(text), rule+`**"`) && !strings.Contains(string(text), rule+`*.go"`) {
+			t.Errorf(".golangci.yml has no rule for %s: add one to depguard, with all of ours that it imports, as in those beside it", r.path)
+		}
+	}
+}
+
 // ARCHITECTURE.md names every room that is not an example or a test, and every file that it names is there.
 func TestArchitecture(t *testing.T) {
 	text, err := os.ReadFile("../../../ARCHITECTURE.md")
