@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -29,18 +30,23 @@ func TestCircles(t *testing.T) {
 // The rooms where everything comes together would grow without a bound. Comments do not count, so that nobody saves lines on them.
 func TestSizes(t *testing.T) {
 	for _, r := range roomsOf(module(t)) {
-		var files, tests, code int // at most
+		var files, code, tests int // at most
 		switch r.path {
 		case ".":
-			files, tests, code = 12, 14, 1750
+			files, code, tests = 12, 1750, 14
 		case "throttle":
-			files, tests, code = 24, r.tests, 3230
+			files, code, tests = 24, 3230, math.MaxInt
 		default:
 			continue
 		}
-		if len(r.files) > files || r.tests > tests || r.code() > code {
-			t.Errorf("%s: %d files with %d lines of code, and %d files of tests, want %d, %d and %d at most",
-				r.path, len(r.files), r.code(), r.tests, files, code, tests)
+		for _, size := range []struct {
+			n, most int
+			what    string
+		}{{len(r.files), files, "files"}, {r.code(), code, "lines of code without comments"}, {r.tests, tests, "files of tests"}} {
+			if size.n > size.most {
+				t.Errorf("%s: %d %s, want %d at most, which does not grow: put the idea into a room of its own (ARCHITECTURE.md), or take as much out",
+					r.path, size.n, size.what, size.most)
+			}
 		}
 		for _, f := range r.files {
 			// It shows the way of a request, on one page or two.
