@@ -3,12 +3,17 @@ package quota
 import (
 	"encoding/json"
 	"flag"
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -223,6 +228,40 @@ func TestParseErrors(t *testing.T) {
 		qs, err := Parse(text)
 		if err == nil || !strings.HasPrefix(err.Error(), "quota: column ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v, want %q", text, qs, err, want)
+		}
+	}
+}
+
+// The words of spans are those of the documentation, and none of them is answered with another text.
+func TestSpansAreDocumented(t *testing.T) {
+	file, err := goparser.ParseFile(token.NewFileSet(), "text.go", nil, goparser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var per string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Parse" {
+			_, per, _ = strings.Cut(f.Doc.Text(), "\nPER is ")
+			per, _, _ = strings.Cut(per, " week of the clock")
+		}
+	}
+	documented := strings.FieldsFunc(per, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	words := []string{"ms"}
+	for _, s := range spans {
+		words = append(append(words, s.letter), s.words...)
+	}
+	for _, s := range calendar {
+		words = append(words, s.words...)
+	}
+	for _, word := range words {
+		if !slices.Contains(documented, word) {
+			t.Errorf("the documentation of Parse has no span %q", word)
+		}
+		if _, err := Parse("5/" + word); err != nil {
+			t.Error(err)
+		}
+		if p, n := known([]string{word}); n > 0 {
+			t.Errorf("%q is read as a span, and is answered with %q, too", word, p.to)
 		}
 	}
 }
