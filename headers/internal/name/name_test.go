@@ -1,6 +1,8 @@
 package name
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -105,6 +107,33 @@ func TestDialects(t *testing.T) {
 			seen[p.Name] = d.Source
 			if m := Lookup(p.Name); m == nil || m.Role != p.Role || m.Family != d.Family {
 				t.Errorf("Lookup(%q) = %+v, want what the dialect of %s says", p.Name, m, d.Source)
+			}
+		}
+	}
+}
+
+// TestDialectsHaveCases: each header of a dialect is in some answer with which the package above is tested. A new one has its case in
+// headers.json there.
+func TestDialectsHaveCases(t *testing.T) {
+	var cases strings.Builder
+	for _, pattern := range []string{"../../testdata/*.json", "../../*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases.WriteString(strings.ToLower(string(text)))
+		}
+	}
+	all := cases.String()
+	for i := range dialects {
+		for _, p := range dialects[i].Parts() {
+			if !strings.Contains(all, `"`+strings.ToLower(p.Name)+`"`) {
+				t.Errorf("%s of %s has no case: add one to headers/testdata/headers.json", p.Name, dialects[i].Source)
 			}
 		}
 	}
