@@ -92,7 +92,7 @@ func (w *turn) queued(f throttle.Forecast) {
 	if hook := w.t.trace().Queued; hook != nil {
 		e := event(w.req, w.limiter, w.mode)
 		e.Bucket = f.Bucket
-		hook(Queued{e, f.Cause, f.Quota, f.Wait})
+		hook(Queued{Event: e, Cause: f.Cause, Quota: f.Quota, Wait: f.Wait})
 	}
 }
 

@@ -185,7 +185,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
 	x.paid = x.budget().Withdraw()
 	wasDry := bucketOf(x.last.Limiter()).dry.Swap(!x.paid)
 	if hook := x.t.trace().RanDry; hook != nil && !x.paid && !wasDry {
-		hook(RanDry{x.event()})
+		hook(RanDry{Event: x.event()})
 	}
 	if !x.paid {
 		return &stop{reason: ReasonBudget}
@@ -263,7 +263,7 @@ func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	}
 	x.t.counts.retried.Add(1)
 	if hook := x.t.trace().Retrying; hook != nil {
-		hook(Retrying{x.event(), x.failures + x.refusals, refusal, x.status(), x.err, x.delay})
+		hook(Retrying{Event: x.event(), Attempt: x.failures + x.refusals, Refusal: refusal, Status: x.terms.status(), Err: x.err, Delay: x.delay})
 	}
 	resp := x.terms.resp
 	x.terms.resp = nil // its Close may panic, and is not called twice
@@ -277,14 +277,6 @@ func (x *exchange) readAhead() {
 	if x.terms.resp != nil {
 		x.terms.resp.Body = body.ReadAhead(x.terms.resp.Body)
 	}
-}
-
-// status returns the status of the answer at hand, zero if there is no answer.
-func (x *exchange) status() int {
-	if x.terms.resp == nil {
-		return 0
-	}
-	return x.terms.resp.StatusCode
 }
 
 // event is what hooks are told in any case.
@@ -314,7 +306,8 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 func (x *exchange) trace(why *stop) {
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
-		causes := x.terms.waits
-		hook(GaveUp{x.event(), max(x.failures+x.refusals, 1), x.status(), why.reason, x.err, why.because, waits.Sum(causes), causes, x.delay})
+		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Delay: x.delay}
+		e.Attempts, e.Wait = max(x.failures+x.refusals, 1), waits.Sum(e.Waits)
+		hook(e)
 	}
 }

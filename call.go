@@ -294,6 +294,14 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	tm.claim.Verb, tm.claim.Path = req.Method, req.URL.Path
 }
 
+// status returns the status of the answer at hand, zero if there is no answer.
+func (tm *terms) status() int {
+	if tm.resp == nil {
+		return 0
+	}
+	return tm.resp.StatusCode
+}
+
 // apply overrides the terms by what the Calls set.
 func (tm *terms) apply(l *calls) {
 	c := l.asks()

@@ -230,7 +230,7 @@ func (t *Transport) went(req *http.Request, tm *terms, g *throttle.Grant) {
 		return
 	}
 	undo.OnPanic(func() {
-		t.Trace.Went(Went{event(req, g.Limiter(), tm.mode), tm.resends + 1, waits.Sum(tm.waits), tm.waits})
+		t.Trace.Went(Went{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Wait: waits.Sum(tm.waits), Waits: tm.waits})
 	}, g.Cancel)
 }
 
@@ -240,18 +240,15 @@ func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 		t.counts.notSent.Add(1)
 	}
 	if hook := t.trace().NotSent; hook != nil {
-		hook(NotSent{event(req, tm.limiter, tm.mode), err, waits.Sum(tm.waits), tm.waits})
+		hook(NotSent{Event: event(req, tm.limiter, tm.mode), Err: err, Wait: waits.Sum(tm.waits), Waits: tm.waits})
 	}
 }
 
 // answered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
 func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
-		status := 0
-		if tm.resp != nil {
-			status = tm.resp.StatusCode
-		}
-		hook(Answered{event(req, g.Limiter(), tm.mode), tm.resends + 1, status, err, tm.latency, waits.Costs(tm.claim.Costs, spent), o.Refused, o.Held})
+		costs := waits.Costs(tm.claim.Costs, spent)
+		hook(Answered{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
 	}
 }
 
@@ -259,7 +256,7 @@ func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, er
 // the stack if there is no hook.
 func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit, status int, o throttle.Outcome) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
-		hook(Learned{event(req, l, tm.mode), slices.Clone(limits), l.State().Believes})
+		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Believes: l.State().Believes})
 	}
 	if hook := t.trace().Held; hook != nil && o.Refused && o.Held > 0 {
 		hook(Held{event(req, l, tm.mode), status, o.Held})
