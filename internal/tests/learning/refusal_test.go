@@ -206,7 +206,7 @@ func TestAWeekAtMostIsTold(t *testing.T) {
 			if got := lab.Get(t, &http.Client{Transport: tr}, "http://a.example/"); got != 429 {
 				t.Errorf("got %d", got)
 			}
-			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")) //nolint:bodyclose // there is none
+			_, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 			var refused *throttle.Error
 			if !errors.As(err, &refused) || refused.Wait != want || !refused.At.Equal(time.Now().Add(want)) {
 				t.Errorf("Retry-After: %s: got %v, want to go in %v", stated, err, want)

@@ -721,7 +721,7 @@ func TestInFlightAsksForForgottenAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")) //nolint:bodyclose // there is none
+		_, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		want := `throttle: a.example: not sent: wait over MaxWait (2s, after waiting for 2s): in flight "1 in flight": are all answers read and closed?`
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
