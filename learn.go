@@ -112,10 +112,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		b.budget.Deposit()
 	}
 	if t.Trace != nil {
-		t.learned(req, tm, l, limits)
-		if o.Refused && o.Held > 0 && t.Trace.Held != nil {
-			t.Trace.Held(Held{Event: event(req, l, tm.mode), Status: resp.StatusCode, For: o.Held})
-		}
+		t.learned(req, tm, l, limits, resp.StatusCode, o)
 		t.answered(req, tm, g, nil, a.Spent, o)
 	}
 	return v

@@ -259,6 +259,6 @@ func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, l
 		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Believes: l.State().Believes})
 	}
 	if hook := t.trace().Held; hook != nil && o.Refused && o.Held > 0 {
-		hook(Held{event(req, l, tm.mode), status, o.Held})
+		hook(Held{Event: event(req, l, tm.mode), Status: status, For: o.Held})
 	}
 }

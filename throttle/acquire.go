@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,7 +220,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	}
 	w := &waiter{
 		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
-		joined: now, from: l.root().credit.From(now), maxWait: check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), cancel: c.Cancel, done: make(chan struct{}),
+		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
 	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
@@ -238,7 +239,8 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		}
 		d = w.project(now, ahead) // others may have gone
 	}
-	w.asksStore = w.maxWait < 0 && l.mustAskStore(now, d)
+	w.atOnce = check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue) < 0
+	w.asksStore = w.atOnce && l.mustAskStore(now, d)
 	projected := d
 	d, why := w.missedBound(now, d)
 	if why == nil {
@@ -285,7 +287,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 			return d, ErrQueueFull
 		}
 	}
-	if w.l.MaxQueue == 0 || w.l.line.direct < w.l.MaxQueue {
+	if w.l.MaxQueue <= 0 || w.l.line.direct < w.l.MaxQueue {
 		return d, nil
 	}
 	last, aside := w.l.line.LastWhere(func(o *waiter) bool { return o.l == w.l }), w.l.line.aside.Last()
@@ -389,7 +391,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration) F
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	l.expect(&need, l.account.kinds.Like)
-	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, maxWait: maxWait, expires: check.Expires(l.clock.Awake(now), maxWait)}
+	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, maxWait: maxWait, atOnce: maxWait < 0, expires: check.Expires(l.clock.Awake(now), maxWait)}
 	w.rank = l.rankOf(&w.place, need.priority)
 	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
@@ -406,7 +408,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration) F
 		d = waits.sharing(now, d, true)
 	}
 	f := d.forecast(now)
-	waits.asksStore = maxWait < 0 && l.mustAskStore(now, d)
+	waits.asksStore = w.atOnce && l.mustAskStore(now, d)
 	if d, why := waits.missedBound(now, d); why != nil {
 		f.Err = waits.refusal(now, d, why)
 	}

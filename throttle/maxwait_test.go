@@ -190,3 +190,36 @@ func TestBoundsToTheNanosecond(t *testing.T) {
 		})
 	}
 }
+
+// Where nobody may wait in line, a claim waits for the store's reply all the same, and for that no longer than MaxWait. What comes
+// 200 ms later is a slot in the future, for which it must not wait.
+func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		roundTrip, claim, limiter, took time.Duration
+		want                            error
+	}{
+		{0, 0, 0, 0, nil},
+		{0, -1, 0, 0, nil},
+		{0, 100 * ms, 0, 0, nil},
+		{200 * ms, 0, 0, 200 * ms, ErrWait},
+		{200 * ms, -1, 0, 200 * ms, ErrWait},
+		{200 * ms, 1000 * ms, 0, 200 * ms, ErrWait},
+		{200 * ms, 100 * ms, 0, 100 * ms, ErrMaxWait},
+		{200 * ms, 0, 100 * ms, 100 * ms, ErrMaxWait},
+		{200 * ms, 1000 * ms, 100 * ms, 200 * ms, ErrWait},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{
+				Name: "a", Quotas: quota.MustParse("10/s"), MaxQueue: -1, MaxWait: test.limiter, New: true,
+				Store: &slowStore{Store: &store.Memory{}, there: test.roundTrip / 2, back: test.roundTrip / 2},
+			}
+			defer l.Close()
+			start := time.Now()
+			_, err := l.Acquire(t.Context(), Claim{MaxWait: test.claim})
+			if took := time.Since(start); !errors.Is(err, test.want) || took != test.took {
+				t.Errorf("%+v: %v after %v", test, err, took)
+			}
+		})
+	}
+}

@@ -25,7 +25,8 @@ type waiter struct {
 	rank      monotime.Time   // see Limiter.rankOf
 	joined    monotime.Time   // when w joined the line of l
 	from      monotime.Time   // from when w may count
-	maxWait   time.Duration   // see check.MaxWait
+	maxWait   time.Duration   // of the Claim, else of l; zero if there is no bound
+	atOnce    bool            // w must not wait, but for the store's next reply
 	expires   monotime.Time   // when the claim was first made + maxWait, Awake; zero if there is no bound
 	deadline  monotime.Time   // of the context, Awake; zero if there is none
 	cancel    <-chan struct{} // of the Claim
@@ -218,7 +219,7 @@ func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	switch {
 	case d.Never:
 		return d, ErrTooLarge
-	case w.maxWait < 0 && !w.asksStore:
+	case w.atOnce && !w.asksStore:
 		return d, ErrWait
 	case w.deadline != 0 && w.l.clock.Awake(d.At) >= w.deadline:
 		return d, ErrDeadline

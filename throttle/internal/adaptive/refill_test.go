@@ -517,8 +517,8 @@ func TestRefillRaisesAgain(t *testing.T) {
 		next()
 		r.raise.by = 1
 	}
-	if r.raiseGap != 5*time.Minute {
-		t.Errorf("in the end every %v, want 5m", r.raiseGap)
+	if r.raise.gap != 5*time.Minute {
+		t.Errorf("in the end every %v, want 5m", r.raise.gap)
 	}
 	for range 2 {
 		refuse()
