@@ -50,5 +50,10 @@ func (hs *Hosts[V]) Note(u *url.URL, v *V) {
 var seed = maphash.MakeSeed()
 
 func (hs *Hosts[V]) slot(u *url.URL) *atomic.Pointer[host[V]] {
-	return &hs.slots[maphash.String(seed, u.Host)%uint64(len(hs.slots))]
+	return &hs.slots[ofHost(u)%uint64(len(hs.slots))]
+}
+
+// ofHost is a hash of the scheme and the host of a URL.
+func ofHost(u *url.URL) uint64 {
+	return maphash.String(seed, u.Host) + uint64(len(u.Scheme)) // which tells http from https
 }

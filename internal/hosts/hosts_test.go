@@ -38,6 +38,12 @@ func TestHosts(t *testing.T) {
 	if hs.Of(at("https", "host99")) != &numbers[0] {
 		t.Error("what it was told again is not what it remembers")
 	}
+	hs.Note(at("http", "host99"), &numbers[1])
+	for range 2 {
+		if hs.Of(at("https", "host99")) != &numbers[0] || hs.Of(at("http", "host99")) != &numbers[1] {
+			t.Error("two schemes of one host make it forget each other")
+		}
+	}
 	u := at("https", "host1")
 	if n := testing.AllocsPerRun(100, func() { hs.Of(u) }); n != 0 {
 		t.Errorf("%v allocations", n)

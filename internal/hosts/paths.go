@@ -49,6 +49,6 @@ func (ps *Paths[T, V]) Note(table *T, req *http.Request, v *V) {
 }
 
 func (ps *Paths[T, V]) slot(req *http.Request) (s *slot[T, V], hash uint64) {
-	hash = maphash.String(seed, req.URL.Path) + 31*maphash.String(seed, req.URL.Host)
+	hash = maphash.String(seed, req.URL.Path) + 31*ofHost(req.URL) + 37*maphash.String(seed, req.Method)
 	return &ps.slots[hash%uint64(len(ps.slots))], hash
 }

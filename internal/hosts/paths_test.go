@@ -62,3 +62,23 @@ func TestPaths(t *testing.T) {
 		t.Errorf("%v allocations for paths that come once", n)
 	}
 }
+
+// TestPathsOfMethods: requests of two methods to one path do not make it forget each other, unless by chance: 1 of 256 does.
+func TestPathsOfMethods(t *testing.T) {
+	table, what, both := 0, "what", 0
+	for i := range 100 {
+		var ps Paths[int, string]
+		get := &http.Request{Method: "GET", URL: &url.URL{Scheme: "https", Host: "a.example", Path: fmt.Sprint("/", i)}}
+		put := &http.Request{Method: "PUT", URL: get.URL}
+		for range 2 {
+			ps.Note(&table, get, &what)
+			ps.Note(&table, put, &what)
+		}
+		if ps.Of(&table, get) != nil && ps.Of(&table, put) != nil {
+			both++
+		}
+	}
+	if both < 90 {
+		t.Errorf("of 100 paths, both methods of %d are remembered, want nearly all", both)
+	}
+}
