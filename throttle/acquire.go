@@ -52,7 +52,7 @@ type Claim struct {
 	// when the first claim was made. The Limiter may be another one of the same tree or Group.
 	After *Grant
 
-	// Cancel, if not nil, ends the wait when it is closed, as the context does.
+	// Cancel, if not nil, ends the wait when it is closed, as the context does. If it is closed already, nothing is granted.
 	Cancel <-chan struct{}
 
 	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
@@ -129,7 +129,7 @@ func (l *Limiter) AtOnce(ctx context.Context, verb, path string) *Grant {
 // begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
 	g.l, g.class, g.urgent = l, c.class(), c.Priority >= Urgent
-	return c.Costs == nil && c.N >= 0 && c.After == nil
+	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil
 }
 
 // grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
@@ -165,8 +165,14 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 // else zero. The error is errDismissed if the claim may belong in another bucket now.
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
-	if ctx.Err() != nil {
-		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ctx.Err(), cause: context.Cause(ctx), detail: ", since the context has already ended"}
+	ended, detail := ctx.Err(), ", since the context has already ended"
+	select {
+	case <-c.Cancel:
+		ended, detail = cmp.Or(ended, context.Canceled), ", since Cancel has already been closed"
+	default:
+	}
+	if ended != nil {
+		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: detail}
 	}
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)

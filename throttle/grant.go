@@ -70,14 +70,9 @@ func (g *Grant) current() *Grant { return cmp.Or(g.kept, g) }
 // Cancel ends the grant of a request that was not sent. What was charged goes back, exactly, and the line moves up. After
 // Done, Cancel does nothing.
 func (g *Grant) Cancel() {
-	if g.kept != nil {
-		g.kept.Cancel()
-		return
+	if g = g.current(); g.state.CompareAndSwap(underWay, canceled) {
+		g.l.alter(g.giveBack)
 	}
-	if !g.state.CompareAndSwap(underWay, canceled) {
-		return
-	}
-	g.l.alter(g.giveBack)
 }
 
 // giveBack gives back all that the grant was charged, and ends it. It requires that mu is held.
@@ -115,10 +110,7 @@ func (g *right) end() {
 // unit means quota.Requests. Since Settle cannot fail, a unit that is ErrUnit in a Claim counts as the right one, unless spent has
 // that too. After Cancel, Settle does nothing.
 func (g *Grant) Settle(spent quota.Costs) {
-	if g.kept != nil {
-		g.kept.Settle(spent)
-		return
-	}
+	g = g.current()
 	root := g.l.lock()
 	defer g.l.unlock(root)
 	if g.state.Load() != canceled {

@@ -296,6 +296,40 @@ func TestLimiterCancelChannel(t *testing.T) {
 	})
 }
 
+// TestLimiterCancelChannelClosed: a claim whose Cancel channel is closed already is not granted, nor charged, also where nothing delays it.
+func TestLimiterCancelChannelClosed(t *testing.T) {
+	closed, open := make(chan struct{}), make(chan struct{})
+	close(closed)
+	for _, text := range []string{"", "1000/s burst 1000", "1000/s", "5 in flight"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Name: "a"}
+			if text != "" {
+				l.Quotas = quota.MustParse(text)
+			}
+			for range 3 { // the first looks at the bucket, the next may go at a glance
+				_, err := l.Acquire(t.Context(), Claim{Cancel: closed})
+				if want := "throttle: a: not sent: canceled, since Cancel has already been closed: context canceled"; !errors.Is(err, ErrCanceled) || err.Error() != want {
+					t.Errorf("%q: Acquire = %v, want %s", text, err, want)
+				}
+				g, err := l.Acquire(t.Context(), Claim{Cancel: open})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Cancel()
+			}
+			s := l.State()
+			if s.InFlight != 0 {
+				t.Errorf("%q: %d in flight", text, s.InFlight)
+			}
+			for _, q := range s.Limits {
+				if q.Available != q.Limit {
+					t.Errorf("%q: %+v, want nothing charged", text, q)
+				}
+			}
+		})
+	}
+}
+
 func TestSetQuotasRetimesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}
