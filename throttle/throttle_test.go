@@ -330,6 +330,42 @@ func TestLimiterCancelChannelClosed(t *testing.T) {
 	}
 }
 
+// TestAtOnceAfterARefusal: claims go at a glance again when requests were served for a day after a refusal.
+func TestAtOnceAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{SlowStart: true, Rand: noJitter}
+		serve := func(n int, a Answer) {
+			for range n {
+				g, err := l.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Microsecond)
+				g.Done(a)
+			}
+		}
+		atOnce := func() bool {
+			g := l.AtOnce(t.Context(), "", "")
+			if g != nil {
+				g.Done(Answer{})
+			}
+			return g != nil
+		}
+		if serve(100, Answer{}); !atOnce() {
+			t.Fatal("a claim does not go at a glance at first")
+		}
+		serve(1, Answer{Refused: true, Hold: time.Second, HoldKnown: true})
+		for start := time.Now(); time.Since(start) < 24*time.Hour; time.Sleep(30 * time.Second) {
+			if serve(10, Answer{}); atOnce() {
+				t.Fatalf("at a glance %v after a refusal", time.Since(start))
+			}
+		}
+		if serve(100, Answer{}); !atOnce() {
+			t.Errorf("a day after a refusal no claim goes at a glance: %+v", l.State())
+		}
+	})
+}
+
 func TestSetQuotasRetimesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Minute, Kind: quota.TokenBucket}}}

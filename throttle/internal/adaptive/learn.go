@@ -86,6 +86,9 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 			s.doubted = 0
 		}
 		s.served.addServed(now, t.N, t.sequence < s.refusalHeard && len(s.windows) == 0)
+		if s.served.row.lasted(now) >= rateKept && !saneRate(s.served.rateAt(now)) {
+			s.served = servedRate{} // what is left are the beginnings of a measurement, and they are out of date
+		}
 		s.slowStart.serve(t.sequence, len(a.Statements) > 0 && s.priced())
 	}
 }

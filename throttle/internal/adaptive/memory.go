@@ -46,7 +46,7 @@ type Memory struct {
 
 // How long what was learned is kept for a bucket that nobody asks for.
 const (
-	rateKept = 24 * time.Hour      // a rate, or a price
+	rateKept = 24 * time.Hour      // a rate, or a price; also the beginnings of a rate, in a bucket that is asked for and not refused
 	kept     = 31 * 24 * time.Hour // all else, if its reset or its end is so far away: a month, the longest common window
 )
 

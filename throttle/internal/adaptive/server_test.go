@@ -907,6 +907,44 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestRefusalIsForgotten: a refusal of which no belief is left is forgotten when requests were served for a day.
+func TestRefusalIsForgotten(t *testing.T) {
+	const step, day = 10 * time.Second, 24 * time.Hour
+	for name, refuse := range map[string]func(b *bucket){
+		"one refusal":           func(b *bucket) { b.exchange(Answer{Refused: true, Hold: time.Second, HoldKnown: true}) },
+		"one that says no time": func(b *bucket) { b.exchange(Answer{Refused: true}) },
+		"a pace that has risen above all": func(b *bucket) {
+			refuseAtRate(b)
+			b.served.former.next = 0 // or it would be tried, and not rise
+		},
+	} {
+		b := newBucket(t, Config{})
+		refuse(b)
+		served := b.now.Add(step)
+		for b.now < served.Add(day) {
+			if b.at(b.now.Sub(start) + step); b.Unknown() {
+				t.Fatalf("%s: forgotten after %v", name, b.now.Sub(served))
+			}
+			b.exchange(Answer{})
+		}
+		if !b.Unknown() {
+			t.Errorf("%s: not forgotten after a day: %+v", name, b.served)
+		}
+	}
+}
+
+// TestPaceIsNotForgotten: what a server is believed to serve is not forgotten while requests go, however long it is ago.
+func TestPaceIsNotForgotten(t *testing.T) {
+	b := newBucket(t, Config{})
+	refuseAtRate(b)
+	for range 3 * 24 * 60 {
+		b.at(b.now.Sub(start) + time.Minute).exchange(Answer{})
+	}
+	if b.Unknown() || !saneRate(b.served.rateAt(b.now)) {
+		t.Errorf("after three days: %+v", b.served)
+	}
+}
+
 // TestIdle: a bucket with a used-up window may not be forgotten.
 func TestIdle(t *testing.T) {
 	b := newBucket(t, Config{})
