@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,7 +16,8 @@ import (
 // Pacing is how waiters went that came back at once, each time they were granted.
 type Pacing struct {
 	Name    string
-	Rate    int           // tokens a second, with a burst of one
+	Rate    int           // tokens a second
+	Burst   int           // as many may go at once
 	Waiters int           // how many
 	Share   float64       // how many were granted of those that the rate allows
 	Most    int           // in any second
@@ -24,34 +26,35 @@ type Pacing struct {
 }
 
 // Allowed is the most that may go in any second: the rate, the burst, and what comes back in 2 ms.
-func (p *Pacing) Allowed() int { return p.Rate + 1 + p.Rate*2/1000 }
+func (p *Pacing) Allowed() int { return p.Rate + p.Burst + p.Rate*2/1000 }
 
 // pacers are what is compared.
 var pacers = []struct {
 	name string
-	wait func(perSecond int) func(context.Context) error
+	wait func(perSecond, burst int) func(context.Context) error
 }{
-	{"throttle Wait", func(n int) func(context.Context) error {
-		l := &throttle.Limiter{Quotas: quota.Quotas{{N: n, Burst: 1}}}
+	{"throttle Wait", func(n, burst int) func(context.Context) error {
+		l := &throttle.Limiter{Quotas: quota.Quotas{{N: n, Burst: burst}}}
 		return func(ctx context.Context) error { return l.Wait(ctx, 1) }
 	}},
-	{"rate.Limiter Wait", func(n int) func(context.Context) error {
-		return rate.NewLimiter(rate.Limit(n), 1).Wait
+	{"rate.Limiter Wait", func(n, burst int) func(context.Context) error {
+		return rate.NewLimiter(rate.Limit(n), burst).Wait
 	}},
 }
 
-// Precision measures pacing for so long each.
-func Precision(d time.Duration, rates, waiters []int, found func(Pacing)) error {
+// Precision measures pacing for so long each, with a burst, beside so many goroutines that compute and do nothing else.
+func Precision(d time.Duration, burst, busy int, rates, waiters []int, found func(Pacing)) error {
+	defer compute(busy)()
 	for _, n := range rates {
 		for _, many := range waiters {
 			for _, p := range pacers {
 				cpu, start := CPU(), time.Now()
-				at, err := pace(p.wait(n), many, d)
+				at, err := pace(p.wait(n, burst), many, d)
 				if err != nil {
 					return err
 				}
 				busy := (CPU() - cpu).Seconds() / time.Since(start).Seconds()
-				paced := pacing(p.name, n, many, d, at)
+				paced := pacing(p.name, n, burst, many, d, at)
 				paced.Busy = busy
 				found(paced)
 			}
@@ -94,8 +97,24 @@ func pace(wait func(context.Context) error, waiters int, d time.Duration) (at []
 	return at, err
 }
 
-func pacing(name string, perSecond, waiters int, d time.Duration, at []time.Duration) Pacing {
-	p := Pacing{Name: name, Rate: perSecond, Waiters: waiters, Share: float64(len(at)) / (float64(perSecond) * d.Seconds())}
+// compute keeps processors busy by n goroutines, until stop is called.
+func compute(n int) (stop func()) {
+	var stopped atomic.Bool
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for !stopped.Load() {
+			}
+		})
+	}
+	return func() {
+		stopped.Store(true)
+		wg.Wait()
+	}
+}
+
+func pacing(name string, perSecond, burst, waiters int, d time.Duration, at []time.Duration) Pacing {
+	p := Pacing{Name: name, Rate: perSecond, Burst: burst, Waiters: waiters, Share: float64(len(at)) / (float64(perSecond) * d.Seconds())}
 	gap, first := time.Second/time.Duration(perSecond), 0
 	late := make([]time.Duration, len(at))
 	for i, t := range at {
