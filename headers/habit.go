@@ -14,9 +14,15 @@ import (
 // [Reader.Append], as a whole.
 //
 // A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
-// those is missing, or if there are more or fewer headers in all; and in any case after 15 answers at most, and 10 ms after it last did.
-// So what a server has not said before is missed for as long, and only if it says it in place of something else. To look at all
-// headers, it asks for each by its name: where the names are those of before, they say what they said.
+// those is missing, and if there are more or fewer headers in all. In any case it looks after 15 and after 14 answers by turns; and at the first answer
+// 10 ms or more after the latest one at which it looked because of the time. To look at all headers, it asks for each by its name: where the names are
+// those of before, they say what they said.
+//
+// So what a server has not said before is missed only if it says it in place of something else:
+//   - If all answers say it from then on, 15 miss it at most, and none after 10 ms.
+//   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no divisor in common with n, so that they come to
+//     each of n answers. But if n is a multiple of 31, they may come to others always, and then only time finds it, by chance.
+//   - If answers say it at random, each is looked at with a probability of 2 in 31.
 //
 // The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
 // the clock: so they lie between grants, and answers that come much later than those are bounded by the 15 alone.
@@ -25,8 +31,9 @@ import (
 type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
-	looked atomic.Int64  // when all headers were last looked at, by the clock of the caller
-	unread atomic.Int32  // how often an answer was read since without that, by a Repeat, too: up to three times if it must be read as a whole
+	looked atomic.Int64  // when all headers were last looked at, and that had not been so for habitLasts, by the clock of the caller
+	unread atomic.Int32  // how often an answer was read since the latest look that came by number, by a Repeat, too; counted from one or zero by turns
+	turns  atomic.Int32  // looks that came by number
 	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
 }
 
@@ -119,9 +126,25 @@ func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received t
 	return limits, hint
 }
 
-// suffices reports whether what is remembered suffices for an answer, without another look at all its headers.
+// suffices reports whether what is remembered suffices for an answer, without another look at all its headers. Each answer counts, so that
+// which ones are looked at by number does not depend on others at which all headers are looked at for another reason.
 func (h *Habit) suffices(k *known, header http.Header, now time.Duration) bool {
-	return len(header) == k.n && recent(time.Duration(h.looked.Load()), now) && h.unread.Add(1) <= habitUnread
+	return h.unread.Add(1) <= habitUnread && len(header) == k.n && recent(time.Duration(h.looked.Load()), now)
+}
+
+// noteLook notes that all headers of an answer were looked at.
+func (h *Habit) noteLook(now time.Duration) {
+	h.noteTurn()
+	if !recent(time.Duration(h.looked.Load()), now) {
+		h.looked.Store(int64(now))
+	}
+}
+
+// noteTurn notes that an answer was looked at whose turn had come by number, if it had.
+func (h *Habit) noteTurn() {
+	if h.unread.Load() > habitUnread {
+		h.unread.Store(h.turns.Add(1) & 1)
+	}
 }
 
 // recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
@@ -132,8 +155,7 @@ func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool
 	if !k.all(header) {
 		return false
 	}
-	h.looked.Store(int64(now))
-	h.unread.Store(0)
+	h.noteLook(now)
 	return true
 }
 
@@ -167,8 +189,7 @@ func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration
 		h.known.Store(nil)
 	}
 	h.streak.Store(sign<<8 | count)
-	h.looked.Store(int64(now))
-	h.unread.Store(0)
+	h.noteLook(now)
 	k := h.known.Load()
 	old := k != nil && k.whole() && now-k.since >= habitLasts // or its names would not have been looked up
 	if count == habitAfter && (k == nil || old) && (a == nil || !a.tooMany) {

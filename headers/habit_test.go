@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +71,113 @@ func TestHabit(t *testing.T) {
 				t.Errorf("%d answers were missed, want %d", missed, c.missed)
 			}
 		})
+	}
+}
+
+// TestHabitByTurns: of news that each n-th answer has in place of another header, at most 31 are missed, whatever n is, but for multiples of 31.
+// If all answers have it, 15 are.
+func TestHabitByTurns(t *testing.T) {
+	silent := fields("Server", "x", "X-Other", "1")
+	spoken := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Server", "x")
+	in := since(noon)
+	for name, c := range map[string]struct {
+		usual http.Header
+		start func() (heard func(http.Header) bool) // reads one answer after the other
+	}{
+		"nothing": {silent, func() func(http.Header) bool {
+			var h Habit
+			return func(header http.Header) bool { return h.Tells(nil, header, in) }
+		}},
+		"read": {spoken, func() func(http.Header) bool {
+			var h Habit
+			var few [2]Limit
+			return func(header http.Header) bool {
+				_, hint := h.Append(nil, few[:0], header, noon, in)
+				return hint.Known
+			}
+		}},
+		"repeated": {spoken, func() func(http.Header) bool {
+			var h Habit
+			var few [2]Limit
+			var c *Repeat
+			return func(header http.Header) bool {
+				var left Left
+				if c != nil && c.Read(nil, header, &left) {
+					return false
+				}
+				limits, hint := h.Append(nil, few[:0], header, noon, in)
+				c = h.Repeat(header, limits, hint, in)
+				return hint.Known
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			news := maps.Clone(c.usual)
+			delete(news, "Server")
+			news["Retry-After"] = []string{"3"}
+			for n := 1; n <= 64; n++ {
+				most := 31
+				if n == 1 {
+					most = 15
+				}
+				for phase := 0; phase < n && n%31 != 0; phase++ {
+					heard, missed := c.start(), 0
+					for i := -40; ; i++ {
+						if i < 0 || i%n != phase {
+							if heard(c.usual) {
+								t.Fatal("what the others say is taken for news")
+							}
+						} else if heard(news) {
+							break
+						} else if missed++; missed > most {
+							t.Errorf("each %d-th answer from the %d-th on has news: more than %d of them were missed", n, phase, most)
+							break
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestHabitByTime: a look that comes by number does not put off the one that is due 10 ms after the latest of its kind.
+func TestHabitByTime(t *testing.T) {
+	usual, news := fields("Server", "x", "X-Other", "1"), fields("Retry-After", "3", "X-Other", "1")
+	var h Habit
+	tells := func(header http.Header, after time.Duration) bool { return h.Tells(nil, header, since(noon.Add(after))) }
+	for range 32 {
+		tells(usual, 0)
+	}
+	for range 16 { // the last of which is looked at
+		tells(usual, 9*time.Millisecond)
+	}
+	if tells(news, 10*time.Millisecond-1) {
+		t.Error("a look before it is due")
+	}
+	if !tells(news, 10*time.Millisecond) {
+		t.Error("no look 10 ms after the first")
+	}
+}
+
+// TestHabitNames: no longer names are kept than others have, whatever they say.
+func TestHabitNames(t *testing.T) {
+	long := strings.Repeat("x", 1<<10)
+	var h Habit
+	for range 40 {
+		h.Append(nil, nil, fields("X-RateLimit-Remaining", "3", "X-RateLimit-Remaining-"+long, "3", long+"-Quota-Left", "4", "X-"+long, "5"), noon, since(noon))
+	}
+	k := h.known.Load()
+	if k == nil || len(k.told) == 0 {
+		t.Fatal("nothing is remembered")
+	}
+	names := slices.Clone(k.others)
+	for i := range k.told {
+		names = append(names, k.told[i].key)
+	}
+	for _, key := range names {
+		if len(key) > longestName {
+			t.Errorf("a name of %d bytes is kept", len(key))
+		}
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 
 // Repeat reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
 // that is. Which reset a limit has, and which bucket, it compares in each answer, as text. All other headers of limits, and
-// whether there are others, it looks at as often as the [Habit] does of which it is made: every 16th answer. It is of use while it is
+// whether there are others, it looks at as often as the [Habit] does of which it is made: each 15th or 16th answer. It is of use while it is
 // [Repeat.Current]: then the Habit is to read an answer, and to make another Repeat.
 //
 // A Repeat is safe for concurrent use, and must not be copied.
 type Repeat struct {
 	habit  *Habit
 	known  *known
-	looked time.Duration // when all headers were looked at
+	looked time.Duration // Habit.looked when it was made
 	each   *repeated     // is read in each answer
 	rest   *repeated     // is compared when all headers are looked at
 }
@@ -233,6 +233,6 @@ func (c *Repeat) look(r *Reader, header http.Header) bool {
 			}
 		}
 	}
-	c.habit.unread.Store(0)
+	c.habit.noteTurn()
 	return true
 }
