@@ -2,6 +2,8 @@ package bench
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func BenchmarkGet(b *testing.B) {
@@ -78,7 +80,7 @@ func TestGrantAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Only the base allocates.
+// Only the base allocates, however fast answers come.
 func TestPacerAllocatesNothing(t *testing.T) {
 	for _, s := range []Subject{
 		{"nothing configured", Plain, newPacer, 0},
@@ -109,6 +111,25 @@ func TestPacerAllocatesNothing(t *testing.T) {
 				if want := testing.AllocsPerRun(1000, call); got != want {
 					t.Errorf("%v allocations, want the base's %v", got, want)
 				}
+			})
+			t.Run(s.Name+"/"+s.Answer.String()+"/"+name+" each 20 ms", func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					rt, base := s.New(), NewBase(s.Answer)
+					call := func() {
+						if err := c.call(rt); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(20 * time.Millisecond)
+					}
+					for range 100 {
+						call()
+					}
+					got := testing.AllocsPerRun(100, call)
+					rt = base
+					if want := testing.AllocsPerRun(100, call); got != want {
+						t.Errorf("%v allocations, want the base's %v", got, want)
+					}
+				})
 			})
 		}
 	}

@@ -16,22 +16,45 @@ import (
 )
 
 // Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not be copied.
-type Answers struct{ latest atomic.Pointer[Answer] }
+type Answers struct {
+	latest atomic.Pointer[Answer]
+	asked  atomic.Int64 // instant for which Next was called last
+}
 
 // Answer is one that others may repeat.
 type Answer struct {
 	*headers.Repeat                  // reads what repeats this one
 	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
+	repeated        atomic.Bool      // Read was true
 }
+
+// Read is that of the [headers.Repeat].
+func (a *Answer) Read(r *headers.Reader, header http.Header, left *headers.Left) bool {
+	if !a.Repeat.Read(r, header, left) {
+		return false
+	}
+	if !a.repeated.Load() { // a store costs more
+		a.repeated.Store(true)
+	}
+	return true
+}
+
+// soon is how soon after another one an answer comes if the next one is likely to come while both are of use: a Repeat lasts that long.
+const soon = 10 * time.Millisecond
 
 // Latest returns the answer that others may repeat, nil if there is none.
 func (as *Answers) Latest() *Answer { return as.latest.Load() }
 
 // Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a habit has read the limits and a hint. It
-// returns nil if no answer can, or if those to come are read already; or if a statement is of more than one limit, or was cut.
+// returns nil if no answer can, or if those to come are read already; if answers come so slowly that none would be; or if a statement is of more than one
+// limit, or was cut.
 func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Repeat {
-	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
+	old, before := as.latest.Load(), time.Duration(as.asked.Swap(int64(now)))
+	if old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
+	}
+	if now-before >= soon && (old == nil || !old.repeated.Load()) {
+		return nil // it would be old when the next answer comes
 	}
 	for i := range limits {
 		if int64(statements[i].Remaining) != limits[i].Remaining.N {
@@ -44,6 +67,6 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 // Note notes what Next has returned for an answer, and what the bucket says of the same.
 func (as *Answers) Note(c *headers.Repeat, stated *throttle.Stated) {
 	if c != nil && stated != nil {
-		as.latest.Store(&Answer{c, stated})
+		as.latest.Store(&Answer{Repeat: c, Stated: stated})
 	}
 }

@@ -54,6 +54,45 @@ func (w *world) request(may bool) (ended, current bool) {
 	return ended, current
 }
 
+// TestAnswersThatComeSlowly: nothing is made for answers to come where none comes within 10 ms, and again as soon as they come faster.
+func TestAnswersThatComeSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t: t, left: 1000, header: http.Header{"X-Ratelimit-Limit": {"1000"}, "X-Ratelimit-Reset": {"3600"}}}
+		for range 40 {
+			w.request(false)
+		}
+		for i := range 20 {
+			time.Sleep(soon)
+			if w.request(true); w.as.Latest() != nil {
+				t.Fatalf("what is to read answers was made for answer %d, 10 ms after another", i)
+			}
+		}
+		time.Sleep(soon - 1)
+		if w.request(true); w.as.Latest() == nil {
+			t.Fatal("nothing was made for an answer less than 10 ms after another")
+		}
+		for i := range 20 { // by turns, one is read, and one repeats it
+			time.Sleep(soon - 1)
+			if ended, _ := w.request(true); ended != (i%2 == 1) {
+				t.Fatalf("answer %d: repeats one: %v", i, ended)
+			}
+		}
+		before := w.as.Latest()
+		for range 20 {
+			time.Sleep(2 * soon)
+			w.request(true)
+		}
+		if w.as.Latest() == before {
+			t.Error("nothing was made after an answer that others had repeated")
+		}
+		before = w.as.Latest()
+		time.Sleep(2 * soon)
+		if w.request(true); w.as.Latest() != before {
+			t.Error("what is to read answers was made anew although it was of no use before")
+		}
+	})
+}
+
 func TestAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{t: t, left: 1000, header: http.Header{"X-Ratelimit-Limit": {"1000"}, "X-Ratelimit-Reset": {"3600"}}}
