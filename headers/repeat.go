@@ -80,6 +80,9 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 		case name.Reset, name.Label:
 			list = &c.each
 		case name.Used:
+			if !k.tellsLeft(t.Meaning) {
+				return nil // what remains follows from it, whichever other header has the same number
+			}
 			f.content, used = anyText, true
 		case name.Remaining, name.State:
 			if list = &c.each; !f.count(t.Role, limits) || counted[f.of] {
@@ -95,6 +98,11 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 		return nil // a number follows from what is used
 	}
 	return c
+}
+
+// tellsLeft reports whether a header says what remains of the limit of which another one says what is used.
+func (k *known) tellsLeft(used *name.Meaning) bool {
+	return slices.ContainsFunc(k.told, func(t told) bool { return t.Role == name.Remaining && name.SameGroup(t.Meaning, used) })
 }
 
 // count finds the number in the text that remains of one of the limits, and of no other. It reports whether there is one.

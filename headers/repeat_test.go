@@ -95,6 +95,9 @@ func TestRepeatReads(t *testing.T) {
 func TestRepeatNot(t *testing.T) {
 	for name, of := range map[string]func(n int) http.Header{
 		"used alone": func(n int) http.Header { return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", "LEFT") },
+		"another header has the number that follows from what is used": func(n int) http.Header {
+			return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", fmt.Sprint(9000-n), "X-Credits-Remaining", "LEFT")
+		},
 		"used without a limit": func(n int) http.Header {
 			return left(n, "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Used", "7")
 		},
