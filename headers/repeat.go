@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -17,16 +18,20 @@ import (
 //
 // A Repeat is safe for concurrent use, and must not be copied.
 type Repeat struct {
-	habit  *Habit
-	known  *known
-	looked time.Duration // Habit.looked when it was made
-	each   *repeated     // is read in each answer
-	rest   *repeated     // is compared when all headers are looked at
+	habit   *Habit
+	known   *known
+	looked  time.Duration // Habit.looked when it was made
+	each    *repeated     // is read in each answer
+	rest    *repeated     // is compared when all headers are looked at
+	hasRead atomic.Bool   // Read was true
 }
 
 // Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
 // Habit is to read an answer of that instant.
 func (c *Repeat) Current(now time.Duration) bool { return recent(c.looked, now) }
+
+// HasRead reports whether Read has read an answer: then others may come as fast.
+func (c *Repeat) HasRead() bool { return c.hasRead.Load() }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
@@ -219,6 +224,9 @@ func (c *Repeat) Read(r *Reader, header http.Header, left *Left) bool {
 			return false
 		}
 		left[f.of%uint(len(left))] = n
+	}
+	if !c.hasRead.Load() { // a store would cost more
+		c.hasRead.Store(true)
 	}
 	return true
 }

@@ -25,18 +25,6 @@ type Answers struct {
 type Answer struct {
 	*headers.Repeat                  // reads what repeats this one
 	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
-	repeated        atomic.Bool      // Read was true
-}
-
-// Read is that of the [headers.Repeat].
-func (a *Answer) Read(r *headers.Reader, header http.Header, left *headers.Left) bool {
-	if !a.Repeat.Read(r, header, left) {
-		return false
-	}
-	if !a.repeated.Load() { // a store costs more
-		a.repeated.Store(true)
-	}
-	return true
 }
 
 // soon is how soon after another one an answer comes if the next one is likely to come while both are of use: a Repeat lasts that long.
@@ -53,7 +41,7 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 	if old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
 	}
-	if now-before >= soon && (old == nil || !old.repeated.Load()) {
+	if now-before >= soon && (old == nil || !old.HasRead()) {
 		return nil // it would be old when the next answer comes
 	}
 	for i := range limits {
@@ -67,6 +55,6 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 // Note notes what Next has returned for an answer, and what the bucket says of the same.
 func (as *Answers) Note(c *headers.Repeat, stated *throttle.Stated) {
 	if c != nil && stated != nil {
-		as.latest.Store(&Answer{Repeat: c, Stated: stated})
+		as.latest.Store(&Answer{c, stated})
 	}
 }
