@@ -144,7 +144,9 @@ func TestHabitByTurns(t *testing.T) {
 func TestHabitByTime(t *testing.T) {
 	usual, news := fields("Server", "x", "X-Other", "1"), fields("Retry-After", "3", "X-Other", "1")
 	var h Habit
-	tells := func(header http.Header, after time.Duration) bool { return h.Tells(nil, header, since(noon.Add(after))) }
+	tells := func(header http.Header, after time.Duration) bool {
+		return h.Tells(nil, header, since(noon.Add(after)))
+	}
 	for range 32 {
 		tells(usual, 0)
 	}

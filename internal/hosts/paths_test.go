@@ -68,8 +68,8 @@ func TestPathsOfMethods(t *testing.T) {
 	table, what, both := 0, "what", 0
 	for i := range 100 {
 		var ps Paths[int, string]
-		get := &http.Request{Method: "GET", URL: &url.URL{Scheme: "https", Host: "a.example", Path: fmt.Sprint("/", i)}}
-		put := &http.Request{Method: "PUT", URL: get.URL}
+		get := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "https", Host: "a.example", Path: fmt.Sprint("/", i)}}
+		put := &http.Request{Method: http.MethodPut, URL: get.URL}
 		for range 2 {
 			ps.Note(&table, get, &what)
 			ps.Note(&table, put, &what)
