@@ -49,6 +49,14 @@ func (ps *Paths[T, V]) Note(table *T, req *http.Request, v *V) {
 }
 
 func (ps *Paths[T, V]) slot(req *http.Request) (s *slot[T, V], hash uint64) {
-	hash = maphash.String(seed, req.URL.Path) + 31*ofHost(req.URL) + 37*maphash.String(seed, req.Method)
+	hash = maphash.String(seed, req.URL.Path) + 31*ofHost(req.URL) + ofMethod(req.Method)
 	return &ps.slots[hash%uint64(len(ps.slots))], hash
+}
+
+// ofMethod is a number that no two usual methods have in common, modulo 256.
+func ofMethod(m string) uint64 {
+	if m == "" {
+		return 0
+	}
+	return uint64(m[0]) + 31*uint64(len(m))
 }

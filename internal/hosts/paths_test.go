@@ -82,3 +82,15 @@ func TestPathsOfMethods(t *testing.T) {
 		t.Errorf("of 100 paths, both methods of %d are remembered, want nearly all", both)
 	}
 }
+
+// TestMethodsDiffer: usual methods of one path have places of their own.
+func TestMethodsDiffer(t *testing.T) {
+	seen := map[uint64]string{}
+	for _, m := range []string{"", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH"} {
+		n := ofMethod(m) % 256
+		if other, ok := seen[n]; ok {
+			t.Errorf("%q has the number of %q", m, other)
+		}
+		seen[n] = m
+	}
+}
