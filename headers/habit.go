@@ -34,6 +34,8 @@ type Habit struct {
 	looked atomic.Int64  // when all headers were last looked at, and that had not been so for habitLasts, by the clock of the caller
 	unread atomic.Int32  // how often an answer was read since the latest look that came by number, by a Repeat, too; counted from one or zero by turns
 	turns  atomic.Int32  // looks that came by number
+	asked  atomic.Int64  // instant of the latest answer of which a Repeat was wanted, and
+	number atomic.Int32  // its number
 	told   atomic.Bool   // the latest answer stated limits, so that the next one will, too
 }
 
@@ -149,6 +151,15 @@ func (h *Habit) noteTurn() {
 
 // recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
 func recent(looked, now time.Duration) bool { return uint64(now-looked) < uint64(habitLasts) }
+
+// comesFast notes that a Repeat is wanted of an answer of an instant, and reports whether other answers were read since that was so last, or whether that
+// was less than habitLasts ago, or never.
+func (h *Habit) comesFast(now time.Duration) bool {
+	turns := h.turns.Load()
+	n := turns/2*(2*habitUnread+1) + turns%2*habitUnread + h.unread.Load() // one more for each answer, also where unread begins anew
+	others, before := n-h.number.Swap(n)-1, time.Duration(h.asked.Swap(int64(now)))
+	return before == 0 || now-before < habitLasts || others > 0
+}
 
 // looksAgain reports whether an answer has all headers that are remembered, and no other.
 func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gopacer/pacer/headers/internal/name"
@@ -18,20 +17,16 @@ import (
 //
 // A Repeat is safe for concurrent use, and must not be copied.
 type Repeat struct {
-	habit   *Habit
-	known   *known
-	looked  time.Duration // Habit.looked when it was made
-	each    *repeated     // is read in each answer
-	rest    *repeated     // is compared when all headers are looked at
-	hasRead atomic.Bool   // Read was true
+	habit  *Habit
+	known  *known
+	looked time.Duration // Habit.looked when it was made
+	each   *repeated     // is read in each answer
+	rest   *repeated     // is compared when all headers are looked at
 }
 
 // Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
 // Habit is to read an answer of that instant.
 func (c *Repeat) Current(now time.Duration) bool { return recent(c.looked, now) }
-
-// HasRead reports whether Read has read an answer: then others may come as fast.
-func (c *Repeat) HasRead() bool { return c.hasRead.Load() }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
@@ -63,11 +58,14 @@ func fitToKeep(values []string) bool { return len(values) == 1 && len(values[0])
 type Left [4]int
 
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
-// or before there is a habit.
+// before there is a habit, or if answers come so slowly that none would be read in time.
 func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > len(Left{}) || hint != (Retry{}) || !recent(looked, now) {
 		return nil
+	}
+	if !h.comesFast(now) {
+		return nil // it would be old when the next answer comes
 	}
 	c := &Repeat{habit: h, known: k, looked: looked}
 	stated, used, counted := 0, false, [len(Left{})]bool{}
@@ -224,9 +222,6 @@ func (c *Repeat) Read(r *Reader, header http.Header, left *Left) bool {
 			return false
 		}
 		left[f.of%uint(len(left))] = n
-	}
-	if !c.hasRead.Load() { // a store would cost more
-		c.hasRead.Store(true)
 	}
 	return true
 }

@@ -166,10 +166,12 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *search) (*waiter, error) {
 	need := c.need()
 	ended, detail := ctx.Err(), ", since the context has already ended"
-	select {
-	case <-c.Cancel:
-		ended, detail = cmp.Or(ended, context.Canceled), ", since Cancel has already been closed"
-	default:
+	if c.Cancel != nil {
+		select {
+		case <-c.Cancel:
+			ended, detail = cmp.Or(ended, context.Canceled), ", since Cancel has already been closed"
+		default:
+		}
 	}
 	if ended != nil {
 		return nil, &Error{Bucket: l.Name, Cost: need.N, Err: ErrCanceled, ctxErr: ended, cause: cmp.Or(context.Cause(ctx), ended), detail: detail}

@@ -16,19 +16,13 @@ import (
 )
 
 // Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not be copied.
-type Answers struct {
-	latest atomic.Pointer[Answer]
-	asked  atomic.Int64 // instant for which Next was called last
-}
+type Answers struct{ latest atomic.Pointer[Answer] }
 
 // Answer is one that others may repeat.
 type Answer struct {
 	*headers.Repeat                  // reads what repeats this one
 	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
 }
-
-// soon is how soon after another one an answer comes if the next one is likely to come while both are of use: a Repeat lasts that long.
-const soon = 10 * time.Millisecond
 
 // Latest returns the answer that others may repeat, nil if there is none.
 func (as *Answers) Latest() *Answer { return as.latest.Load() }
@@ -37,12 +31,8 @@ func (as *Answers) Latest() *Answer { return as.latest.Load() }
 // returns nil if no answer can, or if those to come are read already; if answers come so slowly that none would be; or if a statement is of more than one
 // limit, or was cut.
 func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Repeat {
-	old, before := as.latest.Load(), time.Duration(as.asked.Swap(int64(now)))
-	if old != nil && old.Current(now) || len(statements) != len(limits) {
+	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
-	}
-	if now-before >= soon && (old == nil || !old.HasRead()) {
-		return nil // it would be old when the next answer comes
 	}
 	for i := range limits {
 		if int64(statements[i].Remaining) != limits[i].Remaining.N {

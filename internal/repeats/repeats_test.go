@@ -61,32 +61,33 @@ func TestAnswersThatComeSlowly(t *testing.T) {
 		for range 40 {
 			w.request(false)
 		}
+		w.habit.Repeat(w.header, []headers.Limit{{}}, headers.Retry{}, 1) // of the first answer, it is tried
 		for i := range 20 {
-			time.Sleep(soon)
+			time.Sleep(10 * time.Millisecond)
 			if w.request(true); w.as.Latest() != nil {
 				t.Fatalf("what is to read answers was made for answer %d, 10 ms after another", i)
 			}
 		}
-		time.Sleep(soon - 1)
+		time.Sleep(10*time.Millisecond - 1)
 		if w.request(true); w.as.Latest() == nil {
 			t.Fatal("nothing was made for an answer less than 10 ms after another")
 		}
 		for i := range 20 { // by turns, one is read, and one repeats it
-			time.Sleep(soon - 1)
+			time.Sleep(10*time.Millisecond - 1)
 			if ended, _ := w.request(true); ended != (i%2 == 1) {
 				t.Fatalf("answer %d: repeats one: %v", i, ended)
 			}
 		}
 		before := w.as.Latest()
 		for range 20 {
-			time.Sleep(2 * soon)
+			time.Sleep(20 * time.Millisecond)
 			w.request(true)
 		}
 		if w.as.Latest() == before {
 			t.Error("nothing was made after an answer that others had repeated")
 		}
 		before = w.as.Latest()
-		time.Sleep(2 * soon)
+		time.Sleep(20 * time.Millisecond)
 		if w.request(true); w.as.Latest() != before {
 			t.Error("what is to read answers was made anew although it was of no use before")
 		}
