@@ -149,17 +149,17 @@ func (h *Habit) noteTurn() {
 	}
 }
 
-// recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
-func recent(looked, now time.Duration) bool { return uint64(now-looked) < uint64(habitLasts) }
-
 // comesFast notes that a Repeat is wanted of an answer of an instant, and reports whether other answers were read since that was so last, or whether that
 // was less than habitLasts ago, or never.
 func (h *Habit) comesFast(now time.Duration) bool {
 	turns := h.turns.Load()
-	n := turns/2*(2*habitUnread+1) + turns%2*habitUnread + h.unread.Load() // one more for each answer, also where unread begins anew
+	n := turns>>1*(2*habitUnread+1) + turns&1*habitUnread + h.unread.Load() // one more for each answer, also where unread begins anew
 	others, before := n-h.number.Swap(n)-1, time.Duration(h.asked.Swap(int64(now)))
 	return before == 0 || now-before < habitLasts || others > 0
 }
+
+// recent reports whether an instant is less than habitLasts after all headers were looked at, and not before: then the difference, without a sign, is small.
+func recent(looked, now time.Duration) bool { return uint64(now-looked) < uint64(habitLasts) }
 
 // looksAgain reports whether an answer has all headers that are remembered, and no other.
 func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool {

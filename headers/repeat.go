@@ -61,11 +61,8 @@ type Left [4]int
 // before there is a habit, or if answers come so slowly that none would be read in time.
 func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
-	if k == nil || len(header) != k.n || len(limits) == 0 || len(limits) > len(Left{}) || hint != (Retry{}) || !recent(looked, now) {
+	if k == nil || len(header) != k.n || !isCounted(limits, hint) || !recent(looked, now) || !h.comesFast(now) {
 		return nil
-	}
-	if !h.comesFast(now) {
-		return nil // it would be old when the next answer comes
 	}
 	c := &Repeat{habit: h, known: k, looked: looked}
 	stated, used, counted := 0, false, [len(Left{})]bool{}
@@ -101,6 +98,11 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 		return nil // a number follows from what is used
 	}
 	return c
+}
+
+// isCounted reports whether an answer says nothing but what a Repeat may read.
+func isCounted(limits []Limit, hint Retry) bool {
+	return len(limits) > 0 && len(limits) <= len(Left{}) && hint == (Retry{})
 }
 
 // tellsLeft reports whether a header says what remains of the limit of which another one says what is used.
