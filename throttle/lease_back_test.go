@@ -2,8 +2,10 @@ package throttle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -518,6 +520,48 @@ func TestRepliesThatAreLost(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// lateStore goes on after a context has ended: its second call fails, and the third one takes 400 ms.
+type lateStore struct {
+	store.Memory
+	calls int
+}
+
+func (s *lateStore) Exchange(_ context.Context, r *store.Request) (*store.Reply, error) {
+	switch s.calls++; s.calls {
+	case 2:
+		return nil, errors.New("away")
+	case 3:
+		time.Sleep(400 * time.Millisecond)
+	}
+	return s.Memory.Exchange(context.Background(), r)
+}
+
+// TestLateReplyToARepetition: the reply to a call that is overdue comes, and is read as what it answers, which is a call that failed before: other
+// claims wait by then, of other costs and with other deadlines.
+func TestLateReplyToARepetition(t *testing.T) {
+	for _, costs := range [][]int{{1, 2, 1, 2}, {1, 1, 1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Name: "api", Quotas: quotas(t, "10/s burst 5"), Store: new(lateStore), Outage: OutageClosed}
+			defer l.Close()
+			if err := l.Wait(t.Context(), 5); err != nil { // the first call
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			for i, n := range costs {
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+i%2*9)*time.Second)
+					defer cancel()
+					if _, err := l.Acquire(ctx, Claim{N: n}); err != nil {
+						t.Errorf("%d, claim %d: %v", costs, i, err)
+					}
+				})
+				time.Sleep(20 * time.Millisecond)
+			}
+			all.Wait()
+		})
 	}
 }
 

@@ -141,14 +141,16 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 		return
 	}
 	now := root.now()
+	var e lease.Effects
 	s.l.change(now, func() {
 		s.calling, s.overdue, s.l.luck = nil, overdue, luck
-		s.apply(now, s.lease.Step(now, sent, c.Call, reply, err, overdue), c)
+		e = s.lease.Step(now, sent, c.Call, reply, err, overdue)
+		s.apply(now, e, c)
 		if err == nil && reply != nil {
 			s.l.server.Divide(reply.Members)
 		}
 	})
-	for _, a := range c.Asked {
+	for _, a := range e.Answered {
 		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
 			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
@@ -182,7 +184,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	if e.Retry == 0 {
 		return
 	}
-	for _, a := range c.Asked {
+	for _, a := range e.Answered {
 		if w := c.waiters[a.Waiter]; w.entries != nil && !w.asksStore {
 			s.lease.AskNotBefore(e.Retry)
 			return

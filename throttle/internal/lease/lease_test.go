@@ -159,7 +159,7 @@ func TestNextForClaims(t *testing.T) {
 			got = &Call{Request: &store.Request{}}
 		}
 		equal(t, name+", asks", got.Request.Asks, c.asks)
-		equal(t, name+", asked", got.Asked, c.asked)
+		equal(t, name+", asked", got.asked, c.asked)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestNextBehindOneThatAsks(t *testing.T) {
 	stock(t, l, 0, 0)
 	c := l.Next(at(0), 0, queue(1, 3, 1))
 	equal(t, "asks", c.Request.Asks, []store.Ask{{Cost: []int{3}, Count: 1, Within: -1}, {Cost: []int{1}, Count: 1, Within: -1}})
-	equal(t, "asked", c.Asked, []Asked{{1, 0}, {2, 1}})
+	equal(t, "asked", c.asked, []Asked{{1, 0}, {2, 1}})
 }
 
 // TestNextTogether: claims behind one that has its slot are asked for one by one, unless the store
@@ -228,7 +228,7 @@ func TestNextBounded(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	line := queue(slices.Repeat([]int{1, 2}, 150)...)
 	c := l.Next(at(0), 0, line)
-	equal(t, "asks and asked", [2]int{len(c.Request.Asks), len(c.Asked)}, [2]int{maxAsks, maxAsks})
+	equal(t, "asks and asked", [2]int{len(c.Request.Asks), len(c.asked)}, [2]int{maxAsks, maxAsks})
 }
 
 // TestNextWhen: when there is a call, and when the Lease looks again.
@@ -654,7 +654,7 @@ func TestStepEffects(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	said := []quota.Statement{{Name: "core", Remaining: 3}}
 	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
-	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Events: []Event{{Lost: true}}})
+	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Answered: []Asked{{}}, Events: []Event{{Lost: true}}})
 	equal(t, "state", l.State(at(s)), State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
 }
 
@@ -723,7 +723,7 @@ func TestStepAfterSet(t *testing.T) {
 		c := l.Next(at(0), 0, queue(1))
 		l.Set(parse(t, quotas), 0)
 		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil, false)
-		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s)})
+		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s), Answered: []Asked{{}}})
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
 		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas+", projected", due, limit.Due{At: at(ms)})

@@ -235,7 +235,7 @@ func (m *member) ended(c *Call, sent monotime.Time, asked []*claim, reply *store
 			m.giveUp(c) // it cannot go in time
 		}
 	}
-	if e.Retry != 0 && slices.ContainsFunc(c.Asked, func(a Asked) bool { return slices.Contains(m.queue, asked[a.Waiter]) }) {
+	if e.Retry != 0 && slices.ContainsFunc(c.asked, func(a Asked) bool { return slices.Contains(m.queue, asked[a.Waiter]) }) {
 		m.AskNotBefore(e.Retry)
 	}
 	m.look()

@@ -11,7 +11,7 @@ import (
 // Call is one call of the store.
 type Call struct {
 	Request *store.Request
-	Asked   []Asked // the claims on behalf of which the request asks, in their order; if it has failed, waiting
+	asked   []Asked // the claims on behalf of which the request asks, in their order
 	waiting []Asked // the claims because of which the call is made: a request that repeats another one, or only tells, asks for none of them
 	version int     // of the quotas
 }

@@ -68,7 +68,7 @@ func TestPrefetch(t *testing.T) {
 			continue
 		}
 		equal(t, name, got.Request.Asks, []store.Ask{{Cost: []int{1}, Count: c.count, Within: c.within}})
-		equal(t, name+", asked", got.Asked, []Asked(nil))
+		equal(t, name+", asked", got.asked, []Asked(nil))
 	}
 }
 

@@ -3,6 +3,7 @@ package lease
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -33,6 +34,13 @@ func (r *script) reply() *store.Reply {
 	reply := &store.Reply{
 		Next: time.Duration(r.number()), Bound: int(r.number()), Ahead: time.Duration(r.number()), Late: time.Duration(r.number()),
 		Members: int(r.number()), Hold: time.Duration(r.number()), Lost: r.below(4) == 3,
+		Sharing: int(r.number()), Known: time.Duration(r.number()),
+	}
+	for range r.below(5) { // more or fewer than there are quotas
+		reply.Left = append(reply.Left, int(r.number()))
+	}
+	for range r.below(3) {
+		reply.Others = append(reply.Others, make(quota.Quotas, r.below(3)))
 	}
 	for range r.below(6) {
 		reply.Slots = append(reply.Slots, store.Slot{
@@ -53,6 +61,7 @@ type fuzzed struct {
 	now   monotime.Time
 	line  *testLine
 	call  *Call
+	stood int // how many claims were in line at the call
 	sent  monotime.Time
 	asked int // slots, so far
 	uses  []Use
@@ -72,7 +81,7 @@ func (f *fuzzed) set(i int64) {
 func (f *fuzzed) step() {
 	d := requests(int(1 + f.r.below(4)))
 	urgent := f.r.below(3) == 0
-	switch f.r.below(12) {
+	switch f.r.below(13) {
 	case 0:
 		f.now = f.now.Add(time.Duration(f.r.below(int64(2 * s))))
 	case 1:
@@ -94,15 +103,17 @@ func (f *fuzzed) step() {
 		less := limit.Part{At: f.now, Cost: quota.Costs{quota.Requests: int(f.r.below(5))}}
 		f.l.Settle(f.now, f.uses, quota.Costs{quota.Requests: int(f.r.below(5))}, []limit.Part{less}, urgent)
 	case 8:
-		f.end(nil, errDown)
+		f.end(nil, errDown, false)
+	case 9: // it is overdue, and ends later
+		f.end(nil, errDown, true)
 	default:
-		f.end(f.r.reply(), nil)
+		f.end(f.r.reply(), nil, false)
 	}
 	f.l.Tick(f.now, f.now.Add(time.Duration(f.r.below(int64(s)))))
 	f.run(d, urgent)
 	if f.call == nil {
 		if f.call = f.l.Next(f.now, 0, f.line); f.call != nil {
-			f.sent = f.now
+			f.sent, f.stood = f.now, len(f.line.claims)
 			for _, a := range f.call.Request.Asks {
 				f.asked += a.Count
 			}
@@ -123,22 +134,29 @@ func (f *fuzzed) run(d *limit.Demand, urgent bool) {
 	}
 }
 
-// end ends the call that is under way.
-func (f *fuzzed) end(reply *store.Reply, err error) {
+// end ends the call that is under way, unless that is only overdue.
+func (f *fuzzed) end(reply *store.Reply, err error, overdue bool) {
 	if f.call == nil {
 		return
 	}
-	e := f.l.Step(f.now, f.sent, f.call, reply, err, false)
+	e := f.l.Step(f.now, f.sent, f.call, reply, err, overdue)
 	if e.Hold != 0 && (e.Hold < f.now || e.Hold > f.now.Add(monotime.Longest)) || e.Retry != 0 && (e.Retry < f.now || e.Retry > f.now.Add(Horizon)) {
 		f.t.Fatalf("at %d %+v", f.now, e)
 	}
 	for _, u := range e.Unserved {
-		if u.Due.At < f.now {
-			f.t.Fatalf("at %d unserved until %d", f.now, u.Due.At)
+		if u.Due.At < f.now || u.Waiter >= f.stood {
+			f.t.Fatalf("at %d unserved until %d: the claim %d of %d", f.now, u.Due.At, u.Waiter, f.stood)
+		}
+	}
+	for _, a := range e.Answered {
+		if a.Waiter >= f.stood {
+			f.t.Fatalf("answered: the claim %d of %d", a.Waiter, f.stood)
 		}
 	}
 	f.l.AskNotBefore(e.Retry)
-	f.call = nil
+	if !overdue {
+		f.call = nil
+	}
 }
 
 // check looks whether the Lease agrees with itself.
@@ -172,6 +190,13 @@ func (f *fuzzed) check() {
 // Lease does not panic, its instants do not overflow, and it holds no more slots than it has asked
 // for.
 func FuzzReply(f *testing.F) {
+	for i := range uint64(100) { // calls that fail, are overdue and repeated: few claims come to all that
+		random, b := rand.New(rand.NewPCG(1, i)), []byte(nil)
+		for range 2000 {
+			b = binary.AppendVarint(b, random.Int64N(500e6))
+		}
+		f.Add(b)
+	}
 	huge := []int64{math.MaxInt64, math.MinInt64, -1, int64(monotime.Longest), math.MaxInt64 / 2, 1 << 62}
 	for i := range int64(200) {
 		var b []byte
@@ -192,7 +217,7 @@ func FuzzReply(f *testing.F) {
 			g.step()
 			g.check()
 		}
-		if g.end(nil, errDown); g.l.Farewell(g.now, 0) == nil && g.l.serial > 1 {
+		if g.end(nil, errDown, false); g.l.Farewell(g.now, 0) == nil && g.l.serial > 1 {
 			t.Error("it does not leave")
 		}
 	})

@@ -90,7 +90,7 @@ func TestAgain(t *testing.T) {
 	equal(t, "serial again", again.Request.Serial, int64(2))
 	equal(t, "asks again", again.Request.Asks, lost.Request.Asks)
 	equal(t, "claims without slots", e.Unserved, []Unserved(nil))
-	equal(t, "claims asked for", len(again.Asked), 0)
+	equal(t, "claims asked for", len(again.asked), 0)
 	equal(t, "from", due(l, 210*ms, 1), 210*ms)
 	equal(t, "until", due(l, 260*ms, 1), 260*ms)
 	equal(t, "expired", due(l, 261*ms, 1), never+261*ms)
@@ -101,8 +101,8 @@ func TestAgain(t *testing.T) {
 	failed := l.Next(at(300*ms), 0, queue(3))
 	l.Step(at(300*ms), at(300*ms), failed, nil, errDown, false)
 	failed = l.Next(at(510*ms), 0, queue(3, 3))
-	l.Step(at(510*ms), at(510*ms), failed, nil, errDown, false)
-	equal(t, "claims to be told that a repetition failed", len(failed.Asked), 2)
+	e = l.Step(at(510*ms), at(510*ms), failed, nil, errDown, false)
+	equal(t, "claims to be told that a repetition failed", len(e.Answered), 2)
 
 	// A store that hands out what has passed is not asked at once.
 	l = newLease(t, "100/s burst 100", 0)
@@ -127,4 +127,20 @@ func TestAgain(t *testing.T) {
 	third := l.Next(at(2*s), 0, queue(1))
 	equal(t, "what went then", third.Request.Own, []store.Own{{In: -s / 2, Cost: []int{1}}})
 	equal(t, "the slot that came too early", third.Request.Back, []store.Part{{Slot: 1, Cost: []int{1}}})
+}
+
+// TestLateAgain: a call that repeats another one is overdue, and its reply comes all the same, with what the other asked for: for fewer costs, and
+// for none of the claims because of which the call was made.
+func TestLateAgain(t *testing.T) {
+	l := newLease(t, "100/s burst 100", 0)
+	lost := l.Next(at(0), 0, queue(1))
+	l.Step(at(0), at(0), lost, nil, errDown, false)
+	again := l.Next(at(200*ms), 0, queue(1, 2))
+	equal(t, "asks again", again.Request.Asks, lost.Request.Asks)
+	e := l.Step(at(500*ms), 0, again, nil, errDown, true)
+	equal(t, "claims to be told that it is overdue", len(e.Answered), 2)
+	e = l.Step(at(510*ms), at(450*ms), again, &store.Reply{Slots: in(0, 0), Next: s, Members: 1, Bound: -1}, nil, false)
+	equal(t, "claims without slots", e.Unserved, []Unserved(nil))
+	equal(t, "claims answered", e.Answered, []Asked(nil))
+	equal(t, "slots in hand", len(l.slots.list), 1)
 }

@@ -17,6 +17,7 @@ import (
 type Effects struct {
 	Hold       monotime.Time     // the hold of the bucket of which the store knows; zero if none
 	Statements []quota.Statement // what the server said to other members
+	Answered   []Asked           // the claims for which the request asked; after an error, those because of which the call was made
 	Unserved   []Unserved        // the claims that got no slot, in the order in which they were asked for
 	Retry      monotime.Time     // when to ask again if any of the claims still waits; zero if at once
 	Events     []Event
@@ -42,10 +43,11 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		err = errNoReply
 	}
 	if err != nil {
-		c.Asked = c.waiting
+		e.Answered = c.waiting
 		l.failed(now, sent, err, &e)
 		return e
 	}
+	e.Answered = c.asked
 	l.recovered(now, &e)
 	l.Acknowledged()
 	l.answered = max(l.answered, c.Request.Serial)
@@ -173,7 +175,7 @@ func (r *lastReply) note(asks []store.Ask, got []int) {
 func (l *Lease) unserved(c *Call, got []int) (none []Unserved) {
 	due := limit.Due{At: l.last.next, Cause: limit.Pace, Quota: l.binding()}
 	ask, n := -1, 0 // the claim is the n-th of its ask
-	for _, a := range c.Asked {
+	for _, a := range c.asked {
 		if a.ask != ask {
 			ask, n = a.ask, 0
 		}
@@ -195,7 +197,7 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 		return 0
 	}
 	next := l.last.next.Sub(now)
-	if len(c.Asked) > 0 {
+	if len(c.asked) > 0 {
 		return now.Add(min(max(next/4, 10*time.Millisecond), Horizon))
 	}
 	l.noPrefetch = now.Add(min(max(next, 10*time.Millisecond), Horizon))
