@@ -467,8 +467,6 @@ func (b *bucket) mayReplace(c reading) error {
 	return nil
 }
 
-var errLarge = errors.New("the quotas need more room than a file has: write logs as sliding, or fewer of them")
-
 // write writes the ledger as the slot of a header. If that fails, nothing is known of the file.
 func (b *bucket) write(h *header) (err error) {
 	if b.buf == nil {
@@ -478,7 +476,7 @@ func (b *bucket) write(h *header) (err error) {
 		return err
 	}
 	if len(b.buf) > stride {
-		return fmt.Errorf("%s: %w", b.path, errLarge)
+		return fmt.Errorf("%s: the state of the bucket has %d bytes, want %d at most: fewer quotas, or logs written as sliding, need less", b.path, len(b.buf)-headerSize, mostState)
 	}
 	h.put(b.buf)
 	if _, err := b.f.WriteAt(b.buf, place(h.seq)); err != nil {

@@ -686,3 +686,36 @@ func TestFiftyYears(t *testing.T) {
 		t.Errorf("%d slots, want one now and one in 50 years", got)
 	}
 }
+
+// TestManySlots: what a file remembers of calls, in case that they come again, takes little room, however many slots they got.
+func TestManySlots(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range []string{"a", "b", "c"} {
+		p := m.process(name, "100000/s even")
+		r := p.request(1)
+		r.Asks[0].Count, r.Asks[0].Within = 40_000, -1
+		if n := count(p.exchange(r)); n < 10_000 {
+			t.Errorf("%s got %d slots", name, n)
+		}
+		if b := p.bucket("api"); b.h.length > 2<<10 {
+			t.Errorf("%s: %d bytes, want 2 kB at most", name, b.h.length)
+		}
+	}
+}
+
+// TestFull: the error of a file that is full says how large the state is, and nothing of it has happened.
+func TestFull(t *testing.T) {
+	m := newMachine(t)
+	p := m.process("a", "10/s even")
+	r := p.request(1)
+	for i := range 16 {
+		r.Statements = append(r.Statements, quota.Statement{Name: strings.Repeat("a", 20_000) + string(rune('a'+i)), Remaining: 1, Reset: time.Hour, ResetKnown: true})
+	}
+	_, err := p.Exchange(t.Context(), r)
+	if err == nil || !strings.Contains(err.Error(), "the state of the bucket has 32") || !strings.Contains(err.Error(), "want 261952 at most") {
+		t.Errorf("error %v", err)
+	}
+	if n := p.ask(1); n != 1 {
+		t.Errorf("then it gets %d slots, want 1", n)
+	}
+}

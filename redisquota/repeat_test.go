@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -234,5 +236,47 @@ func TestStoreNeedsClient(t *testing.T) {
 	}
 	if _, err := s.Listen("api", func(store.News) {}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Listen without a Client: %v, want ErrUnsupported", err)
+	}
+}
+
+// TestStoreRemembersRuns: what a call got is remembered in few words, where slots are evenly spaced, and it gets the same again. Of slots that are not,
+// a call hands out fewer while there are many members, as a store.Ledger does.
+func TestStoreRemembersRuns(t *testing.T) {
+	srv := mini(t)
+	srv.Mini.SetTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	c := dial(t, srv)
+	for _, text := range []string{"1000/s even", "300/s burst 20", "1000/s log"} {
+		flushAll(t, c)
+		m := &member{t: t, store: goredis.New(c), quotas: parse(t, text), name: "a"}
+		m.open()
+		r := m.request(1, 400)
+		got := m.send(r)
+		record, err := c.HGet(t.Context(), "{pacer:api}:members", "a").Result()
+		if n := granted(got, time.Hour); err != nil || n < 100 || len(record) > 200 {
+			t.Errorf("%s: of %d slots, Redis has %q, %v; want 200 bytes at most", text, n, record, err)
+		}
+		if again := m.send(r); !slices.Equal(again.Slots, got.Slots) {
+			t.Errorf("%s: %+v, and again %+v", text, got.Slots, again.Slots)
+		}
+	}
+	flushAll(t, c)
+	qs, ledger := parse(t, "1000000/s burst 1000"), new(store.Ledger)
+	for i := range 40 {
+		m := &member{t: t, store: goredis.New(c), quotas: qs, name: fmt.Sprintf("m%d", i)}
+		if i == 0 {
+			m.open()
+		}
+		r := m.request(1, 1)
+		r.Asks = nil
+		for n := range 256 {
+			r.Asks = append(r.Asks, store.Ask{Cost: []int{1 + n*n%7}, Count: 1, Within: -1})
+		}
+		want, _, err := ledger.Exchange(time.Second, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.send(r); len(got.Slots) != len(want.Slots) || len(want.Slots) > max(512/(i+1), 32)+1 {
+			t.Errorf("member %d got %d slots, of a store.Ledger %d", i, len(got.Slots), len(want.Slots))
+		}
 	}
 }

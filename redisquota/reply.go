@@ -15,6 +15,9 @@ import (
 
 var errReply = errors.New("the script's reply cannot be read: the Client must return it as an array of strings")
 
+// mostSlots is how many slots one call hands out.
+const mostSlots = 512
+
 // reader reads numbers that are separated by spaces.
 type reader struct {
 	fields []string
@@ -51,12 +54,19 @@ func decode(flat []string) (*store.Reply, error) {
 	for len(h.fields) > 0 {
 		reply.Left = append(reply.Left, h.int())
 	}
-	for text := range strings.FieldsSeq(flat[2]) {
+	for text := range strings.FieldsSeq(flat[2]) { // a run of slots: see 12_slots.lua
 		s := reader{fields: strings.Split(text, ":")}
-		slot := store.Slot{ID: s.number(), Ask: s.int(), Count: s.int(), Bound: s.int()}
-		slot.In = time.Duration(slot.ID-now) * time.Microsecond
-		if reply.Slots = append(reply.Slots, slot); s.bad {
+		slot, step, n := store.Slot{ID: s.number(), Ask: s.int(), Count: s.int(), Bound: s.int()}, int64(0), 1
+		if len(s.fields) > 0 {
+			step, n = s.number(), s.int()
+		}
+		if s.bad || n > mostSlots-len(reply.Slots) {
 			return nil, errReply
+		}
+		for range n {
+			slot.In = time.Duration(slot.ID-now) * time.Microsecond
+			reply.Slots = append(reply.Slots, slot)
+			slot.ID += step
 		}
 	}
 	if flat = flat[3:]; h.bad || others < 0 || others > len(flat) {

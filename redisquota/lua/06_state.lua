@@ -6,7 +6,7 @@ for i = 1, #asked do
 end
 local texts = read('HMGET', key.state, unpack(fields))
 local was_bucket, was_lists = table.remove(texts, 1), table.remove(texts, 1) or '' -- then of each place
-local version = 10 -- of what is written here; another one is of another release, and no use
+local version = 11 -- of what is written here; another one is of another release, and no use
 local state = {}
 local n = was_bucket and numbers(was_bucket) or {}
 if n[1] == version and #n == 19 then

@@ -1,7 +1,7 @@
 -- Members: until when they are active, in a sorted set, for others to count: those that are active, and those that share the bucket,
 -- which are the ones that were active within the last minute. Those that do not send their parts while they cannot call are there
 -- with what is below zero. And in a hash the Serial of each, until when it is active and known (likewise), when it asked last, the Serial of the
--- reply that was the latest to say that what it had is lost, and the slots that its latest request got: who saw no reply repeats it.
+-- reply that was the latest to say that what it had is lost, and the slots that its latest request got (see 12_slots.lua): who saw no reply repeats it.
 
 local member = { serial = 0, lost = 0, active = 0, stored = 0, shared = false, slots = '' }
 

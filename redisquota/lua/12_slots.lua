@@ -63,13 +63,51 @@ local function add(slot, ask, bound)
   member.active = math.max(member.active, slot + late)
 end
 
+-- Slots as text, in runs: of those that are evenly spaced the first, how far apart they are, and how many. So the reply says them, and so they are
+-- remembered until the request can no longer come again. A call hands out so many runs, divided by the members, or the fewest.
+local most_runs, fewest_runs = 512, 32
+local runs = {}
+local noted = 0 -- of how many slots of the reply it is known to which run they belong
+
+-- note finds the runs of the slots up to that one.
+local function note(upto)
+  for i = noted + 1, upto do
+    local s, r = reply.slots[i], runs[#runs]
+    local step = r and s.slot - r.last
+    if r and s.ask == r.ask and s.count == r.count and s.bound == r.bound and step >= 0 and (r.n == 1 or step == r.step) then
+      r.step, r.n, r.last = step, r.n + 1, s.slot
+    else
+      runs[#runs + 1] = { slot = s.slot, last = s.slot, ask = s.ask, count = s.count, bound = s.bound, step = 0, n = 1 }
+    end
+  end
+  noted = math.max(noted, upto)
+end
+
+-- granted returns the slots of the reply.
+local function granted()
+  note(#reply.slots)
+  local all = {}
+  for i, r in ipairs(runs) do
+    all[i] = string.format('%.0f:%d:%d:%d', r.slot, r.ask, r.count, r.bound)
+    if r.n > 1 then
+      all[i] = string.format('%s:%.0f:%d', all[i], r.step, r.n)
+    end
+  end
+  return table.concat(all, ' ')
+end
+
 -- usable returns those of the slots that the request got when it came first which may still be used. Some may have begun.
 local function usable()
   local all = {}
-  for slot, ask, count, bound in string.gmatch(member.slots, '(%d+):(%d+):(%d+):(%-?%d+)') do
-    local s = { slot = tonumber(slot), ask = tonumber(ask), count = tonumber(count), bound = tonumber(bound) }
-    if s.ask < #request.asks and s.slot > state.rose and s.slot + late >= now then
-      all[#all + 1] = s
+  for text in string.gmatch(member.slots, '%S+') do
+    local slot, ask, count, bound, step, n = string.match(text, '^(%d+):(%d+):(%d+):(%-?%d+):?(%d*):?(%d*)$')
+    local asked = request.asks[tonumber(ask) + 1]
+    bound = tonumber(bound) < #places and tonumber(bound) or -1 -- else it is of other quotas, as no Limiter sends it
+    for i = 0, math.min(tonumber(n) or 1, asked and asked.count or 0) - 1 do
+      local at = tonumber(slot) + i * (tonumber(step) or 0)
+      if at > state.rose and at + late >= now then
+        all[#all + 1] = { slot = at, ask = tonumber(ask), count = tonumber(count), bound = bound }
+      end
     end
   end
   return all
@@ -84,6 +122,7 @@ local function grant(again)
   end
   local left = 512
   local mine, members = work(request.hand), count_active(now)
+  local most = math.max(math.floor(most_runs / math.max(members, 1)), fewest_runs)
   local missed, one = false, nil
   local function refuse(slot, bound)
     if not missed then
@@ -103,7 +142,7 @@ local function grant(again)
         elseif slot - now > within then
           refuse(slot, bound)
           break
-        elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or now < learn and (slot >= learn or not spares(cost)) then
+        elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or #runs == most or now < learn and (slot >= learn or not spares(cost)) then
           if unheard > 0 and now < learn then
             slot, state.cut = math.min(slot, learn), 1 -- then all is known, and more may be there
           end
@@ -127,6 +166,7 @@ local function grant(again)
         end
         mine = mine + work(cost)
         add(slot, i - 1, bound)
+        note(#reply.slots - 1) -- of the last one there may be more
       end
     end
   end
@@ -136,13 +176,4 @@ local function grant(again)
   elseif not one then
     reply.next = math.max(last - now, 0)
   end
-end
-
--- granted returns the slots of the reply as text.
-local function granted()
-  local all = {}
-  for i, s in ipairs(reply.slots) do
-    all[i] = string.format('%.0f:%d:%d:%d', s.slot, s.ask, s.count, s.bound)
-  end
-  return table.concat(all, ' ')
 end

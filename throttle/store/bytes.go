@@ -15,7 +15,7 @@ import (
 )
 
 // version is of what AppendBinary writes.
-const version = 10
+const version = 11
 
 // AppendBinary implements encoding.BinaryAppender: it appends all that the Ledger knows. Epoch is
 // part of it. The error is always nil.
@@ -46,7 +46,7 @@ func (l *Ledger) AppendBinary(b []byte) ([]byte, error) {
 		m := l.members[name]
 		b = varint.Append(varint.Append(varint.Append(varint.AppendString(b, name), m.serial), m.lost), m.at)
 		b = varint.AppendBool(varint.Append(varint.Append(b, m.activeTill), m.knownTill), m.shares)
-		b = appendSlots(b, l.usable(m.slots, math.MaxInt, l.lastUsed))
+		b = l.appendRuns(b, m.got)
 	}
 	b = varint.Append(b, len(l.statements))
 	for i := range l.statements {
@@ -99,7 +99,7 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	read.members = map[string]*member{}
 	for range r.Len() {
 		name := r.String()
-		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), r.Time(), r.Time(), r.Bool(), readSlots(r)}
+		read.members[name] = &member{r.Int(0, math.MaxInt64), r.Int(0, math.MaxInt64), r.Time(), r.Time(), r.Time(), r.Bool(), readRuns(r)}
 	}
 	for range r.Len() {
 		read.readStatement(r)
@@ -157,21 +157,6 @@ func (l *Ledger) readPlace(r *varint.Reader) {
 	o.ledger = slot.New(o.quota, o.late.late, l.horizon, l.Epoch.UnixNano()-1)
 	o.ledger.Restore(r)
 	l.places = append(l.places, o)
-}
-
-func appendSlots(b []byte, all []Slot) []byte {
-	b = varint.Append(b, len(all))
-	for _, s := range all {
-		b = varint.Append(varint.Append(varint.Append(varint.Append(b, s.ID), s.Ask), s.Count), s.Bound)
-	}
-	return b
-}
-
-func readSlots(r *varint.Reader) (all []Slot) {
-	for range r.Len() {
-		all = append(all, Slot{ID: int64(r.Time()), Ask: readCount(r), Count: readCount(r), Bound: int(r.Int(-1, math.MaxInt))})
-	}
-	return all
 }
 
 func appendStatement(b []byte, s *statement) []byte {

@@ -10,10 +10,12 @@ import (
 )
 
 // grant hands out slots for the asks of a request, in their order, and returns the last slot. It ends
-// where the member has its share of the Horizon; an ask that cannot wait long enough is passed over. A request that came
-// again gets nothing but what is in the reply already.
+// where the member has its share of the Horizon, or as many runs as a call gets; an ask that cannot wait long enough is passed over. A request
+// that came again gets nothing but what is in the reply already.
 func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) (last monotime.Time) {
-	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(max(l.active(now), 1))
+	members := max(l.active(now), 1)
+	work, share := l.work(l.spread(r.Hand)), r.Horizon/time.Duration(members)
+	most, got := max(mostRuns/members, fewestRuns), runs{}
 	next := func(cost []int) {
 		at, bound, _ := l.earliest(cost, now)
 		reply.Next, reply.Bound = at.Sub(now), bound
@@ -39,7 +41,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 				}
 				break
 			}
-			if again || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
+			if again || len(got.list) == most || in > r.Horizon/4 && work >= share || now < l.learnsUntil && (at >= l.learnsUntil || !l.spares(cost, now)) {
 				if l.unheard > 0 && now < l.learnsUntil {
 					in, l.cut = min(in, l.learnsUntil.Sub(now)), true // then all is known, and more may be there
 				}
@@ -52,6 +54,7 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 			work += l.work(cost)
 			last = max(last, at)
 			reply.add(Slot{ID: int64(at), In: in, Ask: i, Count: 1, Bound: l.indexOf(bound)})
+			got.note(reply.Slots[:len(reply.Slots)-1]) // of the last one there may be more
 		}
 	}
 	switch {
@@ -62,17 +65,6 @@ func (l *Ledger) grant(r *Request, reply *Reply, again bool, now monotime.Time) 
 		reply.Next = max(l.lastSlot.Sub(now), 0)
 	}
 	return last
-}
-
-// usable returns those of the slots that a request got which may still be used, when it comes again. Some may have begun.
-func (l *Ledger) usable(slots []Slot, asks int, now monotime.Time) (all []Slot) {
-	for _, s := range slots {
-		if at := monotime.Time(s.ID); s.Ask < asks && at > l.rose && at.Add(l.late) >= now {
-			s.In = at.Sub(now)
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // had is how many slots an ask has.

@@ -63,7 +63,7 @@ type member struct {
 	activeTill monotime.Time // it counts as active before
 	knownTill  monotime.Time // it may be forgotten from then on
 	shares     bool          // see Request.Shares; of its latest request
-	slots      []Slot        // that its latest request got
+	got        []run         // the slots that its latest request got
 }
 
 // statement is what a server said of a limit.
@@ -76,7 +76,7 @@ const (
 	// maxStatements bounds how many limits of a server are remembered.
 	maxStatements = 16
 
-	// mostMembers bounds how many members are remembered, some 40 bytes each, and the slots of its latest request: of programs that are killed a hundred times a
+	// mostMembers bounds how many members are remembered, some 40 bytes each, and what the latest request of each got: of programs that are killed a hundred times a
 	// minute, and share a quota of a day, there would be 144000.
 	mostMembers = 512
 
@@ -282,7 +282,7 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 // handOut hands out what a member asks for; if its request came again, what it got then.
 func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now monotime.Time) {
 	if again {
-		reply.Slots = l.usable(m.slots, len(r.Asks), now)
+		reply.Slots = l.usable(m.got, r, now)
 	} else if len(r.Asks) > 0 {
 		l.served = max(l.served, now)
 	}
@@ -290,7 +290,7 @@ func (l *Ledger) handOut(r *Request, reply *Reply, m *member, again bool, now mo
 		m.activeTill = max(m.activeTill, last.Add(l.late))
 	}
 	if !again {
-		m.slots = slices.Clone(reply.Slots)
+		m.got = inRuns(reply.Slots)
 	}
 }
 

@@ -370,6 +370,10 @@ type Part struct {
 // Little's law, where slots come one after the other. What is there at once, as all of a window is when it begins, goes to those who
 // ask: more of it to members that are nearer to the store, or have more callers, if it is gone within a few round trips.
 // The reply ends at the first ask that gets no slot for this reason.
+//
+// What a call gets is remembered, since the request may come again (see Request.Serial). So the reply ends as well after 512 runs, divided by the
+// number of active members, and 32 at least: a run is slots for one ask, as many at each instant, that are evenly spaced and wait for the
+// same quota. The member asks for the rest with its next request. A store may end a reply earlier for reasons of its own.
 type Ask struct {
 	Cost   []int         // of each quota: at most its N; of a TokenBucket its Burst, or with Debt any number
 	Count  int           // how many slots of that cost; zero or negative: none

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"math"
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+	"github.com/gopacer/pacer/throttle/internal/varint"
+)
+
+// This file is about what is remembered of the slots that the latest request of a member got: it gets them again when it comes again. Most
+// slots come one after the other, evenly spaced, so that a few numbers tell all of them.
+
+// run is slots that are evenly spaced.
+type run struct {
+	Slot               // the first of them; In is not used
+	step time.Duration // from one to the next
+	n    int           // how many there are
+}
+
+const (
+	// mostRuns is after how many runs a call ends, divided by the members that are active, and fewestRuns after how many it does however many
+	// members there are. A member whose slots are still of use is active. So all members together, of whom 512 are remembered, have
+	// 512·(1 + 1/2 + … + 1/16) + 32·496 = 17600 runs at the most, of five to eleven bytes each.
+	mostRuns, fewestRuns = 512, 32
+)
+
+// runs finds the runs of slots that come one after the other.
+type runs struct {
+	list  []run
+	noted int // of how many slots
+}
+
+// note takes in the slots that are not noted yet.
+func (rs *runs) note(all []Slot) {
+	for _, s := range all[rs.noted:] {
+		if n := len(rs.list); n == 0 || !rs.list[n-1].add(s) {
+			rs.list = append(rs.list, run{s, 0, 1})
+		}
+		rs.noted++
+	}
+}
+
+// inRuns returns slots in runs.
+func inRuns(all []Slot) []run {
+	var rs runs
+	rs.note(all)
+	return rs.list
+}
+
+// last is the last instant.
+func (o *run) last() monotime.Time {
+	return monotime.Time(o.ID).Add(time.Duration(o.n-1) * o.step)
+}
+
+// add adds a slot, and reports whether it is one more of the run.
+func (o *run) add(s Slot) bool {
+	step := monotime.Time(s.ID).Sub(o.last())
+	if s.Ask != o.Ask || s.Count != o.Count || s.Bound != o.Bound || step < 0 || o.n > 1 && step != o.step {
+		return false
+	}
+	o.step, o.n = step, o.n+1
+	return true
+}
+
+// usable returns those of the slots that a request got which may still be used, when it comes again. Some may have begun.
+func (l *Ledger) usable(got []run, r *Request, now monotime.Time) (all []Slot) {
+	for _, o := range got {
+		if o.Ask >= len(r.Asks) {
+			continue
+		}
+		s := o.Slot
+		if s.Bound >= len(r.Quotas) { // it is of other quotas, as no Limiter sends it
+			s.Bound = -1
+		}
+		for range min(o.n, r.Asks[o.Ask].Count) { // more of a state that somebody has changed
+			if at := monotime.Time(s.ID); l.isUsable(at, now) {
+				s.In = at.Sub(now)
+				all = append(all, s)
+			}
+			s.ID += int64(o.step)
+		}
+	}
+	return all
+}
+
+// isUsable reports whether a slot which a request got may be used when the request comes again.
+func (l *Ledger) isUsable(at, now monotime.Time) bool { return at > l.rose && at.Add(l.late) >= now }
+
+// appendRuns appends those of the runs of which something may still be used.
+func (l *Ledger) appendRuns(b []byte, got []run) []byte {
+	var of []run
+	for _, o := range got {
+		if l.isUsable(o.last(), l.lastUsed) {
+			of = append(of, o)
+		}
+	}
+	b = varint.Append(b, len(of))
+	before := int64(0)
+	for _, o := range of {
+		b = varint.Append(varint.Append(varint.Append(varint.Append(b, o.ID-before), o.Ask), o.Count), o.Bound)
+		if b = varint.Append(b, o.n); o.n > 1 {
+			b = varint.Append(b, o.step)
+		}
+		before = o.ID
+	}
+	return b
+}
+
+func readRuns(r *varint.Reader) (all []run) {
+	const latest = 3 * int64(monotime.Longest)
+	before := int64(0)
+	for range r.Len() {
+		o := run{Slot: Slot{ID: before + r.Int(-latest, latest), Ask: readCount(r), Count: readCount(r), Bound: int(r.Int(-1, math.MaxInt))}, n: int(r.Int(1, math.MaxInt))}
+		if o.n > 1 {
+			o.step = time.Duration(r.Int(0, latest/int64(o.n)))
+		}
+		if o.ID < 0 || o.ID > latest {
+			r.Fail()
+		}
+		before, all = o.ID, append(all, o)
+	}
+	return all
+}
