@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/redisquota/goredis"
+	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -22,8 +24,8 @@ var costly = []string{
 	"100/s log", "1000/m log", "10000/h log", "100000/d log", "5/s even, 100000/h sliding",
 }
 
-// costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE) when ten members have
-// used it evenly at its full rate, and the time of a call (INFO commandstats) for one slot and for fifty, in
+// costs measures what each quota costs the server: the memory of its keys (MEMORY USAGE), the most while one Limiter uses it at its full rate, and
+// while ten do; and the time of a call (INFO commandstats) for one slot and for fifty, in
 // multiples of that of a script which does nothing.
 func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
 	fmt.Fprintln(w, "| quota | bytes, 1 member | 10 members | of that, its log | time of a call for 1 slot | for 50 |")
@@ -37,26 +39,21 @@ func costs(ctx context.Context, w io.Writer, c *redis.Client) error {
 		if err != nil {
 			return err
 		}
-		f := &asker{ctx: ctx, c: c, quotas: quotas, members: 1}
+		f := &asker{ctx: ctx, c: c, quotas: quotas, members: 10}
+		alone, logs1 := f.busy(1)
+		rest, logs10 := f.busy(10)
+		logs := max(logs1, logs10, f.own())
 		f.flush()
 		for range 100 {
 			f.ask(1)
 		}
-		alone, _ := f.memory()
-		f.members = 10
-		own := f.own()
-		f.flush()
-		for range 100 {
-			f.ask(1)
-		}
-		rest, logs := f.memory()
 		unit := least() // now: what else the machine does changes
 		one, many := f.time(func() { f.ask(1) }), f.time(func() { f.ask(50) })
 		unit = (unit + least()) / 2
 		if err := errors.Join(nothing.err, f.err); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| `%s` | %d | %d | %d | %.0f | %.0f |\n", text, alone+max(logs, own), rest+max(logs, own), max(logs, own), one/unit, many/unit)
+		fmt.Fprintf(w, "| `%s` | %d | %d | %d | %.0f | %.0f |\n", text, alone+logs, rest+logs, logs, one/unit, many/unit)
 	}
 	return nil
 }
@@ -107,6 +104,32 @@ func (f *asker) exchange(count int, horizon time.Duration) {
 		Version: 1, Bucket: "api", Quotas: f.quotas, Late: late, Horizon: horizon, Member: fmt.Sprintf("%026d", i), Serial: f.serial[i],
 		Asks: []store.Ask{{Cost: cost, Count: count, Within: -1}},
 	})
+}
+
+// busy returns the most memory of all keys but the quotas' own, and that of these, while Limiters use the quotas at their full rate.
+func (f *asker) busy(limiters int) (rest, own int64) {
+	f.err = errors.Join(f.err, f.c.FlushAll(f.ctx).Err())
+	ctx, cancel := context.WithTimeout(f.ctx, 4*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for range limiters {
+		l := &throttle.Limiter{Name: "api", Quotas: f.quotas, Store: goredis.New(f.c), New: true}
+		defer l.Close()
+		for range 20 {
+			all.Go(func() {
+				for l.Wait(ctx, 1) == nil {
+				}
+			})
+		}
+	}
+	time.Sleep(time.Second) // all share the quotas by then
+	for ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond)
+		r, o := f.memory()
+		rest, own = max(rest, r), max(own, o)
+	}
+	all.Wait()
+	return rest, own
 }
 
 // own returns the memory of the quotas' own keys, full, of what went evenly: as a bucket of the same rate has it.
