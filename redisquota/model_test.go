@@ -219,7 +219,7 @@ func translate(start time.Time, id int64) int64 {
 // instant, which the model knows to the nanosecond. So where another quota is waited for until the same microsecond, either is said.
 func snap(got, want *store.Reply, quotas quota.Quotas) {
 	bound := func(got *int, want int) {
-		if *got >= 0 && *got < len(quotas) && quotas[*got].Kind == quota.EstimatedWindow {
+		if *got >= 0 && quotas[*got].Kind == quota.EstimatedWindow {
 			*got = want
 		}
 	}

@@ -43,9 +43,10 @@ const (
 	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls
 	// first may know of no outage, since it is new, or slept; and the store cannot tell an outage from a time in which all slept.
 	// So after half a second in which nobody asked for anything, whoever asks, whatever its Outage is, gets no more in the next half
-	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it, 10 if a new one joins. The rest
-	// waits for so long, whenever a burst comes after such a time. A single request does not, if the window was not used up in its last Per, or the bucket
-	// has a token for each process; and each process that asks makes room for its own part. That does not help against a process that tells
+	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it. To a process
+	// that is new they leave a tenth, and one token at least: of 20 its third request waits, of 9 its second. The rest
+	// waits for so long, whenever a burst comes after such a time. The first request does not, if the window was not used up in its last Per, or the bucket
+	// has a token for each process, unless somebody was told to wait for so long and nobody has asked since; and each process that asks makes room for its own part. That does not help against a process that tells
 	// later than that, since it was stopped, or reaches the store later than others; nor where slots are ahead: while claims wait for these, nobody
 	// need ask, so that it is no such time until the last slot, though there may have been an outage.
 	OutageShare Outage = iota
