@@ -65,6 +65,29 @@ func TestTheTighterNumbersHoldWhileTwoVersionsAreAbout(t *testing.T) {
 	}
 }
 
+// TestTheTighterNumbersHoldWhileItsProcessWaits: the quotas of a process go on to hold while it waits for slots that are farther ahead than
+// the ten seconds for which they count after a call.
+func TestTheTighterNumbersHoldWhileItsProcessWaits(t *testing.T) {
+	for _, c := range []struct{ tighter, looser string }{
+		{"60/m log", "100/m log"},
+		{"60/m window grid", "100/m window grid"},
+	} {
+		t.Run(c.tighter, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &away{Memory: new(store.Memory)}
+				f := &fleet{end: 90 * time.Second}
+				f.run(t, c.tighter, throttle.OutageShare, []int{1, 1, 1}, s)
+				time.Sleep(50 * time.Millisecond)
+				f.run(t, c.looser, throttle.OutageShare, []int{1, 1, 1}, s)
+				f.wait.Wait()
+				if n := over(c.tighter, f.sends); n > 0 {
+					t.Errorf("%d over", n)
+				}
+			})
+		})
+	}
+}
+
 // TestALooserVersionIsAloneAgain: ten seconds after the last process of the tighter version has asked, its numbers do not hold any more.
 func TestALooserVersionIsAloneAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (l *Lease) Next(now, held monotime.Time, line Line) *Call {
 		asks, asked = l.asks(now, head, line)
 	}
 	l.wakeAtExpiry(now)
-	l.hearHowFar(now)
+	l.stayKnown(now)
 	if len(asks) == 0 && !l.mustCall {
 		return nil
 	}
@@ -76,14 +76,25 @@ func (l *Lease) hearOfHolds(now monotime.Time, line Line) {
 	}
 }
 
-// hearHowFar has a call made, with Share, while slots in hand are far ahead and the last reply is older than a quarter of that: in an
-// outage nobody could know how much farther ahead those are that others have got since.
-func (l *Lease) hearHowFar(now monotime.Time) {
-	ahead := l.last.end.Sub(l.last.at)
-	if l.config.Outage != Share || ahead < far || len(l.slots.list) == 0 {
+// callsEvery is how often a process calls at least that waits for slots in hand: half of the time for which its quotas count after a call,
+// while two versions of a program are about.
+const callsEvery = 5 * time.Second
+
+// stayKnown has a call made while slots in hand are far ahead and the last reply is old: callsEvery, so that the quotas by which this process
+// asks go on to count; and with Share a quarter of how far ahead the last slot is, since in an outage nobody could know how much farther ahead
+// those are that others have got since.
+func (l *Lease) stayKnown(now monotime.Time) {
+	n := len(l.slots.list)
+	if n == 0 {
 		return
 	}
-	if again := l.last.at.Add(ahead / 4); again > now {
+	again := l.last.at.Add(callsEvery)
+	if ahead := l.last.end.Sub(l.last.at); l.config.Outage == Share && ahead >= far {
+		again = min(again, l.last.at.Add(ahead/4))
+	} else if l.slots.list[n-1].from <= again {
+		return // it waits no longer than that
+	}
+	if again > now {
 		l.wakeBy(again)
 	} else {
 		l.mustCall = true

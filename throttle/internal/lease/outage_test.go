@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -264,34 +265,41 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 	}
 }
 
-// TestHowFarAhead: while slots in hand are far ahead, the store is asked how far, each quarter of that.
+// TestHowFarAhead: while slots in hand are far ahead, the store is asked how far, each quarter of that; and every five seconds, so that the
+// quotas by which this process asks go on to count.
 func TestHowFarAhead(t *testing.T) {
 	for _, test := range []struct {
-		mode   Outage
-		inHand bool
-		want   []time.Duration
+		mode  Outage
+		slot  time.Duration // in hand
+		ahead time.Duration
+		want  []time.Duration
 	}{
-		{Share, true, []time.Duration{2 * s, 3500 * ms, 4625 * ms}},
-		{Share, false, nil},
-		{Closed, true, nil},
+		{Share, 8 * s, 8 * s, []time.Duration{2 * s, 3500 * ms, 4625 * ms}},
+		{Share, 0, 8 * s, nil},
+		{Share, 30 * s, 40 * s, []time.Duration{5 * s, 10 * s, 15 * s, 20 * s, 25 * s, 28750 * ms}},
+		{Closed, 5 * s, 5 * s, nil},
+		{Closed, 8 * s, 8 * s, []time.Duration{5 * s}},
+		{Closed, 16 * s, 16 * s, []time.Duration{5 * s, 10 * s, 15 * s}},
+		{Open, 12 * s, 12 * s, []time.Duration{5 * s, 10 * s}},
+		{Closed, 0, 8 * s, nil},
 	} {
-		l := newLease(t, "5/8s log", 0)
+		l := newLease(t, "5/m log", 0)
 		l.config.Outage = test.mode
-		reply := store.Reply{Ahead: 8 * s, Members: 2, Bound: -1}
-		if test.inHand {
-			reply.Slots = in(8 * s)
+		reply := store.Reply{Ahead: test.ahead, Members: 2, Bound: -1}
+		if test.slot > 0 {
+			reply.Slots = in(test.slot)
 		}
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(1)), &reply, nil, false)
 		line := queue(1)
-		if !test.inHand {
+		if test.slot == 0 {
 			line = queue()
 		}
 		var calls []time.Duration
-		for now := time.Duration(0); now < 8*s; now += 125 * ms {
+		for now := time.Duration(0); now < cmp.Or(test.slot, 8*s); now += 125 * ms {
 			l.Tick(at(now), 0)
 			if c := l.Next(at(now), 0, line); c != nil {
 				calls = append(calls, now)
-				l.Step(at(now), at(now), c, &store.Reply{Ahead: 8*s - now, Members: 2, Bound: -1}, nil, false)
+				l.Step(at(now), at(now), c, &store.Reply{Ahead: max(test.ahead-now, 0), Members: 2, Bound: -1}, nil, false)
 			}
 		}
 		equal(t, fmt.Sprintf("%+v", test), calls, test.want)
