@@ -174,8 +174,8 @@ local function exchange()
         end
       end
     end
-    more(request.more)
     own()
+    more(request.more) -- also what is owed beyond what own charges
   end
   hear_alone()
   if now < served and not fresh then -- the bucket was lost

@@ -248,8 +248,8 @@ func (l *Ledger) exchange(r *Request, now monotime.Time) (reply *Reply, room boo
 		if !reply.Lost {
 			back = l.takeBack(r.Back, now, r.Horizon)
 		}
-		l.overdraw(r.More, now)
 		l.own(r, now)
+		l.overdraw(r.More, now) // also what is owed beyond what Own charges
 	}
 	l.hearAlone(r, now)
 	if at := now.Add(min(r.Ahead, monotime.Longest)); now < l.served && !l.fresh { // the bucket was lost

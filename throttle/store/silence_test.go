@@ -229,6 +229,17 @@ func TestSilenceOfABucket(t *testing.T) {
 	}
 }
 
+// TestOwesBeyondWhatWent: what a member owes beyond what it tells as Own is charged after that, and so on top of it.
+func TestOwesBeyondWhatWent(t *testing.T) {
+	l, qs := new(Ledger), quota.MustParse("20/s burst 20 debt").Explicit()
+	r := request(qs, 1)
+	r.Own, r.More = []Own{{In: -100 * time.Millisecond, Cost: []int{60}}}, []int{40}
+	r.Asks = []Ask{{Cost: []int{1}, Count: 1, Within: 0}}
+	if next := exchange(t, l, time.Second, r).Next; next != 2050*time.Millisecond {
+		t.Errorf("the next token is there in %v, want 2.05s", next)
+	}
+}
+
 // TestSilenceOfWhom: who counts among those that may have sent.
 func TestSilenceOfWhom(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -162,8 +162,8 @@ import (
 // one that was silent for longest goes, and is told that it was lost, should it come back.
 type Store interface {
 	// Exchange does all that the request says, as one step which no other call comes
-	// between, and in the order of its fields: quotas, what comes back, what costs
-	// more, what the server said, and then asks, in their order. It returns when ctx ends. With
+	// between, and in the order of its fields: quotas, what comes back, what went,
+	// what costs more, what the server said, and then asks, in their order. It returns when ctx ends. With
 	// an error, it may have been done or not; if that is a slog.LogValuer, pacer.Log writes what it says, else not its text. A Limiter takes an Exchange, or a Listen, that has not returned after
 	// 300 ms for one that failed, and makes no other call before that one has ended.
 	//
@@ -272,15 +272,17 @@ type Request struct {
 	// the Costs of Back and Own, and the rest with the next requests; of what is more, a store may pass over what comes Back.
 	Back []Part
 
+	// Own is what the member sent, or may still send, and the store does not know of: without the store, in an
+	// outage; before the store lost the bucket. It is charged at its instant, where the quota still counts that, and
+	// once for a Serial, as More is. For it, a bucket is empty now at the most, since members tell in any order what went: what a member
+	// owes beyond, it tells as More. So a Limiter does when the store is back, of what its part of a bucket still owes from an outage, if the
+	// quotas are those of then.
+	Own []Own
+
 	// More is what was sent without a slot, or cost more than was asked for, of each quota. It is
 	// charged now, whether there is room for it or not: a bucket gets into debt, a window counts
 	// more than its N. Nil if nothing was.
 	More []int
-
-	// Own is what the member sent, or may still send, and the store does not know of: without the store, in an
-	// outage; before the store lost the bucket. It is charged at its instant, where the quota still counts that, and
-	// once for a Serial, as More is. A bucket is never deeper in debt for it than empty, now.
-	Own []Own
 
 	// Alone says that the store was out of reach for the member, so that it and others may have sent without the store.
 	// If nobody asked for anything for more than half a Horizon, nothing is handed out for the next Horizon, in which all can tell what they

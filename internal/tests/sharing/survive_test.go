@@ -298,6 +298,41 @@ func TestNothingIsOverAfterAnOutage(t *testing.T) {
 	}
 }
 
+// TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt says, however long ago that went: each
+// claim finds what it costs, or a full bucket.
+func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
+	for debt, gone := range map[int]time.Duration{60: time.Second, 200: 3 * time.Second} {
+		t.Run(fmt.Sprint(debt), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{start: time.Now()}
+				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d > 2*time.Second && d < 8*time.Second }}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.NoLimit}
+				defer l.Close()
+				send := func(at time.Duration, n int) {
+					time.Sleep(at - time.Since(f.start))
+					if err := f.send(t.Context(), l, 0, n); err != nil {
+						t.Fatal(err)
+					}
+				}
+				send(0, 1)
+				send(2100*time.Millisecond, 1)
+				send(8*time.Second-gone, debt)
+				for range 8 {
+					send(8*time.Second, 10)
+				}
+				level, last := 20.0, time.Duration(0)
+				for _, s := range f.sends {
+					level, last = min(level+20*(s.at-last).Seconds(), 20), s.at
+					if level < float64(min(s.n, 20))-1e-6 {
+						t.Errorf("%d at %v, where the bucket held %.2f", s.n, s.at, level)
+					}
+					level -= float64(s.n)
+				}
+			})
+		})
+	}
+}
+
 // TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later
 // the whole rate is back. (100/s even is not among them: what is due within Late, which is long then, may go at once.)
 func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {

@@ -134,6 +134,14 @@ type cameNews struct {
 	sharing int // how many shared the bucket then, with this one
 }
 
+// overdraw has the store be told of what it did not grant.
+func (r *slotReport) overdraw(n []int) {
+	if r.more == nil {
+		r.more = make([]int, len(n))
+	}
+	slot.Add(r.more, n, 1)
+}
+
 // New returns a Lease without quotas.
 func New(c Config) *Lease { return &Lease{config: c, serial: 1} }
 

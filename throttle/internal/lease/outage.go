@@ -319,6 +319,23 @@ func (l *Lease) alone(now monotime.Time) bool {
 	return l.outage.since != 0 && l.config.Outage.lets() && now.Sub(l.outage.since) >= Horizon/2
 }
 
+// owed is what this process owes of each quota, since more went than was in its part, and has not come back; nil if it owes nothing. Of what
+// went, a store knows that too, but has a bucket be empty for it at most: parts are told one after another, and not in the order in which they went.
+func (l *Lease) owed(now monotime.Time) (n []int) {
+	for i := range l.quotas[:min(len(l.quotas), len(l.outage.parts))] {
+		if l.quotas[i].Kind != quota.TokenBucket {
+			continue
+		}
+		if owes := l.outage.parts[i].pace.Owes(now); owes > 0 {
+			if n == nil {
+				n = make([]int, len(l.quotas))
+			}
+			n[i] = owes
+		}
+	}
+	return n
+}
+
 // tellAlone has the next call tell what went without the store until now.
 func (l *Lease) tellAlone(now monotime.Time) {
 	if all := l.outage.went.before(now, now); len(all) > 0 {

@@ -232,6 +232,10 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 		l.unsent.own = append(l.unsent.own, rest...)
 		l.mustCall = true
 	}
+	if owed := l.owed(now); owed != nil {
+		l.unsent.overdraw(owed)
+		l.mustCall = true
+	}
 	e.Events = append(e.Events, Event{After: now.Sub(since)})
 	l.outage, l.err = outage{}, nil
 }

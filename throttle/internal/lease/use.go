@@ -42,10 +42,7 @@ func (l *Lease) takeWithoutSlot(at monotime.Time, n []int) {
 		l.outage.take(at, n)
 		return
 	}
-	if l.unsent.more == nil {
-		l.unsent.more = make([]int, len(n))
-	}
-	slot.Add(l.unsent.more, n, 1)
+	l.unsent.overdraw(n)
 	l.wakeBy(at.Add(Horizon))
 }
 

@@ -327,6 +327,11 @@ func (b *Bucket) Debt() monotime.Time {
 	return full.Add(-b.tolerance)
 }
 
+// Owes returns how many tokens are missing at now, beyond those of an empty bucket.
+func (b *Bucket) Owes(now monotime.Time) int {
+	return int(monotime.Scale(max(b.Debt().Sub(now), 0), int64(b.quota.N), int64(b.per)))
+}
+
 // Append implements Ledger.
 func (b *Bucket) Append(to []byte) []byte {
 	to = varint.Append(varint.Append(varint.Append(to, b.assumed), b.full), b.lastNear)
