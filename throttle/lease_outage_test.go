@@ -514,6 +514,7 @@ func TestCostAboveThePart(t *testing.T) {
 		want string
 	}{
 		{"100/s burst 60", 28, `"100/s burst 60", cost 28, above the 27 that may go at once meanwhile`},
+		{"100/s burst 60 debt", 28, `"100/s burst 60 debt", cost 28, above the 27 that may go at once meanwhile`},
 		{"1000/m log", 700, `"1000/m log", cost 700, above the 450 that may go at once meanwhile`},
 		{"1/m log", 1, `"1/m log", cost 1, above the 0 that may go at once meanwhile`},
 	} {

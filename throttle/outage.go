@@ -37,7 +37,7 @@ const (
 	// others have, it goes evenly: of a window, from a window after the part began, of an EstimatedWindow from two.
 	//
 	// A claim that costs more than the part waits for the store, for as long as its deadline and MaxWait allow, and what is behind it in line waits,
-	// too. If the store was never reached, the number of processes is not
+	// too. A Debt admits it only if no other process shares the bucket; what is owed is charged when the store is back. If the store was never reached, the number of processes is not
 	// known, and OutageShare is the same as OutageClosed.
 	//
 	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls

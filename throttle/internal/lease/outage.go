@@ -50,7 +50,7 @@ type outage struct {
 // part is what one process may use of a quota: its rate is N/Per, divided by the number of processes, and of a window it
 // uses no more than it used when the outage began, and its part of what was left then. So all processes together use no more than N, whoever
 // of them used it, since what each sends anew has left its own window. Windows of the clock see no more than what was left. What costs more than the part of a burst
-// waits for the store: all processes might send such a thing at the same instant.
+// waits for the store: all processes might send such a thing at the same instant. So it does with Debt, but of a process that is alone.
 type part struct {
 	of    []int // which quotas say what a claim costs of it
 	pace  *slot.Bucket
@@ -126,7 +126,7 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 	paced := quota.Quota{Kind: quota.TokenBucket, N: q.N, Per: time.Duration(per), Burst: 1, Debt: true}
 	switch {
 	case q.Kind == quota.TokenBucket:
-		paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt
+		paced.Burst, paced.Debt = max(int(leftOf(q.Burst, n)), 1), q.Debt && n <= 1
 	case q.Kind == quota.EstimatedWindow:
 		// Of what never exceeds Burst + t·N/Per in any t, whatever the windows are, the estimate is at most Burst + N.
 		even := int(leftOf(q.N, n))
