@@ -62,7 +62,9 @@ type fleet struct {
 // run has processes use a quota until the end, with claims of these costs.
 func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []int, stores ...store.Store) {
 	t.Helper()
-	f.start = time.Now()
+	if f.start.IsZero() { // else some run already, who read it
+		f.start = time.Now()
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(f.end, cancel)
 	for by, s := range stores {
