@@ -79,8 +79,8 @@ type StoreEvent struct {
 	Lost bool
 
 	// Others are other quotas by which another process shares the bucket, once for each list: two versions of a program are
-	// about. All quotas of both hold until ten seconds after one of them asked last, and in an outage that begins before, until it ends; what is
-	// the same quota in both, by the tighter numbers.
+	// about. All quotas of both hold until ten seconds after one of them asked last, and in an outage until it ends, if all asked
+	// until it began; what is the same quota in both, by the tighter numbers.
 	Others quota.Quotas
 }
 

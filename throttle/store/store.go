@@ -204,8 +204,8 @@ type Request struct {
 	//
 	// Processes may differ in their quotas, while a new version is rolled out: see Reply.Others. A quota of the same Kind, Unit
 	// and Per is the same one in all lists, wherever it stands: the first such of one list is the first such of another. A list
-	// is about until ten seconds after a member asked by it last; a Limiter whose claims wait for slots calls every five seconds. All quotas of all lists that are about hold, with the tightest numbers
-	// that a quota has in any of them: the smallest N, Burst and Cells, and no Debt unless all have it. What costs more than these
+	// is about until ten seconds after a member asked by it last; a Limiter whose claims wait for slots calls every five
+	// seconds. All quotas of all lists that are about hold, with the tightest numbers that a quota has in any of them: the smallest N, Burst and Cells, and no Debt unless all have it. What costs more than these
 	// goes once all of them is there. A quota that the member does not have costs what the request costs of those of
 	// its Unit, the most of them. Once its lists are about no more, it holds nobody, and is charged for its Per, a minute at least, and 16 of these
 	// at most; so charged, a TokenBucket is never deeper in debt than empty.
