@@ -41,9 +41,18 @@ func (hs *Hosts[V]) Of(u *url.URL) *V {
 
 // Note remembers what belongs to the host of a URL, in place of another host.
 func (hs *Hosts[V]) Note(u *url.URL, v *V) {
-	h := &host[V]{strings.Clone(u.Scheme), strings.Clone(u.Host), v} // parts of the whole URL, which is not kept
+	h := &host[V]{u.Scheme, u.Host, v}
+	if isLong(u) { // these are parts of its text, which is not kept
+		h.scheme, h.host = strings.Clone(h.scheme), strings.Clone(h.host)
+	}
 	hs.slot(u).Store(h)
 	hs.last.Store(h)
+}
+
+// isLong reports whether the text of a URL may take more memory than a host is worth. Of a short one, a host need not be copied: where a
+// program asks by the same URL again and again, it is then found without a look at each byte.
+func isLong(u *url.URL) bool {
+	return u.User != nil || len(u.Host)+len(u.Path)+len(u.RawPath)+len(u.RawQuery)+len(u.Fragment)+len(u.RawFragment)+len(u.Opaque) > longest
 }
 
 // seed is random, so that nobody who names hosts can have them forget each other.
