@@ -49,7 +49,7 @@ func TestPrintInstructions(t *testing.T) {
 		402: "| ours | 402 | 302 | 1.51 | 1.50 | MISSED |",
 	} {
 		var w strings.Builder
-		met := printInstructions(&w, paths, map[string]float64{"bare": 100, "lines": 300, "ours": ours})
+		met := printInstructions(&w, paths, map[string]float64{"bare": 100, "lines": 300, "ours": ours}, 0)
 		if !strings.HasSuffix(w.String(), want+"\n") || met != strings.HasSuffix(want, " met |") {
 			t.Errorf("%v\n%s, want %s", met, w.String(), want)
 		}
@@ -65,16 +65,19 @@ func TestInstructionsAgain(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		ours  []float64 // of each count
+		slack float64
 		table string
+		met   bool
 	}{
-		"met at once":         {[]float64{400}, "| ours | 400 | 300 | 1.50 | 1.50 | met |"},
-		"met the third time":  {[]float64{410, 420, 390}, "| ours | 390 | 290 | 1.45 | 1.50 | met |"},
-		"missed each time":    {[]float64{420, 410, 420, 430, 420}, "| ours | 410 | 310 | 1.55 | 1.50 | MISSED |"},
-		"met the second time": {[]float64{410, 400}, "| ours | 400 | 300 | 1.50 | 1.50 | met |"},
+		"met at once":         {[]float64{400}, 0, "| ours | 400 | 300 | 1.50 | 1.50 | met |", true},
+		"met the third time":  {[]float64{410, 420, 390}, 0, "| ours | 390 | 290 | 1.45 | 1.50 | met |", true},
+		"missed each time":    {[]float64{420, 410, 420, 430, 420}, 3, "| ours | 410 | 310 | 1.55 | 1.50 | MISSED |", false},
+		"missed by little":    {[]float64{420, 410, 420, 430, 420}, 4, "| ours | 410 | 310 | 1.55 | 1.50 | MISSED |", true},
+		"met the second time": {[]float64{410, 400}, 0, "| ours | 400 | 300 | 1.50 | 1.50 | met |", true},
 	} {
 		var w strings.Builder
 		n := 0
-		met, err := instructions(&w, paths, func(asked []bench.Path) (map[string]float64, error) {
+		met, err := instructions(&w, paths, test.slack, func(asked []bench.Path) (map[string]float64, error) {
 			counts := map[string]float64{}
 			for _, p := range asked {
 				counts[p.Name] = map[string]float64{"bare": 100, "lines": 300, "ours": test.ours[min(n, len(test.ours)-1)]}[p.Name]
@@ -84,7 +87,7 @@ func TestInstructionsAgain(t *testing.T) {
 			}
 			return counts, nil
 		})
-		if err != nil || met != strings.HasSuffix(test.table, " met |") || n != len(test.ours) || !strings.HasSuffix(w.String(), test.table+"\n") {
+		if err != nil || met != test.met || n != len(test.ours) || !strings.HasSuffix(w.String(), test.table+"\n") {
 			t.Errorf("%s: met %v, %v, counted %d times\n%s, want %s", name, met, err, n, w.String(), test.table)
 		}
 	}

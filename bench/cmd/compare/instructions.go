@@ -12,7 +12,7 @@ import (
 )
 
 // instructions has the instructions of paths counted, prints the table, and reports whether the goals are met.
-func instructions(w io.Writer, paths []bench.Path, count func([]bench.Path) (map[string]float64, error)) (bool, error) {
+func instructions(w io.Writer, paths []bench.Path, slack float64, count func([]bench.Path) (map[string]float64, error)) (bool, error) {
 	counts, err := count(paths)
 	if err != nil {
 		return false, err
@@ -27,7 +27,7 @@ func instructions(w io.Writer, paths []bench.Path, count func([]bench.Path) (map
 			counts[name] = min(counts[name], n)
 		}
 	}
-	return printInstructions(w, paths, counts), nil
+	return printInstructions(w, paths, counts, slack), nil
 }
 
 // repeats is how often a path is counted again, at most, while it misses its goal: then the least counts. Counts differ by 1 % by chance, and one
@@ -73,7 +73,8 @@ func meets(p bench.Path, paths []bench.Path, counts map[string]float64) bool {
 	return p.Goal == 0 || ratio(p, paths, counts) <= p.Goal
 }
 
-func printInstructions(w io.Writer, paths []bench.Path, counts map[string]float64) bool {
+// printInstructions prints a table, and reports whether each row meets its goal, or misses it by so many percent at most.
+func printInstructions(w io.Writer, paths []bench.Path, counts map[string]float64, slack float64) bool {
 	met := true
 	fmt.Fprint(w, "| path | instructions | added | ÷ x/time | goal | |\n|---|---|---|---|---|---|\n")
 	for _, p := range paths {
@@ -90,7 +91,7 @@ func printInstructions(w io.Writer, paths []bench.Path, counts map[string]float6
 			fmt.Fprintf(w, " %.2f | met |\n", p.Goal)
 		default:
 			fmt.Fprintf(w, " %.2f | MISSED |\n", p.Goal)
-			met = false
+			met = met && ratio(p, paths, counts) <= p.Goal*(1+slack/100)
 		}
 	}
 	return met
