@@ -122,9 +122,9 @@ func (f *asker) busy(limiters int) (rest, own int64) {
 			})
 		}
 	}
-	time.Sleep(time.Second) // all share the quotas by then
+	time.Sleep(time.Second) //nolint:forbidigo // a program that measures; all share the quotas by then
 	for ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // likewise
 		r, o := f.memory()
 		rest, own = max(rest, r), max(own, o)
 	}
