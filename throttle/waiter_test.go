@@ -195,10 +195,15 @@ func forecastIsNotLater(t *testing.T, r *rand.Rand, h forecastHistory) {
 		}
 	}
 	l, c := ask()
-	f, waiting := l.Forecast(c), ls[0].line.waiting
+	waiting := func() int {
+		root := ls[0].lock()
+		defer ls[0].unlock(root)
+		return ls[0].line.waiting
+	}
+	f, before := l.Forecast(c), waiting()
 	start := time.Now()
 	if _, w := join(t, l, c); w != nil {
-		if letAhead := ls[0].line.waiting <= waiting && f == (Forecast{}); w.forecast != f && !letAhead { // others, who went since it came
+		if letAhead := waiting() <= before && f == (Forecast{}); w.forecast != f && !letAhead { // others, who went since it came
 			t.Errorf("Forecast %+v, and that of the Waiter is %+v", f, w.forecast)
 		}
 		<-w.Ready()

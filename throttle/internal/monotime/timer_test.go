@@ -1,6 +1,7 @@
 package monotime
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,8 +11,13 @@ import (
 func TestTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
+		var mu sync.Mutex // protects called
 		var called []time.Duration
-		call := func() { called = append(called, time.Since(start)) }
+		call := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			called = append(called, time.Since(start))
+		}
 		var timer Timer
 		if timer.Stop() {
 			t.Error("it was stopped before it was set")
@@ -30,6 +36,8 @@ func TestTimer(t *testing.T) {
 			t.Error("it was not set")
 		}
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(called) != 2 || called[0] != 5*time.Second || called[1] != time.Minute+Nap {
 			t.Errorf("called after %v, want 5s and %v", called, time.Minute+Nap)
 		}
