@@ -26,7 +26,7 @@ type Repeat struct {
 
 // Current reports whether all headers were looked at less than 10 ms before an instant, by the clock of [Habit.Append], and no later than that: else the
 // Habit is to read an answer of that instant.
-func (c *Repeat) Current(now time.Duration) bool { return recent(c.looked, now) }
+func (r *Repeat) Current(now time.Duration) bool { return recent(r.looked, now) }
 
 // repeated is a header that speaks of limits, and says the same again, but for the number in it.
 type repeated struct {
@@ -197,14 +197,14 @@ func (f *repeated) cut(v string) string {
 }
 
 // Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by Append.
-func (c *Repeat) Read(r *Reader, header http.Header, left *Left) bool {
-	if len(header) != c.known.n {
+func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
+	if len(header) != r.known.n {
 		return false
 	}
-	if c.habit.unread.Add(1) > habitUnread && !c.look(r, header) {
+	if r.habit.unread.Add(1) > habitUnread && !r.look(reader, header) {
 		return false
 	}
-	for f := c.each; f != nil; f = f.next {
+	for f := r.each; f != nil; f = f.next {
 		values := header[f.key]
 		if len(values) != 1 {
 			return false
@@ -232,20 +232,20 @@ func (c *Repeat) Read(r *Reader, header http.Header, left *Left) bool {
 const maxDigits = 9
 
 // look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
-func (c *Repeat) look(r *Reader, header http.Header) bool {
-	for f := c.rest; f != nil; f = f.next {
+func (r *Repeat) look(reader *Reader, header http.Header) bool {
+	for f := r.rest; f != nil; f = f.next {
 		if values := header[f.key]; len(values) != 1 || f.content == sameText && values[0] != f.text {
 			return false
 		}
 	}
-	if !c.known.whole() || !has(header, c.known.others) {
-		own := r.compiled()
+	if !r.known.whole() || !has(header, r.known.others) {
+		own := reader.compiled()
 		for key := range header {
-			if !c.known.tells(key) && lookUp(key, own) != nil {
+			if !r.known.tells(key) && lookUp(key, own) != nil {
 				return false // and so the Habit looks at all headers, too
 			}
 		}
 	}
-	c.habit.noteTurn()
+	r.habit.noteTurn()
 	return true
 }
