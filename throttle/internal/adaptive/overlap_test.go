@@ -172,7 +172,7 @@ func TestOverhear(t *testing.T) {
 	b.wantDue(time.Minute)
 
 	b = newBucket(t, Config{})
-	b.exchange(says(left(5, 10, 2*time.Second)))
+	b.exchange(says(left(5, 10, 500*time.Millisecond)))
 	b.Overhear(b.now, &quota.Statement{Limit: 10, Remaining: 3})
 	b.wantOpen(5) // without a reset, it is not known whether that is about this window
 }
