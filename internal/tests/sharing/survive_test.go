@@ -19,10 +19,11 @@ import (
 // These tests are what a fleet on one store does while something goes wrong with the store, in virtual time:
 // redisquota/internal/soak tries the same on a real server.
 
-// away is a store that is half a millisecond away, and out of reach at times.
+// away is a store that is half a millisecond away, and out of reach at times, or its replies are lost.
 type away struct {
 	*store.Memory
 	down  func() bool
+	mute  func() bool
 	delay func() time.Duration
 }
 
@@ -39,6 +40,10 @@ func (a *away) Exchange(ctx context.Context, r *store.Request) (*store.Reply, er
 	}
 	reply, err := a.Memory.Exchange(ctx, r)
 	time.Sleep(d)
+	if a.mute != nil && a.mute() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return reply, err
 }
 
@@ -300,15 +305,26 @@ func TestNothingIsOverAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt says, however long ago that went: each
-// claim finds what it costs, or a full bucket.
+// TestADebtOfAnOutageIsPaidAfterIt: what a process owes when the store is back is charged then, as Quota.Debt says, however long ago that went, and
+// also if the store did the calls before, of which the replies were lost: each claim finds what it costs, or a full bucket.
 func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
-	for debt, gone := range map[int]time.Duration{60: time.Second, 200: 3 * time.Second} {
-		t.Run(fmt.Sprint(debt), func(t *testing.T) {
+	between := func(f *fleet, from, to time.Duration) func() bool {
+		return func() bool { d := time.Since(f.start); return d > from && d < to }
+	}
+	for _, c := range []struct {
+		text       string
+		debt       int
+		gone, mute time.Duration // how long before the store is back
+	}{
+		{"20/s burst 20 debt", 60, time.Second, 0},
+		{"20/s burst 20 debt", 200, 3 * time.Second, 0},
+		{"10/s burst 5 debt", 13, 520 * time.Millisecond, 2120 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fleet{start: time.Now()}
-				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d > 2*time.Second && d < 8*time.Second }}
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.NoLimit}
+				f, back := &fleet{start: time.Now()}, 8*time.Second
+				s := &away{Memory: new(store.Memory), down: between(f, 2*time.Second, back-c.mute), mute: between(f, back-c.mute, back)}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(c.text), Store: s, MaxStandstill: throttle.NoLimit}
 				defer l.Close()
 				send := func(at time.Duration, n int) {
 					time.Sleep(at - time.Since(f.start))
@@ -318,21 +334,59 @@ func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
 				}
 				send(0, 1)
 				send(2100*time.Millisecond, 1)
-				send(8*time.Second-gone, debt)
+				send(back-c.gone-time.Second, 1)
+				send(back-c.gone, c.debt)
 				for range 8 {
-					send(8*time.Second, 10)
+					send(back, 10)
 				}
-				level, last := 20.0, time.Duration(0)
-				for _, s := range f.sends {
-					level, last = min(level+20*(s.at-last).Seconds(), 20), s.at
-					if level < float64(min(s.n, 20))-1e-6 {
-						t.Errorf("%d at %v, where the bucket held %.2f", s.n, s.at, level)
-					}
-					level -= float64(s.n)
-				}
+				f.paid(t, c.text)
 			})
 		})
 	}
+}
+
+// paid fails if something went that did not find what it cost, or a full bucket.
+func (f *fleet) paid(t *testing.T, text string) {
+	t.Helper()
+	q := quota.MustParse(text)[0]
+	level, last := float64(q.Burst), time.Duration(0)
+	for _, s := range f.sends {
+		level, last = min(level+float64(q.N)*(s.at-last).Seconds(), float64(q.Burst)), s.at
+		if level < float64(min(s.n, q.Burst))-1e-6 {
+			t.Errorf("%d at %v, where the bucket held %.2f", s.n, s.at, level)
+		}
+		level -= float64(s.n)
+	}
+}
+
+// TestASlotAboveTheBurstIsForOneClaim: a slot that costs more than the burst, with Debt, is handed out where a burst is there. Once a
+// claim that waited for it has gone away, those that cost less find no more than that.
+func TestASlotAboveTheBurstIsForOneClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{start: time.Now()}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("10/s burst 5 debt"), Store: &away{Memory: new(store.Memory)}}
+		defer l.Close()
+		if err := f.send(t.Context(), l, 0, 5); err != nil {
+			t.Fatal(err)
+		}
+		gives, giveUp := context.WithCancel(t.Context())
+		time.AfterFunc(530*time.Millisecond, giveUp)
+		f.wait.Go(func() {
+			if err := f.send(gives, l, 0, 12); err == nil {
+				t.Error("it went, want that its slot is later")
+			}
+		})
+		for range 8 {
+			f.wait.Go(func() {
+				time.Sleep(10 * time.Millisecond)
+				if err := f.send(t.Context(), l, 0, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		f.wait.Wait()
+		f.paid(t, "10/s burst 5 debt")
+	})
 }
 
 // TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later

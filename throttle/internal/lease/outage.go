@@ -319,21 +319,21 @@ func (l *Lease) alone(now monotime.Time) bool {
 	return l.outage.since != 0 && l.config.Outage.lets() && now.Sub(l.outage.since) >= Horizon/2
 }
 
-// owed is what this process owes of each quota, since more went than was in its part, and has not come back; nil if it owes nothing. Of what
-// went, a store knows that too, but has a bucket be empty for it at most: parts are told one after another, and not in the order in which they went.
-func (l *Lease) owed(now monotime.Time) (n []int) {
+// owed is what this process owes of each quota, since more went than was in its part, and has not come back; nil if it owes nothing. It owes that
+// beside what empties these buckets. A store need not know all that did: what went longer ago than a bucket takes to be full is not told.
+func (l *Lease) owed(now monotime.Time) (empty, owed []int) {
 	for i := range l.quotas[:min(len(l.quotas), len(l.outage.parts))] {
 		if l.quotas[i].Kind != quota.TokenBucket {
 			continue
 		}
 		if owes := l.outage.parts[i].pace.Owes(now); owes > 0 {
-			if n == nil {
-				n = make([]int, len(l.quotas))
+			if owed == nil {
+				empty, owed = make([]int, len(l.quotas)), make([]int, len(l.quotas))
 			}
-			n[i] = owes
+			empty[i], owed[i] = l.quotas[i].Burst, owes
 		}
 	}
-	return n
+	return empty, owed
 }
 
 // tellAlone has the next call tell what went without the store until now.

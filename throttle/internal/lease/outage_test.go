@@ -142,7 +142,7 @@ func TestOutageProbes(t *testing.T) {
 
 // TestOutageOver: what the store is told, when it is back after two seconds, of 30 requests that
 // went without it half a second ago: all that a quota still counts, with the first call that arrives; and with the next one what the part of a
-// bucket still owes, from which 30 went where 13.5 had come, of which 13.5 have come since.
+// bucket still owes beside what empties it: 30 went from it where 13.5 had come, of which 13.5 have come since.
 func TestOutageOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas string
@@ -150,15 +150,16 @@ func TestOutageOver(t *testing.T) {
 		went   bool
 		want   []store.Own
 		more   []int
+		empty  []store.Own
 	}{
-		"a shared bucket":    {"30/s burst 30", Share, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, []int{4}},
-		"an open bucket":     {"30/s burst 30", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil},
-		"one that is full":   {"300/s burst 30", Open, true, nil, nil},
-		"a window":           {"10/s log", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil},
-		"of which all left":  {"10/400ms log", Open, true, nil, nil},
-		"each":               {"30/s burst 30, 10/m log", Share, true, []store.Own{{In: -s / 2, Cost: []int{30, 0}}, {In: -s / 2, Cost: []int{0, 30}}}, []int{4, 0}},
-		"nothing":            {"10/s log", Closed, false, nil, nil},
-		"nothing went alone": {"10/s log", Share, false, nil, nil},
+		"a shared bucket":    {"30/s burst 30", Share, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, []int{4}, []store.Own{{Cost: []int{30}}}},
+		"an open bucket":     {"30/s burst 30", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil, nil},
+		"one that is full":   {"300/s burst 30", Open, true, nil, nil, nil},
+		"a window":           {"10/s log", Open, true, []store.Own{{In: -s / 2, Cost: []int{30}}}, nil, nil},
+		"of which all left":  {"10/400ms log", Open, true, nil, nil, nil},
+		"each":               {"30/s burst 30, 10/m log", Share, true, []store.Own{{In: -s / 2, Cost: []int{30, 0}}, {In: -s / 2, Cost: []int{0, 30}}}, []int{4, 0}, []store.Own{{Cost: []int{30, 0}}}},
+		"nothing":            {"10/s log", Closed, false, nil, nil, nil},
+		"nothing went alone": {"10/s log", Share, false, nil, nil, nil},
 	} {
 		l := down(t, c.quotas, c.mode, 1, 0)
 		if c.went {
@@ -170,7 +171,9 @@ func TestOutageOver(t *testing.T) {
 		first, _ := call(t, l, 2*s, queue(1), store.Reply{Bound: -1})
 		equal(t, name, first.Request.Own, c.want)
 		equal(t, name+": alone", first.Request.Alone, c.mode != Closed)
-		equal(t, name+": more", l.Farewell(at(2*s), 0).More, c.more)
+		last := l.Farewell(at(2*s), 0)
+		equal(t, name+": more", last.More, c.more)
+		equal(t, name+": so that a bucket is empty", last.Own, c.empty)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
@@ -23,7 +24,37 @@ type heldSlot struct {
 	from, until monotime.Time
 	asked       monotime.Time // when the request was sent
 	left        []int         // of each quota
+	debt        []int         // of it, what is above the burst of each quota; nil if nothing is
 	epoch       int
+}
+
+// aboveBurst is what a cost is above the bursts of quotas with Debt; nil if it is above none.
+func aboveBurst(qs quota.Quotas, cost []int) (debt []int) {
+	for i := range qs {
+		if n := cost[i] - qs[i].Burst; qs[i].Debt && n > 0 {
+			if debt == nil {
+				debt = make([]int, len(cost))
+			}
+			debt[i] = n
+		}
+	}
+	return debt
+}
+
+// dropDebt takes out of hand the debt of a slot of which something is left, and returns it. A slot above a burst was handed out when the
+// burst was there. So only a claim that takes all of it may get into debt: others find no more than the burst.
+func (h *heldSlots) dropDebt(s *heldSlot) (dropped []int) {
+	if s.debt == nil {
+		return nil
+	}
+	dropped = make([]int, len(s.left))
+	for i := range dropped {
+		dropped[i] = min(s.left[i], s.debt[i])
+	}
+	slot.Add(s.debt, dropped, -1)
+	slot.Add(s.left, dropped, -1)
+	slot.Add(h.inHand, dropped, -1)
+	return dropped
 }
 
 // reset forgets all slots. From now on there are so many quotas.

@@ -125,6 +125,7 @@ func (l *Lease) receive(now, sent monotime.Time, r *store.Request, reply *store.
 		for i := range s.left {
 			s.left[i] *= n
 		}
+		s.debt = aboveBurst(l.quotas, s.left)
 		l.got += slot.Total(s.left)
 		if early || s.until < s.from {
 			if sent.Add(late) < now {
@@ -232,7 +233,8 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 		l.unsent.own = append(l.unsent.own, rest...)
 		l.mustCall = true
 	}
-	if owed := l.owed(now); owed != nil {
+	if empty, owed := l.owed(now); owed != nil {
+		l.unsent.own = slices.Insert(l.unsent.own, 0, own{now, empty}) // with the same request
 		l.unsent.overdraw(owed)
 		l.mustCall = true
 	}

@@ -28,7 +28,10 @@ func (l *Lease) Take(uses []Use, due, now monotime.Time, d *limit.Demand, urgent
 	if l.forAll == len(l.quotas) || !urgent { // what is reserved is not prefetched
 		l.demand.unit = append(l.demand.unit[:0], n...)
 	}
-	l.slots.take(now, n, func(s *heldSlot, cost []int) { uses = append(uses, Use{l, s, cost}) })
+	l.slots.take(now, n, func(s *heldSlot, cost []int) {
+		uses = append(uses, Use{l, s, cost})
+		l.giveBack(now, s, l.slots.dropDebt(s))
+	})
 	if !slot.Empty(n) {
 		l.takeWithoutSlot(due, n)
 	}
@@ -104,6 +107,7 @@ func (l *Lease) takeBack(now monotime.Time, s *heldSlot, cost []int) {
 		l.giveBackSoon(now, s, cost)
 	default:
 		l.slots.restore(s, cost)
+		l.giveBack(now, s, l.slots.dropDebt(s))
 		if l.work(s.left) >= large && !l.usable(now) {
 			l.slots.remove(func(o *heldSlot) bool { return o == s })
 			l.giveBackSoon(now, s, s.left)

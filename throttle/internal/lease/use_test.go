@@ -141,6 +141,44 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// TestTakeAboveTheBurst: of a slot above the burst, claims that do not take all of it find the burst at most, whatever comes back of it. The
+// store is told of the rest, and that is in hand no more.
+func TestTakeAboveTheBurst(t *testing.T) {
+	take := func(ns ...int) []int { return ns }
+	for name, c := range map[string]struct {
+		slot  int
+		takes []int
+		less  int // by so much the last one cost less
+		hand  int
+		back  int
+	}{
+		"all of it":                 {12, take(12), 0, 0, 0},
+		"a burst":                   {5, take(1), 0, 4, 0},
+		"one":                       {12, take(1), 0, 4, 7},
+		"several":                   {12, take(1, 3), 0, 1, 7},
+		"nearly all":                {12, take(8), 0, 0, 4},
+		"less than it took":         {12, take(12), 8, 1, 7},
+		"little less than that":     {12, take(12), 2, 0, 2},
+		"less than a part of it":    {12, take(4), 2, 3, 7},
+		"nothing, after all":        {12, take(12), 12, 5, 7},
+		"less where burst sufficed": {5, take(5), 2, 2, 0},
+	} {
+		l := newLease(t, "100/s burst 5 debt", 0)
+		call(t, l, 0, queue(c.slot), store.Reply{Slots: in(0), Bound: -1})
+		var uses []Use
+		for _, n := range c.takes {
+			uses = l.Take(nil, at(0), at(0), requests(n), false, 0)
+		}
+		l.Settle(at(0), uses, nil, []limit.Part{{At: at(0), Cost: quota.Costs{quota.Requests: c.less}}}, false)
+		equal(t, name+", hand", l.State(at(0)).Hand, c.hand)
+		var back []store.Part
+		if c.back > 0 {
+			back = []store.Part{{Slot: 1, Cost: []int{c.back}}}
+		}
+		equal(t, name+", back", l.unsent.back, back)
+	}
+}
+
 // TestTakeEarliestFirst: the slots that expire first are used first.
 func TestTakeEarliestFirst(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
