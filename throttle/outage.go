@@ -55,7 +55,8 @@ const (
 	// beside processes with OutageShare.
 	OutageClosed
 
-	// OutageOpen lets every claim go that nothing else delays.
+	// OutageOpen lets every claim go that nothing else delays. When the store is back, it is told what went; for that, a bucket of tokens is
+	// empty at the most, so that debts ([quota.Quota.Debt]) made meanwhile are forgotten.
 	OutageOpen
 )
 

@@ -389,6 +389,54 @@ func TestASlotAboveTheBurstIsForOneClaim(t *testing.T) {
 	})
 }
 
+// TestADebtOfAnOutageIsToldAtTheEnd: a process that closes before it has found that the store is back tells what it owes, however it came to owe
+// that. The next process pays: it waits until 300 and 20 more have come back.
+func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
+	for name, send := range map[string]func(l *throttle.Limiter) error{
+		"a claim": func(l *throttle.Limiter) error {
+			_, err := l.Acquire(t.Context(), throttle.Claim{N: 300})
+			return err
+		},
+		"a cost that is known in the end": func(l *throttle.Limiter) error {
+			g, err := l.Acquire(t.Context(), throttle.Claim{N: 1})
+			g.Done(throttle.Answer{Spent: quota.Costs{quota.Requests: 300}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(start); return d > 2*time.Second && d < 8*time.Second }}
+				for i, at := range []time.Duration{0, 8 * time.Second} {
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.NoLimit}
+					time.Sleep(at - time.Since(start))
+					if err := l.Wait(t.Context(), 20); err != nil {
+						t.Fatal(err)
+					}
+					if i == 0 {
+						time.Sleep(2100*time.Millisecond - time.Since(start))
+						if err := l.Wait(t.Context(), 1); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(7*time.Second - time.Since(start))
+						if err := send(l); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(8001*time.Millisecond - time.Since(start))
+					}
+					if err := l.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				// 22 s are what 300 and 20 take. The part owes a fifth of a second more, since it is refilled at 0.9 of the rate, and 2 ms are on the way.
+				if got, want := time.Since(start), 22202*time.Millisecond; got != want {
+					t.Errorf("20 more went %v after the start, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
 // TestLateFallsWhenTheStoreIsNearAgain: two seconds of a slow store cost nothing but these: five seconds and a window later
 // the whole rate is back. (100/s even is not among them: what is due within Late, which is long then, may go at once.)
 func TestLateFallsWhenTheStoreIsNearAgain(t *testing.T) {

@@ -168,6 +168,7 @@ func (l *Lease) Farewell(now, held monotime.Time) *store.Request {
 	for _, s := range l.slots.remove(func(*heldSlot) bool { return true }) {
 		l.giveBack(now, s, s.left)
 	}
+	l.tellOwed(now) // of an outage that ends with this call, or has ended unnoticed
 	if l.serial == 1 && l.last.at == 0 && !l.reports() {
 		return nil
 	}

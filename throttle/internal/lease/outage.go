@@ -336,6 +336,16 @@ func (l *Lease) owed(now monotime.Time) (empty, owed []int) {
 	return empty, owed
 }
 
+// tellOwed has the next call tell what this process owes, once.
+func (l *Lease) tellOwed(now monotime.Time) {
+	if empty, owed := l.owed(now); owed != nil {
+		l.unsent.own = slices.Insert(l.unsent.own, 0, own{now, empty}) // with the same request
+		l.unsent.overdraw(owed)
+		l.mustCall = true
+	}
+	l.outage.parts = nil
+}
+
 // tellAlone has the next call tell what went without the store until now.
 func (l *Lease) tellAlone(now monotime.Time) {
 	if all := l.outage.went.before(now, now); len(all) > 0 {

@@ -233,11 +233,7 @@ func (l *Lease) recovered(now monotime.Time, e *Effects) {
 		l.unsent.own = append(l.unsent.own, rest...)
 		l.mustCall = true
 	}
-	if empty, owed := l.owed(now); owed != nil {
-		l.unsent.own = slices.Insert(l.unsent.own, 0, own{now, empty}) // with the same request
-		l.unsent.overdraw(owed)
-		l.mustCall = true
-	}
+	l.tellOwed(now)
 	e.Events = append(e.Events, Event{After: now.Sub(since)})
 	l.outage, l.err = outage{}, nil
 }
