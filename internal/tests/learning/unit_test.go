@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,4 +195,34 @@ func TestTokensOfALimitThatIsNotStated(t *testing.T) {
 			t.Errorf("100 requests took %v, want %v", took, want)
 		}
 	})
+}
+
+// Two methods of one model cost 10 and 5000 tokens. With 3000 left, the cheap one goes at once.
+func TestTokensOfMethods(t *testing.T) {
+	for _, url := range []string{"http://a.example/models/flash/", "http://a.example/models/flash:"} {
+		synctest.Test(t, func(t *testing.T) {
+			left, start := 504_000, time.Now()
+			c := &http.Client{Transport: &pacer.Transport{Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(time.Millisecond)
+				if strings.HasSuffix(req.URL.Path, "countTokens") {
+					left -= 10
+				} else {
+					left -= 5000
+				}
+				return lab.Answer(req, http.StatusOK, "", "X-RateLimit-Limit-Tokens", "1000000", "X-RateLimit-Remaining-Tokens", strconv.Itoa(left), "X-RateLimit-Reset-Tokens", "100s"), nil
+			})}}
+			for i := range 200 {
+				lab.Get(t, c, url+[]string{"countTokens", "generateContent"}[i%2])
+			}
+			if took := time.Since(start); left != 3000 || took != 200*time.Millisecond {
+				t.Errorf("%s: 200 requests left %d tokens after %v, want 3000 after 200ms", url, left, took)
+			}
+			for range 20 {
+				lab.Get(t, c, url+"countTokens")
+			}
+			if took := time.Since(start); took != 220*time.Millisecond {
+				t.Errorf("%s: 20 requests of 10 tokens, of which 3000 are left, took %v, want 20ms", url, took-200*time.Millisecond)
+			}
+		})
+	}
 }

@@ -70,6 +70,23 @@ func TestPriceOfPathsWithIDs(t *testing.T) {
 	}
 }
 
+// Two methods of one model, behind a colon, are two kinds.
+func TestPriceOfMethods(t *testing.T) {
+	small, large := Kind{"POST", "/models/gemini-2.5-flash:countTokens"}, Kind{"POST", "/models/gemini-2.5-flash:generateContent"}
+	var p price
+	for range 64 {
+		p.count(&small)
+		p.learn(10)
+		p.count(&large)
+		p.learn(5000)
+	}
+	for when, p := range map[string]*price{"in this run": &p, "after another run": p.memory().price()} {
+		if s, l := p.of(&small), p.of(&large); s != 10 || l != 5000 {
+			t.Errorf("%s: countTokens costs %v, generateContent %v, want 10 and 5000", when, s, l)
+		}
+	}
+}
+
 // How much more must remain than requests cost in the mean: 2.5 standard deviations, of what each of them does and of the mean.
 func TestPriceNeed(t *testing.T) {
 	p := price{mean: 100, variance: 16, learned: 16}

@@ -23,7 +23,7 @@ const (
 // Stars returns a path with a star for each part that makes no difference.
 func Stars(path string, how How) string {
 	var b strings.Builder
-	for part, rest, more := strings.Cut(strings.TrimPrefix(path, "/"), "/"); ; part, rest, more = strings.Cut(rest, "/") {
+	for part, rest, more := Cut(strings.TrimPrefix(path, "/")); ; part, rest, more = Cut(rest) {
 		b.WriteByte('/')
 		if starred(part, how, b.Len() > 1, more) {
 			part = Star
@@ -40,7 +40,7 @@ func Fits(stars, path string, how How) bool {
 	stars, path = strings.TrimPrefix(stars, "/"), strings.TrimPrefix(path, "/")
 	for {
 		want, wants, wanted := strings.Cut(stars, "/")
-		part, rest, more := strings.Cut(path, "/")
+		part, rest, more := Cut(path)
 		if starred(part, how, some, more) {
 			part = Star
 		}
@@ -54,12 +54,32 @@ func Fits(stars, path string, how How) bool {
 	}
 }
 
+// Cut cuts the first part off a path, and the slash behind it. More says whether anything follows. A colon before a method, as Google's APIs
+// write it at the end of a path, is like a slash: /models/flash:countTokens has the parts of /models/flash/countTokens.
+func Cut(path string) (part, rest string, more bool) {
+	part, rest, more = strings.Cut(path, "/")
+	if i := strings.LastIndexByte(part, ':'); !more && i > 0 && isMethod(part[i+1:]) {
+		return part[:i], part[i+1:], true
+	}
+	return part, rest, more
+}
+
+// isMethod reports whether a text is a verb in lower camel case, as Google asks for it (AIP-136): letters, of which the first is a small one.
+func isMethod(text string) bool {
+	for i := range len(text) {
+		if b := text[i]; (b < 'a' || b > 'z') && (i == 0 || b < 'A' || b > 'Z') {
+			return false
+		}
+	}
+	return text != ""
+}
+
 // starred is for a part behind some and before more.
 func starred(part string, how How, some, more bool) bool {
 	return LooksLikeID(part) || how == Last && some && !more || how == Before && more || how == After && some
 }
 
-// LooksLikeID reports whether a part of a path is rather one of many than a word: a number, a UUID, a hash, a token, an
+// LooksLikeID reports whether a part of a path (see Cut) is rather one of many than a word: a number, a UUID, a hash, a token, an
 // address, a date, a text that is not fit for a word.
 func LooksLikeID(part string) bool {
 	digits, hex := 0, 0

@@ -50,6 +50,19 @@ func TestStars(t *testing.T) {
 		{"/a/b/c", After, "/a/*/*"},
 		{"/17/b", After, "/*/*"},
 		{"/a/", After, "/a/*"},
+		{"/models/gemini-2.5-flash:countTokens", IDs, "/models/gemini-2.5-flash/countTokens"},
+		{"/places:searchText", IDs, "/places/searchText"},
+		{"/operations/17:cancel", IDs, "/operations/*/cancel"},
+		{"/operations/a:17:cancel", IDs, "/operations/*/cancel"},
+		{"/operations/a:cancel", Last, "/operations/a/*"},
+		{"/operations/a:cancel", Before, "/*/*/cancel"},
+		{"/a:b/c", IDs, "/*/c"}, // no method: it is not at the end
+		{"/a:", IDs, "/*"},
+		{"/:a", IDs, "/*"},
+		{"/a:B", IDs, "/*"},
+		{"/a:b1", IDs, "/*"},
+		{"/a:b.c", IDs, "/*"},
+		{"/a:b@c", IDs, "/*"},
 	} {
 		if got := Stars(c.path, c.how); got != c.want {
 			t.Errorf("%q, %v: %q, want %q", c.path, c.how, got, c.want)
@@ -62,6 +75,7 @@ func FuzzFits(f *testing.F) {
 	f.Add("a//", "/a/b/")
 	f.Add("*", "1")
 	f.Add("a///", "a/A")
+	f.Add("a:b:c", "1:c/")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, how := range []How{IDs, Last, Before, After} {
 			if got, want := Fits(Stars(a, how), b, how), Stars(a, how) == Stars(b, how); got != want {

@@ -267,6 +267,18 @@ func split() *history {
 	return h
 }
 
+// TestMethods has two methods behind a colon with limits of their own, whatever IDs stand before them.
+func TestMethods(t *testing.T) {
+	var h history
+	for i, a := range []answer{{path: "/jobs/17:run", limit: 10, remaining: 9}, {path: "/jobs/18:stop", limit: 100, remaining: 99}, {path: "/jobs/19:run", limit: 10, remaining: 8}} {
+		a.at, a.reset = i, 3600
+		h.hear(a)
+	}
+	if got, want := h.groups("/jobs/20:run", "/jobs/21:run", "/jobs/20:stop"), "/jobs/20:run /jobs/21:run, /jobs/20:stop"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestUnseen asks for paths that were not seen before: they belong to all that are as long and begin and end alike, or are
 // on their own until they are answered.
 func TestUnseen(t *testing.T) {

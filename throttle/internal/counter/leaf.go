@@ -263,11 +263,9 @@ func parts(verb, path string) []string {
 	buf := make([]string, 1, maxDepth)
 	buf[0] = verb
 	path, _, _ = strings.Cut(path, "?")
-	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if len(buf) == maxDepth {
-			break
-		}
-		buf = append(buf, part)
+	part, rest, more := alike.Cut(strings.Trim(path, "/"))
+	for buf = append(buf, part); more && len(buf) < maxDepth; buf = append(buf, part) {
+		part, rest, more = alike.Cut(rest)
 	}
 	return buf
 }
