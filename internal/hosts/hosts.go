@@ -18,14 +18,18 @@ type Hosts[V any] struct {
 	slots [256]atomic.Pointer[host[V]]
 }
 
-// host is a host as requests write it.
+// host is a host as requests write it. Its text is a copy, since that of a URL is a part of a text which may be long, such as a page or a
+// header, and is not kept.
 type host[V any] struct {
-	scheme, host string
-	value        *V
+	tls   bool // the scheme is https, else http
+	host  string
+	value *V
 }
 
-// is reports whether a URL writes its host in this way.
-func (h *host[V]) is(u *url.URL) bool { return h != nil && h.host == u.Host && h.scheme == u.Scheme }
+// is reports whether a URL writes its host in this way. Schemes are compared with constants, which takes less than to compare two texts.
+func (h *host[V]) is(u *url.URL) bool {
+	return h != nil && h.host == u.Host && (h.tls && u.Scheme == "https" || !h.tls && u.Scheme == "http")
+}
 
 // Of returns what belongs to the host of a URL, nil if that is not remembered.
 func (hs *Hosts[V]) Of(u *url.URL) *V {
@@ -39,20 +43,13 @@ func (hs *Hosts[V]) Of(u *url.URL) *V {
 	return h.value
 }
 
-// Note remembers what belongs to the host of a URL, in place of another host.
+// Note remembers what belongs to the host of a URL, in place of another host. Of schemes other than http and https nothing is remembered.
 func (hs *Hosts[V]) Note(u *url.URL, v *V) {
-	h := &host[V]{u.Scheme, u.Host, v}
-	if isLong(u) { // these are parts of its text, which is not kept
-		h.scheme, h.host = strings.Clone(h.scheme), strings.Clone(h.host)
+	if u.Scheme == "http" || u.Scheme == "https" {
+		h := &host[V]{u.Scheme == "https", strings.Clone(u.Host), v}
+		hs.slot(u).Store(h)
+		hs.last.Store(h)
 	}
-	hs.slot(u).Store(h)
-	hs.last.Store(h)
-}
-
-// isLong reports whether the text of a URL may take more memory than a host is worth. Of a short one, a host need not be copied: where a
-// program asks by the same URL again and again, it is then found without a look at each byte.
-func isLong(u *url.URL) bool {
-	return u.User != nil || len(u.Host)+len(u.Path)+len(u.RawPath)+len(u.RawQuery)+len(u.Fragment)+len(u.RawFragment)+len(u.Opaque) > longest
 }
 
 // seed is random, so that nobody who names hosts can have them forget each other.

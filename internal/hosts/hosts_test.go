@@ -44,6 +44,11 @@ func TestHosts(t *testing.T) {
 			t.Error("two schemes of one host make it forget each other")
 		}
 	}
+	for _, scheme := range []string{"", "HTTP", "ftp", "httpx"} { // as long as one of the others, or like it
+		if hs.Note(at(scheme, "host99"), &numbers[2]); hs.Of(at(scheme, "host99")) != nil {
+			t.Errorf("scheme %q is remembered, or taken for another", scheme)
+		}
+	}
 	u := at("https", "host1")
 	if n := testing.AllocsPerRun(100, func() { hs.Of(u) }); n != 0 {
 		t.Errorf("%v allocations", n)

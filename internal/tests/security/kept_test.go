@@ -43,15 +43,49 @@ func (ts texts) kept() (n int) {
 	return n
 }
 
-// request makes a request as a server reads one that a proxy then sends on: method and URL are parts of one line.
-func (ts *texts) request(t *testing.T, method, where string) *http.Request {
+// request makes a request as a server reads one that a proxy then sends on: method and URL are parts of one line. A link is a part of a page,
+// or of a header: the URL ends before the query.
+func (ts *texts) request(t *testing.T, method, where string, link bool) *http.Request {
 	t.Helper()
 	line := ts.add("%s http://%s?secret=", method, where)
-	u, err := url.Parse(line[len(method)+1:])
+	text := line[len(method)+1:]
+	if link {
+		text, _, _ = strings.Cut(text, "?")
+	}
+	u, err := url.Parse(text)
 	if err != nil {
 		t.Fatal("not a URL")
 	}
 	return &http.Request{Method: line[:len(method)], URL: u, Host: u.Host, Header: http.Header{}}
+}
+
+// TestHeadersOfRedirectsAreLetGo: a server redirects to a URL which is long as text, and short as soon as its dots are resolved.
+func TestHeadersOfRedirectsAreLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr, ts := &pacer.Transport{}, &texts{}
+		tr.Base = lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Host != "a.example" {
+				return lab.Answer(req, 200, ""), nil
+			}
+			text := fmt.Sprintf("http://host%d.example", len(*ts)) + strings.Repeat("/.", 8<<10) + "/"
+			*ts = append(*ts, weak.Make(unsafe.StringData(text)))
+			return lab.Answer(req, 302, "", "Location", text), nil
+		})
+		for range 80 {
+			asked := make(chan struct{})
+			go func() { // with a stack of its own, on which nothing stays
+				defer close(asked)
+				if got := lab.Get(t, &http.Client{Transport: tr}, "http://a.example/"); got != 200 {
+					t.Errorf("got %d", got)
+				}
+			}()
+			<-asked
+		}
+		if n := ts.kept(); n > 0 {
+			t.Errorf("%d of %d headers are kept", n, len(*ts))
+		}
+		runtime.KeepAlive(tr)
+	})
 }
 
 // word returns a part of a path that does not look like an ID.
@@ -66,9 +100,11 @@ func TestTextsAreLetGo(t *testing.T) {
 	for name, test := range map[string]struct {
 		tr     *pacer.Transport // nil for one without fields
 		where  func(i int) string
+		links  bool
 		answer func(i int, ts *texts) (status int, header []string)
 	}{
 		"hosts": {where: func(i int) string { return fmt.Sprintf("host%d.example/", i) }},
+		"hosts of links": {links: true, where: func(i int) string { return fmt.Sprintf("host%d.example/", i) }},
 		"hosts with ports": {
 			where: func(i int) string { return fmt.Sprintf("host%d.example:8080/a", i) },
 		},
@@ -160,7 +196,7 @@ func TestTextsAreLetGo(t *testing.T) {
 					asked := make(chan struct{})
 					go func() { // with a stack of its own, on which nothing stays
 						defer close(asked)
-						resp, err := tr.RoundTrip(ts.request(t, []string{"GET", "POST"}[i/2%2], test.where(i)))
+						resp, err := tr.RoundTrip(ts.request(t, []string{"GET", "POST"}[i/2%2], test.where(i), test.links))
 						if err != nil {
 							t.Error(err)
 							return
