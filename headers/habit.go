@@ -22,6 +22,7 @@ import (
 //   - If all answers say it from then on, 15 miss it at most, and none after 10 ms.
 //   - If each n-th answer says it, 31 of these are missed at most: looks are 31 answers apart, and 31 has no divisor in common with n, so that they come to
 //     each of n answers. But if n is a multiple of 31, they may come to others always, and then only time finds it, by chance.
+//   - That holds whatever other answers say: each answer counts once, also if Append reads it after Tells, or after a [Repeat].
 //   - If answers say it at random, each is looked at with a probability of 2 in 31.
 //
 // The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
@@ -97,15 +98,17 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
-	switch k := h.known.Load(); {
-	case k == nil:
-	case h.suffices(k, header, now), h.looksAgain(k, header, now):
-		return len(k.told) > 0
+	k := h.known.Load()
+	known := k != nil && (h.suffices(k, header, now) || h.looksAgain(k, header, now))
+	if known && len(k.told) > 0 || !known && r.Tells(header) {
+		if k != nil {
+			h.takeBack()
+		}
+		return true // Append reads it, and notes all headers if they are not known
 	}
-	if r.Tells(header) {
-		return true // Append looks at all headers, and notes them
+	if !known {
+		h.note(r, header, nil, now)
 	}
-	h.note(r, header, nil, now)
 	return false
 }
 
@@ -128,11 +131,14 @@ func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received t
 	return limits, hint
 }
 
-// suffices reports whether what is remembered suffices for an answer, without another look at all its headers. Each answer counts, so that
-// which ones are looked at by number does not depend on others at which all headers are looked at for another reason.
+// suffices reports whether what is remembered suffices for an answer, without another look at all its headers. Each answer counts, and
+// counts once (see takeBack), so that which ones are looked at by number depends neither on what others say, nor on why these are looked at.
 func (h *Habit) suffices(k *known, header http.Header, now time.Duration) bool {
 	return h.unread.Add(1) <= habitUnread && len(header) == k.n && recent(time.Duration(h.looked.Load()), now)
 }
+
+// takeBack takes back that an answer was counted, which Append is to read, and to count.
+func (h *Habit) takeBack() { h.unread.Add(-1) }
 
 // noteLook notes that all headers of an answer were looked at.
 func (h *Habit) noteLook(now time.Duration) {

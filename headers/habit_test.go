@@ -140,6 +140,65 @@ func TestHabitByTurns(t *testing.T) {
 	}
 }
 
+// TestHabitCountsAnswersOnce: what each n-th answer has is found also if some of the others are read twice, as a Transport reads them: by a Repeat,
+// which turns them down or is of no use to the bucket, or by Tells, and then by Append.
+func TestHabitCountsAnswersOnce(t *testing.T) {
+	usual := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Server", "x")
+	news := fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "30", "Retry-After", "3")
+	in := since(noon)
+	for name, other := range map[string]http.Header{
+		"another reset":       fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "31", "Server", "x"),
+		"no number":           fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "", "X-RateLimit-Reset", "30", "Server", "x"),
+		"more remains":        fields("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "13", "X-RateLimit-Reset", "30", "Server", "x"),
+		"nothing can be read": fields("X-RateLimit-Limit", "?", "X-RateLimit-Remaining", "?", "X-RateLimit-Reset", "?", "Server", "x"),
+		"nothing can be read, and no Repeat is made": fields("X-RateLimit-Limit", "?", "X-RateLimit-Remaining", "?", "X-RateLimit-Reset", "?", "Server", "x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 2; n <= 40; n++ {
+				for others := 0; others < n && n != 31; others++ {
+					var h Habit
+					var few [2]Limit
+					var repeat *Repeat
+					heard := func(header http.Header) bool {
+						var left Left
+						if repeat != nil && repeat.Read(nil, header, &left) {
+							if left[0] == 12 {
+								return false
+							}
+							repeat.TakeBack()
+						}
+						if !h.Tells(nil, header, in) {
+							return false
+						}
+						limits, hint := h.Append(nil, few[:0], header, noon, in)
+						if repeat == nil && !strings.Contains(name, "no Repeat") {
+							repeat = h.Repeat(header, limits, hint, in)
+						}
+						return hint.Known
+					}
+					for range 64 {
+						heard(usual)
+					}
+					for i, missed := 0, 0; ; i++ {
+						header := usual
+						if i%n < others {
+							header = other
+						}
+						if i%n < n-1 {
+							heard(header)
+						} else if heard(news) {
+							break
+						} else if missed++; missed > 31 {
+							t.Errorf("each %d-th answer has news, and %d others are read twice: more than 31 were missed", n, others)
+							break
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestHabitByTime: a look that comes by number does not put off the one that is due 10 ms after the latest of its kind.
 func TestHabitByTime(t *testing.T) {
 	usual, news := fields("Server", "x", "X-Other", "1"), fields("Retry-After", "3", "X-Other", "1")

@@ -196,24 +196,24 @@ func (f *repeated) cut(v string) string {
 	return v[from:to]
 }
 
-// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by Append.
+// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by [Habit.Append].
 func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
 	if len(header) != r.known.n {
 		return false
 	}
 	if r.habit.unread.Add(1) > habitUnread && !r.look(reader, header) {
-		return false
+		return r.turnDown()
 	}
 	for f := r.each; f != nil; f = f.next {
 		values := header[f.key]
 		if len(values) != 1 {
-			return false
+			return r.turnDown()
 		}
 		v := values[0]
 		switch f.content {
 		case sameText:
 			if v != f.text {
-				return false
+				return r.turnDown()
 			}
 			continue
 		case numberWithin:
@@ -221,11 +221,20 @@ func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
 		}
 		n := parse(v)
 		if n < 0 {
-			return false
+			return r.turnDown()
 		}
 		left[f.of%uint(len(left))] = n
 	}
 	return true
+}
+
+// TakeBack takes back that Read has read an answer, if [Habit.Append] is to read it after all: so the answer counts once (see [Habit]).
+func (r *Repeat) TakeBack() { r.habit.takeBack() }
+
+// turnDown is false, for an answer that Append is to read, and to count.
+func (r *Repeat) turnDown() bool {
+	r.habit.takeBack()
+	return false
 }
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.

@@ -34,7 +34,11 @@ func (w *world) request(may bool) (ended, current bool) {
 	if a := w.as.Latest(); a != nil {
 		var left headers.Left
 		current = a.Current(g.Elapsed())
-		ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, (*quota.Left)(&left))
+		if current && a.Read(nil, w.header, &left) {
+			if ended = g.Count(a.Stated, (*quota.Left)(&left)); !ended {
+				a.TakeBack()
+			}
+		}
 	}
 	if ended {
 		return ended, current
