@@ -17,8 +17,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	called := infoOf(ctx)
 	var g *throttle.Grant
-	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && // nobody asks for more
-		req.URL != nil && req.Header != nil && t.routes.Load().byHost { // and the host says where the request belongs
+	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && // nobody asks for more,
+		(req.Cancel == nil || !attempt.Gone(req)) && req.URL != nil && req.Header != nil && t.routes.Load().byHost { //nolint:staticcheck // it is not canceled, and its host says where it belongs
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = l.AtOnce(ctx, req.Method, req.URL.Path)
 		}

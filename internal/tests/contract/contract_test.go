@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -402,6 +403,37 @@ func TestContractRequestCancel(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A request whose Request.Cancel is closed already is neither sent nor charged, and one whose Request.Cancel is open is, also where nothing delays them.
+func TestContractRequestCancelClosed(t *testing.T) {
+	open, closed := make(chan struct{}), make(chan struct{})
+	close(closed)
+	for _, tr := range []*pacer.Transport{{}, {Trace: &pacer.Trace{}}} { // of the first one, all but one request go the short way
+		sent := 0
+		tr.Base = lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			sent++
+			return lab.Answer(req, 200, "", "X-RateLimit-Limit", "100", "X-RateLimit-Remaining", strconv.Itoa(100-sent), "X-RateLimit-Reset", "3600"), nil
+		})
+		for i := range 40 {
+			body := lab.NewBody("x")
+			req := lab.Request(t, "POST", "http://a.example/", "")
+			req.Body, req.Cancel = body, closed //nolint:staticcheck // what is tested
+			if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrCanceled) || sent != i || !body.Closed() {
+				t.Fatalf("after %d answers: %v, %d sent, the body was closed: %v", i, err, sent, body.Closed())
+			}
+			req = lab.Request(t, "GET", "http://a.example/", "")
+			req.Cancel = open //nolint:staticcheck // what is tested
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if s := tr.State(); s[0].InFlight != 0 || s[0].Limits[0].Available != 60 {
+			t.Errorf("%+v, want 60 available and none in flight", s[0])
+		}
 	}
 }
 
