@@ -219,17 +219,19 @@ func TestStoreCorrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, start(t))
 			a := &member{t: t, store: goredis.New(c), quotas: parse(t, "50/s burst 50, 100/s log, 20/s estimate, 30/s window grid"), name: "a"}
+			b := &member{t: t, store: a.store, quotas: a.quotas, name: "b"}
+			var latest *store.Request // of a
 			fill := func() {
 				flushAll(t, c)
 				a.open()
-				r := a.request(1, 20)
-				r.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
-				r.Hold = 10 * time.Millisecond
-				first := a.send(r)
-				r = a.request(1, 0)
+				latest = a.request(1, 20)
+				latest.Statements = []quota.Statement{{Name: "x", Remaining: 1, Reset: time.Hour, ResetKnown: true}}
+				latest.Hold = 10 * time.Millisecond
+				first := a.send(latest)
+				r := b.request(1, 0)
 				r.Horizon = 20 * time.Second // then it is near, and leaves a hole
 				r.Back = []store.Part{{Slot: first.Slots[0].ID, Cost: []int{1, 1, 1, 1}}}
-				a.send(r)
+				b.send(r)
 			}
 			fill()
 			try := func(what string, spoil func() error) {
@@ -238,9 +240,13 @@ func TestStoreCorrupt(t *testing.T) {
 				if err := spoil(); err != nil {
 					t.Fatal(err)
 				}
-				for range 3 {
-					if reply, err := a.store.Exchange(t.Context(), a.request(1, 3)); err != nil || granted(reply, 9*time.Millisecond) > 50 {
-						t.Errorf("%s: %+v, %v", what, reply, err)
+				for i := range 4 {
+					r := latest // comes again
+					if i > 0 {
+						r = a.request(1, 3)
+					}
+					if reply, err := a.store.Exchange(t.Context(), r); err != nil || granted(reply, 9*time.Millisecond) > 50 {
+						t.Errorf("%s, request %d: %+v, %v", what, i, reply, err)
 					}
 				}
 			}
@@ -260,6 +266,18 @@ func TestStoreCorrupt(t *testing.T) {
 						try(key+" has "+text, func() error { return c.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: text}).Err() })
 					}
 				}
+			}
+			record := func() []string { return strings.Fields(c.HGet(t.Context(), "{pacer:api}:members", "a").Val()) }
+			for _, slots := range []string{
+				"x", "1", "1:2", "1:2:3", "1:0:1:", ":::", "junk 1:0:1:0", "SLOT", "SLOT:0:1:0:x", "SLOT:0:1:0:1:BIG", "SLOT:0:1:-BIG", "SLOT:0:1:BIG", "SLOT:0:BIG:0", "SLOT:7:1:0",
+				"SLOT:BIG:1:0", "BIG:0:1:0", "SLOT:0:1:0:BIG:2", "SLOT:0:1:0:9007199254740992:20", strings.Repeat("SLOT:0:1:0:1:20 ", 30),
+			} {
+				try("slots are "+slots, func() error {
+					all := record()
+					slot, _, _ := strings.Cut(all[5], ":")
+					text := strings.NewReplacer("SLOT", slot, "BIG", strings.Repeat("9", 30)).Replace(slots)
+					return c.HSet(t.Context(), "{pacer:api}:members", "a", strings.Join(append(all[:5], text), " ")).Err()
+				})
 			}
 			for key, fields := range map[string][]string{"state": {"bucket", "q1", "q2", "q3", "q4"}, "members": {"a"}, "said": {"\x00x\x00"}} {
 				for _, field := range fields {

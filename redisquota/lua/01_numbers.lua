@@ -40,11 +40,12 @@ local function whole(n)
   return string.format('%.0f', n)
 end
 
--- numbers returns those in a text. Nothing that this script writes is 2^53; what somebody else wrote is cut to it.
+-- numbers returns those in a text. Nothing that this script writes is 2^53; what somebody else wrote is cut to it, also where Lua reads no
+-- number that is so large.
 local function numbers(text)
   local all = {}
   for n in string.gmatch(text, '%d+') do
-    all[#all + 1] = math.min(tonumber(n), 2 ^ 53)
+    all[#all + 1] = math.min(tonumber(n) or 2 ^ 53, 2 ^ 53)
   end
   return all
 end

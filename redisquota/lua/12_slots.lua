@@ -2,6 +2,7 @@
 
 local reply = { next = 0, bound = -1, lost = lost, slots = {} }
 
+local most_slots = 512 -- of a reply
 local steps_of_slot = 8 -- that is handed out or comes back, beside those of looking for it
 
 local looked = {} -- from which hole on there may be one for a cost, as text: none becomes larger meanwhile
@@ -96,17 +97,23 @@ local function granted()
   return table.concat(all, ' ')
 end
 
--- usable returns those of the slots that the request got when it came first which may still be used. Some may have begun.
+-- usable returns those of the slots that the request got when it came first which may still be used. Some may have begun. What
+-- somebody else wrote is left out, unless it could be a slot of the request.
 local function usable()
   local all = {}
   for text in string.gmatch(member.slots, '%S+') do
-    local slot, ask, count, bound, step, n = string.match(text, '^(%d+):(%d+):(%d+):(%-?%d+):?(%d*):?(%d*)$')
-    local asked = request.asks[tonumber(ask) + 1]
-    bound = tonumber(bound) < #places and tonumber(bound) or -1 -- else it is of other quotas, as no Limiter sends it
-    for i = 0, math.min(tonumber(n) or 1, asked and asked.count or 0) - 1 do
-      local at = tonumber(slot) + i * (tonumber(step) or 0)
-      if at > state.rose and at + late >= now then
-        all[#all + 1] = { slot = at, ask = tonumber(ask), count = tonumber(count), bound = bound }
+    local first, sign, bound, run = string.match(text, '^(%d+:%d+:%d+):(%-?)(%d+):?(%d*:?%d*)$')
+    local slot, ask, count = unpack(numbers(first or ''))
+    local asked = ask and request.asks[ask + 1]
+    if asked then
+      local step, n = unpack(numbers(run))
+      bound = sign == '' and numbers(bound)[1] or -1
+      bound = bound < #places and bound or -1 -- else it is of other quotas, as no Limiter sends it
+      for i = 0, math.min(n or 1, asked.count) - 1 do
+        local at = slot + i * (step or 0)
+        if at > state.rose and at + late >= now and at <= now + ages and #all < most_slots then
+          all[#all + 1] = { slot = at, ask = ask, count = math.min(count, asked.count), bound = bound }
+        end
       end
     end
   end
@@ -120,7 +127,7 @@ local function grant(again)
   for _, s in ipairs(reply.slots) do
     had[s.ask + 1] = (had[s.ask + 1] or 0) + s.count
   end
-  local left = 512
+  local left = most_slots
   local mine, members = work(request.hand), count_active(now)
   local most = math.max(math.floor(most_runs / math.max(members, 1)), fewest_runs)
   local missed, one = false, nil
