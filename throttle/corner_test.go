@@ -263,6 +263,23 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 	})
 }
 
+// TestArmAllocatesNothing: who waits may go at another instant after each change of the line, for which the timer is set again.
+func TestArmAllocatesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/h burst 1")}
+		grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		root := l.lock()
+		now := root.now()
+		l.hold = now.Add(time.Hour)
+		if n := testing.AllocsPerRun(1000, func() { l.hold++; l.arm(now) }); n > 0 {
+			t.Errorf("to set the timer again allocates %v times", n)
+		}
+		l.unlock(root)
+		w.Leave()
+	})
+}
+
 // TestWaiterLeaveTwice: the second time does nothing.
 func TestWaiterLeaveTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

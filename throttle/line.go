@@ -42,13 +42,13 @@ type line struct {
 	waiting  int                      // how many these are, those who stand aside included
 	below    list.List                // the buckets next below in which some wait, as *Limiter
 	inParent *list.Element            // where this bucket is in the parent's below
-	timer    monotime.Timer           // for the next waiter that may go
+	timer    monotime.Timer[*Limiter] // for the next waiter that may go
 	book     blame.Book               // what those wait for who ask
 
 	changed  bool // the bucket is in the root's changed
 	later    bool // see Limiter.later
 	looks    agenda.Looks
-	nextLook monotime.Timer
+	nextLook monotime.Timer[*Limiter]
 }
 
 type beside = order.Beside[*expect.Kind, *waiter]

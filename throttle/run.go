@@ -72,7 +72,7 @@ func (l *Limiter) look(now monotime.Time) (ended bool) {
 				line.later = false
 				ended = b.refuseOutOfBounds(now) || ended
 			} else {
-				line.nextLook.Set(in, b.tick)
+				line.nextLook.Set(l.clock.Awake(now), in, (*Limiter).tick, b)
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	if at == 0 {
 		l.line.timer.Stop()
 	} else {
-		l.line.timer.Set(at.Sub(now), l.tick)
+		l.line.timer.Set(l.clock.Awake(now), at.Sub(now), (*Limiter).tick, l)
 	}
 	l.link.ask(now)
 	if l.line.waiting > 0 && !l.line.changed {

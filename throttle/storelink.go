@@ -34,8 +34,7 @@ type storeLink struct {
 	closed        bool       // Close was called
 	stopListening func()     // ends listening; nil if not listening
 	noNews        bool       // the store does not send news, or has not returned from Listen
-	timer         monotime.Timer
-	armed         monotime.Time // when the timer fires; zero if it is not set
+	timer         monotime.Timer[*storeLink]
 	events        outbox.Outbox[StoreEvent]
 	learned       lease.Learned // used by one call at a time, without the lock
 }
@@ -241,12 +240,9 @@ func (l *Limiter) hearNews(n store.News) {
 
 // arm sets the timer to when the lease wants to be called again. It is called after each use of the lease.
 func (s *storeLink) arm(now monotime.Time) {
-	wake := s.lease.Wake()
-	if s.closed || wake == 0 || wake == s.armed {
-		return
+	if wake := s.lease.Wake(); !s.closed && wake != 0 {
+		s.timer.Set(s.l.clock.Awake(now), wake.Sub(now), (*storeLink).tick, s)
 	}
-	s.armed = wake
-	s.timer.Set(wake.Sub(now), s.tick)
 }
 
 // tick runs when the timer fires.
@@ -254,7 +250,7 @@ func (s *storeLink) tick() {
 	root := s.l.lock()
 	defer s.l.unlock(root)
 	now := root.now()
-	if s.armed = 0; !s.closed && s.lease.Tick(now, s.l.hold) {
+	if !s.closed && s.lease.Tick(now, s.l.hold) {
 		s.l.run(now)
 		s.ask(now)
 	}

@@ -2,17 +2,32 @@ package monotime
 
 import "time"
 
-// Timer calls a function when its time has come, or a [Nap] has passed: then it is to be set again. The zero Timer is not set.
-type Timer struct{ timer *time.Timer }
-
-// Set has f called, by a goroutine of its own, in d, and not when it was set for before. It is the same f each time.
-func (t *Timer) Set(d time.Duration, f func()) {
-	if d = min(d, Nap); t.timer == nil {
-		t.timer = time.AfterFunc(d, f)
-	} else {
-		t.timer.Reset(d)
-	}
+// Timer has a function called with its argument when its time has come, or a [Nap] has passed: then it is to be set again. The zero
+// Timer is not set. It has no lock of its own.
+type Timer[T any] struct {
+	timer *time.Timer
+	at    Time // when it fires, on the clock that Set goes by; zero after Stop
 }
 
-// Stop keeps the function from being called. It reports whether the Timer was set.
-func (t *Timer) Stop() bool { return t.timer != nil && t.timer.Stop() }
+// Set has f(of) called, by a goroutine of its own, in d, and not when the Timer was set for before. F and of are the same each time. Now is
+// read from a clock that stands still while the machine sleeps, as timers do: see [Clock.Awake].
+func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
+	at := now.Add(min(d, Nap))
+	switch {
+	case at == t.at && t.IsSet(now):
+	case t.timer == nil:
+		t.timer = time.AfterFunc(at.Sub(now), func() { f(of) })
+	default:
+		t.timer.Reset(at.Sub(now))
+	}
+	t.at = at
+}
+
+// IsSet reports whether f is still to be called.
+func (t *Timer[T]) IsSet(now Time) bool { return t.at > now }
+
+// Stop keeps f from being called. It reports whether it would have been.
+func (t *Timer[T]) Stop() bool {
+	t.at = 0
+	return t.timer != nil && t.timer.Stop()
+}
