@@ -200,8 +200,7 @@ func (s *Server) restore(now monotime.Time, h *hearsay) {
 	w.text, w.granted = label(cmp.Or(w.name, w.bucket), w.limit, w.unit), w.granted || w.limit > 0 || w.remaining > 0
 	w.span = min(max(h.span, 0), monotime.Longest)
 	w.reset.resolution = min(max(h.resolution, 0), monotime.Longest)
-	w.reset.early, w.reset.late, w.reset.opened = min(h.early, late), late, now
-	w.reset.count++
+	w.reset.begin(min(h.early, late), late, now)
 	w.overlap.lastHeardBy = nil
 	w.last.note(now)
 	w.heardAt = now

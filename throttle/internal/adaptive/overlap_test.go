@@ -229,6 +229,32 @@ func TestOverhearOfTheWindowBefore(t *testing.T) {
 	}
 }
 
+// TestOverhearOfTheWindowBeforeOneOverheard: the same where this process knows the window that has begun from another one, whether it has seen an
+// earlier one itself or has heard of that, too.
+func TestOverhearOfTheWindowBeforeOneOverheard(t *testing.T) {
+	instant := func(remaining int, at, now time.Duration) *quota.Statement {
+		st := step(remaining, 10, at-now)
+		st.Absolute = true
+		return &st
+	}
+	b := newBucket(t, Config{})
+	b.exchange(says(*instant(0, 2*time.Second, 0)))
+	for n := time.Duration(2); n < 5; n++ { // a window ends at 2n seconds
+		now := 2*n*time.Second - 1900*time.Millisecond
+		b.at(now)
+		b.Overhear(b.now, instant(9, 2*n*time.Second, now))
+		for _, test := range []struct {
+			before time.Duration // the end of this window
+			left   int
+		}{{1800 * time.Millisecond, 9}, {1200 * time.Millisecond, 9}, {800 * time.Millisecond, 4}} {
+			b.Overhear(b.now, instant(4, 2*n*time.Second-test.before, now))
+			if got := b.window1().remaining; got != test.left {
+				t.Errorf("window %d, a reset %v before its own: %d remain, want %d", n, test.before, got, test.left)
+			}
+		}
+	}
+}
+
 // TestStatesForAllUnheard: as long as nobody knows on what the first request of another Server was counted, nothing is
 // believed in place of a quota of both.
 func TestStatesForAllUnheard(t *testing.T) {

@@ -57,12 +57,8 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		// the time of one token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
 		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
 		change.back = late < r.early && now < r.early
-		if r.before = r.late; late <= r.late {
-			r.before = 0
-		}
-		r.early, r.late, r.halfRoundTrip = early, late, now.Sub(sent)/2
-		r.opened = now.Add(-r.halfRoundTrip)
-		r.count++
+		r.halfRoundTrip = now.Sub(sent) / 2
+		r.begin(early, late, now.Add(-r.halfRoundTrip))
 		return change
 	}
 	r.early = max(r.early, early)
@@ -70,6 +66,15 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.late = late
 	}
 	return change
+}
+
+// begin puts another reset in the place of what was known. The server first wrote of it at the instant opened.
+func (r *reset) begin(early, late, opened monotime.Time) {
+	if r.before = r.late; late <= r.late {
+		r.before = 0
+	}
+	r.early, r.late, r.opened = early, late, opened
+	r.count++
 }
 
 // isOver reports whether what another process was told of the reset at an instant is about the one before: where resets follow
