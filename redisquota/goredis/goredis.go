@@ -59,12 +59,15 @@ func (c *client) Run(ctx context.Context, keys, args []string) ([]string, error)
 	defer over()
 	look := time.AfterFunc(patience, func() { c.look(looks, keys[0], &why) })
 	defer look.Stop()
-	done := make(chan reply, 1)
+	done := make(chan reply)
 	go func() {
 		flat, err := script.Run(ctx, c.redis, keys, values...).StringSlice()
-		done <- reply{flat, err}
-		if ctx.Err() != nil && err != nil && !errors.Is(err, ctx.Err()) {
-			c.late.keep(keys[0], err)
+		select {
+		case done <- reply{flat, err}:
+		case <-ctx.Done(): // nobody waits for it
+			if err != nil && !errors.Is(err, ctx.Err()) {
+				c.late.keep(keys[0], err)
+			}
 		}
 	}()
 	var err error
@@ -128,14 +131,20 @@ type reasons struct {
 	of map[string]*error // protected by mu
 }
 
-// mostReasons bounds how many reasons are kept: buckets may make no other call.
+// mostReasons bounds how many reasons are kept: buckets may make no other call. Another one then takes the place of any.
 const mostReasons = 1000
 
 func (r *reasons) keep(key string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of == nil || len(r.of) >= mostReasons {
+	if r.of == nil {
 		r.of = map[string]*error{}
+	}
+	if r.of[key] == nil && len(r.of) >= mostReasons {
+		for k := range r.of {
+			delete(r.of, k)
+			break
+		}
 	}
 	r.of[key] = &err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/redisquota"
 	"github.com/gopacer/pacer/redisquota/goredis"
 	"github.com/gopacer/pacer/throttle"
 	"github.com/gopacer/pacer/throttle/store"
@@ -197,6 +198,87 @@ func TestAReasonIsToldOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// scripted is a client that does nothing but run scripts, by a function.
+type scripted struct {
+	redis.UniversalClient
+	run func(context.Context) error
+}
+
+func (c scripted) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(c.run(ctx))
+	return cmd
+}
+
+// refusesLate returns a Store whose calls are refused after they are over; and then, when up is set, have no answer.
+func refusesLate(by time.Duration, up *atomic.Bool) *redisquota.Store {
+	return goredis.New(scripted{run: func(ctx context.Context) error {
+		<-ctx.Done()
+		time.Sleep(by)
+		if up.Load() {
+			return ctx.Err()
+		}
+		return errRefused
+	}})
+}
+
+// late is a context that says only after a while that it is over.
+type late struct{ context.Context }
+
+func (c late) Done() <-chan struct{} {
+	time.Sleep(time.Millisecond)
+	return c.Context.Done()
+}
+
+// run has the Client of a Store make a call for a bucket, whose context is over, and waits for all that it has begun. It returns the error.
+func run(t *testing.T, s *redisquota.Store, bucket int) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Client.Run(late{ctx}, []string{fmt.Sprint("api", bucket)}, nil)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	time.Sleep(time.Minute)
+	return err
+}
+
+// A reason that comes at the instant at which the call is over is told once as well: now, or with the next call.
+func TestAReasonOfTheLastInstantIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for bucket := range 100 {
+			var up atomic.Bool
+			s := refusesLate(0, &up)
+			first := run(t, s, bucket)
+			up.Store(true)
+			if said := fmt.Sprint(first, run(t, s, bucket)); strings.Count(said, errRefused.Error()) != 1 {
+				t.Fatalf("said %s", said)
+			}
+		}
+	})
+}
+
+// Where more buckets have a reason than are kept, each further one takes the place of one other.
+func TestReasonsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const buckets, most = 1010, 1000
+		var up atomic.Bool
+		s := refusesLate(10*time.Millisecond, &up)
+		for _, want := range []int{0, most, 0} {
+			told := 0
+			for bucket := range buckets {
+				if errors.Is(run(t, s, bucket), errRefused) {
+					told++
+				}
+			}
+			up.Store(true)
+			if told != want {
+				t.Errorf("%d calls say why those before them failed, want %d", told, want)
+			}
+		}
+	})
 }
 
 // What is wrong with one node of a Ring is not told of a bucket of another one.
