@@ -41,8 +41,8 @@
 // up to 2 ms back, and so does the next one that comes within 2 ms: such timers cost no quota. A timer that is later costs what
 // comes back meanwhile and the burst has no room for. With a burst of one that is nearly all, since a server with the same limit
 // would refuse what comes at once to make up for it. In a program that keeps all processors busy, timers are late by tens of
-// milliseconds, and 100 a second with a burst of one become 36. Give such a quota a burst of one and what comes back in 50 ms, if
-// the server allows it: see docs/comparison.md. Time goes on while the machine sleeps: see docs/waiting.md.
+// milliseconds. Give such a quota a burst of one and what comes back in 50 ms, if the server allows it: docs/comparison.md has
+// what goes then, and what goes without. Time goes on while the machine sleeps: see docs/waiting.md.
 //
 // # Several buckets, several processes
 //

@@ -38,18 +38,25 @@ func TestPrintGoals(t *testing.T) {
 	}
 }
 
+// three are paths, of which one has a goal.
+var three = []bench.Path{
+	{Name: "bare"},
+	{Name: "lines", Over: "bare", Per: "lines"},
+	{Name: "ours", Over: "bare", Per: "lines", Goal: 1.5},
+}
+
+// countsOfThree are the instructions that they take, if ours takes so many.
+func countsOfThree(ours float64) map[string]float64 {
+	return map[string]float64{"bare": 100, "lines": 300, "ours": ours}
+}
+
 func TestPrintInstructions(t *testing.T) {
-	paths := []bench.Path{
-		{Name: "bare"},
-		{Name: "lines", Over: "bare", Per: "lines"},
-		{Name: "ours", Over: "bare", Per: "lines", Goal: 1.5},
-	}
 	for ours, want := range map[float64]string{
 		400: "| ours | 400 | 300 | 1.50 | 1.50 | met |",
 		402: "| ours | 402 | 302 | 1.51 | 1.50 | MISSED |",
 	} {
 		var w strings.Builder
-		met := printInstructions(&w, paths, map[string]float64{"bare": 100, "lines": 300, "ours": ours}, 0)
+		met := printInstructions(&w, three, countsOfThree(ours), 0)
 		if !strings.HasSuffix(w.String(), want+"\n") || met != strings.HasSuffix(want, " met |") {
 			t.Errorf("%v\n%s, want %s", met, w.String(), want)
 		}
@@ -58,11 +65,6 @@ func TestPrintInstructions(t *testing.T) {
 
 // A path that misses its goal is counted again, four times at most, and the least counts.
 func TestInstructionsAgain(t *testing.T) {
-	paths := []bench.Path{
-		{Name: "bare"},
-		{Name: "lines", Over: "bare", Per: "lines"},
-		{Name: "ours", Over: "bare", Per: "lines", Goal: 1.5},
-	}
 	for name, test := range map[string]struct {
 		ours  []float64 // of each count
 		slack float64
@@ -77,10 +79,10 @@ func TestInstructionsAgain(t *testing.T) {
 	} {
 		var w strings.Builder
 		n := 0
-		met, err := instructions(&w, paths, test.slack, func(asked []bench.Path) (map[string]float64, error) {
+		met, err := instructions(&w, three, test.slack, func(asked []bench.Path) (map[string]float64, error) {
 			counts := map[string]float64{}
 			for _, p := range asked {
-				counts[p.Name] = map[string]float64{"bare": 100, "lines": 300, "ours": test.ours[min(n, len(test.ours)-1)]}[p.Name]
+				counts[p.Name] = countsOfThree(test.ours[min(n, len(test.ours)-1)])[p.Name]
 			}
 			if len(asked) > 0 {
 				n++

@@ -233,3 +233,62 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestBeforeIsTheOrderOfGoing has one more join queues that are drawn at random, and all go, as Limiters let them: each time the best rank of the
+// first of the rows. Those that Before names go before it, up to the first of its row; and all those, if it is the first itself.
+func TestBeforeIsTheOrderOfGoing(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var q Queue[*caller]
+		at := map[*caller]*Entry[*caller]{}
+		draw := func(number int) *caller {
+			return &caller{guest{r.IntN(20), number, r.IntN(Rows)}, string(rune('a' + r.IntN(3))), 1 + r.IntN(5)}
+		}
+		insert := func(c *caller) { at[c], _, _ = q.Insert(c, float64(c.charge), false) }
+		goes := func() (all []*caller) {
+			for q.Len() > 0 {
+				w := q.Heads(new([Rows]*caller))[0]
+				at[w].Serve()
+				at[w].Remove()
+				all = append(all, w)
+			}
+			return all
+		}
+		for number := range 1 + r.IntN(12) {
+			if insert(draw(number)); r.IntN(3) == 0 { // what a flow got counts
+				w := q.Heads(new([Rows]*caller))[0]
+				at[w].Serve()
+				at[w].Remove()
+			}
+		}
+		w := draw(100)
+		w.rank = 20 // a later claim of a flow never goes before an earlier one of it
+		if r.IntN(2) == 0 {
+			w.flow = "new"
+			w.rank = r.IntN(20)
+		}
+		named := q.Before(w, q.Heads(new([Rows]*caller)))
+		heads := q.Heads(new([Rows]*caller))
+		insert(w)
+		var first *caller
+		for c := range q.Row(w.row) {
+			first = c
+			break
+		}
+		var want []*caller
+		for _, c := range goes() {
+			if c == w {
+				break
+			}
+			if slices.Contains(heads, c) {
+				want = append(want, c)
+			}
+			if c == first {
+				break
+			}
+		}
+		if !slices.Equal(named, want) {
+			t.Fatalf("seed %d: %v goes after %v, want %v; the first of its row is %v", seed, w, named, want, first)
+		}
+	}
+}
