@@ -580,3 +580,41 @@ func TestRefillWithinARoundTrip(t *testing.T) {
 		t.Errorf("refills %v at %v, want %v", r.refills, r.rate, want)
 	}
 }
+
+// TestRefillOfAResetThatIsAlwaysAsFar: a server always states the same time to the reset, in whole seconds. So an answer is about another reset if
+// it comes over a second after the one that was first about the reset before. The server is known to refill if that is over a second and half of the
+// time of one token: less may be two clocks that drift apart. So it depends on how close answers follow one another, and where they follow close,
+// nobody knows it however long it goes on: the limit must be used up first.
+func TestRefillOfAResetThatIsAlwaysAsFar(t *testing.T) {
+	const ms = time.Millisecond
+	const hour, month = time.Hour, 30 * 24 * time.Hour // of 99,999 tokens, half of one takes 18 ms and 12.96 s
+	for _, test := range []struct {
+		reset, every time.Duration
+		after        time.Duration // it is known to refill; negative: never
+	}{
+		{hour, ms, -1},
+		{hour, 17 * ms, -1},
+		{hour, 19 * ms, -1},        // 53 · 19 = 1007
+		{hour, 40 * ms, 1040 * ms}, // 26 · 40
+		{hour, 1018 * ms, 1018 * ms},
+		{hour, 1017 * ms, -1},
+		{hour, time.Minute, time.Minute},
+		{month, 40 * ms, -1},
+		{month, 13 * time.Second, -1},
+		{month, 14 * time.Second, 14 * time.Second},
+	} {
+		b := newBucket(t, Config{})
+		got := time.Duration(-1)
+		for n := 0; n < 4000 && got < 0; n++ {
+			after := time.Duration(n) * test.every
+			b.at(after)
+			b.exchange(says(step(99_986, 99_999, test.reset)))
+			if b.window1().refill.refills {
+				got = after
+			}
+		}
+		if got != test.after {
+			t.Errorf("a reset in %v, stated every %v: refills after %v, want %v", test.reset, test.every, got, test.after)
+		}
+	}
+}
