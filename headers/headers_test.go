@@ -48,6 +48,7 @@ func TestParseByRule(t *testing.T) {
 		{"no marker and no remainder", fields("X-Search-Limit", "10"), `nothing`},
 		{"a page", fields("X-Limit", "10", "X-Total-Count", "300", "X-Page-Limit", "10"), `nothing`},
 		{"words for limit", fields("X-RateLimit-Max", "10", "X-RateLimit-Available", "3"), `"" 3/10`},
+		{"more remains than there is", fields("X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "12"), `"" 10/10`},
 		{"milliseconds by name", fields("X-RateLimit-Remaining", "0", "X-RateLimit-Reset-Ms", "1500"), `"" 0/? in 1.5s`},
 		{"delay before instant", fields("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1772460000", "X-RateLimit-Reset-After", "2.5"), `"" 0/? in 2.5s`},
 		{"two families, the lower one", fields("X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "3", "RateLimit-Limit", "10", "RateLimit-Remaining", "2"), `"" 2/10`},
