@@ -149,7 +149,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 			s.l.server.Divide(reply.Members)
 		}
 	})
-	for _, a := range e.Answered {
+	for _, a := range e.Concerned {
 		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
 			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, &predecessors{}), ErrWait)) })
 		}
@@ -183,7 +183,7 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 	if e.Retry == 0 {
 		return
 	}
-	for _, a := range e.Answered {
+	for _, a := range e.Concerned {
 		if w := c.waiters[a.Waiter]; w.entries != nil && !w.asksStore {
 			s.lease.AskNotBefore(e.Retry)
 			return

@@ -195,7 +195,10 @@ func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
 			if h == w || alike && b != w.l && h.l.branchUnder(b) == w.l.branchUnder(b) { // this one was looked at in the line below
 				continue
 			}
-			if cause := h.blocked(now, delay{}); alike && cause.Cause != "" || cause.bucket == b && (cause.Unreserved > now || !w.urgent()) {
+			cause := h.blocked(now, delay{})
+			ofItsRow := alike && cause.Cause != ""
+			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.urgent())
+			if ofItsRow || ofItsBucket {
 				d = h.blocked(now, h.project(now, &predecessors{}))
 				break
 			}

@@ -654,7 +654,7 @@ func TestStepEffects(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	said := []quota.Statement{{Name: "core", Remaining: 3}}
 	_, e := call(t, l, 0, queue(1), store.Reply{Slots: in(0), Hold: 3 * s, Lost: true, Statements: said, Ahead: 2 * s, Members: 4, Bound: -1})
-	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Answered: []Asked{{}}, Events: []Event{{Lost: true}}})
+	equal(t, "effects", e, Effects{Hold: at(3 * s), Statements: said, Concerned: []Asked{{}}, Events: []Event{{Lost: true}}})
 	equal(t, "state", l.State(at(s)), State{Members: 4, Ahead: s, Calls: 1, Got: 1, Hand: 1})
 }
 
@@ -723,7 +723,7 @@ func TestStepAfterSet(t *testing.T) {
 		c := l.Next(at(0), 0, queue(1))
 		l.Set(parse(t, quotas), 0)
 		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil, false)
-		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s), Answered: []Asked{{}}})
+		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s), Concerned: []Asked{{}}})
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
 		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas+", projected", due, limit.Due{At: at(ms)})

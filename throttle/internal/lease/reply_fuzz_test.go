@@ -152,7 +152,7 @@ func (f *fuzzed) end(reply *store.Reply, err error, overdue bool) {
 			f.t.Fatalf("at %d unserved until %d: the claim %d of %d", f.now, u.Due.At, u.Waiter, f.stood)
 		}
 	}
-	for _, a := range e.Answered {
+	for _, a := range e.Concerned {
 		if a.Waiter >= f.stood {
 			f.t.Fatalf("answered: the claim %d of %d", a.Waiter, f.stood)
 		}

@@ -102,7 +102,7 @@ func TestAgain(t *testing.T) {
 	l.Step(at(300*ms), at(300*ms), failed, nil, errDown, false)
 	failed = l.Next(at(510*ms), 0, queue(3, 3))
 	e = l.Step(at(510*ms), at(510*ms), failed, nil, errDown, false)
-	equal(t, "claims to be told that a repetition failed", len(e.Answered), 2)
+	equal(t, "claims to be told that a repetition failed", len(e.Concerned), 2)
 
 	// A store that hands out what has passed is not asked at once.
 	l = newLease(t, "100/s burst 100", 0)
@@ -138,9 +138,9 @@ func TestLateAgain(t *testing.T) {
 	again := l.Next(at(200*ms), 0, queue(1, 2))
 	equal(t, "asks again", again.Request.Asks, lost.Request.Asks)
 	e := l.Step(at(500*ms), 0, again, nil, errDown, true)
-	equal(t, "claims to be told that it is overdue", len(e.Answered), 2)
+	equal(t, "claims to be told that it is overdue", len(e.Concerned), 2)
 	e = l.Step(at(510*ms), at(450*ms), again, &store.Reply{Slots: in(0, 0), Next: s, Members: 1, Bound: -1}, nil, false)
 	equal(t, "claims without slots", e.Unserved, []Unserved(nil))
-	equal(t, "claims answered", e.Answered, []Asked(nil))
+	equal(t, "claims answered", e.Concerned, []Asked(nil))
 	equal(t, "slots in hand", len(l.slots.list), 1)
 }

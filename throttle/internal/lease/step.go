@@ -17,7 +17,7 @@ import (
 type Effects struct {
 	Hold       monotime.Time     // the hold of the bucket of which the store knows; zero if none
 	Statements []quota.Statement // what the server said to other members
-	Answered   []Asked           // the claims for which the request asked; after an error, those because of which the call was made
+	Concerned  []Asked           // the claims for which the request asked; after an error, those because of which the call was made
 	Unserved   []Unserved        // the claims that got no slot, in the order in which they were asked for
 	Retry      monotime.Time     // when to ask again if any of the claims still waits; zero if at once
 	Events     []Event
@@ -43,11 +43,11 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		err = errNoReply
 	}
 	if err != nil {
-		e.Answered = c.waiting
+		e.Concerned = c.waiting
 		l.failed(now, sent, err, &e)
 		return e
 	}
-	e.Answered = c.asked
+	e.Concerned = c.asked
 	l.recovered(now, &e)
 	l.Acknowledged()
 	l.answered = max(l.answered, c.Request.Serial)
