@@ -239,17 +239,17 @@ func TestOverhearOfTheWindowBeforeOneOverheard(t *testing.T) {
 	}
 	b := newBucket(t, Config{})
 	b.exchange(says(*instant(0, 2*time.Second, 0)))
-	for n := time.Duration(2); n < 5; n++ { // a window ends at 2n seconds
-		now := 2*n*time.Second - 1900*time.Millisecond
+	for end := 4 * time.Second; end <= 8*time.Second; end += 2 * time.Second { // of a window
+		now := end - 1900*time.Millisecond
 		b.at(now)
-		b.Overhear(b.now, instant(9, 2*n*time.Second, now))
+		b.Overhear(b.now, instant(9, end, now))
 		for _, test := range []struct {
 			before time.Duration // the end of this window
 			left   int
 		}{{1800 * time.Millisecond, 9}, {1200 * time.Millisecond, 9}, {800 * time.Millisecond, 4}} {
-			b.Overhear(b.now, instant(4, 2*n*time.Second-test.before, now))
+			b.Overhear(b.now, instant(4, end-test.before, now))
 			if got := b.window1().remaining; got != test.left {
-				t.Errorf("window %d, a reset %v before its own: %d remain, want %d", n, test.before, got, test.left)
+				t.Errorf("window to %v, a reset %v before its end: %d remain, want %d", end, test.before, got, test.left)
 			}
 		}
 	}
