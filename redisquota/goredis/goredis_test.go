@@ -225,7 +225,7 @@ func refusesLate(by time.Duration, up *atomic.Bool) *redisquota.Store {
 }
 
 // late is a context that says only after a while that it is over.
-type late struct{ context.Context }
+type late struct{ context.Context } //nolint:containedctx // it is one
 
 func (c late) Done() <-chan struct{} {
 	time.Sleep(time.Millisecond)
