@@ -132,6 +132,56 @@ func TestStoreNewsOfWhoCame(t *testing.T) {
 	}
 }
 
+// Members are asked what they have to tell when somebody waits for that, once.
+func TestStoreNewsOfWhoWaits(t *testing.T) {
+	for name, start := range servers {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			c := dial(t, s)
+			heard := make(chan store.News, 16)
+			stop, err := goredis.New(dial(t, s)).Listen("api", func(n store.News) {
+				if n.Lost {
+					heard <- n
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			subscribers(t, c, 1)
+			const horizon = 100 * time.Millisecond
+			sends := func(name string, serial int64, count, news int) {
+				t.Helper()
+				r := &store.Request{
+					Version: 1, Bucket: "api", Quotas: parse(t, "100/m log"), Member: name, Serial: serial, Horizon: horizon, Shares: true, New: true,
+					Asks: []store.Ask{{Cost: []int{1}, Count: count, Within: -1}},
+				}
+				if _, err := goredis.New(c).Exchange(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+				for range news {
+					<-heard
+				}
+				if len(heard) > 0 {
+					t.Errorf("%s %d: %+v", name, serial, <-heard)
+				}
+			}
+			sends("a", 1, 1, 2) // the bucket may have been lost, and so may messages before somebody listened
+			time.Sleep(2 * horizon)
+			sends("a", 2, 1, 0)
+			sends("b", 1, 1, 0)
+			time.Sleep(2 * horizon)
+			sends("a", 3, 10, 0)
+			sends("a", 4, 80, 1)
+			sends("a", 5, 80, 0)
+			sends("b", 2, 1, 0)
+			sends("a", 6, 80, 0)
+			time.Sleep(2 * horizon)
+			sends("b", 3, 100, 1)
+		})
+	}
+}
+
 // Messages that nobody publishes now, and those of other releases, are passed over.
 func TestStoreNewsThatIsNone(t *testing.T) {
 	s := &redisquota.Store{Client: liar{

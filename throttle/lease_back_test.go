@@ -210,27 +210,36 @@ func TestLightRequestsGoAtOnce(t *testing.T) {
 }
 
 // TestIdleBucketServesAtOnce: where several share a bucket, the first that asks after all idled gets at once what the parts of the
-// others leave, and the rest half a second later. Others leave all if they send nothing without the store.
+// others leave. The rest comes when the others have told that they sent nothing, and the claim looks again, or half a second later if they
+// cannot. Others leave all if they send nothing without the store.
 func TestIdleBucketServesAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		first, other Outage
+		away         bool // the other one
 		rest         time.Duration
 	}{
-		{OutageShare, OutageShare, 500 * time.Millisecond},
-		{OutageClosed, OutageShare, 500 * time.Millisecond},
-		{OutageShare, OutageClosed, 0},
-		{OutageClosed, OutageClosed, 0},
+		{OutageShare, OutageShare, false, 120 * time.Millisecond},
+		{OutageClosed, OutageShare, false, 120 * time.Millisecond},
+		{OutageShare, OutageShare, true, 500 * time.Millisecond},
+		{OutageClosed, OutageShare, true, 500 * time.Millisecond},
+		{OutageShare, OutageClosed, false, 0},
+		{OutageClosed, OutageClosed, true, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			shared := nearStore()
 			a, b := member(t, shared, "100/s log"), member(t, shared, "100/s log")
 			a.Outage, b.Outage = c.first, c.other
+			link := &slowStore{Store: shared.Store}
+			b.Store = link
 			for _, l := range []*Limiter{a, b} {
 				if err := l.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
 				}
 			}
 			time.Sleep(10 * time.Second)
+			if c.away {
+				link.fail = func(int) error { return errors.New("away") }
+			}
 			start := time.Now()
 			var went []time.Duration
 			for _, n := range []int{55, 45} { // of 100, the other may have used 45
@@ -240,7 +249,7 @@ func TestIdleBucketServesAtOnce(t *testing.T) {
 				went = append(went, time.Since(start).Truncate(10*time.Millisecond))
 			}
 			if went[0] != 0 || went[1] != c.rest {
-				t.Errorf("%v beside %v: went after %v, want at once and after %v", c.first, c.other, went, c.rest)
+				t.Errorf("%v beside %v, away %v: went after %v, want at once and after %v", c.first, c.other, c.away, went, c.rest)
 			}
 		})
 	}

@@ -303,9 +303,9 @@ func TestLeaseClose(t *testing.T) {
 }
 
 // TestLeaseSettle: an estimate that was too high comes back to all, one that was too low is charged. With OutageShare, what is beyond the parts of
-// others that may have sent without the store comes a horizon later.
+// others that may have sent without the store comes when these have told that they did not, and the claim asks again.
 func TestLeaseSettle(t *testing.T) {
-	for mode, later := range map[Outage]time.Duration{OutageClosed: 0, OutageShare: horizon} {
+	for mode, later := range map[Outage]time.Duration{OutageClosed: 0, OutageShare: 120 * time.Millisecond} {
 		t.Run(mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()

@@ -19,9 +19,11 @@ const (
 	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes: as many as the store's last reply
 	// counted, or its news since, by which idle processes hear of new ones (512 at most with store.Memory and filequota). A Burst
 	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
-	// last slot that any process may have in hand: those of others may be as much farther ahead than the last reply said as it is old,
-	// and twice as far at most. While claims wait for slots that are more than four seconds ahead, the store is asked how far, each quarter
-	// of that.
+	// last slot that any process may have in hand: it takes those of others for as much farther ahead than the last reply said as it is old,
+	// up to twice as far. While claims wait for slots that are more than four seconds ahead, the store is asked how far, each quarter
+	// of that. They may be farther: of a window that was used up just then, so that it is over by the slots that others got ahead, N·500ms/Per and one for
+	// each process at most; and behind a Debt that another process made since, of which this one does not know, nor of those that are made
+	// while it alone cannot reach the store. Then its parts go while that is paid.
 	//
 	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
 	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
@@ -45,8 +47,9 @@ const (
 	// So after half a second in which nobody asked for anything, whoever asks, whatever its Outage is, gets no more in the next half
 	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it. To a process
 	// that is new they leave a tenth, and one token at least: of 20 its third request waits, of 9 its second. The rest
-	// waits for so long, whenever a burst comes after such a time. The first request does not, if the window was not used up in its last Per, or the bucket
-	// has a token for each process, unless somebody was told to wait for so long and nobody has asked since; and each process that asks makes room for its own part. That does not help against a process that tells
+	// waits, whenever a burst comes after such a time: for an eighth of a second where the store has news, since the others hear of it, and say that
+	// they sent nothing; for so long if one of them cannot. The first request does not, if the window was not used up in its last Per, or the bucket
+	// has a token for each process, unless somebody was told to wait for so long and nobody has asked since. That does not help against a process that tells
 	// later than that, since it was stopped, or reaches the store later than others; nor where slots are ahead: while claims wait for these, nobody
 	// need ask, so that it is no such time until the last slot, though there may have been an outage.
 	OutageShare Outage = iota

@@ -151,6 +151,7 @@ local function grant(again)
           break
         elseif again or 4 * (slot - now) > horizon and mine * members >= horizon or left == 0 or #runs == most or now < learn and (slot >= learn or not spares(cost)) then
           if unheard > 0 and now < learn then
+            reply.asks = state.cut == 0 -- what others may have to tell: they tell it now
             slot, state.cut = math.min(slot, learn), 1 -- then all is known, and more may be there
           end
           refuse(slot, bound)

@@ -282,7 +282,7 @@ local function write()
     end
   end
   -- News that nobody may publish are no reason to fail: a hold is in the next reply too.
-  if lost then
+  if lost or reply.asks then
     redis.pcall('PUBLISH', request.channel, 'lost ' .. request.bucket)
   end
   local room = reply.room and (last > now + 2 * horizon or reply.room >= horizon / 8 and last > now + near)

@@ -130,7 +130,7 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	others := l.others(r, t)
 	lost := l.open(r, t)
 	l.dropPassed(t)
-	shared := l.sharing(t)
+	shared, until, cut := l.sharing(t), l.learnsUntil, l.cut
 	reply, room := l.exchange(r, t)
 	l.lastUsed = t
 	reply.Lost = reply.Lost || lost
@@ -139,7 +139,8 @@ func (l *Ledger) serve(now time.Duration, r *Request) (*Reply, News) {
 	}
 	reply.Known = t.Sub(l.born) + time.Microsecond
 	reply.Others = others
-	news := News{Room: room, Lost: lost, Released: r.Release}
+	asks := l.cut && l.unheard > 0 && (!cut || l.learnsUntil != until) // somebody waits for what others may have to tell
+	news := News{Room: room, Lost: lost || asks, Released: r.Release}
 	if l.heldUntil > held {
 		news.Hold = l.heldUntil.Sub(t)
 	}

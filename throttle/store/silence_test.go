@@ -240,6 +240,38 @@ func TestOwesBeyondWhatWent(t *testing.T) {
 	}
 }
 
+// TestSilenceAsks: when somebody waits for what others may have to tell, those who listen hear of it, once in each silence.
+func TestSilenceAsks(t *testing.T) {
+	s := newSilence(t, "100/m log", "ab", "ab")
+	for _, c := range []struct {
+		at     time.Duration
+		member rune
+		count  int
+		alone  bool
+		want   bool
+	}{
+		{2 * time.Second, 'a', 10, false, false}, // that is spare
+		{2100 * time.Millisecond, 'a', 80, false, true},
+		{2200 * time.Millisecond, 'a', 80, false, false},
+		{2300 * time.Millisecond, 'b', 0, false, false}, // now all is there
+		{2310 * time.Millisecond, 'a', 1, false, false},
+		{4 * time.Second, 'b', 100, false, true}, // anew
+		{4100 * time.Millisecond, 'a', 0, true, false},
+		{4200 * time.Millisecond, 'b', 100, false, false}, // nobody can say more
+	} {
+		name := string(c.member)
+		s.serial[name]++
+		r := request(s.quotas, s.serial[name])
+		r.Member, r.Shares, r.Alone = name, true, c.alone
+		if c.count > 0 {
+			r.Asks = []Ask{{Cost: []int{1}, Count: c.count, Within: -1}}
+		}
+		if _, news, err := s.ledger.Exchange(c.at, r); err != nil || news.Lost != c.want {
+			t.Errorf("at %v: %+v, %v; want that others are asked: %v", c.at, news, err, c.want)
+		}
+	}
+}
+
 // TestSilenceOfWhom: who counts among those that may have sent.
 func TestSilenceOfWhom(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -305,7 +305,7 @@ type Request struct {
 	// rounded down, for each of them. One token of a Burst of at most k always is spare, although others may have used it.
 	//
 	// If k is 0, all of it is there at once. If one of the k others asks or tells something meanwhile, without Alone, it sent nothing: its part is there,
-	// too, and once all have done so, all is.
+	// too, and once all have done so, all is. So who listens is told, by News.Lost, when somebody first has to wait.
 	//
 	// If somebody was told to wait for the end of that Horizon, or it was one of Alone, and nobody has asked since, the store may have been away again, so that
 	// others could not tell. Then, after the next silence, what was left of a window counts for no more than what was spare, and of a TokenBucket no more is
@@ -460,7 +460,7 @@ type Slot struct {
 type News struct {
 	Hold     time.Duration // for how long from now nothing is to be sent; zero if it is not news
 	Room     bool          // something came back, while slots were handed out ahead: see below
-	Lost     bool          // the store has lost the bucket, or news of it: who has slots, or has sent, asks now
+	Lost     bool          // the store has lost the bucket, or news of it, or somebody waits for what others may have to tell: see Request.Shares. Who has slots, or has sent, asks now
 	Released bool          // a person has ended the hold, and a debt: see Request.Release
 
 	// Sharing is how many members share the bucket now (see Reply.Sharing), if one came that did not before. Zero if it is not news.

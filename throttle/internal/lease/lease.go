@@ -124,6 +124,7 @@ type lastReply struct {
 	members  int
 	sharing  int            // how many members share the bucket, of whom some may be idle
 	left     []int          // how much of each window was left
+	leftTo   int            // to how many members, with this one
 	short    bool           // it had fewer slots than were asked for
 	others   []quota.Quotas // by which other processes ask
 }

@@ -146,7 +146,7 @@ func (l *Lease) part(from monotime.Time, q *quota.Quota, leftKnown bool) part {
 func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 	n, since := l.sharing(), l.outage.since
 	p.used, p.even, p.until = l.used[i], leftOf(q.N, n), l.settled(q)
-	left := leftOf(l.stillLeft(i), n)
+	left := leftOf(l.stillLeft(i, since), n)
 	if q.Kind.OnClock() {
 		p.anew, p.most = newUsage(q), max(left-p.used.since(since), 0)
 	} else {
@@ -156,7 +156,7 @@ func (p *part) remember(l *Lease, q *quota.Quota, i int) {
 	if q.Kind == quota.EstimatedWindow && p.even > 0 {
 		p.even = math.MaxInt64 // the pace suffices
 	}
-	if n > l.last.sharing {
+	if n > l.last.leftTo {
 		p.most = 0 // who came since the last reply may have got what was left, and what leaves this process's window from now on
 	}
 }
@@ -208,9 +208,9 @@ func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
 // far is how far ahead slots are of which it is asked how far they are, and how long a window is for which nobody waits to be safe.
 const far = 8 * Horizon
 
-// stillLeft is how much of a window may have been left when the outage began. If there are others, they have used it since the last
+// stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others, they have used it since the last
 // reply: at the whole rate, as far as is known; or of a window that has soon passed, all at once.
-func (l *Lease) stillLeft(i int) int {
+func (l *Lease) stillLeft(i int, at monotime.Time) int {
 	left, q := l.last.left[i], &l.quotas[i]
 	switch {
 	case l.sharing() <= 1:
@@ -218,8 +218,27 @@ func (l *Lease) stillLeft(i int) int {
 	case q.Per <= far:
 		return 0
 	}
-	used := float64(q.N) * float64(l.outage.since.Sub(l.last.at)) / float64(q.Per)
+	used := float64(q.N) * float64(at.Sub(l.last.at)) / float64(q.Per)
 	return int(max(float64(left)-used, 0))
+}
+
+// hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no more into an outage than it knew of
+// before, of itself and of others: they ask meanwhile, and may use it at once.
+func (l *Lease) hearLeft(now monotime.Time, c *Call, reply *store.Reply) {
+	left := slices.Clone(reply.Left)
+	switch {
+	case len(left) != len(l.quotas):
+		left = nil // it does not say
+	case len(c.Request.Asks) == 0 && len(l.last.left) == len(left) && max(reply.Sharing, l.sharing()) > 1:
+		for i := range left {
+			if l.leftKnown(i) {
+				left[i] = min(left[i], l.stillLeft(i, now))
+			}
+		}
+	default:
+		l.last.leftTo = max(reply.Sharing, reply.Members, 1)
+	}
+	l.last.left = left
 }
 
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,

@@ -52,6 +52,9 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	l.Acknowledged()
 	l.answered = max(l.answered, c.Request.Serial)
 	answered := l.last.sent // when the request before was sent
+	if c.version == l.version {
+		l.hearLeft(now, c, reply)
+	}
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
 	if l.came.at < sent {
@@ -74,9 +77,6 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 		}
 		got := l.receive(now, sent, c.Request, reply, &e)
 		l.last.note(c.Request.Asks, got)
-		if l.last.left = reply.Left; len(reply.Left) != len(l.quotas) {
-			l.last.left = nil // it does not say
-		}
 		e.Unserved, e.Retry = l.unserved(c, got), l.askLater(now, c, got)
 	}
 	return e
