@@ -224,12 +224,12 @@ func (l *Lease) stillLeft(i int, at monotime.Time) int {
 
 // hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no more into an outage than it knew of
 // before, of itself and of others: they ask meanwhile, and may use it at once.
-func (l *Lease) hearLeft(now monotime.Time, c *Call, reply *store.Reply) {
+func (l *Lease) hearLeft(now monotime.Time, asked bool, reply *store.Reply) {
 	left := slices.Clone(reply.Left)
 	switch {
 	case len(left) != len(l.quotas):
 		left = nil // it does not say
-	case len(c.Request.Asks) == 0 && len(l.last.left) == len(left) && max(reply.Sharing, l.sharing()) > 1:
+	case !asked && len(l.last.left) == len(left) && max(reply.Sharing, l.sharing()) > 1:
 		for i := range left {
 			if l.leftKnown(i) {
 				left[i] = min(left[i], l.stillLeft(i, now))
