@@ -21,9 +21,8 @@ const (
 	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
 	// last slot that any process may have in hand: it takes those of others for as much farther ahead than the last reply said as it is old,
 	// up to twice as far. While claims wait for slots that are more than four seconds ahead, the store is asked how far, each quarter
-	// of that. They may be farther: of a window that was used up just then, so that it is over by the slots that others got ahead, N·500ms/Per and one for
-	// each process at most; and behind a Debt that another process made since, of which this one does not know, nor of those that are made
-	// while it alone cannot reach the store. Then its parts go while that is paid.
+	// of that. They may be farther: slots of a window that was just used up, which then is over by a few; and the end of a Debt that another process made
+	// since, or makes because it reaches the store and this one does not. The part goes while that is paid.
 	//
 	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
 	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
