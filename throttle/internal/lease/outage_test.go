@@ -418,3 +418,23 @@ func TestLate(t *testing.T) {
 		equal(t, quotas+", as it was said", l.lateness, 7*ms)
 	}
 }
+
+// TestOutageLeft: what is left of a window by a reply to a process that asked for nothing, beside others: no more than it knew, since they use it.
+func TestOutageLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks, sharing int
+		left, to      int
+	}{
+		"it asked":                  {1, 2, 90, 2},
+		"it asked for nothing":      {0, 2, 30, 2}, // of 40, others used ten in a second
+		"nothing, and more came":    {0, 3, 30, 2},
+		"it asked, and more came":   {1, 3, 90, 3},
+		"nothing, and it was alone": {0, 1, 90, 1},
+	} {
+		l := newLease(t, "100/10s log", 0)
+		call(t, l, 0, queue(1), store.Reply{Left: []int{40}, Sharing: min(c.sharing, 2), Bound: -1})
+		l.mustCall = true
+		call(t, l, s, queue(slices.Repeat([]int{1}, c.asks)...), store.Reply{Left: []int{90}, Sharing: c.sharing, Bound: -1})
+		equal(t, name, [2]int{l.last.left[0], l.last.leftTo}, [2]int{c.left, c.to})
+	}
+}
