@@ -203,7 +203,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if need.Costs != nil {
 		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	}
-	return l.enqueue(ctx, now, c, p, need, hasPlace, found != nil && found.waited != nil)
+	return l.enqueue(ctx, now, c, p, &need, hasPlace, found != nil && found.waited != nil)
 }
 
 // class is what kind of request the claim is for.
@@ -222,14 +222,13 @@ func (c *Claim) need() need {
 }
 
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
-func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
 	if err := check.Claim(c.MaxWait, c.Weight); err != nil {
 		return nil, err
 	}
-	w := &waiter{
-		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
-		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
-	}
+	w := l.spare.Get().(*waiter)
+	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, make(chan struct{})
+	w.joined, w.from, w.maxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
 	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
@@ -287,8 +286,10 @@ func (w *waiter) grantNow(front bool) bool {
 // refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
-	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
 	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
+		if b == w.l {
+			b.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
+		}
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
 			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
@@ -317,7 +318,9 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 		moved := w
 		if w != nil {
 			if err, p = w.await(ctx, g, found), w.place; !errors.Is(err, errDismissed) {
-				found.reportWaited(w.stay.AddTo(waits), g, err)
+				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil {
+					w.recycle()
+				}
 				return err
 			}
 		}

@@ -107,7 +107,7 @@ func (d delay) forecast(now monotime.Time) Forecast {
 // due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
 // it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
 // longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
-func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
+func (l *Limiter) due(now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
 	direct := asked == l
 	from := limit.Due{At: t}
 	if l.hold > t {
@@ -153,7 +153,7 @@ func (l *Limiter) due(now, t monotime.Time, ahead predecessors, need *need, aske
 // longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
 // lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
-	if d = l.due(now, now, predecessors{}, one, asked, true); l.link != nil {
+	if d = l.due(now, now, &predecessors{}, one, asked, true); l.link != nil {
 		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
 	}
 	return d, d.At.Sub(now) > bound

@@ -62,6 +62,7 @@ func (l *Limiter) passable(need *need, asked *Limiter) bool {
 
 // enter puts w in line. FromFront says that w has an old place, so that it belongs near the front. It requires that mu is held.
 func (w *waiter) enter(fromFront bool) {
+	w.entries = w.entry[:0]
 	w.joinLine(w.l, fromFront)
 	w.unsure = w.asideUntil() > 0
 	w.addCounts(1)

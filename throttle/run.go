@@ -111,7 +111,7 @@ func (l *Limiter) promote(now monotime.Time) {
 	for _, w := range l.line.Heads(&buf) {
 		ok := !blocked && (!ordinaryWaits || w.urgent())
 		if ok {
-			d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
+			d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
 			ok = d.Never || d.At <= now
 			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
 		}
@@ -153,18 +153,19 @@ func (l *Limiter) release(now monotime.Time) bool {
 		if ordinaryWaits && !w.urgent() {
 			continue
 		}
-		at, blocker, d := w.l.dueOnPath(now, w.earliest(now), &w.need)
+		asked := w.l // another claim may use w once it has ended
+		at, blocker, d := asked.dueOnPath(now, w.earliest(now), &w.need)
 		switch {
 		case d.Never:
 			w.end(now, w.refusal(now, delay{d, blocker}, ErrTooLarge))
 		case d.At <= now && w.abandoned:
 			w.end(now, errAbandoned)
 		case d.At <= now:
-			for b := w.l; b != nil; b = b.Parent {
+			for b := asked; b != nil; b = b.Parent {
 				b.stack.Busy(w.joined, at) // limits that warm up did not idle while w waited for something else
 			}
 			l.credit.Note(at, now)
-			w.l.charge(&w.grant, at, now, &w.need, w.place)
+			asked.charge(&w.grant, at, now, &w.need, w.place)
 			for _, e := range w.entries {
 				e.Serve()
 			}
@@ -177,7 +178,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 			ordinaryWaits = true
 			continue
 		}
-		w.l.advance(now)
+		asked.advance(now)
 		return true
 	}
 	return false
@@ -188,7 +189,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 func (l *Limiter) dueOnPath(now, from monotime.Time, need *need) (at monotime.Time, blocker *Limiter, d limit.Due) {
 	at = from
 	for b := l; b != nil; b = b.Parent {
-		d = b.due(now, at, predecessors{}, need, l, false)
+		d = b.due(now, at, &predecessors{}, need, l, false)
 		if d.Never || d.At > now {
 			return at, b, d
 		}
@@ -233,7 +234,7 @@ func (l *Limiter) arm(now monotime.Time) {
 			look.Above(w.Row())
 			continue
 		}
-		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
+		d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
 		due, of := d.At, Normal
 		if blocked = d.Unreserved > now; blocked {
 			due, of = d.Unreserved, Urgent

@@ -217,7 +217,8 @@ type Limiter struct {
 	// server counts on its own gets the Value of its Parent.
 	Value any
 
-	entry entry // what the Group knows of the Limiter
+	entry entry     // what the Group knows of the Limiter
+	spare sync.Pool // waiters that were granted, for the next claims: what waits often makes no garbage
 
 	gate         atonce.Gate // how claims go that nothing delays; set by unlock
 	forgotten    atomic.Bool // by its Group, whose lock is held for writing, as is that of the tree
@@ -412,7 +413,7 @@ func (l *Limiter) unlock(root *Limiter) {
 			way = atonce.OneLock
 		}
 	}
-	l.gate.Set(way, unknown && l.line.waiting == 0 && l.server.Heard())
+	l.gate.Set(way, unknown && l.server.Heard())
 	l.server.Add(l.gate.Take()) // grants that end after this see what was set
 	root.mu.Unlock()
 }
@@ -446,6 +447,7 @@ func (l *Limiter) init() {
 		l.account = l.Parent.account
 	}
 	root := l.root()
+	l.spare.New = func() any { return new(waiter) }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	if l.Parent != nil {
 		l.line.book.Above = &l.Parent.line.book

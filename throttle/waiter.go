@@ -33,13 +33,15 @@ type waiter struct {
 	asksStore bool            // w waits for the store's next reply, and no longer
 	abandoned bool            // nobody waits for w: it only makes the store hand out what w needs
 
-	stay    blame.Stay              // what w waits for, if its claim asks
-	entries []*order.Entry[*waiter] // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
-	aside   beside                  // where it stands aside
-	unsure  bool                    // it stands aside, or may step aside when its turn comes
-	done    chan struct{}           // closed when w has left the line, with grant or err set
-	grant   right
-	err     error
+	remembered bool                     // somebody may look at w after it has left: who asks what it has waited for, or a call to a Store
+	stay       blame.Stay               // what w waits for, if its claim asks
+	entry      [1]*order.Entry[*waiter] // room for entries
+	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
+	aside      beside                   // where it stands aside
+	unsure     bool                     // it stands aside, or may step aside when its turn comes
+	done       chan struct{}            // closed when w has left the line, with grant or err set
+	grant      right
+	err        error
 }
 
 // Before reports whether w goes before o.
@@ -73,6 +75,14 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 	g.right = w.grant
 	return w.err
+}
+
+// recycle has another claim use w, which was granted, if nobody remembers it.
+func (w *waiter) recycle() {
+	if spare := &w.l.spare; !w.remembered {
+		*w = waiter{}
+		spare.Put(w)
+	}
 }
 
 // expire refuses w, whose MaxWait has passed, unless it may go now.
@@ -150,14 +160,15 @@ func (w *waiter) refuse(now monotime.Time, err error) {
 // rank go before it. If nothing changes, w does not go before that.
 func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 	d := delay{Due: limit.Due{At: now}}
-	var sum predecessors
+	before := ahead
+	if ahead == nil {
+		before = &predecessors{}
+	}
 	for b := w.l; b != nil; b = b.Parent {
 		if ahead == nil {
-			b.addAhead(&sum, w, now)
-		} else {
-			sum = *ahead
+			b.addAhead(before, w, now)
 		}
-		p := delay{b.due(now, now, sum, &w.need, w.l, true), b}
+		p := delay{b.due(now, now, before, &w.need, w.l, true), b}
 		if p.Never {
 			return p
 		}

@@ -579,7 +579,7 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 			}
 			continue
 		}
-		d := l.due(now, w.earliest(now), predecessors{}, &w.need, w.l, false)
+		d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
 		if d.Unreserved > now || w.Row() == row || byIndex[row] != Urgent {
 			return Wait{Bucket: l.Name, Cause: Cause(d.Cause), Quota: d.Quota}
 		}
