@@ -200,9 +200,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 		l.chargeNow(&g.right, now, &need, p)
 		return nil, nil
 	}
-	if need.Costs != nil {
-		need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
-	}
+	need.Costs = maps.Clone(need.Costs) // the caller may change its map while the claim waits
 	return l.enqueue(ctx, now, c, p, &need, hasPlace, found != nil && found.waited != nil)
 }
 
@@ -227,7 +225,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		return nil, err
 	}
 	w := l.spare.Get().(*waiter)
-	w.l, w.need, w.place, w.rank, w.cancel, w.done = l, *need, p, l.rankOf(&p, need.priority), c.Cancel, make(chan struct{})
+	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
 	w.joined, w.from, w.maxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
 	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
@@ -286,10 +284,8 @@ func (w *waiter) grantNow(front bool) bool {
 // refused instead. D is the delay that w would have.
 func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	var ahead predecessors
+	w.l.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
 	for b := w.l; b != nil && w.l.root().hasQueues; b = b.Parent {
-		if b == w.l {
-			b.line.unsure.AddTo(&ahead, w.Row(), w.flow.name)
-		}
 		b.addAhead(&ahead, w, now)
 		if q := w.FullQueue(b.quotas, &ahead.All); q != nil {
 			d.bucket, d.Quota, d.Cost = b, q.Name, q.Queue
@@ -318,8 +314,9 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 		moved := w
 		if w != nil {
 			if err, p = w.await(ctx, g, found), w.place; !errors.Is(err, errDismissed) {
-				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil {
-					w.recycle()
+				if found.reportWaited(w.stay.AddTo(waits), g, err); err == nil && !w.remembered {
+					*w = waiter{l: w.l, done: w.done}
+					w.l.spare.Put(w)
 				}
 				return err
 			}
@@ -342,12 +339,8 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 // await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the line.
 func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
 	undo.OnPanic(func() {
-		select {
-		case <-w.done:
-		default:
-			if found != nil && found.onWait != nil {
-				found.onWait(w.forecast)
-			}
+		if len(w.done) == 0 && found != nil && found.onWait != nil {
+			found.onWait(w.forecast)
 		}
 		err = w.wait(ctx, g)
 	}, func() { _ = w.drop(nil, nil) })

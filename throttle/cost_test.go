@@ -55,14 +55,7 @@ func grant(t *testing.T, l *Limiter, c Claim) *Grant {
 func tokens(n int) Claim { return Claim{Costs: quota.Costs{"tokens": n}} }
 
 // gone reports whether the wait has ended.
-func gone(w *Waiter) bool {
-	select {
-	case <-w.Ready():
-		return true
-	default:
-		return false
-	}
-}
+func gone(w *Waiter) bool { return len(w.Ready()) > 0 }
 
 func TestCostsEachQuotaBindsOnItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -266,6 +259,20 @@ func TestCostsAreThoseOfTheClaim(t *testing.T) {
 		}
 		if f := l.Forecast(tokens(1)); f.Wait != 100*time.Millisecond {
 			t.Errorf("one more token in %v, want 100ms: 5 were charged", f.Wait)
+		}
+	})
+}
+
+// A claim that waits uses what one that was granted has left: it allocates its place in line, and nothing else.
+func TestWaitMakesNoGarbage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1000/s even")}
+		if n := testing.AllocsPerRun(1000, func() {
+			if err := l.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 1 {
+			t.Errorf("%v allocations for each wait, want 1", n)
 		}
 	})
 }

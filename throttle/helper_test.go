@@ -67,8 +67,13 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 	return g, w, err
 }
 
-// Wait is the second step.
+// Wait is the second step. What was received from Ready does not count.
 func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
+	root := w.l.lock()
+	if w.entries == nil && len(w.done) == 0 {
+		w.done <- struct{}{}
+	}
+	w.l.unlock(root)
 	g := new(Grant)
 	if err := w.wait(ctx, g); err != nil {
 		return nil, err
@@ -79,7 +84,7 @@ func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 // Granted is the grant of a claim that was granted in line.
 func (w *waiter) Granted() *Grant { return &Grant{right: w.grant} }
 
-// Ready is closed when the wait has ended.
+// Ready has one value when the wait has ended.
 func (w *waiter) Ready() <-chan struct{} { return w.done }
 
 // Leave takes the claim out of line, and reports whether it was there.

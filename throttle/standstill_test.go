@@ -435,8 +435,8 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 				if c.w = w; g != nil {
 					d.charge(now, c.Claim)
 				} else if err != nil {
-					c.w = &waiter{done: make(chan struct{}), err: err}
-					close(c.w.done)
+					c.w = &waiter{l: d.l, done: make(chan struct{}, 1), err: err}
+					c.w.done <- struct{}{}
 				}
 				if g == nil {
 					waiting = append(waiting, c)

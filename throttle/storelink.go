@@ -365,8 +365,7 @@ func (q *leaseLine) Demands() iter.Seq2[*limit.Demand, bool] {
 func (q *leaseLine) InOrder(now monotime.Time) iter.Seq[lease.Waiter] {
 	return func(yield func(lease.Waiter) bool) {
 		next := func(w *waiter) bool {
-			w.remembered = true
-			q.visited = append(q.visited, w)
+			w.remembered, q.visited = true, append(q.visited, w)
 			return yield(w.forLease(now))
 		}
 		for w := range q.l.line.InOrder() {

@@ -447,7 +447,7 @@ func (l *Limiter) init() {
 		l.account = l.Parent.account
 	}
 	root := l.root()
-	l.spare.New = func() any { return new(waiter) }
+	l.spare.New = func() any { return &waiter{done: make(chan struct{}, 1)} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	if l.Parent != nil {
 		l.line.book.Above = &l.Parent.line.book

@@ -39,7 +39,7 @@ type waiter struct {
 	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
 	aside      beside                   // where it stands aside
 	unsure     bool                     // it stands aside, or may step aside when its turn comes
-	done       chan struct{}            // closed when w has left the line, with grant or err set
+	done       chan struct{}            // has one value when w has left the line, with grant or err set; received by wait
 	grant      right
 	err        error
 }
@@ -75,14 +75,6 @@ func (w *waiter) wait(ctx context.Context, g *Grant) error {
 	}
 	g.right = w.grant
 	return w.err
-}
-
-// recycle has another claim use w, which was granted, if nobody remembers it.
-func (w *waiter) recycle() {
-	if spare := &w.l.spare; !w.remembered {
-		*w = waiter{}
-		spare.Put(w)
-	}
 }
 
 // expire refuses w, whose MaxWait has passed, unless it may go now.
@@ -144,7 +136,7 @@ func (w *waiter) end(now monotime.Time, err error) {
 	w.stay.End(now)
 	w.leave()
 	w.err = err
-	close(w.done)
+	w.done <- struct{}{}
 	if err != nil {
 		w.l.lineShrank()
 	}

@@ -104,8 +104,10 @@ func (a *Line) Add(row int, flow string, d *Demand, sign int) {
 
 // AddTo adds to ahead what those of a flow need, and those of more urgent rows.
 func (a *Line) AddTo(ahead *Ahead, row int, flow string) {
-	own := a.Flows.Of(row, flow, &a.Sum[row])
-	ahead.Add(&own, row == rows-1)
+	if a.Sum[row].Claims > 0 {
+		own := a.Flows.Of(row, flow, &a.Sum[row])
+		ahead.Add(&own, row == rows-1)
+	}
 	for row++; row < rows; row++ {
 		ahead.Add(&a.Sum[row], row == rows-1)
 	}
