@@ -263,16 +263,17 @@ func TestCostsAreThoseOfTheClaim(t *testing.T) {
 	})
 }
 
-// A claim that waits uses what one that was granted has left: it allocates its place in line, and nothing else.
-func TestWaitMakesNoGarbage(t *testing.T) {
+// A claim that waits uses what one that was granted has left: it allocates its place in line, and, where nobody else waits, the place of its
+// bucket in the agenda, and the timer's function.
+func TestWaitMakesLittleGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1000/s even")}
 		if n := testing.AllocsPerRun(1000, func() {
 			if err := l.Wait(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-		}); n > 1 {
-			t.Errorf("%v allocations for each wait, want 1", n)
+		}); n > 4 {
+			t.Errorf("%v allocations for each wait, want 4", n)
 		}
 	})
 }
