@@ -184,9 +184,9 @@ func (s *Server) countTimed(of *Stated, left *quota.Left, now monotime.Time, t *
 	for i, w := range of.windows {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
 			w.countTimed(now, t, kind, left[i&(maxCounted-1)], w.nextSince == s.sequence)
+			s.room = min(s.room, w.room(s.inFlight)) // its price has changed; where there is more room now, the next look finds it
 		}
 	}
-	s.findRoom() // prices have changed
 }
 
 // countTimed is countTimed of a Server, for one limit. Newest is what tally has said.
