@@ -25,7 +25,7 @@ const (
 // A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may be called at any time.
 type Gate struct {
 	way    atomic.Uint32
-	ends   atomic.Bool  // grants end without the lock: nobody waits, and nothing is known that an answer could confirm
+	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm, and so nobody waits for one
 	latest atomic.Int64 // instant of the latest grant, zero before the first
 	count  atomic.Int64 // requests granted − ended without the lock, since Take
 	served atomic.Int64 // grants that ended without the lock, and were served, since TakeServed
