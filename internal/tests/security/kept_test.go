@@ -103,7 +103,7 @@ func TestTextsAreLetGo(t *testing.T) {
 		links  bool
 		answer func(i int, ts *texts) (status int, header []string)
 	}{
-		"hosts": {where: func(i int) string { return fmt.Sprintf("host%d.example/", i) }},
+		"hosts":          {where: func(i int) string { return fmt.Sprintf("host%d.example/", i) }},
 		"hosts of links": {links: true, where: func(i int) string { return fmt.Sprintf("host%d.example/", i) }},
 		"hosts with ports": {
 			where: func(i int) string { return fmt.Sprintf("host%d.example:8080/a", i) },
