@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestDoneChargesWhatWasSpentOfAQuietBucket: what an answer has cost is charged where only requests were claimed, too.
@@ -643,6 +644,27 @@ func TestFIFOAtOneInstant(t *testing.T) {
 			default:
 				c.check(t, "2 1s", "3 2s")
 			}
+		})
+	}
+}
+
+// TestWhoComesWhenAHoldIsOver: a claim that comes after a hold, and before the timer of another that waited for its end, has that one go
+// first, from the end of the hold on, or from 2 ms ago if that is later; and not from before the end.
+func TestWhoComesWhenAHoldIsOver(t *testing.T) {
+	for late, from := range map[time.Duration]time.Duration{0: 0, time.Millisecond: 0, limit.Lag: 0, limit.Lag + 1: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Quotas: quotas(t, "20/s even")}
+			l.Pause(time.Second)
+			_, first := join(t, l, Claim{})
+			root := l.lock()
+			l.line.timer.Stop() // it is late
+			l.unlock(root)
+			time.Sleep(time.Second + late)
+			_, second := join(t, l, Claim{})
+			if f, want := second.forecast, from+50*time.Millisecond-late; !gone(first) || f.Wait != want {
+				t.Errorf("%v after the hold: the first went: %v, the next waits for %v, want %v", late, gone(first), f.Wait, want)
+			}
+			second.Leave()
 		})
 	}
 }

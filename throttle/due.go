@@ -256,10 +256,10 @@ func (l *Limiter) holdUntil(at, said, now monotime.Time) {
 	l.later()
 }
 
-// prepare is called before a claim is looked at: it forgets a hold that is over, starts the bucket slowly if it is new or has idled,
-// and has those go first who are due, but whose timer is late.
+// prepare is called before a claim is looked at: it forgets a hold that is over for so long that nobody counts from an earlier instant, starts
+// the bucket slowly if it is new or has idled, and has those go first who are due, but whose timer is late.
 func (l *Limiter) prepare(now monotime.Time) {
-	if l.hold <= now {
+	if l.hold <= now.Add(-limit.Lag) {
 		l.hold = 0
 	}
 	if l.SlowStart && (l.gate.Latest() == 0 || !l.gate.Recent(now, l.idleAfter) && l.server.InFlight() == 0) {
