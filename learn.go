@@ -30,10 +30,7 @@ func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	switch a := b.repeats.Latest(); {
 	case a != nil && a.Current(g.Elapsed()):
 		var left headers.Left
-		if !a.Read(t.Learn.Headers, resp.Header, &left) {
-			return false
-		}
-		if !g.Count(a.Stated, (*quota.Left)(&left)) {
+		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, (*quota.Left)(&left)) {
 			a.TakeBack()
 			return false
 		}

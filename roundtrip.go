@@ -35,14 +35,16 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.base().RoundTrip(req)
 	if !attempt.Answered(resp, err) {
 		resp, err = attempt.Corrected(t.base(), resp, err)
+		returned = true
+		return t.roundTrip(req, nil, g, resp, err)
 	}
-	if returned = true; err == nil && resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
+	if returned = true; resp.StatusCode < 400 && t.endsAtOnce(g, resp) {
 		if resp.Request == nil {
 			resp.Request = req
 		}
 		return resp, nil
 	}
-	return t.roundTrip(req, nil, g, resp, err)
+	return t.roundTrip(req, nil, g, resp, nil)
 }
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and

@@ -99,17 +99,18 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 		return true
 	}
 	k := h.known.Load()
-	known := k != nil && (h.suffices(k, header, now) || h.looksAgain(k, header, now))
-	if known && len(k.told) > 0 || !known && r.Tells(header) {
-		if k != nil {
-			h.takeBack()
+	if k != nil && (h.suffices(k, header, now) || h.looksAgain(k, header, now)) {
+		if len(k.told) == 0 {
+			return false
 		}
-		return true // Append reads it, and notes all headers if they are not known
-	}
-	if !known {
+	} else if !r.Tells(header) {
 		h.note(r, header, nil, now)
+		return false
 	}
-	return false
+	if k != nil {
+		h.takeBack()
+	}
+	return true // and Append reads it, and notes its headers if they are not known
 }
 
 // Append is [Reader.Append], for an answer of the instant that Tells was given.

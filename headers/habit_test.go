@@ -102,8 +102,11 @@ func TestHabitByTurns(t *testing.T) {
 			var c *Repeat
 			return func(header http.Header) bool {
 				var left Left
-				if c != nil && c.Read(nil, header, &left) {
-					return false
+				if c != nil {
+					if c.Read(nil, header, &left) {
+						return false
+					}
+					c.TakeBack()
 				}
 				limits, hint := h.Append(nil, few[:0], header, noon, in)
 				c = h.Repeat(header, limits, hint, in)
@@ -161,8 +164,8 @@ func TestHabitCountsAnswersOnce(t *testing.T) {
 					var repeat *Repeat
 					heard := func(header http.Header) bool {
 						var left Left
-						if repeat != nil && repeat.Read(nil, header, &left) {
-							if left[0] == 12 {
+						if repeat != nil {
+							if repeat.Read(nil, header, &left) && left[0] == 12 {
 								return false
 							}
 							repeat.TakeBack()

@@ -196,24 +196,21 @@ func (f *repeated) cut(v string) string {
 	return v[from:to]
 }
 
-// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by [Habit.Append].
+// Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by [Habit.Append], see TakeBack.
 func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
-	if len(header) != r.known.n {
+	if turn := r.habit.unread.Add(1) > habitUnread; len(header) != r.known.n || turn && !r.look(reader, header) {
 		return false
-	}
-	if r.habit.unread.Add(1) > habitUnread && !r.look(reader, header) {
-		return r.turnDown()
 	}
 	for f := r.each; f != nil; f = f.next {
 		values := header[f.key]
 		if len(values) != 1 {
-			return r.turnDown()
+			return false
 		}
 		v := values[0]
 		switch f.content {
 		case sameText:
 			if v != f.text {
-				return r.turnDown()
+				return false
 			}
 			continue
 		case numberWithin:
@@ -221,21 +218,16 @@ func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
 		}
 		n := parse(v)
 		if n < 0 {
-			return r.turnDown()
+			return false
 		}
 		left[f.of%uint(len(left))] = n
 	}
 	return true
 }
 
-// TakeBack takes back that Read has read an answer, if [Habit.Append] is to read it after all: so the answer counts once (see [Habit]).
+// TakeBack is to be called if [Habit.Append] is to read an answer that was given to Read, whatever Read has returned. So the answer counts once
+// (see [Habit]).
 func (r *Repeat) TakeBack() { r.habit.takeBack() }
-
-// turnDown is false, for an answer that Append is to read, and to count.
-func (r *Repeat) turnDown() bool {
-	r.habit.takeBack()
-	return false
-}
 
 // maxDigits is so few that no int overflows, on machines of 32 bits either.
 const maxDigits = 9

@@ -30,6 +30,7 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 			c.counted++
 			return summary(Facts{Limits: limits})
 		}
+		c.counts.TakeBack()
 	}
 	if !c.h.Tells(r, header, since(at)) {
 		return "nothing"

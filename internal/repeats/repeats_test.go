@@ -34,10 +34,8 @@ func (w *world) request(may bool) (ended, current bool) {
 	if a := w.as.Latest(); a != nil {
 		var left headers.Left
 		current = a.Current(g.Elapsed())
-		if current && a.Read(nil, w.header, &left) {
-			if ended = g.Count(a.Stated, (*quota.Left)(&left)); !ended {
-				a.TakeBack()
-			}
+		if ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, (*quota.Left)(&left)); current && !ended {
+			a.TakeBack()
 		}
 	}
 	if ended {
