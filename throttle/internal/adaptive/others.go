@@ -96,6 +96,34 @@ func (u *otherUsers) whole() float64 {
 	return u.estimate(0, 0)
 }
 
+// used is how much was used of a limit since an instant; zero if that is not known.
+type used struct {
+	since monotime.Time
+	ours  int // with what is in flight
+	all   int // but for what has come back meanwhile
+}
+
+// used returns how much was used of the limit by an outcome, after which so much of ours is in flight.
+func (u *otherUsers) used(o *outcome, inFlight int) used {
+	if u.atStart == 0 || u.siblings {
+		return used{}
+	}
+	ours := u.usedByUs + inFlight
+	if !o.refused {
+		ours += o.n
+	}
+	return used{since: u.began, ours: ours, all: u.atStart - o.remaining}
+}
+
+// part returns which part of what was used until now is ours, if the limit comes back at a rate meanwhile: 1 if few tokens were used.
+func (u *used) part(now monotime.Time, rate float64) float64 {
+	all := float64(u.all) + rate*now.Sub(u.since).Seconds()
+	if u.since == 0 || all < few {
+		return 1
+	}
+	return min(float64(u.ours)/all, 1)
+}
+
 // few tokens say little.
 const few = 4
 

@@ -18,6 +18,7 @@ type outcome struct {
 	probe     bool  // the request went although nothing remained
 	guess     guess // why the probe went before the reset, if it did
 	others    int   // so much others are likely to have used of the limit since it was restored, if the request is the first of ours
+	used      used  // of the limit so far
 	newest    bool  // the server wrote the answer after all answers before
 	unpriced  bool  // nobody said what the request costs of the limit: n is what was learned of that
 

@@ -32,7 +32,8 @@ import (
 //
 // It does all the same if the stated reset moves on meanwhile: then others, such as processes that do not know of each other, take
 // what comes back. In such a crowd each looks for its part of the rate, and leaves a little over, see share. And what paced requests
-// have found before outlasts some refusals, see doubt.
+// have found before outlasts some refusals, see doubt. Where it is seen that most of what was used so far was not ours, the crowd is
+// there from the start: else each would begin at the whole rate.
 type refill struct {
 	refills      bool
 	rate         float64       // tokens per second
@@ -68,7 +69,7 @@ type refill struct {
 	refusalsInRow int           // of paced requests
 	found         int           // how often a paced request found something, see proven
 	crowd         int           // others are likely to share the limit until so many more requests are served
-	crowded       bool          // another request was refused meanwhile: something is left to them
+	crowded       bool          // something is left to them: another request was refused meanwhile, or they were there from the start
 	crowdMost     float64       // our part of the rate grows up to that in the crowd
 	maxHold       time.Duration // Config.MaxHold
 }
@@ -96,12 +97,18 @@ const (
 	crowdShare = 0.5
 	crowdRaise = 1.1
 
+	// crowdPart is which part of what was used is ours at most where others are taken to share the limit from the start.
+	crowdPart = 0.7
+
+	// crowdLeast is our part of the rate at least.
+	crowdLeast = 1.0 / 32
+
 	// servedInRow is after how many served requests in a row the rate follows what the resets say, see follow.
 	servedInRow = 8
 
 	// keptForOthers is how many tokens are left in a crowd, as a stock from which requests that come at one instant are served; of
 	// a small limit, a quarter.
-	keptForOthers = 3
+	keptForOthers = 5
 )
 
 // keep is how much of a limit is left to others while these are likely to share it: to go at once at whatever remains is to take
@@ -113,16 +120,27 @@ func (r *refill) keep(limit int) int {
 	return min(limit/4, keptForOthers)
 }
 
-// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it.
+// share takes in that a request was served in a crowd. What is left over is not ours alone, so that no rate is measured from it. Where
+// less is left than each leaves to the others, these are still there: a part of the rate alone does not use so much.
 func (r *refill) share(o *outcome) {
-	if r.crowd--; o.remaining > r.keep(o.limit) {
+	switch keep := r.keep(o.limit); {
+	case o.remaining > keep:
+		r.crowd--
 		r.rate = max(r.rate, min(r.rate*crowdRaise, r.crowdMost))
 		r.atMost = max(r.atMost, r.rate)
+	case o.remaining < keep:
+		r.crowd = crowdFor - 1
+	default:
+		r.crowd--
 	}
 	if r.crowd == 0 {
 		r.remeasure(o.now, o.remaining)
 	}
 }
+
+// leastInCrowd returns below which rate ours does not fall in a crowd: one who was refused by chance again and again would else not come
+// back for long after the others have gone.
+func (r *refill) leastInCrowd() float64 { return max(crowdLeast*r.crowdMost, slowestRate(r.maxHold)) }
 
 // slowestRate returns the least rate that is believed: one token per MaxHold. It is infinite if
 // MaxHold is zero.
@@ -204,6 +222,8 @@ func (r *refill) detect(o *outcome, after *reset) {
 	default:
 		// A part is back after the reset. The whole limit takes the time from reset to reset;
 		// or, if the next reset is much nearer than this one was, the time to this one.
+		// If it is a window after all, nothing has come back meanwhile, and what was used does not show others.
+		o.used = used{}
 		// Each of the resets was rounded, by a step at most, so that full is at most two steps too
 		// long.
 		full, slack := after.late.Sub(o.earlyBefore), 2*after.resolution
@@ -225,6 +245,11 @@ func (r *refill) start(o *outcome, since monotime.Time, full, least time.Duratio
 	r.refills, r.provisionalSpan, r.refusalsInRow, r.fullSpan = true, 0, 0, max(full, time.Millisecond)
 	r.rate, r.pacedFrom = max(float64(o.limit)/r.fullSpan.Seconds(), slowestRate(r.maxHold)), o.now
 	r.atMost = max(float64(2*o.limit)/max(least, time.Millisecond).Seconds(), r.rate) // nothing is measured yet
+
+	if part := o.used.part(o.now, r.rate); part < crowdPart && o.limit >= fewTokens {
+		r.crowd, r.crowded, r.crowdMost = crowdFor, true, r.rate
+		r.rate = max(part*r.rate, r.leastInCrowd())
+	}
 
 	// The limit was smaller when the raise began.
 	if o.limit >= fewTokens {
@@ -258,8 +283,10 @@ func (r *refill) measure(o *outcome) {
 	}
 	if o.refused {
 		if o.limit >= fewTokens && o.resetMoved { // others took what came back
-			r.crowded = r.crowd > 0
-			r.crowd, r.crowdMost = crowdFor, refusalFactor*r.rate
+			if r.crowded = r.crowd > 0; !r.crowded {
+				r.crowdMost = refusalFactor * r.rate
+			}
+			r.crowd = crowdFor
 		}
 		if !o.resetMoved {
 			r.doubt()
@@ -352,7 +379,11 @@ func (r *refill) slowDown() {
 	if r.raise.on() {
 		factor = r.raise.refused()
 	}
-	r.rate = max(r.rate*factor, slowestRate(r.maxHold))
+	least := slowestRate(r.maxHold)
+	if r.crowd == crowdFor {
+		least = min(r.leastInCrowd(), r.rate)
+	}
+	r.rate = max(r.rate*factor, least)
 	if factor == refusalFactor {
 		r.raise.fell(r.rate)
 	}

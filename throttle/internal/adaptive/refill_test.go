@@ -173,30 +173,113 @@ func TestRefillCrowd(t *testing.T) {
 		t.Errorf("%v per second, want %v", r.rate, want)
 	}
 	r.rate = crowdShare
-	b.at(4 * s).exchange(says(left(3, 20, 17*s)))
-	b.wantDue(2 * s) // three are the others'
+	b.at(4 * s).exchange(says(left(5, 20, 15*s)))
+	b.wantDue(2 * s) // five are the others'
 	if r.rate != crowdShare {
 		t.Errorf("%v per second, want %v: no more remains than is kept", r.rate, crowdShare)
 	}
 	r.crowdMost = 1
-	b.at(5 * s).exchange(says(left(5, 20, 15*s)))
+	b.at(5 * s).exchange(says(left(7, 20, 13*s)))
 	b.wantOpen(2)
 	if want := crowdShare * crowdRaise; r.rate != want || r.atMost < want {
 		t.Errorf("%v per second, at most %v; want %v", r.rate, r.atMost, want)
 	}
-	for i := range crowdFor - 2 {
-		b.at(time.Duration(6+i) * s).exchange(says(left(3, 20, 17*s)))
+	if b.at(5 * s).exchange(says(left(4, 20, 16*s))); r.crowd != crowdFor-1 {
+		t.Errorf("crowd for %d, want %d: less is left than is kept", r.crowd, crowdFor-1)
+	}
+	for i := range crowdFor - 1 {
+		b.at(time.Duration(6+i) * s).exchange(says(left(5, 20, 15*s)))
 	}
 	if r.crowd != 0 {
 		t.Fatalf("crowd for %d, want 0", r.crowd)
 	}
-	b.wantOpen(3)
+	b.wantOpen(5)
 }
 
-// TestRefillCrowdIsSearched: after each refusal in a crowd, our part of the rate grows to four fifths of what was refused.
+// TestRefillBeginsInACrowd: where most of what was used was not ours, our part of the rate is that of what was used, from the start.
+func TestRefillBeginsInACrowd(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name   string
+		limit  int
+		first  int // so many remain after the first request,
+		then   int // and after the second one
+		after  time.Duration
+		unit   string
+		rate   float64
+		others bool
+	}{
+		{"all is ours", 20, 19, 18, 0, "", 1, false},
+		{"few tokens say nothing", 20, 19, 17, 0, "", 1, false},
+		{"half is ours", 20, 19, 16, 0, "", 0.5, true},
+		{"2 of 15 are ours", 20, 19, 5, 0, "", 2.0 / 15, true},
+		{"3 came back meanwhile", 20, 19, 5, 3 * s, "", 2.0 / 18, true},
+		{"what was missing at first was used before", 20, 10, 7, 0, "", 0.5, true},
+		{"nobody knows what was used of it by ours", 20, 19, 5, 0, "tokens", 1, false},
+		{"a limit of few tokens", 3, 2, 0, 0, "", 1, false},
+	} {
+		b := newBucket(t, Config{})
+		for _, remaining := range []int{test.first, test.then} {
+			st := left(remaining, test.limit, time.Duration(test.limit-remaining)*s)
+			if remaining == test.first {
+				st.Reset += test.after // it has not come yet
+			}
+			st.Unit = test.unit
+			b.exchange(says(st))
+			b.at(test.after)
+		}
+		r := &b.window1().refill
+		if others := r.crowd == crowdFor && r.crowded && r.crowdMost == 1; !r.refills || math.Abs(r.rate-test.rate) > 1e-9 || others != test.others {
+			t.Errorf("%s: refills %v, %v per second, up to %v, crowd for %d; want %v, and others %v", test.name, r.refills, r.rate, r.crowdMost, r.crowd, test.rate, test.others)
+		}
+	}
+}
+
+// TestRefillLeastInCrowd: refusals by chance do not lower our part of the rate without an end, nor does a first answer that is a refusal.
+func TestRefillLeastInCrowd(t *testing.T) {
+	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
+	for range 20 {
+		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, resetMoved: true})
+	}
+	if want := crowdLeast * refusalFactor * 10; math.Abs(r.rate-want) > 1e-9 {
+		t.Errorf("%v per second after 20 refusals, want %v", r.rate, want)
+	}
+	b := newBucket(t, Config{})
+	b.exchange(refuses(left(0, 20, 19*time.Second)))
+	b.window1().others.atStart = 20
+	b.exchange(refuses(left(0, 20, 20*time.Second)))
+	if r := &b.window1().refill; r.rate != crowdLeast {
+		t.Errorf("%v per second where nothing was ours, want %v", r.rate, crowdLeast)
+	}
+	r.rate, r.crowdMost = 0.01, 10
+	if r.slowDown(); r.rate != 0.01 {
+		t.Errorf("%v per second, want 0.01: a refusal raises no rate", r.rate)
+	}
+}
+
+// TestOthersUsed: what other buckets of ours use is not told from what others use, and what was refused is not used.
+func TestOthersUsed(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		u    otherUsers
+		o    outcome
+		want used
+	}{
+		{"nothing was stated before", otherUsers{}, outcome{n: 1, remaining: 3}, used{}},
+		{"siblings", otherUsers{began: start, atStart: 9, usedByUs: 2, siblings: true}, outcome{n: 1, remaining: 3}, used{}},
+		{"served", otherUsers{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3}, used{start, 7, 6}},
+		{"refused", otherUsers{began: start, atStart: 9, usedByUs: 2}, outcome{n: 1, remaining: 3, refused: true}, used{start, 6, 6}},
+	} {
+		if got := test.u.used(&test.o, 4); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRefillCrowdIsSearched: in a crowd, our part of the rate grows to four fifths of what was refused first.
 func TestRefillCrowdIsSearched(t *testing.T) {
 	r := refill{refills: true, rate: 10, fullSpan: time.Hour, maxHold: time.Hour}
-	for _, most := range []float64{8, 6.4} {
+	for _, most := range []float64{8, 8} {
 		r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, refused: true, resetMoved: true})
 		for range 20 {
 			r.measure(&outcome{sent: start, now: start, n: 1, limit: 20, remaining: 10})

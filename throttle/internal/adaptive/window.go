@@ -177,6 +177,9 @@ func (w *window) learn(now monotime.Time, t *Ticket, kind Kind, st *quota.Statem
 	if o.resetBack || o.newest && o.rises() {
 		w.contradictions.note(answer)
 	}
+	if !o.unpriced {
+		o.used = w.others.used(&o, inFlight)
+	}
 	if w.instances = a.Instances && w.isPlain(); w.instances {
 		w.refill.stop()
 	} else {
