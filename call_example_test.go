@@ -169,7 +169,7 @@ func ExampleTransport_Save() {
 		fmt.Println(err)
 	}
 	_, err = (&http.Client{Transport: second}).Get("https://api.example.com/")
-	fmt.Println(errors.Is(err, throttle.ErrWait), server.Stats().Refused)
+	fmt.Println(errors.Is(err, throttle.ErrWouldWait), server.Stats().Refused)
 	// Output:
 	// 200 <nil>
 	// true 0

@@ -169,7 +169,7 @@ func ExampleShared() {
 		client := &http.Client{Transport: transport}
 		for range 2 {
 			resp, err := client.Get("https://api.example.com/")
-			if errors.Is(err, throttle.ErrWait) {
+			if errors.Is(err, throttle.ErrWouldWait) {
 				fmt.Println("not now")
 				continue
 			}

@@ -45,7 +45,7 @@ var failures = [...]struct {
 	err  error
 	name string
 }{
-	{throttle.ErrWait, "would_wait"},
+	{throttle.ErrWouldWait, "would_wait"},
 	{throttle.ErrMaxWait, "max_wait"},
 	{throttle.ErrStandstill, "standstill"},
 	{throttle.ErrDeadline, "deadline"},

@@ -56,7 +56,7 @@ type Claim struct {
 	Cancel <-chan struct{}
 
 	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
-	// claim that cannot go at once fails with ErrWait. Where a claim must wait, less than 1 µs is an error, as in a Limiter.
+	// claim that cannot go at once fails with ErrWouldWait. Where a claim must wait, less than 1 µs is an error, as in a Limiter.
 	MaxWait time.Duration
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }

@@ -135,17 +135,17 @@ func TestNoWaitBelowALine(t *testing.T) {
 	}{
 		"urgent, beside what is reserved":    {&Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}, Claim{}, 0, Claim{Priority: Urgent}, nil},
 		"urgent, beside a child's claim":     {&Limiter{Quotas: quotas(t, "10/s burst 10"), Reserve: 0.5}, Claim{}, 1, Claim{Priority: Urgent}, nil},
-		"the same":                           {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 0, Claim{}, ErrWait},
-		"the same, of a child":               {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 1, Claim{}, ErrWait},
-		"another unit, and requests of both": {&Limiter{Quotas: quotas(t, "10/s burst 10, 1 images/s burst 2")}, images, 0, Claim{}, ErrWait},
+		"the same":                           {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 0, Claim{}, ErrWouldWait},
+		"the same, of a child":               {&Limiter{Quotas: quotas(t, "10/s burst 10")}, Claim{N: 6}, 1, Claim{}, ErrWouldWait},
+		"another unit, and requests of both": {&Limiter{Quotas: quotas(t, "10/s burst 10, 1 images/s burst 2")}, images, 0, Claim{}, ErrWouldWait},
 		"another unit":                       {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 0, tokens(5), nil},
 		"another unit, of a child":           {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, tokens(5), nil},
-		"another unit, not there":            {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, tokens(6), ErrWait},
+		"another unit, not there":            {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, tokens(6), ErrWouldWait},
 		"no unit":                            {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, images, 1, Claim{}, nil},
-		"both units":                         {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, Claim{Costs: quota.Costs{"images": 2, "tokens": 1}}, 1, tokens(1), ErrWait},
-		"in flight":                          {&Limiter{Quotas: quotas(t, "10 in flight, 1 images/s burst 2")}, images, 1, Claim{}, ErrWait},
+		"both units":                         {&Limiter{Quotas: quotas(t, "10 tokens/s burst 10, 1 images/s burst 2")}, Claim{Costs: quota.Costs{"images": 2, "tokens": 1}}, 1, tokens(1), ErrWouldWait},
+		"in flight":                          {&Limiter{Quotas: quotas(t, "10 in flight, 1 images/s burst 2")}, images, 1, Claim{}, ErrWouldWait},
 		"what the server allows above":       {&Limiter{Rand: noJitter}, Claim{}, 0, Claim{}, nil},
-		"a hold above":                       {&Limiter{Rand: noJitter}, Claim{}, 0, Claim{}, ErrWait},
+		"a hold above":                       {&Limiter{Rand: noJitter}, Claim{}, 0, Claim{}, ErrWouldWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -224,7 +224,7 @@ func TestCostsOfLearnedWindows(t *testing.T) {
 		if f := l.Forecast(tokens(100)); f != (Forecast{}) {
 			t.Errorf("100 tokens are left: %+v", f)
 		}
-		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1, Costs: quota.Costs{"tokens": 101}}); !errors.Is(err, ErrWait) {
+		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1, Costs: quota.Costs{"tokens": 101}}); !errors.Is(err, ErrWouldWait) {
 			t.Errorf("101 of 100: %v", err)
 		}
 		g.Settle(quota.Costs{"tokens": 10})

@@ -90,7 +90,7 @@ type Forecast struct {
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
 	Never  bool          // the cost is above what a quota ever grants at once, a unit is ErrUnit, or the configuration is invalid
-	Err    error         // that the claim would be refused with, if Never, or ErrStandstill; of Observe also ErrMaxWait and ErrWait, but how many wait (MaxQueue) never counts
+	Err    error         // that the claim would be refused with, if Never, or ErrStandstill; of Observe also ErrMaxWait and ErrWouldWait, but how many wait (MaxQueue) never counts
 }
 
 func (d delay) forecast(now monotime.Time) Forecast {

@@ -12,7 +12,7 @@ import (
 
 // Why a claim was refused. Each [*Error] wraps one of these.
 var (
-	ErrWait       = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
+	ErrWouldWait       = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
 	ErrMaxWait    = errors.New("wait over MaxWait")                             // the wait would be longer than MaxWait
 	ErrStandstill = errors.New("nothing can go within MaxStandstill")           // not one token comes within MaxStandstill, even with nobody ahead
 	ErrDeadline   = errors.New("wait past the context's deadline")              // the wait would not end before the context's deadline
@@ -72,7 +72,7 @@ type Error struct {
 	Wait   time.Duration // how long the wait would have been from then on; zero if not known, as for a Store to be back
 	At     time.Time     // when the claim would have gone; zero if not known
 	Cost   int           // what was claimed: in requests; for ErrTooLarge and ErrUnit in the quota's unit
-	Err    error         // ErrWait, ErrMaxWait, …
+	Err    error         // ErrWouldWait, ErrMaxWait, …
 	ctxErr error         // of the context that ended, or would have ended, the wait
 	cause  error         // of ctxErr
 	detail string        // what the text says after that of Err

@@ -159,10 +159,10 @@ func TestErrorNamesItsBucket(t *testing.T) {
 		why          error
 		bucket       string
 	}{
-		"below":                 {below: "1/s", above: "5/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
-		"above":                 {below: "5/s", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "above"},
-		"both, longer above":    {below: "1/s", above: "1/m", granted: 1, claim: now, why: ErrWait, bucket: "above"},
-		"both, longer below":    {below: "1/m", above: "1/s", granted: 1, claim: now, why: ErrWait, bucket: "below"},
+		"below":                 {below: "1/s", above: "5/s", granted: 1, claim: now, why: ErrWouldWait, bucket: "below"},
+		"above":                 {below: "5/s", above: "1/s", granted: 1, claim: now, why: ErrWouldWait, bucket: "above"},
+		"both, longer above":    {below: "1/s", above: "1/m", granted: 1, claim: now, why: ErrWouldWait, bucket: "above"},
+		"both, longer below":    {below: "1/m", above: "1/s", granted: 1, claim: now, why: ErrWouldWait, bucket: "below"},
 		"MaxWait":               {below: "5/s", above: "1/s", granted: 1, claim: Claim{MaxWait: time.Millisecond}, why: ErrMaxWait, bucket: "above"},
 		"a queue":               {below: "5/s", above: "1/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
 		"a queue, longer below": {below: "1/m", above: "5/s queue 1", granted: 1, waiting: 1, why: ErrQueueFull, bucket: "above"},
@@ -190,7 +190,7 @@ func TestErrorNamesItsBucket(t *testing.T) {
 				if !errors.As(err, &e) || !errors.Is(err, test.why) || e.Bucket != test.bucket {
 					t.Fatalf("error %v, want %v of %s", err, test.why, test.bucket)
 				}
-				if f := l.Forecast(test.claim); errors.Is(test.why, ErrWait) && (f.Bucket != test.bucket || f.Wait != e.Wait) {
+				if f := l.Forecast(test.claim); errors.Is(test.why, ErrWouldWait) && (f.Bucket != test.bucket || f.Wait != e.Wait) {
 					t.Errorf("forecast %+v, want %v for %s", f, e.Wait, test.bucket)
 				}
 				if test.waiting > 0 {

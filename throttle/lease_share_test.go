@@ -330,7 +330,7 @@ func TestLeaseSettle(t *testing.T) {
 				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 300}}); err != nil || time.Since(start).Truncate(10*time.Millisecond) != later || later == 0 && time.Since(start) > time.Millisecond {
 					t.Errorf("after %v: %v", time.Since(start), err)
 				}
-				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
+				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
 					t.Error(err)
 				}
 				if _, err = a.Acquire(t.Context(), Claim{Costs: quota.Costs{"tokens": 1001}}); !errors.Is(err, ErrTooLarge) {

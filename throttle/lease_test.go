@@ -193,7 +193,7 @@ func TestLeaseNoWait(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		_, err := b.Acquire(t.Context(), Claim{MaxWait: -1})
-		if !errors.Is(err, ErrWait) || time.Since(start) != time.Millisecond {
+		if !errors.Is(err, ErrWouldWait) || time.Since(start) != time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		// For a while, what the store said is known.

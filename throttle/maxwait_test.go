@@ -202,12 +202,12 @@ func TestMaxWaitBoundsTheReplyOfAStore(t *testing.T) {
 		{0, 0, 0, 0, nil},
 		{0, -1, 0, 0, nil},
 		{0, 100 * ms, 0, 0, nil},
-		{200 * ms, 0, 0, 200 * ms, ErrWait},
-		{200 * ms, -1, 0, 200 * ms, ErrWait},
-		{200 * ms, 1000 * ms, 0, 200 * ms, ErrWait},
+		{200 * ms, 0, 0, 200 * ms, ErrWouldWait},
+		{200 * ms, -1, 0, 200 * ms, ErrWouldWait},
+		{200 * ms, 1000 * ms, 0, 200 * ms, ErrWouldWait},
 		{200 * ms, 100 * ms, 0, 100 * ms, ErrMaxWait},
 		{200 * ms, 0, 100 * ms, 100 * ms, ErrMaxWait},
-		{200 * ms, 1000 * ms, 100 * ms, 200 * ms, ErrWait},
+		{200 * ms, 1000 * ms, 100 * ms, 200 * ms, ErrWouldWait},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{

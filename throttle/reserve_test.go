@@ -147,16 +147,16 @@ func TestReserveGivenBack(t *testing.T) {
 					g := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: p})
 					g.Cancel()
 					n := grant(t, l, tokens(5))
-					if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
-						t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
+					if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
+						t.Errorf("a sixth token for normal ones: %v, want ErrWouldWait", err)
 					}
 					if text != "10 tokens in flight" { // a slot is not settled
 						n.Settle(quota.Costs{"tokens": 3})
 						m := grant(t, l, tokens(2))
 						u := grant(t, l, Claim{Costs: quota.Costs{"tokens": 5}, Priority: Urgent})
 						u.Settle(quota.Costs{"tokens": 1}) // gives nothing to those who are not
-						if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWait) {
-							t.Errorf("a sixth token for normal ones: %v, want ErrWait", err)
+						if _, _, err := l.Join(t.Context(), Claim{Costs: quota.Costs{"tokens": 1}, MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
+							t.Errorf("a sixth token for normal ones: %v, want ErrWouldWait", err)
 						}
 						u.Cancel()
 						m.Cancel()

@@ -499,7 +499,7 @@ func TestSlowStartAfterIdlingOfAFastBucket(t *testing.T) {
 	for _, test := range []struct {
 		idle time.Duration
 		want error // of the second claim
-	}{{time.Minute - 1, nil}, {time.Minute, ErrWait}} {
+	}{{time.Minute - 1, nil}, {time.Minute, ErrWouldWait}} {
 		synctest.Test(t, func(t *testing.T) {
 			a := server10(t)
 			for range enough {

@@ -95,8 +95,8 @@ func TestInFlightEndedTwiceFreesOnce(t *testing.T) {
 			g.Done(Answer{})
 		}
 		grant(t, l, Claim{})
-		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWait) {
-			t.Errorf("a third one: %v, want ErrWait", err)
+		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
+			t.Errorf("a third one: %v, want ErrWouldWait", err)
 		}
 	})
 }
@@ -299,8 +299,8 @@ func TestInFlightSetQuotas(t *testing.T) {
 		for _, w := range ws[1:] {
 			w.Granted().Done(Answer{}) // frees nothing of what is new
 		}
-		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWait) {
-			t.Errorf("got %v, want ErrWait", err)
+		if _, _, err := l.Join(t.Context(), Claim{MaxWait: -1}); !errors.Is(err, ErrWouldWait) {
+			t.Errorf("got %v, want ErrWouldWait", err)
 		}
 	})
 }

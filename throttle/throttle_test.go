@@ -274,8 +274,8 @@ func TestLimiterNoWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		var e *Error
-		if err := l.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrWait) || e.Wait != time.Second {
-			t.Errorf("got %v, want ErrWait of 1s", err)
+		if err := l.Wait(t.Context(), 1); !errors.As(err, &e) || !errors.Is(err, ErrWouldWait) || e.Wait != time.Second {
+			t.Errorf("got %v, want ErrWouldWait of 1s", err)
 		}
 		if got, want := l.Forecast(Claim{}), (Forecast{Wait: time.Second, Cause: CausePace, Quota: "1/s even"}); got != want {
 			t.Errorf("Forecast = %+v, want %+v", got, want)

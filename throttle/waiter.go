@@ -226,7 +226,7 @@ func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	case d.Never:
 		return d, ErrTooLarge
 	case w.atOnce && !w.asksStore:
-		return d, ErrWait
+		return d, ErrWouldWait
 	case w.deadline != 0 && w.l.clock.Awake(d.At) >= w.deadline:
 		return d, ErrDeadline
 	case w.expires != 0 && w.l.clock.Awake(d.At) > w.expires:

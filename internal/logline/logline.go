@@ -297,7 +297,7 @@ func kind(err error) string {
 	var local *throttle.Error
 	if errors.As(err, &local) {
 		for _, known := range []error{
-			throttle.ErrWait, throttle.ErrMaxWait, throttle.ErrStandstill, throttle.ErrDeadline, throttle.ErrQueueFull,
+			throttle.ErrWouldWait, throttle.ErrMaxWait, throttle.ErrStandstill, throttle.ErrDeadline, throttle.ErrQueueFull,
 			throttle.ErrTooLarge, throttle.ErrUnit, throttle.ErrClosed, throttle.ErrCanceled,
 		} {
 			if errors.Is(local.Err, known) {

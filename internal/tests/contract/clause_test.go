@@ -106,7 +106,7 @@ func TestContractHTTPLocalRefusal(t *testing.T) {
 		}
 		_, err := c.Post("http://a.example/", "text/plain", strings.NewReader("text"))
 		var local *throttle.Error
-		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) || local.Wait != time.Minute || sent != 1 {
+		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWouldWait) || local.Wait != time.Minute || sent != 1 {
 			t.Errorf("got %v, sent %d times", err, sent)
 		}
 	})

@@ -111,7 +111,7 @@ func TestContractErrorMeansNoResponse(t *testing.T) {
 		}
 		_, err = tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
 		var local *throttle.Error
-		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) {
+		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWouldWait) {
 			t.Fatalf("got %v", err)
 		}
 		if local.Bucket != "a.example" || local.Quota != "1/s even" || local.Wait != time.Second || !strings.HasPrefix(err.Error(), "throttle: a.example: not sent") {

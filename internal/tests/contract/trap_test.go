@@ -93,7 +93,7 @@ func TestTrapStackedQuotas(t *testing.T) {
 		}
 		hit(t, tr, 1, "http://a.example/")
 		for range 50 {
-			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); !errors.Is(err, throttle.ErrWait) {
+			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); !errors.Is(err, throttle.ErrWouldWait) {
 				t.Fatalf("got %v", err)
 			}
 			if _, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/dear", "")); !errors.Is(err, throttle.ErrTooLarge) {
@@ -291,7 +291,7 @@ func TestTrapStackedRetries(t *testing.T) {
 		hit(t, stack.Base, 1, "http://a.example/")
 		sent = 0
 		start := time.Now()
-		if _, err := stack.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); !errors.Is(err, throttle.ErrWait) || sent != 0 || time.Since(start) != 0 {
+		if _, err := stack.RoundTrip(lab.Request(t, "GET", "http://a.example/", "")); !errors.Is(err, throttle.ErrWouldWait) || sent != 0 || time.Since(start) != 0 {
 			t.Errorf("got %v, sent %d times in %v", err, sent, time.Since(start))
 		}
 	})

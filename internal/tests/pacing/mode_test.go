@@ -30,7 +30,7 @@ func TestModeReject(t *testing.T) {
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		_, err := tr.RoundTrip(req)
 		var local *throttle.Error
-		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) || local.Wait != 30*time.Second || !local.At.Equal(start.Add(30*time.Second)) {
+		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWouldWait) || local.Wait != 30*time.Second || !local.At.Equal(start.Add(30*time.Second)) {
 			t.Errorf("got %+v", err)
 		}
 		if len(refused) != 1 || refused[0].Request != req || refused[0].Bucket != "a.example" || refused[0].Err != err { //nolint:errorlint // the same
@@ -40,7 +40,7 @@ func TestModeReject(t *testing.T) {
 			t.Errorf("sent %d after %v", len(base.Got), time.Since(start))
 		}
 		time.Sleep(30*time.Second - 1)
-		if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrWait) {
+		if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrWouldWait) {
 			t.Errorf("a nanosecond too early: %v", err)
 		}
 		time.Sleep(time.Nanosecond)
@@ -70,7 +70,7 @@ func TestModeDegrade(t *testing.T) {
 		base := lab.OK()
 		var got *http.Request
 		tr := &pacer.Transport{Base: base, Mode: pacer.ModeDegrade, Quotas: lab.All(quota.Quota{N: 1, Per: time.Minute, Kind: quota.TokenBucket}), Fallback: func(r *http.Request, why *throttle.Error) (*http.Response, error) {
-			if got = r; !errors.Is(why, throttle.ErrWait) || why.Wait != time.Minute {
+			if got = r; !errors.Is(why, throttle.ErrWouldWait) || why.Wait != time.Minute {
 				t.Errorf("Fallback was told %v", why)
 			}
 			return lab.Answer(r, http.StatusNonAuthoritativeInfo, "a copy"), nil
@@ -189,7 +189,7 @@ func TestModeObserveTellsWhatMayNotWait(t *testing.T) {
 						switch errors.As(n.Err, &refused); {
 						case errors.Is(refused, throttle.ErrMaxWait):
 							got = append(got, fmt.Sprintf("not sent, %v is longer than it may wait", refused.Wait))
-						case errors.Is(refused, throttle.ErrWait):
+						case errors.Is(refused, throttle.ErrWouldWait):
 							got = append(got, fmt.Sprintf("not sent, %v and must not wait", refused.Wait))
 						default:
 							t.Error(n.Err)
@@ -385,7 +385,7 @@ func TestBoundsOfALine(t *testing.T) {
 		{
 			"MaxWait negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), MaxWait: -1},
 			[]time.Duration{0},
-			throttle.ErrWait,
+			throttle.ErrWouldWait,
 			`throttle: a.example: not sent: would have to wait: pace "1/s even", could go in 1s`, 4,
 		},
 		{
@@ -397,7 +397,7 @@ func TestBoundsOfALine(t *testing.T) {
 		{
 			"MaxQueue negative", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), Line: pacer.Line{MaxQueue: -1}},
 			[]time.Duration{0},
-			throttle.ErrWait,
+			throttle.ErrWouldWait,
 			`throttle: a.example: not sent: would have to wait: pace "1/s even", could go in 1s`, 4,
 		},
 		{

@@ -34,7 +34,7 @@ func modeUsed(t *testing.T, tr *pacer.Transport, call *pacer.Call, method, url s
 			}
 			resp, err := tr.RoundTrip(req)
 			switch {
-			case errors.Is(err, throttle.ErrWait):
+			case errors.Is(err, throttle.ErrWouldWait):
 				used = pacer.ModeReject
 			case err != nil:
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func went(t *testing.T, tr *pacer.Transport, tenant, url string) bool {
 	resp, err := sendAs(t, tr, tenant, url)
 	if err == nil {
 		resp.Body.Close()
-	} else if !errors.Is(err, throttle.ErrWait) && !errors.Is(err, throttle.ErrMaxWait) && !errors.Is(err, throttle.ErrStandstill) {
+	} else if !errors.Is(err, throttle.ErrWouldWait) && !errors.Is(err, throttle.ErrMaxWait) && !errors.Is(err, throttle.ErrStandstill) {
 		t.Fatal(err)
 	}
 	return err == nil

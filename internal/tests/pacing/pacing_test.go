@@ -57,7 +57,7 @@ func left(t *testing.T, tr *pacer.Transport, req *http.Request, unit string, bur
 			return false
 		}
 		var local *throttle.Error
-		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWait) {
+		if !errors.As(err, &local) || !errors.Is(err, throttle.ErrWouldWait) {
 			t.Fatal(err)
 		}
 		return local.Wait > 0

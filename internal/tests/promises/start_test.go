@@ -259,7 +259,7 @@ func TestPromiseSlowStartInModesThatDoNotWait(t *testing.T) {
 		}, func(g *guest) {
 			g.Mode = mode
 			g.Fallback = func(req *http.Request, err *throttle.Error) (*http.Response, error) {
-				if err.Cause != throttle.CauseSlowStart || !errors.Is(err, throttle.ErrWait) {
+				if err.Cause != throttle.CauseSlowStart || !errors.Is(err, throttle.ErrWouldWait) {
 					t.Errorf("%v: %v", mode, err)
 				}
 				resp := reply(503)

@@ -271,8 +271,8 @@ func TestAStoreThatCannotBeReachedIsNotSilence(t *testing.T) {
 	}{
 		"wait":                  {pacer.ModeWait, 0, throttle.ErrStandstill, 2 * time.Minute},
 		"wait within a timeout": {pacer.ModeWait, 30 * time.Second, throttle.ErrCanceled, 30 * time.Second},
-		"reject":                {pacer.ModeReject, 0, throttle.ErrWait, 0},
-		"degrade":               {pacer.ModeDegrade, 0, throttle.ErrWait, 0},
+		"reject":                {pacer.ModeReject, 0, throttle.ErrWouldWait, 0},
+		"degrade":               {pacer.ModeDegrade, 0, throttle.ErrWouldWait, 0},
 		"observe":               {pacer.ModeObserve, 0, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
