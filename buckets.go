@@ -25,7 +25,7 @@ import (
 // priority and arrival give it. A pattern that is in both tables keeps what was charged to it, quota by quota, if the new
 // one counts in the same way; see [throttle.Limiter.SetQuotas]. A nil or empty table takes all Quotas away: a key of YAML
 // with nothing behind it is read as such a table. A larger burst fills at the rate of its quota. If something is wrong with
-// the table, SetQuotas returns an error and changes nothing.
+// the table, SetQuotas returns an error, which is throttle.ErrInvalid, and changes nothing.
 func (t *Transport) SetQuotas(quotas Table) error {
 	if err := t.Validate(); err != nil {
 		return err

@@ -272,7 +272,7 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 	if t.Line.Flow != nil {
 		tm.claim.Flow = t.Line.Flow(req)
 		if t.Line.Weight != nil {
-			tm.claim.Weight = max(t.Line.Weight(req), 0)
+			tm.claim.Weight = t.Line.Weight(req)
 		}
 	}
 	if c != nil {

@@ -59,11 +59,11 @@ func idempotent(req *http.Request) bool {
 	return c != nil && c.calls.asks().Idempotent
 }
 
-// hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up,
-// or somebody marked the error with backoff.Permanent.
+// hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up, or is wrong in
+// itself, or somebody marked the error with backoff.Permanent.
 func hopeless(err error) bool {
 	var local *throttle.Error
-	return errors.As(err, &local) || verdict.Marked(err)
+	return errors.As(err, &local) || errors.Is(err, throttle.ErrInvalid) || verdict.Marked(err)
 }
 
 // ShouldRetry is a CheckRetry for a Client of go-retryablehttp that decides as pacer does: by what the server says, by

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gopacer/pacer/internal/attempt"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/stream"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -135,7 +136,7 @@ func (t *Transport) notSent(req *http.Request, tm *terms, err error) (*http.Resp
 func (t *Transport) fallback(req *http.Request, why *throttle.Error) (*http.Response, error) {
 	if t.Fallback == nil { // init has checked the modes of t: it was the Call that asked for ModeDegrade
 		body.Close(req, nil)
-		return nil, errors.New("pacer: Fallback is nil, want a function that answers in ModeDegrade")
+		return nil, fields.Invalid(errors.New("pacer: Fallback is nil, want a function that answers in ModeDegrade"))
 	}
 	return attempt.Instead(req, func(req *http.Request) (*http.Response, error) { return t.Fallback(req, why) }, "Fallback")
 }

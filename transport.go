@@ -48,9 +48,13 @@
 //
 // A response is returned as it came, whatever its status: after the last attempt, that is the server's own
 // last answer, body unread. Its Request is the caller's, as of http.Transport, or the one that Base sent in its
-// place: with a token, say. An error means that no answer was received, or, if the error is a
-// [*throttle.Error], that pacer did not send the request. errors.As finds the *throttle.Error, which says
-// why the request was not sent and when it could have gone.
+// place: with a token, say. An error is one of three:
+//
+//   - errors.As finds a [*throttle.Error]: pacer did not send the request, or not again. The error says why, and when
+//     the request could have gone.
+//   - errors.Is finds [throttle.ErrInvalid]: something is wrong with the Transport, with the Call, or with the request
+//     itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
+//   - All others say that no answer was received.
 //
 // Nothing is logged, no goroutine is kept, and there is nothing to close unless Shared.Store is set.
 package pacer
@@ -273,7 +277,7 @@ type Shared struct {
 }
 
 // Validate reports all that is wrong with the configuration, joined by errors.Join: which field or pattern,
-// and what was expected. If it is not called, the first request and every later one return the same error.
+// and what was expected. The error is throttle.ErrInvalid. If Validate is not called, the first request and every later one return the same error.
 func (t *Transport) Validate() error {
 	t.once.Do(t.init)
 	return t.invalid
@@ -320,7 +324,7 @@ func (t *Transport) init() {
 	t.routes.Store(rs)
 	t.buckets.New, t.buckets.MaxBuckets = t.newLimiter, t.Learn.MaxBuckets
 	t.streams.New, t.streams.MaxBuckets = t.newStream, t.Learn.MaxBuckets
-	t.invalid = errors.Join(append(wrong, err)...)
+	t.invalid = fields.Invalid(errors.Join(append(wrong, err)...))
 	t.short.Store(t.invalid == nil && t.isShort()) // last: who sees that does not wait for init
 }
 
@@ -428,12 +432,12 @@ func (t *Transport) CloseIdleConnections() {
 func (t *Transport) check(req *http.Request, called *requestInfo) error {
 	switch {
 	case req.URL == nil:
-		return errors.New("pacer: nil Request.URL")
+		return fields.Invalid(errors.New("pacer: nil Request.URL"))
 	case req.Header == nil:
-		return errors.New("pacer: nil Request.Header")
+		return fields.Invalid(errors.New("pacer: nil Request.Header"))
 	}
 	if err := t.Validate(); err != nil || called == nil {
 		return err
 	}
-	return called.check(t, req)
+	return fields.Invalid(called.check(t, req))
 }

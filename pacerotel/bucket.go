@@ -52,6 +52,7 @@ var failures = [...]struct {
 	{throttle.ErrQueueFull, "queue_full"},
 	{throttle.ErrTooLarge, "too_large"},
 	{throttle.ErrUnit, "unit"},
+	{throttle.ErrInvalid, "invalid"},
 	{throttle.ErrClosed, "closed"},
 	{throttle.ErrCanceled, "canceled"},
 	{nil, otherType},

@@ -39,7 +39,7 @@ type Claim struct {
 	Flow string
 
 	// Weight is the share of the Flow beside others: of 3, it gets three times as much as one of 1 while both wait. Zero
-	// means 1. Where a claim must wait, a negative Weight is an error.
+	// and negative mean 1.
 	Weight int
 
 	// Verb and Path say what kind of request the claim is for: what the request does, and to what, its parts separated by
@@ -56,7 +56,7 @@ type Claim struct {
 	Cancel <-chan struct{}
 
 	// MaxWait bounds how long the claim waits, in place of Limiter.MaxWait. Zero means that of the Limiter. If negative, a
-	// claim that cannot go at once fails with ErrWouldWait. Where a claim must wait, less than 1 µs is an error, as in a Limiter.
+	// claim that cannot go at once fails with ErrWouldWait. Above zero and below 1 µs, it is ErrInvalid, as in a Limiter.
 	MaxWait time.Duration
 	bare    bool // made by Wait or Allow: nobody will say when the request ends
 }
@@ -129,7 +129,7 @@ func (l *Limiter) AtOnce(ctx context.Context, verb, path string) *Grant {
 // begin fills in what a claim to l asks for. It reports whether the claim is one that grantAtOnce can grant.
 func (g *Grant) begin(l *Limiter, c *Claim) bool {
 	g.l, g.class, g.urgent = l, c.class(), c.Priority >= Urgent
-	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil
+	return c.Costs == nil && c.N >= 0 && c.After == nil && c.Cancel == nil && check.Fine(c.MaxWait)
 }
 
 // grantAtOnce grants n requests to what was begun, and returns g, if nothing can delay it, or if one token bucket, and what the server has
@@ -181,7 +181,7 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if found.stale() {
 		return nil, errDismissed
 	}
-	if err := l.unfit(&need); err != nil {
+	if err := cmp.Or(check.Claim(c.MaxWait), l.unfit(&need)); err != nil {
 		return nil, err
 	}
 	l.expect(&need, l.account.kinds.Of)
@@ -220,13 +220,11 @@ func (c *Claim) need() need {
 }
 
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
-func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
-	if err := check.Claim(c.MaxWait, c.Weight); err != nil {
-		return nil, err
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
+	w := &waiter{
+		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
+		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
 	}
-	w := l.spare.Get().(*waiter)
-	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
-	w.joined, w.from, w.maxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
 	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
@@ -366,7 +364,7 @@ func (l *Limiter) Forecast(c Claim) Forecast {
 	need := c.need()
 	l, root := l.redirect(l.lock(), c.class(), (*Group).wouldBe)
 	defer l.unlock(root)
-	return l.project(root.now(), need, 0)
+	return l.project(root.now(), need, 0, check.Claim(c.MaxWait))
 }
 
 // Observe grants the claim at once, whatever is due, and charges it. It returns how long the claim would have
@@ -383,15 +381,16 @@ func (l *Limiter) observe(c *Claim, g *Grant) (*Grant, Forecast) {
 	now := root.now()
 	l.prepare(now)
 	l.expect(&need, l.account.kinds.Of)
-	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue))
+	f := l.project(now, need, check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue), check.Claim(c.MaxWait))
 	l.chargeNow(&g.right, now, &need, place{})
 	g.early = l.hold > now
 	return g, f
 }
 
 // project returns how long a claim that is made now would wait. It tells also if that is longer than maxWait, unless that is zero.
-func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration) Forecast {
-	if err := l.unfit(&need); err != nil {
+// Wrong, if not nil, is what is wrong with the claim itself.
+func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, wrong error) Forecast {
+	if err := cmp.Or(wrong, l.unfit(&need)); err != nil {
 		return Forecast{Bucket: l.Name, Label: l.Label, Never: true, Err: err}
 	}
 	l.expect(&need, l.account.kinds.Like)

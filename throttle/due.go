@@ -89,7 +89,7 @@ type Forecast struct {
 	Label  string        `json:"-"` // of that Limiter
 	Cause  Cause         // what the claim would wait for; empty if nothing
 	Quota  string        // the quota or limit that delays the claim, as text; empty if none in particular
-	Never  bool          // the cost is above what a quota ever grants at once, a unit is ErrUnit, or the configuration is invalid
+	Never  bool          // no wait helps: Err says why, and is ErrTooLarge, ErrUnit, ErrInvalid or ErrClosed
 	Err    error         // that the claim would be refused with, if Never, or ErrStandstill; of Observe also ErrMaxWait and ErrWouldWait, but how many wait (MaxQueue) never counts
 }
 

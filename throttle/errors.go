@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // Why a claim was refused. Each [*Error] wraps one of these.
 var (
-	ErrWouldWait       = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
+	ErrWouldWait  = errors.New("would have to wait")                            // the claim could go later, but not now, and must not wait
 	ErrMaxWait    = errors.New("wait over MaxWait")                             // the wait would be longer than MaxWait
 	ErrStandstill = errors.New("nothing can go within MaxStandstill")           // not one token comes within MaxStandstill, even with nobody ahead
 	ErrDeadline   = errors.New("wait past the context's deadline")              // the wait would not end before the context's deadline
@@ -24,6 +25,10 @@ var (
 	ErrClosed   = errors.New("closed")   // Limiter.Close was called
 	ErrCanceled = errors.New("canceled") // the caller's context or Cancel channel ended the wait, or had ended before it
 )
+
+// ErrInvalid is what errors.Is finds in an error about a field of a Limiter or of a Claim that is invalid, or about quotas that
+// are. Nothing is granted until that is mended: no wait helps, nor another attempt. Such an error is no [*Error].
+var ErrInvalid = fields.ErrInvalid
 
 // How a waiter ends that is neither granted nor refused.
 var (

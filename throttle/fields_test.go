@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -45,12 +46,76 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	l = &Limiter{Quotas: quota.Quotas{{N: 1}}}
-	if _, err := l.Acquire(t.Context(), Claim{MaxWait: 30}); err != nil {
-		t.Errorf("a claim that goes at once: %v", err)
+}
+
+// A claim is wrong whether it could go at once or not: who tries a program without load is told, too.
+func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
+	const want = "throttle: Claim.MaxWait is 30ns, want 1µs or more: a number alone is in nanoseconds, 30 * time.Second in seconds"
+	for name, qs := range map[string]string{"no quota": "", "one bucket": "1/s burst 1", "two": "1/s burst 1, 2/m", "a log": "1/s log"} {
+		l := &Limiter{Quotas: quotas(t, qs)}
+		for _, c := range []Claim{{MaxWait: 30}, {MaxWait: 999}, {MaxWait: 30, N: 1}, {MaxWait: 30, Costs: quota.Costs{"tokens": 1}}} {
+			if f := l.Forecast(c); !f.Never || !errors.Is(f.Err, ErrInvalid) {
+				t.Errorf("%s: forecast %+v, want ErrInvalid", name, f)
+			}
+			if _, err := l.Acquire(t.Context(), c); !errors.Is(err, ErrInvalid) || c.MaxWait == 30 && err.Error() != want {
+				t.Errorf("%s: got %v\nwant %s", name, err, want)
+			}
+		}
+		g, f := l.Observe(Claim{MaxWait: 30}) // grants all the same
+		if !f.Never || !errors.Is(f.Err, ErrInvalid) {
+			t.Errorf("%s: observed %+v, want ErrInvalid", name, f)
+		}
+		g.Cancel()
+		if !l.Allow(1) {
+			t.Errorf("%s: the claims that were refused were charged", name)
+		}
+		for _, fine := range []time.Duration{-30, time.Microsecond, NoLimit} {
+			if _, err := l.Acquire(t.Context(), Claim{MaxWait: fine}); errors.Is(err, ErrInvalid) {
+				t.Errorf("%s, MaxWait %v: %v", name, fine, err)
+			}
+		}
 	}
-	if _, err := l.Acquire(t.Context(), Claim{MaxWait: 30}); err == nil || !strings.Contains(err.Error(), "Claim.MaxWait is 30ns, want 1µs or more") {
-		t.Errorf("got %v", err)
+}
+
+// What can never work is told from what may work later.
+func TestErrInvalid(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	closed := &Limiter{Name: "a", Store: &store.Memory{}}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	below := func(above *Limiter) *Limiter { return &Limiter{Name: "below", Parent: above} }
+	for name, test := range map[string]struct {
+		err     error
+		invalid bool
+	}{
+		"Validate":         {(&Limiter{Reserve: 2}).Validate(), true},
+		"a field":          {(&Limiter{Reserve: 2}).Wait(t.Context(), 1), true},
+		"two fields":       {(&Limiter{Reserve: 2, MaxWait: 30}).Wait(t.Context(), 1), true},
+		"a field above":    {below(&Limiter{Spend: 7}).Wait(t.Context(), 1), true},
+		"a quota":          {(&Limiter{Quotas: quota.Quotas{{N: -1}}}).Wait(t.Context(), 1), true},
+		"units":            {(&Limiter{Parent: &Limiter{Quotas: quotas(t, "5 token/s")}, Quotas: quotas(t, "5 tokens/s")}).Wait(t.Context(), 1), true},
+		"without a Name":   {(&Limiter{Store: &store.Memory{}}).Wait(t.Context(), 1), true},
+		"SetQuotas":        {new(Limiter).SetQuotas(quota.Quotas{{N: -1}}), true},
+		"fine":             {new(Limiter).Validate(), false},
+		"fine quotas":      {new(Limiter).SetQuotas(quotas(t, "5/s")), false},
+		"too large":        {(&Limiter{Quotas: quotas(t, "5/s")}).Wait(t.Context(), 6), false},
+		"a unit":           {(&Limiter{Quotas: quotas(t, "5 tokens/s")}).Wait(t.Context(), 1), false},
+		"an ended context": {new(Limiter).Wait(canceled, 1), false},
+		"Close":            {closed.Wait(t.Context(), 1), false},
+	} {
+		var refusal *Error
+		if errors.Is(test.err, ErrInvalid) != test.invalid || test.invalid && errors.As(test.err, &refusal) {
+			t.Errorf("%s: %v, %T", name, test.err, test.err)
+		}
+	}
+	l := &Limiter{Reserve: 2, Quotas: quota.Quotas{{N: 1}}}
+	if err := l.SetQuotas(quota.Quotas{{N: 2}}); err != nil {
+		t.Error(err)
+	}
+	if err := l.Wait(t.Context(), 1); !errors.Is(err, ErrInvalid) {
+		t.Errorf("with other quotas: %v, want ErrInvalid", err)
 	}
 }
 

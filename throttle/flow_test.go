@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -361,13 +362,25 @@ func TestFlowWithAStore(t *testing.T) {
 	})
 }
 
-func TestFlowWeightIsChecked(t *testing.T) {
+// Zero and negative are one.
+func TestFlowWeightIsOneAtLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
-		grant(t, l, Claim{Flow: "a", Weight: -1}) // does not wait
-		_, _, err := l.Join(t.Context(), Claim{Flow: "a", Weight: -1})
-		if want := "throttle: Claim.Weight is -1, want 1 or more, or 0 for 1"; err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
+		grant(t, l, Claim{Flow: "a", Weight: -1})
+		var went []string
+		var wg sync.WaitGroup
+		for _, c := range []Claim{{Flow: "a", Weight: -7}, {Flow: "a", Weight: -7}, {Flow: "a", Weight: -7}, {Flow: "b"}, {Flow: "b"}, {Flow: "c", Weight: 1}, {Flow: "c", Weight: 1}} {
+			wg.Go(func() {
+				if _, err := l.Acquire(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+				went = append(went, c.Flow)
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if want := []string{"a", "b", "c", "a", "b", "c", "a"}; !slices.Equal(went, want) {
+			t.Errorf("went in the order %q, want %q", went, want)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func (l *Limiter) State() State {
 	now := root.now()
 	s := State{
 		Bucket: l.Name, Label: l.Label, Value: l.Value, Waiting: l.line.Len() + l.line.aside.Len(), InFlight: l.server.InFlight(), SlowStart: l.server.SlowStart(),
-		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0),
+		Held: max(l.hold.Sub(now), 0), Next: l.project(now, need{Demand: limit.Demand{Claims: 1, N: 1}}, 0, nil),
 		Limits: l.levels(now), Believes: l.server.Beliefs(now, &l.clock),
 	}
 	for _, w := range l.server.Windows(now) {

@@ -84,6 +84,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
@@ -104,7 +105,8 @@ const NoLimit = math.MaxInt
 // The zero Limiter grants everything at once, until it learns otherwise from Pause or from answers. Fields are read when
 // the Limiter is first used, and must not be changed after that; SetQuotas changes the quotas of a Limiter in use. A
 // Limiter must not be copied. It is safe for concurrent use, has no goroutine, and needs no Close unless it has a Store. If
-// a field is invalid, such as a duration below 1 µs, which is a number without a unit, nothing is granted: see Validate.
+// a field is invalid, such as a duration below 1 µs, which is a number without a unit, nothing is granted: each claim gets an
+// error that is ErrInvalid. See Validate.
 type Limiter struct {
 	// Name says in errors and in State which bucket this is. It may be empty, unless there is a Store.
 	Name string
@@ -269,7 +271,7 @@ type Limiter struct {
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
-// mistake. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close,
+// mistake. The error is ErrInvalid. If it is not called, each claim gets the error of l, or else of the Parent; but Allow only says no. After Close,
 // Validate returns ErrClosed.
 func (l *Limiter) Validate() error {
 	l, root := l.lockCurrent()
@@ -303,11 +305,11 @@ func (l *Limiter) Resume() {
 // SetQuotas replaces the quotas, and the line is timed anew. A new quota of the same kind and unit as an old one,
 // preferably at the same index, keeps what was charged; others start anew. Plain, SlidingLog and SlidingWindow are one kind
 // here. Claims that wait here, or in a bucket below, and now would miss their bounds or never go, are refused at once. If a
-// quota is invalid, nothing changes and the error says why.
+// quota is invalid, nothing changes, and the error, which is ErrInvalid, says why.
 func (l *Limiter) SetQuotas(qs quota.Quotas) error {
 	l, root := l.lockCurrent()
 	defer l.unlock(root)
-	if err := errors.Join(qs.Validate(), l.checkQuotas(qs)); err != nil {
+	if err := fields.Invalid(errors.Join(qs.Validate(), l.checkQuotas(qs))); err != nil {
 		return err
 	}
 	if qs = qs.Explicit(); l.invalid == nil && slices.Equal(l.quotas, qs) {
@@ -458,10 +460,10 @@ func (l *Limiter) init() {
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	root.standstill = min(root.standstill, l.standstill)
-	l.misset = check.Fields(l, l.Reserve, int(l.Outage), int(l.Spend), check.OfStore{
+	l.misset = fields.Invalid(check.Fields(l, l.Reserve, int(l.Outage), int(l.Spend), check.OfStore{
 		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil, New: l.New,
-	})
-	l.invalid = errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas))
+	}))
+	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {
 		l.applyQuotas(0, l.quotas)
 	}

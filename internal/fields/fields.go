@@ -5,12 +5,29 @@
 package fields
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 )
+
+// ErrInvalid is what errors.Is finds in an error about a configuration or a request that can never work as it is.
+var ErrInvalid = errors.New("invalid configuration or request")
+
+// Invalid returns err, of the same text, as an error in which errors.Is finds ErrInvalid too; nil if err is nil.
+func Invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &invalid{err}
+}
+
+type invalid struct{ error }
+
+// Unwrap returns the error itself, and ErrInvalid.
+func (e *invalid) Unwrap() []error { return []error{e.error, ErrInvalid} }
 
 // BareNumbers returns a sentence for each exported field of a struct, or of one to which config points, and of structs in it,
 // that is a duration above zero and below least: a number without a unit is in nanoseconds.

@@ -1,6 +1,9 @@
 package fields
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -64,5 +67,16 @@ func TestSetWithout(t *testing.T) {
 		if got := SetWithout("Shared.", fine, "Store"); got != nil {
 			t.Errorf("%+v: got %q", fine, got)
 		}
+	}
+}
+
+// The text stays, and so does what the error was.
+func TestInvalid(t *testing.T) {
+	if err := Invalid(nil); err != nil {
+		t.Error(err)
+	}
+	inner := fmt.Errorf("N is -1: %w", io.ErrShortBuffer)
+	if err := Invalid(inner); err.Error() != inner.Error() || !errors.Is(err, ErrInvalid) || !errors.Is(err, io.ErrShortBuffer) {
+		t.Errorf("got %v", err)
 	}
 }

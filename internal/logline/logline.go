@@ -305,6 +305,9 @@ func kind(err error) string {
 			}
 		}
 	}
+	if errors.Is(err, throttle.ErrInvalid) {
+		return throttle.ErrInvalid.Error()
+	}
 	var own slog.LogValuer
 	if errors.As(err, &own) {
 		return own.LogValue().Resolve().String()

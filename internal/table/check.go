@@ -47,7 +47,7 @@ func Check(t map[string]quota.Quotas) (*pattern.Set[quota.Quotas], error) {
 			bad(errors.New("want a pattern that some request matches: for each there is a more specific one"))
 		}
 	}
-	return quotas, errors.Join(all...)
+	return quotas, fields.Invalid(errors.Join(all...))
 }
 
 // CheckCosts reports which quotas are in a unit of which nothing says what requests cost, if there is neither a Cost nor
@@ -61,7 +61,7 @@ func CheckCosts(t map[string]quota.Quotas) error {
 			}
 		}
 	}
-	return errors.Join(all...)
+	return fields.Invalid(errors.Join(all...))
 }
 
 // Redundant returns a sentence for each limit that never binds, in the order of the patterns.

@@ -41,18 +41,13 @@ func Fields(limiter any, reserve float64, outage, spend int, set OfStore) error 
 	return errors.Join(wrong...)
 }
 
-// Claim returns what is wrong with the bounds and the weight of a throttle.Claim that must wait.
-func Claim(maxWait time.Duration, weight int) error {
-	if weight < 0 {
-		return fmt.Errorf("throttle: Claim.Weight is %d, want 1 or more, or 0 for 1", weight)
-	}
-	return Duration("Claim.MaxWait", maxWait)
-}
-
-// Duration returns an error if d was probably meant to be in another unit.
-func Duration(name string, d time.Duration) error {
-	if why := fields.BareNumber(d, time.Microsecond); why != "" {
-		return errors.New("throttle: " + name + " is " + why)
+// Claim returns what is wrong with the bound of a throttle.Claim: it was probably meant to be in another unit.
+func Claim(maxWait time.Duration) error {
+	if why := fields.BareNumber(maxWait, time.Microsecond); why != "" {
+		return fields.Invalid(errors.New("throttle: Claim.MaxWait is " + why))
 	}
 	return nil
 }
+
+// Fine reports, at no cost, whether Claim finds nothing wrong.
+func Fine(maxWait time.Duration) bool { return maxWait <= 0 || maxWait >= time.Microsecond }
