@@ -35,7 +35,7 @@ type Retry struct {
 	// turn. An attempt that takes longer has failed, and is retried like one whose connection broke; the error of the last
 	// attempt is an ErrAttemptTimeout. Only the context of the request bounds how long the caller reads the body of the
 	// answer, since an answer that the caller has begun to read cannot be replaced. Zero means no bound, and there is none
-	// in ModeObserve. If negative, every attempt fails.
+	// in ModeObserve. Negative is an error, since no attempt could be answered in time.
 	AttemptTimeout time.Duration
 
 	// Backoff returns the delay before a retry of a failure; if the server asks for a longer delay, that one counts. If

@@ -88,8 +88,8 @@ import (
 // If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
 // its place in line, its slots, its bodies. The Store and Shared.Event have no such caller: a panic there ends the program.
 //
-// Of every bound, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an error: it is a
-// number without a unit.
+// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an
+// error: it is a number without a unit.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error.
 	Base http.RoundTripper
@@ -143,7 +143,9 @@ type Transport struct {
 	// MaxStandstill bounds how far away the next request of a bucket may be, with nobody ahead. If it is further away,
 	// because of a hold, a reset, a quota or a Store that cannot be reached, nobody waits for it: requests fail at once
 	// with throttle.ErrStandstill, and a refusal that asks for a longer wait is returned. Zero means two minutes,
-	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. If negative, it is zero: requests
+	// whatever MaxWait is, so that requests wait for limits per minute, the most common ones. (A throttle.Limiter has no such
+	// bound unless it is set: its caller knows its quotas, and has a context, while a server may hold a Transport for as long as
+	// it likes, and many a request has no deadline.) If negative, it is zero: requests
 	// wait only for others, and for answers. Of a limit whose reset is further away than MaxStandstill, the last fifth is spread
 	// over the time to it, unless MaxStandstill is negative; see Learn.Spend.
 	MaxStandstill time.Duration
@@ -347,6 +349,7 @@ func (t *Transport) misset() []string {
 	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
 	unless(t.Line.Flow != nil || t.Line.Weight == nil, "Line.Weight is set, want a %s, without which it does nothing", "Flow")
 	unless(o >= throttle.OutageShare && o <= throttle.OutageOpen, "Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
+	unless(t.Retry.AttemptTimeout >= 0, "Retry.AttemptTimeout is %v, want the time of an attempt, or 0 for no bound", t.Retry.AttemptTimeout)
 	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
 	return wrong
 }

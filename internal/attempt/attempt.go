@@ -37,16 +37,10 @@ func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Re
 	return corrected(resp, err, fmt.Sprintf("%T", base))
 }
 
-// SendWithin is Send for an attempt that must be answered within d. If d is negative, the request is not sent.
+// SendWithin is Send for an attempt that must be answered within d.
 // The context of the attempt lives on until the answer was read, and is then canceled; no caller sees that.
 func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	late := timeoutError(d)
-	if d < 0 {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, late
-	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(d, func() { cancel(late) })
 	sent := req.WithContext(ctx)

@@ -301,7 +301,7 @@ func TestResendHeader(t *testing.T) {
 	}
 }
 
-// A negative bound is a bound of zero: nothing is sent, and the body is closed.
+// No attempt could be answered within a time below zero: that is an error from the start, nothing is sent, and the body is closed.
 func TestAttemptTimeoutNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := lab.OK()
@@ -309,7 +309,7 @@ func TestAttemptTimeoutNegative(t *testing.T) {
 		b := lab.NewBody("data")
 		req := lab.Request(t, "PUT", "http://a.example/", "")
 		req.Body = b
-		if _, err := tr.RoundTrip(req); !errors.Is(err, pacer.ErrAttemptTimeout) || len(base.Got) != 0 || !b.Closed() {
+		if _, err := tr.RoundTrip(req); !errors.Is(err, throttle.ErrInvalid) || err.Error() != "pacer: Retry.AttemptTimeout is -1ns, want the time of an attempt, or 0 for no bound" || len(base.Got) != 0 || !b.Closed() {
 			t.Errorf("got %v, sent %q, body closed: %v", err, base.Got, b.Closed())
 		}
 	})
