@@ -99,7 +99,7 @@ func ExampleLine_flow() {
 				return 1
 			},
 		},
-		MaxStandstill: pacer.NoLimit,
+		MaxStandstill: pacer.Forever,
 	}
 	of := func(ctx context.Context, user string) *http.Request {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.com/", http.NoBody)

@@ -88,7 +88,7 @@ func (r *Retry) maxAttempts() int {
 
 // maxElapsed returns MaxElapsed, and whether there is such a bound.
 func (r *Retry) maxElapsed() (most time.Duration, ok bool) {
-	return max(r.MaxElapsed, 0), r.MaxElapsed != 0 && r.MaxElapsed != NoLimit
+	return max(r.MaxElapsed, 0), r.MaxElapsed != 0 && r.MaxElapsed != Forever
 }
 
 func (r *Retry) maxRefusals() int {

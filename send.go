@@ -110,7 +110,7 @@ func (t *Transport) send(req *http.Request, tm *terms) (*http.Response, error) {
 	if tm.stream != nil {
 		base = &stream.Base{RoundTripper: base, Bucket: tm.stream, Claim: throttle.Claim{Priority: tm.claim.Priority, Flow: tm.claim.Flow, Weight: tm.claim.Weight}}
 	}
-	if d := t.Retry.AttemptTimeout; d != 0 && d != NoLimit && tm.mode != ModeObserve {
+	if d := t.Retry.AttemptTimeout; d != 0 && d != Forever && tm.mode != ModeObserve {
 		tm.ends = time.Now().Add(d)
 		return attempt.SendWithin(d, base, req)
 	}

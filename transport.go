@@ -88,7 +88,7 @@ import (
 // If a function of a field panics, or Base, the panic goes on to the caller, and what the request held is given back:
 // its place in line, its slots, its bodies. The Store and Shared.Event have no such caller: a panic there ends the program.
 //
-// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] is none. A duration below 1 ms is an
+// Of every bound but AttemptTimeout, a negative one is a bound of zero, and [NoLimit] or [Forever] is none. A duration below 1 ms is an
 // error: it is a number without a unit.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error.
@@ -181,8 +181,8 @@ type Transport struct {
 	short          atomic.Bool // the way of a request that goes at once: init has found no mistake, and nothing is left to do but to send it
 }
 
-// NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
-const NoLimit = throttle.NoLimit
+// As the value of a field that bounds a number, NoLimit means that there is no bound; of one that bounds a duration, Forever.
+const NoLimit, Forever = throttle.NoLimit, throttle.Forever
 
 // Line says how requests wait in line. With the zero Line, any number may wait, first come, first served.
 type Line struct {
@@ -333,7 +333,7 @@ func (t *Transport) init() {
 // isShort reports whether a request that goes at once needs nothing but to be sent.
 func (t *Transport) isShort() bool {
 	return !t.aboveTransport && t.Mode != ModeObserve && t.modes == nil && t.Key == nil && t.Cost == nil && t.Spent == nil && t.Line.Priority == nil && t.Line.Flow == nil &&
-		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == NoLimit)
+		t.Learn.Bodies == nil && !t.altersRequests() && (t.Retry.AttemptTimeout == 0 || t.Retry.AttemptTimeout == Forever)
 }
 
 // misset returns what is wrong with single fields.
@@ -375,7 +375,7 @@ func (t *Transport) maxStandstill() time.Duration { return cmp.Or(t.MaxStandstil
 
 // mayWait reports whether a request may wait for d while nothing goes, within a MaxWait and MaxStandstill.
 func (t *Transport) mayWait(maxWait, d time.Duration) bool {
-	within := func(bound time.Duration) bool { return bound == NoLimit || d <= max(bound, 0) }
+	within := func(bound time.Duration) bool { return bound == Forever || d <= max(bound, 0) }
 	return within(t.maxStandstill()) && (maxWait == 0 || within(maxWait))
 }
 

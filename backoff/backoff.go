@@ -37,8 +37,8 @@
 //
 // # Bounds
 //
-// The zero value of each field is a default. A negative bound is a bound of zero. [NoLimit] is
-// unbounded.
+// The zero value of each field is a default. A negative bound is a bound of zero. [NoLimit] and
+// [Forever] are unbounded.
 //
 // Fields are not checked, since each value means something. A number without a unit is in nanoseconds: with Initial: 100, retries
 // follow at once. Only pacer.Transport.Validate tells, of a Retry.Backoff.
@@ -57,10 +57,12 @@ import (
 	"time"
 )
 
-// NoLimit is a bound that bounds nothing, for counts and durations alike: for [Options].MaxAttempts,
-// MaxElapsed and MaxHint, the Max of a [Backoff], and [Budget].Reserve. A duration that is equal to
-// NoLimit is unbounded also where an int has 32 bits, so that NoLimit is 2.1 s.
-const NoLimit = math.MaxInt
+// NoLimit is a number that bounds nothing: of [Options].MaxAttempts and [Budget].Reserve.
+const NoLimit int = math.MaxInt
+
+// Forever is a duration that bounds nothing: of MaxElapsed and MaxHint of [Options], and of the Max
+// of a [Backoff].
+const Forever time.Duration = math.MaxInt64
 
 // Backoff computes delays. An implementation has no state and is safe for concurrent use.
 type Backoff interface {
@@ -156,10 +158,5 @@ func orElse(d, byDefault time.Duration) time.Duration {
 const defaultMax = 20 * time.Second
 
 // ceiling returns what a field Max means: d itself, the default if d is zero, no delay if d is
-// negative, and no cap but that of time.Duration if d is NoLimit.
-func ceiling(d time.Duration) time.Duration {
-	if d == NoLimit {
-		return math.MaxInt64
-	}
-	return orElse(d, defaultMax)
-}
+// negative, and no cap but that of time.Duration if d is Forever.
+func ceiling(d time.Duration) time.Duration { return orElse(d, defaultMax) }

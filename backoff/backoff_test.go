@@ -159,16 +159,16 @@ func TestMonotone(t *testing.T) {
 		last    time.Duration // at n = math.MaxInt
 	}{
 		{Exponential{Jitter: NoJitter}, 20 * time.Second, 20 * time.Second},
-		{Exponential{Jitter: NoJitter, Max: NoLimit}, huge, huge},
+		{Exponential{Jitter: NoJitter, Max: Forever}, huge, huge},
 		{Exponential{Jitter: NoJitter, Factor: 1.5, Max: time.Hour}, time.Hour, time.Hour},
-		{Exponential{Jitter: NoJitter, Factor: 1.5, Max: NoLimit}, huge, huge},
+		{Exponential{Jitter: NoJitter, Factor: 1.5, Max: Forever}, huge, huge},
 		{Exponential{Jitter: NoJitter, Factor: 1, Max: time.Hour}, time.Hour, 100 * time.Millisecond},
 		{Exponential{Jitter: NoJitter, Initial: time.Hour}, 20 * time.Second, 20 * time.Second},
 		{Linear{Jitter: NoJitter}, 20 * time.Second, 20 * time.Second},
-		{Linear{Jitter: NoJitter, Increment: huge / 3, Max: NoLimit}, huge, huge},
+		{Linear{Jitter: NoJitter, Increment: huge / 3, Max: Forever}, huge, huge},
 		{Constant{Jitter: NoJitter}, time.Second, time.Second},
 		{Decorrelated{Rand: one}, 20 * time.Second, 20 * time.Second},
-		{Decorrelated{Rand: one, Max: NoLimit}, huge, huge},
+		{Decorrelated{Rand: one, Max: Forever}, huge, huge},
 	} {
 		var prev time.Duration
 		check := func(n int) {

@@ -43,7 +43,7 @@ func TestOptionsMaxAttempts(t *testing.T) {
 func TestOptionsMaxElapsed(t *testing.T) {
 	hourly := Constant{Interval: time.Hour, Jitter: NoJitter}
 	synctest.Test(t, func(t *testing.T) {
-		for _, most := range []time.Duration{0, NoLimit} {
+		for _, most := range []time.Duration{0, Forever} {
 			if r := retry(t.Context(), &Options{Backoff: hourly, MaxAttempts: NoLimit, MaxElapsed: most}, fails(9000)...); r.err != nil || r.took != 9000*time.Hour {
 				t.Errorf("MaxElapsed %d: %v after %v", most, r.err, r.took)
 			}
@@ -79,7 +79,7 @@ func TestOptionsMaxHint(t *testing.T) {
 			{time.Hour, time.Hour, time.Hour + 1},
 			{-1, 0, 1},
 			{math.MinInt64, 0, 1},
-			{NoLimit, 100 * 365 * 24 * time.Hour, 0},
+			{Forever, 100 * 365 * 24 * time.Hour, 0},
 		} {
 			o := &Options{Backoff: none, MaxHint: test.most}
 			if r := retry(t.Context(), o, After(errFailed, test.waits), nil); r.err != nil || r.took != test.waits {
@@ -106,18 +106,18 @@ func TestPolicyBounds(t *testing.T) {
 		{Exponential{Initial: huge, Max: -1, Rand: one}, ms(0, 0)},
 		{Exponential{Initial: huge, Max: math.MinInt64, Factor: 3, Rand: one}, ms(0, 0)},
 		{Exponential{Max: -1, Factor: 1, Jitter: EqualJitter}, ms(0, 0)},
-		{Exponential{Initial: huge, Max: NoLimit, Factor: 4, Rand: one}, []time.Duration{huge, 4 * huge, longest}},
-		{Exponential{Initial: -1, Max: NoLimit, Rand: one}, ms(0, 0)},
+		{Exponential{Initial: huge, Max: Forever, Factor: 4, Rand: one}, []time.Duration{huge, 4 * huge, longest}},
+		{Exponential{Initial: -1, Max: Forever, Rand: one}, ms(0, 0)},
 		{Linear{Initial: huge, Rand: one}, ms(20_000, 20_000)},
 		{Linear{Initial: huge, Max: -1, Rand: one}, ms(0, 0)},
 		{Linear{Max: math.MinInt64, Jitter: EqualJitter}, ms(0, 0)},
-		{Linear{Initial: huge, Increment: huge, Max: NoLimit, Rand: one}, []time.Duration{huge, 2 * huge, 3 * huge}},
+		{Linear{Initial: huge, Increment: huge, Max: Forever, Rand: one}, []time.Duration{huge, 2 * huge, 3 * huge}},
 		{Linear{Initial: math.MinInt64, Rand: one}, ms(0, 100, 200)},
 		{Linear{Increment: math.MinInt64, Rand: one}, ms(100, 100)},
 		{Decorrelated{Initial: huge, Rand: one}, ms(20_000, 20_000)},
 		{Decorrelated{Initial: huge, Max: -1, Rand: one}, ms(0, 0)},
 		{Decorrelated{Max: math.MinInt64, Rand: one}, ms(0, 0)},
-		{Decorrelated{Initial: huge, Max: NoLimit, Rand: one}, []time.Duration{3 * huge, longest}},
+		{Decorrelated{Initial: huge, Max: Forever, Rand: one}, []time.Duration{3 * huge, longest}},
 		{Decorrelated{Initial: math.MinInt64, Rand: one}, ms(0, 0)},
 		{Constant{Interval: math.MinInt64, Rand: one}, ms(0, 0)},
 		{Constant{Interval: huge, Rand: one}, []time.Duration{huge, huge}},

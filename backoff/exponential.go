@@ -24,7 +24,7 @@ type Exponential struct {
 	// 5 * time.Second is one.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
-	// NoLimit, delays are not capped.
+	// Forever, delays are not capped.
 	Max time.Duration
 	// Factor is the growth per retry. If zero, 2. Any other value below 1, and NaN, count as 1:
 	// delays never shrink.
@@ -83,7 +83,7 @@ type Decorrelated struct {
 	// is in nanoseconds, and is not refused.
 	Initial time.Duration
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
-	// NoLimit, delays are not capped.
+	// Forever, delays are not capped.
 	Max time.Duration
 	// Rand returns a number in [0, 1] and is safe for concurrent use. If nil, it is the source of
 	// math/rand/v2. A number below 0 counts as 0, a number above 1 and NaN count as 1.

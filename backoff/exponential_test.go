@@ -31,7 +31,7 @@ func TestExponentialDelay(t *testing.T) {
 		{"initial negative, factor infinite", Exponential{Initial: -1, Factor: math.Inf(1), Jitter: none}, ms(0, 0, 0)},
 		{"initial over max", Exponential{Initial: time.Minute, Jitter: none}, ms(20000, 20000)},
 		{"max 1 s", Exponential{Max: time.Second, Jitter: none}, ms(100, 200, 400, 800, 1000, 1000)},
-		{"max of the type", Exponential{Initial: 1 << 61, Max: NoLimit, Jitter: none}, []time.Duration{1 << 61, 1 << 62, math.MaxInt64, math.MaxInt64}},
+		{"max of the type", Exponential{Initial: 1 << 61, Max: Forever, Jitter: none}, []time.Duration{1 << 61, 1 << 62, math.MaxInt64, math.MaxInt64}},
 		{"equal jitter, least", Exponential{Jitter: EqualJitter, Rand: func() float64 { return 0 }}, ms(50, 100, 200)},
 		{"odd, equal jitter", Exponential{Initial: 3, Jitter: EqualJitter, Rand: one}, []time.Duration{3, 6, 12}},
 	} {
@@ -53,9 +53,9 @@ func TestDecorrelatedDelay(t *testing.T) {
 		{"middle", Decorrelated{Rand: half}, ms(200, 350, 575)},
 		{"initial negative", Decorrelated{Initial: -1, Rand: one}, ms(0, 0, 0)},
 		{"initial over max", Decorrelated{Initial: time.Minute, Rand: least}, ms(20000, 20000)},
-		{"max of the type", Decorrelated{Initial: math.MaxInt64, Max: NoLimit, Rand: one}, []time.Duration{math.MaxInt64, math.MaxInt64}},
+		{"max of the type", Decorrelated{Initial: math.MaxInt64, Max: Forever, Rand: one}, []time.Duration{math.MaxInt64, math.MaxInt64}},
 		// The nearest float is below the product.
-		{"not exact in floats", Decorrelated{Initial: 1<<62 + 1, Max: NoLimit, Rand: least}, []time.Duration{1<<62 + 1}},
+		{"not exact in floats", Decorrelated{Initial: 1<<62 + 1, Max: Forever, Rand: least}, []time.Duration{1<<62 + 1}},
 		{"NaN", Decorrelated{Rand: math.NaN, Max: time.Second}, ms(1000, 1000)},
 	} {
 		equal(t, test.name, delays(test.backoff, len(test.want)), test.want)

@@ -36,7 +36,7 @@ type Linear struct {
 	// Increment is the growth per retry. If zero, 100 ms. If negative, delays do not grow.
 	Increment time.Duration
 	// Max is the longest delay. If zero, 20 s, as in the AWS SDKs. If negative, all delays are zero. If
-	// NoLimit, delays are not capped.
+	// Forever, delays are not capped.
 	Max time.Duration
 	// Jitter is how delays are spread. The zero value is FullJitter.
 	Jitter Jitter

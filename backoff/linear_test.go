@@ -22,7 +22,7 @@ func TestLinearDelay(t *testing.T) {
 		{"initial over max, no growth", Linear{Initial: time.Hour, Increment: -1, Jitter: none}, ms(20000, 20000)},
 		{
 			"max of the type",
-			Linear{Initial: 1, Increment: math.MaxInt64 / 2, Max: NoLimit, Jitter: none},
+			Linear{Initial: 1, Increment: math.MaxInt64 / 2, Max: Forever, Jitter: none},
 			[]time.Duration{1, 1 + math.MaxInt64/2, math.MaxInt64, math.MaxInt64},
 		},
 		{"longest", Linear{Rand: one}, ms(100, 200, 300)},

@@ -32,12 +32,12 @@ type Options struct {
 	// MaxAttempts is the number of attempts, the first included. If zero, 3, as in the AWS SDKs. If
 	// negative, 1: the first attempt is always made. If NoLimit, there is no limit.
 	MaxAttempts int
-	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or NoLimit, there
+	// MaxElapsed is how long after the call of Retry an attempt may begin. If zero or Forever, there
 	// is no limit. If negative, nothing is retried.
 	MaxElapsed time.Duration
 	// MaxHint is the longest hint for which Retry waits (see [After]). After a longer hint Retry stops:
 	// servers were seen to ask for years, and they would refuse an earlier attempt. If zero, 2 minutes,
-	// as in OpenAI's Python SDK. If negative, Retry waits for no hint. If NoLimit, there is no limit.
+	// as in OpenAI's Python SDK. If negative, Retry waits for no hint. If Forever, there is no limit.
 	MaxHint time.Duration
 	// RetryIf reports whether another attempt may help after an error. If not, Retry returns that error
 	// as it is. RetryIf is not called for an error that [Permanent] marks, nor after the context has
@@ -178,7 +178,7 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	}
 	asked := hint(err)
 	delay = max(delay, asked+min(delay, asked/10, math.MaxInt64-asked))
-	if most := l.options.maxHint(); most != NoLimit && asked > most {
+	if most := l.options.maxHint(); asked > most {
 		return delay, ErrHint
 	}
 	now := time.Now()
@@ -244,7 +244,7 @@ func (o *Options) maxAttempts() int {
 // after a delay from now, and elapsed is the time from the call of Retry until now.
 func (o *Options) exceedsElapsed(elapsed, delay time.Duration) bool {
 	switch most := o.MaxElapsed; {
-	case most == 0 || most == NoLimit:
+	case most == 0 || most == Forever:
 		return false
 	case most < 0:
 		return true // although no time may have passed
@@ -253,5 +253,5 @@ func (o *Options) exceedsElapsed(elapsed, delay time.Duration) bool {
 	}
 }
 
-// maxHint returns what MaxHint means; NoLimit means no limit.
+// maxHint returns what MaxHint means; no hint is longer than Forever.
 func (o *Options) maxHint() time.Duration { return orElse(o.MaxHint, defaultMaxHint) }

@@ -30,7 +30,7 @@ func TestRetryDeadline(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		retry(ctx, nil, After(errFailed, time.Minute)).stopped(t, 1, 0, context.DeadlineExceeded)
-		retry(ctx, &Options{MaxHint: NoLimit}, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, context.DeadlineExceeded)
+		retry(ctx, &Options{MaxHint: Forever}, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, context.DeadlineExceeded)
 	})
 }
 
@@ -44,7 +44,7 @@ func TestRetryElapsed(t *testing.T) {
 		}
 		o.MaxElapsed--
 		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrElapsed)
-		o.MaxHint = NoLimit
+		o.MaxHint = Forever
 		retry(t.Context(), o, After(errFailed, math.MaxInt64)).stopped(t, 1, 0, ErrElapsed)
 
 		// The attempts count as well as the delays.

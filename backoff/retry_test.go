@@ -184,7 +184,7 @@ func TestRetryHint(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 		retry(t.Context(), nil, after(math.MaxInt64)).stopped(t, 1, 0, ErrHint)
-		forever := &Options{Backoff: exact, MaxHint: NoLimit, MaxElapsed: math.MaxInt64 - 1}
+		forever := &Options{Backoff: exact, MaxHint: Forever, MaxElapsed: math.MaxInt64 - 1}
 		if e := retry(t.Context(), forever, after(math.MaxInt64)).stopped(t, 1, 0, ErrElapsed); e.Delay != math.MaxInt64 {
 			t.Errorf("got %+v", e)
 		}
@@ -193,7 +193,7 @@ func TestRetryHint(t *testing.T) {
 		if r := retry(t.Context(), &Options{Backoff: Constant{Interval: time.Hour, Jitter: NoJitter}}, after(s), nil); r.took != time.Hour {
 			t.Errorf("took %v, want 1h", r.took)
 		}
-		if r := retry(t.Context(), &Options{Backoff: none, MaxHint: NoLimit}, after(50*time.Hour), nil); r.took != 50*time.Hour {
+		if r := retry(t.Context(), &Options{Backoff: none, MaxHint: Forever}, after(50*time.Hour), nil); r.took != 50*time.Hour {
 			t.Errorf("took %v, want 50h", r.took)
 		}
 	})

@@ -112,7 +112,7 @@ func gone() chan struct{} {
 
 // usedUp returns a bucket in which nothing can go for an hour.
 func usedUp() *throttle.Limiter {
-	l := &throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.FixedWindow}}, MaxStandstill: throttle.NoLimit}
+	l := &throttle.Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.FixedWindow}}, MaxStandstill: throttle.Forever}
 	must(l.Wait(context.Background(), 1))
 	return l
 }
@@ -140,11 +140,11 @@ func joinAndLeave(n int) float64 {
 	root := usedUp()
 	children := make([]*throttle.Limiter, n)
 	for i := range children {
-		children[i] = &throttle.Limiter{Parent: root, MaxStandstill: throttle.NoLimit}
+		children[i] = &throttle.Limiter{Parent: root, MaxStandstill: throttle.Forever}
 	}
 	end := fill(n, func(i int) *throttle.Limiter { return children[i] }, root)
 	defer end()
-	last := &throttle.Limiter{Parent: root, MaxStandstill: throttle.NoLimit}
+	last := &throttle.Limiter{Parent: root, MaxStandstill: throttle.Forever}
 	c := throttle.Claim{Cancel: gone()}
 	return per(time.Microsecond, func() { _, _ = last.Acquire(context.Background(), c) })
 }

@@ -27,7 +27,7 @@ func TestAside(t *testing.T) {
 
 func asideHistory(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	root := &Limiter{Name: "root", MaxStandstill: NoLimit}
+	root := &Limiter{Name: "root", MaxStandstill: Forever}
 	all := []*Limiter{root, {Name: "a", Parent: root}, {Name: "b", Parent: root}}
 	all = append(all, &Limiter{Name: "aa", Parent: all[1]})
 	texts := []string{"600 tokens/m", "60 tokens/m, 100/m", "1000 tokens/m burst 300, 50 images/m", "3/s", "20 in flight"}

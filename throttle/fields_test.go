@@ -21,7 +21,7 @@ func TestABareNumberIsNoDuration(t *testing.T) {
 			continue
 		}
 		found++
-		for d, fine := range map[time.Duration]bool{30: false, 999: false, time.Microsecond: true, -30: true, NoLimit: true} {
+		for d, fine := range map[time.Duration]bool{30: false, 999: false, time.Microsecond: true, -30: true, Forever: true} {
 			l := &Limiter{Name: "a", Store: &store.Memory{}}
 			reflect.ValueOf(l).Elem().Field(i).SetInt(int64(d))
 			err := l.Wait(t.Context(), 1)
@@ -69,7 +69,7 @@ func TestAnInvalidClaimIsRefusedAtOnce(t *testing.T) {
 		if !l.Allow(1) {
 			t.Errorf("%s: the claims that were refused were charged", name)
 		}
-		for _, fine := range []time.Duration{-30, time.Microsecond, NoLimit} {
+		for _, fine := range []time.Duration{-30, time.Microsecond, Forever} {
 			if _, err := l.Acquire(t.Context(), Claim{MaxWait: fine}); errors.Is(err, ErrInvalid) {
 				t.Errorf("%s, MaxWait %v: %v", name, fine, err)
 			}

@@ -91,7 +91,7 @@ func (f *flowing) leave() {
 func TestFlowNewcomerBesideManyWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tick = 10 * time.Millisecond
-		l := &Limiter{Quotas: quotas(t, "100/s even"), MaxWait: NoLimit}
+		l := &Limiter{Quotas: quotas(t, "100/s even"), MaxWait: Forever}
 		grant(t, l, Claim{Flow: "batch"})
 		f := newFlowing(t, l)
 		f.join("batch", 10_000, Claim{})

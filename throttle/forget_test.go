@@ -157,7 +157,7 @@ func TestGroupSavesForAYear(t *testing.T) {
 			days = 365
 		}
 		for today := range days {
-			g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter, MaxHold: NoLimit} }}
+			g := &Group{New: func(path []string) *Limiter { return &Limiter{Name: path[0], Rand: noJitter, MaxHold: Forever} }}
 			if today > 0 {
 				if err := g.Load(&file); err != nil {
 					t.Fatal(err)

@@ -28,7 +28,7 @@ func TestClaimMaxWaitBehindOthers(t *testing.T) {
 		},
 		"beside the bound of the bucket": {
 			&Limiter{Quotas: quotas(t, "1 in flight"), MaxWait: 2 * time.Second},
-			[]Claim{{}, {MaxWait: time.Hour}, {}, {MaxWait: time.Second}, {MaxWait: NoLimit}},
+			[]Claim{{}, {MaxWait: time.Hour}, {}, {MaxWait: time.Second}, {MaxWait: Forever}},
 			[]string{"0s", "-", "2s: wait over MaxWait", "1s: wait over MaxWait", "-"},
 		},
 		"overtaken by urgent ones": {

@@ -81,7 +81,7 @@ func standings(t *testing.T) []standing {
 		{"slow start", &Limiter{SlowStart: true}, grantAll(1), nil, Claim{}, nil},
 		{"a bound of zero", &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, &Error{Cause: CausePace, Quota: "1/s even", Wait: time.Second}},
 		{"a bound of zero, in flight", &Limiter{Quotas: quotas(t, "1 in flight"), MaxStandstill: -1}, grantAll(1), nil, Claim{}, nil},
-		{"no bound", &Limiter{MaxStandstill: NoLimit}, pause(1000 * time.Hour), nil, Claim{}, nil},
+		{"no bound", &Limiter{MaxStandstill: Forever}, pause(1000 * time.Hour), nil, Claim{}, nil},
 
 		{"hold begins", &Limiter{Quotas: quotas(t, "1 in flight")}, grantAll(1), pause(long), Claim{}, &Error{Cause: CauseHold, Wait: long}},
 		{
@@ -462,23 +462,21 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 	t.Logf("%d refused", refused)
 }
 
-// NoLimit is no bound, whatever it bounds, and so is the longest duration.
-func TestNoLimit(t *testing.T) {
-	for _, longest := range []time.Duration{NoLimit, 1<<63 - 1} {
-		synctest.Test(t, func(t *testing.T) {
-			l := &Limiter{Quotas: quotas(t, "1/h burst 1"), MaxWait: longest, MaxStandstill: longest, MaxHold: longest, MaxQueue: NoLimit}
-			start := time.Now()
-			for i := range 3 {
-				if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != time.Duration(i)*time.Hour {
-					t.Errorf("%v after %v", err, time.Since(start))
-				}
+// NoLimit and Forever are no bound, whatever they bound.
+func TestNoBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1/h burst 1"), MaxWait: Forever, MaxStandstill: Forever, MaxHold: Forever, MaxQueue: NoLimit}
+		start := time.Now()
+		for i := range 3 {
+			if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != time.Duration(i)*time.Hour {
+				t.Errorf("%v after %v", err, time.Since(start))
 			}
-			l.Pause(longest)
-			if _, w := join(t, l, Claim{}); w == nil || gone(w) {
-				t.Error("does not wait")
-			}
-		})
-	}
+		}
+		l.Pause(Forever)
+		if _, w := join(t, l, Claim{}); w == nil || gone(w) {
+			t.Error("does not wait")
+		}
+	})
 }
 
 // laptop is a monotime.Source of a machine that sleeps, and whose wall clock is set.
@@ -513,7 +511,7 @@ func TestSuspended(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l := &Limiter{Quotas: qs, MaxStandstill: NoLimit}
+				l := &Limiter{Quotas: qs, MaxStandstill: Forever}
 				l.clock.StartBy(m)
 				if err := l.Wait(t.Context(), 1); err != nil {
 					t.Fatal(err)
@@ -548,7 +546,7 @@ func TestSuspended(t *testing.T) {
 func TestSuspendedDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &laptop{}
-		l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: 10 * time.Minute, Kind: quota.SlidingLog}}, MaxStandstill: NoLimit, MaxWait: 30 * time.Minute}
+		l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: 10 * time.Minute, Kind: quota.SlidingLog}}, MaxStandstill: Forever, MaxWait: 30 * time.Minute}
 		l.clock.StartBy(m)
 		start := time.Now()
 		var took [3]time.Duration
@@ -578,7 +576,7 @@ func TestSuspendedDeadlines(t *testing.T) {
 func TestSuspendedWhileUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &laptop{}
-		l := &Limiter{MaxStandstill: NoLimit, MaxWait: 30 * time.Minute, Rand: noJitter}
+		l := &Limiter{MaxStandstill: Forever, MaxWait: 30 * time.Minute, Rand: noJitter}
 		l.clock.StartBy(m)
 		g, err := l.Acquire(t.Context(), Claim{})
 		if err != nil {
@@ -603,7 +601,7 @@ func TestWallClockIsSet(t *testing.T) {
 			t.Run(fmt.Sprint(kind, set), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := &laptop{}
-					l := &Limiter{Quotas: quota.Quotas{{N: 10, Per: time.Hour, Kind: kind}}, MaxStandstill: NoLimit}
+					l := &Limiter{Quotas: quota.Quotas{{N: 10, Per: time.Hour, Kind: kind}}, MaxStandstill: Forever}
 					l.clock.StartBy(m)
 					time.Sleep(30 * time.Minute) // a bubble begins at midnight
 					for range 10 {
@@ -638,7 +636,7 @@ func TestWallClockIsSetAtATick(t *testing.T) {
 			t.Run(fmt.Sprint(kind, set), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := &laptop{}
-					l := &Limiter{Quotas: quota.Quotas{{N: 10, Per: time.Hour, Kind: kind}}, MaxStandstill: NoLimit}
+					l := &Limiter{Quotas: quota.Quotas{{N: 10, Per: time.Hour, Kind: kind}}, MaxStandstill: Forever}
 					l.clock.StartBy(m)
 					var went []time.Duration // a bubble begins at midnight
 					start := time.Now()

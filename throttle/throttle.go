@@ -35,7 +35,7 @@
 //
 // A claim that cannot make it is refused at once, when it is made or when something is learned, instead of after it has
 // waited: if the wait would end after the context's deadline or after MaxWait, or if nothing moves within MaxStandstill. In
-// a field that bounds something, negative means a bound of zero, and [NoLimit] none.
+// a field that bounds something, negative means a bound of zero, and [NoLimit] or [Forever] none.
 //
 // Timers fire late, by half a millisecond or so. A claim that is released late counts from the instant at which it was due,
 // up to 2 ms back, and so does the next one that comes within 2 ms: such timers cost no quota. A timer that is later costs what
@@ -97,8 +97,11 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-// NoLimit as the value of a field that bounds a number or a duration means that there is no bound.
-const NoLimit = math.MaxInt
+// NoLimit as the value of a field that bounds a number means that there is no bound.
+const NoLimit int = math.MaxInt
+
+// Forever as the value of a field that bounds a duration means that there is no bound.
+const Forever time.Duration = math.MaxInt64
 
 // A Limiter is one bucket: what a group of requests draws on together.
 //
@@ -131,14 +134,14 @@ type Limiter struct {
 	// Parent, Tenant does nothing.
 	Tenant bool
 
-	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and NoLimit mean no bound.
+	// MaxWait bounds how long a claim waits, counted from when it was first made. Zero and Forever mean no bound.
 	// If negative, nobody waits: a claim that cannot go at once is refused.
 	MaxWait time.Duration
 
 	// MaxStandstill ends a wait when not even one token comes within it, with nobody ahead, whatever the cause: a hold, the
 	// reset of a server's limit, a quota, or a Store that cannot be reached, once that has lasted as long. It is looked at
 	// when a claim is made and whenever something is learned. A line that moves is waited for, however long it is; and so
-	// is what only an answer can end: requests in flight, and a slow start. Zero and NoLimit mean no bound: the caller
+	// is what only an answer can end: requests in flight, and a slow start. Zero and Forever mean no bound: the caller
 	// knows the quotas, and has a context. (Of a Transport, for which a server may be anything, zero means two minutes.) If
 	// negative, it is zero: claims wait only for others, and for answers.
 	MaxStandstill time.Duration
@@ -178,7 +181,7 @@ type Limiter struct {
 	Rand func() float64
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it,
-	// one request goes to find out. Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a
+	// one request goes to find out. Zero means 15 minutes, and Forever no bound. If negative, it is zero: nothing that a
 	// server says holds the bucket.
 	MaxHold time.Duration
 

@@ -680,11 +680,11 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 // A claim looks at so many of the buckets beside its own in which others wait, and at no more: what it is told is a lower bound.
 func TestForecastBesideManyBuckets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		root := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+		root := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: Forever}
 		grant(t, root, Claim{})
 		var waiters []*Waiter
 		for i := range aheadMost + 500 {
-			_, w := join(t, &Limiter{Parent: root, MaxStandstill: NoLimit}, Claim{})
+			_, w := join(t, &Limiter{Parent: root, MaxStandstill: Forever}, Claim{})
 			waiters = append(waiters, w)
 			if n := i + 1; n%100 == 0 {
 				want := time.Duration(min(n, aheadMost)+1) * time.Second
@@ -706,7 +706,7 @@ func TestForecastBesideManyBuckets(t *testing.T) {
 func TestCancelBehindMany(t *testing.T) {
 	for _, n := range []int{1, aheadFew, aheadFew + 1, aheadFew + 2, 20 * aheadFew} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: NoLimit}
+			l := &Limiter{Quotas: quotas(t, "1/s even"), MaxStandstill: Forever}
 			grant(t, l, Claim{})
 			all, cancel := context.WithCancel(t.Context())
 			for i := range n {

@@ -80,7 +80,7 @@ func work(dir string) {
 	}
 	var wait sync.WaitGroup
 	for i, load := range chosen() {
-		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Store: shared, Outage: outages[os.Getenv(outageEnv)], MaxStandstill: throttle.NoLimit}
+		l := &throttle.Limiter{Name: load.text, Quotas: quota.MustParse(load.text), Store: shared, Outage: outages[os.Getenv(outageEnv)], MaxStandstill: throttle.Forever}
 		if os.Getenv("PACER_SOAK_EVENTS") != "" {
 			l.StoreEvent = func(e throttle.StoreEvent) { fmt.Fprintf(os.Stderr, "%+v\n", e) }
 		}

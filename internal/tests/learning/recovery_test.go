@@ -200,7 +200,7 @@ func TestRefusedAtRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		r := rand.New(rand.NewPCG(1, 2))
-		client := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, MaxStandstill: throttle.NoLimit, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		client := &http.Client{Transport: &pacer.Transport{Rand: lab.Zero, MaxStandstill: throttle.Forever, Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			time.Sleep(20 * time.Millisecond)
 			mu.Lock()
 			defer mu.Unlock()

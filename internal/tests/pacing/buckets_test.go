@@ -200,7 +200,7 @@ func TestCrawlOfHostsThatRefuse(t *testing.T) {
 func TestInFlightIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, bodies := streaming()
-		tr := &pacer.Transport{Base: only(base), Line: pacer.Line{MaxUnread: pacer.NoLimit}, Quotas: lab.All(lab.InFlight(1))}
+		tr := &pacer.Transport{Base: only(base), Line: pacer.Line{MaxUnread: pacer.Forever}, Quotas: lab.All(lab.InFlight(1))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		resp, err := tr.RoundTrip(req)
 		if err != nil {
@@ -224,7 +224,7 @@ func TestInFlightIsNotForgotten(t *testing.T) {
 // was charged for it has come back.
 func TestBytesOfAnOpenAnswerKeepTheBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Quotas: lab.All(lab.Hoard()), Line: pacer.Line{MaxUnread: pacer.NoLimit}, Base: only(download(500, false))}
+		tr := &pacer.Transport{Quotas: lab.All(lab.Hoard()), Line: pacer.Line{MaxUnread: pacer.Forever}, Base: only(download(500, false))}
 		req := lab.Request(t, "GET", "http://a.example/", "")
 		resp, err := tr.RoundTrip(req)
 		if err != nil {

@@ -632,7 +632,7 @@ func TestInFlightUnread(t *testing.T) {
 	}{
 		"five minutes by default": {0, nil, 5 * time.Minute},
 		"as set":                  {time.Second, nil, time.Second},
-		"never":                   {pacer.NoLimit, nil, 0},
+		"never":                   {pacer.Forever, nil, 0},
 		"counts from the last read": {
 			time.Minute,
 			[]time.Duration{30 * time.Second, 80 * time.Second},

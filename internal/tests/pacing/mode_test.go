@@ -166,7 +166,7 @@ func TestModeObserveTellsWhatMayNotWait(t *testing.T) {
 	}{
 		"just long enough": {time.Second, 0, []string{"waits 500ms", "waits 1s", "not sent, 1.5s is longer than it may wait"}},
 		"too short":        {time.Second - 1, 0, []string{"waits 500ms", "not sent, 1s is longer than it may wait", "not sent, 1.5s is longer than it may wait"}},
-		"no bound":         {pacer.NoLimit, 0, []string{"waits 500ms", "waits 1s", "waits 1.5s"}},
+		"no bound":         {pacer.Forever, 0, []string{"waits 500ms", "waits 1s", "waits 1.5s"}},
 		"no wait":          {-1, 0, []string{"not sent, 500ms and must not wait", "not sent, 1s and must not wait", "not sent, 1.5s and must not wait"}},
 		"no line":          {0, -1, []string{"not sent, 500ms and must not wait", "not sent, 1s and must not wait", "not sent, 1.5s and must not wait"}},
 		"any line":         {0, 1, []string{"waits 500ms", "waits 1s", "waits 1.5s"}},
@@ -367,12 +367,12 @@ func TestBoundsOfALine(t *testing.T) {
 			`throttle: a.example: not sent: nothing can go within MaxStandstill (0s): pace "10/s burst 2", could go in 100ms`, 3,
 		},
 		{
-			"no bound of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxStandstill: pacer.NoLimit},
+			"no bound of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxStandstill: pacer.Forever},
 			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
 			nil, "", 0,
 		},
 		{
-			"no bound of a wait, nor of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxWait: pacer.NoLimit, MaxStandstill: pacer.NoLimit},
+			"no bound of a wait, nor of a standstill", &pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Per: time.Hour, Kind: quota.TokenBucket}), MaxWait: pacer.Forever, MaxStandstill: pacer.Forever},
 			[]time.Duration{0, time.Hour, 2 * time.Hour, 3 * time.Hour, 4 * time.Hour},
 			nil, "", 0,
 		},

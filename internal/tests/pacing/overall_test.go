@@ -159,7 +159,7 @@ pacer: Quotas["GET a.example/x"]: quota: "5/s overall": Overall is true, want it
 // TestOverallSetQuotas: what all tenants have used stays used when the quotas change, whichever come and go.
 func TestOverallSetQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Base: lab.OK(), Key: tenantOf, MaxStandstill: pacer.NoLimit, Quotas: lab.All(quota.MustParse("4/h log overall, 3/h log")...)}
+		tr := &pacer.Transport{Base: lab.OK(), Key: tenantOf, MaxStandstill: pacer.Forever, Quotas: lab.All(quota.MustParse("4/h log overall, 3/h log")...)}
 		set := func(text string) {
 			t.Helper()
 			if err := tr.SetQuotas(lab.All(quota.MustParse(text)...)); err != nil {

@@ -35,7 +35,7 @@ func ask(t *testing.T, a pacertest.Algorithm, d pacertest.Dialect, timeout time.
 		defer server.Close()
 		tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
 		if timeout == 0 {
-			tr.MaxStandstill = throttle.NoLimit
+			tr.MaxStandstill = throttle.Forever
 		}
 		client := &http.Client{Transport: tr, Timeout: timeout}
 		start := time.Now()

@@ -109,11 +109,11 @@ func TestPromiseABatchIsNotRefused(t *testing.T) {
 	for _, batch := range []struct {
 		quotas  string
 		maxHold time.Duration
-	}{{"", time.Hour}, {"500/h", time.Hour}, {"500/h", pacer.NoLimit}, {"500/h window", 0}} {
+	}{{"", time.Hour}, {"500/h", time.Hour}, {"500/h", pacer.Forever}, {"500/h window", 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := pacertest.NewServer(&pacertest.FixedWindow{Limit: 500, Window: time.Hour}, pacertest.XRateLimit)
 			defer s.Close()
-			tr := &pacer.Transport{Base: s.Transport(), Quotas: pacer.Table{"/": quota.MustParse(batch.quotas)}, MaxStandstill: pacer.NoLimit, Learn: pacer.Learn{MaxHold: batch.maxHold}}
+			tr := &pacer.Transport{Base: s.Transport(), Quotas: pacer.Table{"/": quota.MustParse(batch.quotas)}, MaxStandstill: pacer.Forever, Learn: pacer.Learn{MaxHold: batch.maxHold}}
 			client, start := &http.Client{Transport: tr}, time.Now()
 			for range 1600 {
 				if status := lab.Get(t, client, "http://a.example/"); status != 200 {

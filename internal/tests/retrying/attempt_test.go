@@ -201,7 +201,7 @@ func TestMaxElapsed(t *testing.T) {
 		took   time.Duration
 	}{
 		"no bound":              {0, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
-		"NoLimit":               {pacer.NoLimit, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
+		"Forever":               {pacer.Forever, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, 7 * time.Second},
 		"negative":              {-1, nil, lab.Status(503, "why"), []time.Duration{0}, 0},
 		"negative, a refusal":   {-1, nil, lab.Status(429, "why", "Retry-After", "1"), []time.Duration{0}, 0},
 		"the delay fits":        {3*time.Second + 1, nil, lab.Status(503, "why"), []time.Duration{0, time.Second, 3 * time.Second}, 3 * time.Second},
@@ -232,7 +232,7 @@ func TestMaxElapsed(t *testing.T) {
 				if got := base.Times(start); !slices.Equal(got, test.want) || took != test.took {
 					t.Errorf("sent at %v, took %v; want %v and %v", got, took, test.want, test.took)
 				}
-				if elapsed := why == pacer.ReasonElapsed; elapsed != (test.max != 0 && test.max != pacer.NoLimit) {
+				if elapsed := why == pacer.ReasonElapsed; elapsed != (test.max != 0 && test.max != pacer.Forever) {
 					t.Errorf("gave up because of %v", why)
 				}
 			})

@@ -236,7 +236,7 @@ func FuzzSnapshot(f *testing.F) {
 				if most > 30*24*time.Hour {
 					time.Sleep(8 * 24 * time.Hour) // to the last days of the month: a wait of days takes a tenth of a second, since the clock is looked at every minute
 				}
-				tr := &pacer.Transport{Base: lab.OK(), Rand: lab.Zero, MaxStandstill: pacer.NoLimit, Quotas: lab.All(quota.MustParse(text)...)}
+				tr := &pacer.Transport{Base: lab.OK(), Rand: lab.Zero, MaxStandstill: pacer.Forever, Quotas: lab.All(quota.MustParse(text)...)}
 				if err := tr.Load(bytes.NewReader(file)); err != nil {
 					return
 				}
@@ -256,7 +256,7 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			lab.UntilToday()
-			tr := &pacer.Transport{Base: lab.OK(), Rand: lab.Zero, MaxStandstill: pacer.NoLimit}
+			tr := &pacer.Transport{Base: lab.OK(), Rand: lab.Zero, MaxStandstill: pacer.Forever}
 			if err := tr.Load(bytes.NewReader(file)); err != nil {
 				if err := tr.Load(strings.NewReader(`{"version":1}`)); err != nil {
 					t.Error(err)

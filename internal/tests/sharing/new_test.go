@@ -55,7 +55,7 @@ func TestNothingButTheFirstTokenIsEarly(t *testing.T) {
 				start := time.Now()
 				s := new(store.Memory)
 				s.Lose()
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.NoLimit}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, MaxStandstill: throttle.Forever}
 				o := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s}
 				defer o.Close()
 				defer l.Close()

@@ -73,7 +73,7 @@ func (f *fleet) run(t *testing.T, text string, outage throttle.Outage, costs []i
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(f.end, cancel)
 	for by, s := range stores {
-		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: outage, MaxStandstill: throttle.NoLimit}
+		l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(text), Store: s, Outage: outage, MaxStandstill: throttle.Forever}
 		l.StoreEvent = func(e throttle.StoreEvent) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -322,9 +322,9 @@ func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, back := &fleet{start: time.Now()}, 8*time.Second
-				s := &away{Memory: new(store.Memory), down: between(f, 2*time.Second, back-c.mute), mute: between(f, back-c.mute, back)}
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(c.text), Store: s, MaxStandstill: throttle.NoLimit}
+				f := &fleet{start: time.Now()}
+				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d > 2*time.Second && d < 8*time.Second }}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.Forever}
 				defer l.Close()
 				send := func(at time.Duration, n int) {
 					time.Sleep(at - time.Since(f.start))

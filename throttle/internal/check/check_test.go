@@ -12,7 +12,7 @@ import (
 
 // Of a field that bounds something, zero, negative and the largest int are told apart.
 func TestEffectiveValues(t *testing.T) {
-	const s, none = time.Second, time.Duration(math.MaxInt)
+	const s, none = time.Second, time.Duration(math.MaxInt64)
 	for name, c := range map[string]struct{ got, want time.Duration }{
 		"no bound by zero":          {Bound(0), monotime.Unbounded},
 		"no bound":                  {Bound(none), monotime.Unbounded},

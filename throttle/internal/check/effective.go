@@ -8,12 +8,12 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Of a field that bounds something, zero stands for a default or for no bound, the largest int for no bound, and what is
+// Of a field that bounds something, zero stands for a default or for no bound, the largest value for no bound, and what is
 // negative for a bound of zero.
 
 // Bound returns the effective value of a field that bounds a duration, if zero stands for no bound.
 func Bound(d time.Duration) time.Duration {
-	if d == 0 || d == math.MaxInt {
+	if d == 0 || d == math.MaxInt64 {
 		return monotime.Unbounded
 	}
 	return min(max(d, 0), monotime.Longest)
