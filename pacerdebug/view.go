@@ -301,7 +301,7 @@ func (s *snapshot) find(text string) []*bucket {
 	var found []*bucket
 	for i := range s.buckets {
 		b := &s.buckets[i]
-		if text == "" || strings.Contains(strings.ToLower(b.name), text) || strings.Contains(string(b.state.Next.Cause), text) {
+		if text == "" || strings.Contains(strings.ToLower(b.name), text) || strings.Contains(words(b.state.Next.Cause), text) {
 			found = append(found, b)
 		}
 	}
@@ -334,7 +334,7 @@ func (p *Page) row(b *bucket) row {
 	}
 	if f := &s.Next; f.Cause != "" || f.Never {
 		r.Next = &next{
-			In: milliseconds(f.Wait), Cause: string(f.Cause), Quota: clip(f.Quota), Bucket: p.other(s.Bucket, f.Bucket, f.Label), Advice: logline.Advice(f.Cause, f.Quota),
+			In: milliseconds(f.Wait), Cause: words(f.Cause), Quota: clip(f.Quota), Bucket: p.other(s.Bucket, f.Bucket, f.Label), Advice: logline.Advice(f.Cause, f.Quota),
 		}
 		if f.Never {
 			r.Next.Never = never(f.Err)
@@ -377,6 +377,9 @@ func (b *bucket) trouble() string {
 	}
 	return ""
 }
+
+// words is a cause as the page shows it.
+func words(c throttle.Cause) string { return strings.ReplaceAll(string(c), "_", " ") }
 
 // never is why nothing goes.
 func never(err error) string {
@@ -432,7 +435,7 @@ func (p *Page) detail(s *snapshot, b *bucket, now time.Time, sec int64) *detail 
 		if sum > 0 {
 			cause := "other"
 			if k < len(kinds) {
-				cause = string(kinds[k])
+				cause = words(kinds[k])
 			}
 			d.Causes = append(d.Causes, forWhat{For: milliseconds(sum), Cause: cause})
 		}
@@ -450,5 +453,5 @@ func (p *Page) detail(s *snapshot, b *bucket, now time.Time, sec int64) *detail 
 
 // forWhat returns a wait, as it is shown with a bucket.
 func (p *Page) forWhat(with string, w throttle.Wait) forWhat {
-	return forWhat{milliseconds(w.For), string(w.Cause), clip(w.Quota), p.other(with, w.Bucket, w.Label)}
+	return forWhat{milliseconds(w.For), words(w.Cause), clip(w.Quota), p.other(with, w.Bucket, w.Label)}
 }

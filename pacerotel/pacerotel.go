@@ -41,7 +41,7 @@
 // The last two are told for each pacer.quota, the text of a configured quota, or "server" for what the server states, and each
 // pacer.unit. Of what a server states, units other than requests, tokens and bytes are "other".
 //
-// The values of pacer.cause are those of throttle.Cause: "pace", "window used up", "hold", …. An error.type is named after the error of
+// The values of pacer.cause are those of throttle.Cause: "pace", "window_used_up", "hold", …. An error.type is named after the error of
 // throttle that a request got: "max_wait", "deadline", "canceled", …; of another error it is "_OTHER", and of a retry that is not made for
 // another reason a pacer.Reason. In mode ModeObserve, nothing waits, and the metrics tell what would have been, with an attribute pacer.mode "observe".
 //
@@ -49,7 +49,7 @@
 //
 // A request that has waited in line, and whose context has a span, gets a child span "pacer wait" of kind INTERNAL, from when it began to wait
 // until it went, or did not. Its attributes are pacer.bucket; pacer.wait.causes, a text for each cause, the longest first;
-// and pacer.wait.time.CAUSE, the seconds of each cause, with "_" for each space. Their sum is the wait. A retry has http.request.resend_count, and
+// and pacer.wait.time.CAUSE, the seconds of each cause. Their sum is the wait. A retry has http.request.resend_count, and
 // a wait in vain an error.type. The span is made after the wait: a request that does not wait pays nothing.
 //
 // Otelhttp is best placed below pacer, as in the example: then each attempt is a span of kind CLIENT, as the semantic conventions ask, and

@@ -45,7 +45,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		}
 		same(t, "metrics", only(l.read(t), "pacer.wait", "pacer.grants", "pacer.queue"),
 			"pacer.wait.duration{pacer.bucket=a.example} 1 in 3",
-			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=window used up} 2.5",
+			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=window_used_up} 2.5",
 			"pacer.wait.time{pacer.bucket=a.example,pacer.cause=pace} 0.5",
 			"pacer.grants{pacer.bucket=a.example} 2",
 			"pacer.queue.length{pacer.bucket=a.example} 0",

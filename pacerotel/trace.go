@@ -132,7 +132,7 @@ func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 	texts := make([]string, 0, len(w.parts))
 	var sums [len(causes)]time.Duration
 	for _, part := range w.parts {
-		text := fmt.Sprintf("%v %s", part.For, part.Cause)
+		text := fmt.Sprintf("%v %s", part.For, strings.ReplaceAll(string(part.Cause), "_", " "))
 		if part.Quota != "" {
 			text += fmt.Sprintf(" %q", clean(part.Quota))
 		}
@@ -145,7 +145,7 @@ func spanAttributes(e *pacer.Event, w wait) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{keyBucket.String(clean(e.Label)), attribute.StringSlice("pacer.wait.causes", texts)}
 	for i, sum := range sums {
 		if sum > 0 {
-			attributes = append(attributes, attribute.Float64("pacer.wait.time."+strings.ReplaceAll(string(causes[i]), " ", "_"), sum.Seconds()))
+			attributes = append(attributes, attribute.Float64("pacer.wait.time."+string(causes[i]), sum.Seconds()))
 		}
 	}
 	if w.resends > 0 {

@@ -228,3 +228,16 @@ func TestGrantedAndCanceledAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// A Cause is a value of metrics and logs, and has no blank; the text of an error is for people, and has no _.
+func TestCausesAreIdentifiers(t *testing.T) {
+	for _, c := range []Cause{CausePace, CauseSpread, CauseWarmUp, CauseInFlight, CauseHold, CauseWindow, CauseSlowStart, CauseAsked, CauseStore} {
+		if strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_") != "" || c == "" {
+			t.Errorf("%q is no identifier", c)
+		}
+		want := "throttle: a: not sent: wait over MaxWait: " + strings.ReplaceAll(string(c), "_", " ")
+		if got := (&Error{Bucket: "a", Cause: c, Err: ErrMaxWait}).Error(); got != want && got != want+": are all answers read and closed?" || strings.Contains(got, "_") {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

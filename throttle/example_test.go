@@ -78,7 +78,7 @@ func ExampleLimiter_Acquire() {
 	}
 	// Output:
 	// may go now
-	// may go in 5m0s for window used up
+	// may go in 5m0s for window_used_up
 }
 
 // Several quotas are enforced together; an error names the one in the way.
@@ -176,7 +176,7 @@ func ExampleQuota_warmUp() {
 	wait(&l)
 	// Output:
 	// <nil>
-	// may go in 28m0s for warm-up
+	// may go in 28m0s for warm_up
 }
 
 // A program has several tokens for an API: each may send three requests an hour, and all of them five.

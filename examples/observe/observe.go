@@ -137,7 +137,7 @@ func (h *host) why() string {
 	})
 	texts := make([]string, len(causes))
 	for i, c := range causes {
-		texts[i] = fmt.Sprintf("%s (%d)", c, h.causes[c])
+		texts[i] = fmt.Sprintf("%s (%d)", strings.ReplaceAll(string(c), "_", " "), h.causes[c])
 	}
 	return strings.Join(texts, ", ")
 }

@@ -51,7 +51,7 @@ var quotas = map[string]quota.Quotas{
 
 func main() {
 	// The two servers refuse nothing and say nothing about limits: requests wait only for the quotas above.
-	// If a server does say something, it can only lower the quotas. (The cause "slow start" is pacer's
+	// If a server does say something, it can only lower the quotas. (The cause "slow_start" is pacer's
 	// own: until a host that pacer does not know has answered once, one request goes ahead alone.)
 	var named, other pacertest.Server
 	defer named.Close()

@@ -234,7 +234,7 @@ func (c causes) LogValue() slog.Value {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%v %s", w.For, w.Cause)
+		fmt.Fprintf(&b, "%v %s", w.For, strings.ReplaceAll(string(w.Cause), "_", " "))
 		if w.Quota != "" {
 			fmt.Fprintf(&b, " %q", visible.Text(w.Quota, maxText))
 		}

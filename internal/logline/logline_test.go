@@ -73,10 +73,10 @@ func TestOneLineASecond(t *testing.T) {
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Down: time.Minute})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Lost: true})
 		l.Store(throttle.StoreEvent{Bucket: "secret", Label: "d", Others: quota.MustParse("9/s")})
-		window := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=3s cause="window used up" quota=core%0A ` +
+		window := `level=INFO msg="pacer: request waited" method=GET bucket=a wait=3s cause=window_used_up quota=core%0A ` +
 			`advice="the server says that its limit is used up: send less, or ask the provider for more" causes="2s window used up \"core%0A\" of a; 1s slow start of b"`
 		want := window + `
-level=INFO msg="pacer: request waited" method=GET bucket=b wait=3s cause="slow start" advice="the bucket was new, idle or held, and starts slowly: see docs/waiting.md"
+level=INFO msg="pacer: request waited" method=GET bucket=b wait=3s cause=slow_start advice="the bucket was new, idle or held, and starts slowly: see docs/waiting.md"
 level=WARN msg="pacer: request refused by the server" method=GET bucket=a status=429
 ` + window + ` left_out=3
 level=INFO msg="pacer: request waited" method=GET bucket=c wait=2s cause=backoff status=503 advice="the attempt before failed: see Retry"
@@ -84,7 +84,7 @@ level=INFO msg="pacer: request waited" method=GET bucket=e wait=2s cause=backoff
 level=WARN msg="pacer: retry budget used up" method=GET bucket=c
 level=WARN msg="pacer: request not sent again" method=GET bucket=c reason=wait attempts=2 status=503 why="nothing can go within MaxStandstill" refused_for=pace refused_by=1/s could_go_in=1h0m0s advice="a configured quota: raise it if the provider allows more"
 level=WARN msg="pacer: request not sent again" method=GET bucket=d reason=deadline attempts=1 error=EOF why="wait past the context's deadline" ` +
-			`backoff=1s wait=3s cause="window used up" quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
+			`backoff=1s wait=3s cause=window_used_up quota=core%0A causes="2s window used up \"core%0A\" of a; 1s slow start of b"
 level=INFO msg="pacer: request not sent again" method=GET bucket=e reason=canceled attempts=1 error=EOF why="context canceled" backoff=1s
 level=INFO msg="pacer: store reached again" bucket=d down=1m0s
 level=WARN msg="pacer: store does not know the bucket: it is new, or was lost" bucket=d

@@ -115,13 +115,13 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if got := c.Waits(); !slices.Equal(got, want) || c.Waited() != 3*time.Second {
 			t.Errorf("the call waited %v: %+v", c.Waited(), got)
 		}
-		line := `level=INFO msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause="window used up" quota="the server's limit of 100" ` +
+		line := `level=INFO msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause=window_used_up quota="the server's limit of 100" ` +
 			`advice="the server says that its limit is used up: send less, or ask the provider for more" ` +
 			`causes="2.5s window used up \"the server's limit of 100\" of api.example.com; 500ms pace \"1/s even\" of api.example.com"` + "\n"
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)
 		}
-		inReadme(t, `msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause="window used up" quota="the server's limit of 100"`)
+		inReadme(t, `msg="pacer: request waited" method=GET bucket=api.example.com wait=3s cause=window_used_up quota="the server's limit of 100"`)
 		onPage(`"past":[{"ago":0,"method":"GET","wait":3000,"for":[{"for":2500,"cause":"window used up","quota":"the server's limit of 100"},{"for":500,"cause":"pace","quota":"1/s even"}]}`)
 	})
 	log.Reset()
@@ -138,7 +138,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if len(notSent) != 1 || notSent[0].Wait != 500*ms || !slices.Equal(notSent[0].Waits, want[1:]) || !slices.Equal(c.Waits(), want[1:]) {
 			t.Errorf("not sent: %+v, the call waited for %+v", notSent, c.Waits())
 		}
-		line := `level=WARN msg="pacer: request not sent" method=GET bucket=api.example.com why="wait over MaxWait" refused_for="window used up" ` +
+		line := `level=WARN msg="pacer: request not sent" method=GET bucket=api.example.com why="wait over MaxWait" refused_for=window_used_up ` +
 			`refused_by="the server's limit of 100" could_go_in=2.5s advice="the server says that its limit is used up: send less, or ask the provider for more" wait=500ms cause=pace quota="1/s even"` + "\n"
 		if log.String() != line {
 			t.Errorf("log:\n%s\nwant\n%s", log.String(), line)

@@ -52,9 +52,9 @@ func TestWaitForTheReply(t *testing.T) {
 		time.Sleep(time.Minute)
 		lab.Get(t, client, "http://a.example/")
 		want := []string{
-			`queued 0s store asked ""`, `200ms store asked ""`,
+			`queued 0s store_asked ""`, `200ms store_asked ""`,
 			`queued 2s pace "1/s even"`, `2s pace "1/s even"`,
-			`queued 0s store asked ""`, `200ms store asked ""`,
+			`queued 0s store_asked ""`, `200ms store_asked ""`,
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)

@@ -63,7 +63,7 @@ func TestWhyItWaitedThreeSeconds(t *testing.T) {
 		if after != 3*time.Second || err != nil {
 			t.Errorf("sent after %v, %v", after, err)
 		}
-		const line = `pacer_wait_time_seconds_total{pacer_bucket="api.example.com",pacer_cause="window used up"} 2.5`
+		const line = `pacer_wait_time_seconds_total{pacer_bucket="api.example.com",pacer_cause="window_used_up"} 2.5`
 		if text := scrape(p.metrics); !strings.Contains(text, line+"\n") {
 			t.Errorf("no %s in\n%s", line, text)
 		}

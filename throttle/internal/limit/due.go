@@ -22,14 +22,14 @@ type Cause string
 // The causes.
 const (
 	Pace      Cause = "pace"
-	Spaced    Cause = "spread until the reset"
-	WarmUp    Cause = "warm-up"
-	InFlight  Cause = "in flight"
+	Spaced    Cause = "spread"
+	WarmUp    Cause = "warm_up"
+	InFlight  Cause = "in_flight"
 	Hold      Cause = "hold"
-	Window    Cause = "window used up"
-	SlowStart Cause = "slow start"
-	Asked     Cause = "store asked"
-	Store     Cause = "store not reached"
+	Window    Cause = "window_used_up"
+	SlowStart Cause = "slow_start"
+	Asked     Cause = "store_asked"
+	Store     Cause = "store_not_reached"
 )
 
 // CauseOf returns what a claim waits for if it waits for q.

@@ -13,7 +13,7 @@ type Refusal struct {
 	Bucket string // that delays the claim
 	Why    error
 	Detail string        // of Why
-	Cause  string        // what the claim had to wait for
+	Cause  string        // what the claim had to wait for, with _ for blanks
 	Quota  string        // that delays the claim
 	Cost   string        // what was claimed, in place of Wait
 	Wait   time.Duration // until the claim could go
@@ -22,7 +22,7 @@ type Refusal struct {
 
 // inFlight is throttle.CauseInFlight. What is waited for then is mostly the work of others; but an answer that nobody reads
 // or closes counts until MaxUnread, and nothing else would say so.
-const inFlight = "in flight"
+const inFlight = "in_flight"
 
 // String returns the text of the error.
 func (r *Refusal) String() string {
@@ -37,7 +37,7 @@ func (r *Refusal) String() string {
 	}
 	b.WriteString(r.Detail)
 	if r.Cause != "" {
-		b.WriteString(": " + r.Cause)
+		b.WriteString(": " + strings.ReplaceAll(r.Cause, "_", " "))
 	}
 	if r.Quota != "" {
 		fmt.Fprintf(&b, " %q", r.Quota)
