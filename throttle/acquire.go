@@ -181,7 +181,10 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	if found.stale() {
 		return nil, errDismissed
 	}
-	if err := cmp.Or(check.Claim(c.MaxWait), l.unfit(&need)); err != nil {
+	if !check.Fine(c.MaxWait) {
+		return nil, check.Claim(c.MaxWait)
+	}
+	if err := l.unfit(&need); err != nil {
 		return nil, err
 	}
 	l.expect(&need, l.account.kinds.Of)
