@@ -22,8 +22,9 @@ import (
 //	resp, err := client.Do(req)
 //
 // The grant is for one request: a redirect or a retry waits in line. A grant that was not used is given back when
-// cancel is called or when the context of req ends. After the request was sent, cancel does nothing. In modes other
-// than ModeWait, Acquire returns an error if the request cannot go now; it does not call Fallback.
+// cancel is called or when the context of req ends. After the request was sent, cancel does nothing. If the request
+// cannot go now, Acquire returns an error in ModeReject, and in ModeDegrade without a call of Fallback; in ModeObserve it
+// grants the request all the same.
 func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.Request, cancel func(), err error) {
 	if err := t.check(req, infoOf(req.Context())); err != nil {
 		return nil, nil, err

@@ -56,7 +56,9 @@
 //     itself. Nothing was sent, and nothing is sent until that is mended: no other attempt helps.
 //   - All others say that no answer was received.
 //
-// Nothing is logged, no goroutine is kept, and there is nothing to close unless Shared.Store is set.
+// Nothing is logged, and no goroutine is kept. Only a Transport with a Shared.Store has to be closed: else the other processes
+// do without what this one has in hand for half a second, and count this one for a minute. What was learned is lost with the
+// program, unless [Transport.Save] has written it.
 package pacer
 
 import (

@@ -28,7 +28,8 @@ type Statement struct {
 	Limit int
 
 	// Remaining is how many tokens were left when the answer was written. A negative number
-	// counts as zero.
+	// counts as zero. If the server did not say, there is no Statement to make: the Limit alone
+	// says nothing about now.
 	Remaining int
 
 	// Reset is the time from the writing of the answer until the limit is restored. A negative

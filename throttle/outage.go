@@ -11,46 +11,14 @@ import (
 type Outage int
 
 const (
-	// OutageShare goes on with a safe part. While m of n processes have lost the store, up to m/n of the quota goes beyond it.
-	// It is safe if all have lost it, for the n processes that have used the store within the last minute. The others do not
-	// count a process that asked it for nothing in that minute: of k such, each may add its own part, k/(n+1) of the quota
-	// together.
+	// OutageShare goes on with a safe part of each quota: 9/10 of its rate and Burst, divided by the number of processes that
+	// have used the store within the last minute. If all of them have lost the store, what they send together is within the
+	// quotas, but for a few tokens; while m of n have lost it, up to m/n of a quota goes beyond it. If the store was never
+	// reached, that number is not known, and OutageShare is the same as OutageClosed.
 	//
-	// The part is 9/10 of the quota's rate and Burst, divided by the number of processes: as many as the store's last reply
-	// counted, or its news since, by which idle processes hear of new ones (512 at most with store.Memory and filequota). A Burst
-	// below that number cannot be divided: all processes may send one token at the same instant. The part begins Late after the
-	// last slot that any process may have in hand: it takes those of others for as much farther ahead than the last reply said as it is old,
-	// up to twice as far. While claims wait for slots that are more than four seconds ahead, the store is asked how far, each quarter
-	// of that. They may be farther: slots of a window that was just used up, which then is over by a few; and the end of a Debt that another process made
-	// since, or makes because it reaches the store and this one does not. The part goes while that is paid.
-	//
-	// Of a window, a process uses no more than it used before, and its part of what was left. A window after the part began, when what
-	// others used has left, it uses its part of N. Of a window of the clock, it uses no more than its part of what was left until then, also
-	// if the next window of the clock has begun: clocks are not compared. What was left is what the last reply said, less what others used
-	// since at the whole rate: nothing of a window that was used up. Of a window of up to four seconds it is nothing, where others share it: they may
-	// have used it at once. If they did so of a longer one, and this process did not ask since, the part of that goes beyond; and of any window, the few
-	// slots ahead that others then got. After new processes came, nothing counts as left.
-	//
-	// An EstimatedWindow also counts the window before. For twice the window a process uses its part of what was left, which is
-	// nothing if all went on at the whole rate, and then up to a quarter of its part of N at once, and three quarters in each Per.
-	//
-	// While two versions of a program are about (see StoreEvent.Others), the part is of the tighter numbers. Of a quota that only the
-	// others have, it goes evenly: of a window, from a window after the part began, of an EstimatedWindow from two.
-	//
-	// A claim that costs more than the part waits for the store, for as long as its deadline and MaxWait allow, and what is behind it in line waits,
-	// too. A Debt admits it only if no other process shares the bucket; what is owed is charged when the store is back. If the store was never reached, the number of processes is not
-	// known, and OutageShare is the same as OutageClosed.
-	//
-	// When the store is back, it is told what went before it hands out anything: in the half second after the first call. Who calls
-	// first may know of no outage, since it is new, or slept; and the store cannot tell an outage from a time in which all slept.
-	// So after half a second in which nobody asked for anything, whoever asks, whatever its Outage is, gets no more in the next half
-	// second than what the parts of the others with OutageShare leave: of 100 that are left, 55 if two share it. To a process
-	// that is new they leave a tenth, and one token at least: of 20 its third request waits, of 9 its second. The rest
-	// waits, whenever a burst comes after such a time: for an eighth of a second where the store has news, since the others hear of it, and say that
-	// they sent nothing; for so long if one of them cannot. The first request does not, if the window was not used up in its last Per, or the bucket
-	// has a token for each process, unless somebody was told to wait for so long and nobody has asked since. That does not help against a process that tells
-	// later than that, since it was stopped, or reaches the store later than others; nor where slots are ahead: while claims wait for these, nobody
-	// need ask, so that it is no such time until the last slot, though there may have been an outage.
+	// A claim that costs more than the part waits for the store, and so does what is behind it in line. When the store is
+	// back, half a second passes until it hands out anything, and after a time in which nobody asked for anything a burst is
+	// cut in two. docs/sharing.md says what the part of each kind of quota is, and which tokens those few are.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only
