@@ -52,14 +52,14 @@ func ExampleRetry() {
 	h.Set("Retry-After-Ms", "2357") // the same delay before it was rounded
 	h.Set("X-Should-Retry", "true")
 	r := headers.Parse(h, received).Retry
-	fmt.Println(r.After, r.Word)
+	fmt.Println(r.After, r.Advice)
 	// Output:
 	// 2m0s true
 	// 2.5s true
 	// 2m0s true
 	// 2m0s true
 	// 0s false
-	// 2.357s ShouldRetry
+	// 2.357s Retry
 }
 
 // A quota that is spent is told from requests that come too fast.

@@ -92,26 +92,26 @@ type Retry struct {
 	Known      bool          // reports that After was stated
 	After      time.Duration // counts from Date; never negative, and MaxRetryAfter at most
 	Resolution time.Duration // the step in which After was stated, as in Reset
-	Word       Word          // what the server says outright
+	Advice     Advice        // what the server says outright
 	Refusal    Refusal       // why the server refuses the request
 }
 
-// Word is what a server says outright about trying again, in headers such as X-Should-Retry.
-type Word int
+// Advice is what a server says outright about trying again, in headers such as X-Should-Retry.
+type Advice int
 
-// The words of servers on trying again.
+// What servers advise.
 const (
-	NoWord      Word = iota // the server does not say
-	ShouldRetry             // true
-	NeverRetry              // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
+	AdviceUnknown Advice = iota // the server does not say
+	AdviceRetry                 // true
+	AdviceNever                 // false, or a negative Grpc-Retry-Pushback-Ms (gRPC proposal A6)
 )
 
-// String returns the name of the constant.
-func (w Word) String() string {
-	if names := [...]string{"NoWord", "ShouldRetry", "NeverRetry"}; w >= 0 && int(w) < len(names) {
-		return names[w]
+// String returns the name of the constant without "Advice": "Retry".
+func (a Advice) String() string {
+	if names := [...]string{"Unknown", "Retry", "Never"}; a >= 0 && int(a) < len(names) {
+		return names[a]
 	}
-	return "Word(" + strconv.Itoa(int(w)) + ")"
+	return "Advice(" + strconv.Itoa(int(a)) + ")"
 }
 
 // Facts is all that a response says about limits.

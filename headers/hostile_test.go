@@ -115,7 +115,7 @@ func summary(f Facts) string {
 	if f.Retry.Known {
 		parts = append(parts, fmt.Sprintf("retry %v", f.Retry.After))
 	}
-	if f.Retry.Word == NeverRetry {
+	if f.Retry.Advice == AdviceNever {
 		parts = append(parts, "never")
 	}
 	if f.Retry.Refusal != RefusalUnknown {

@@ -70,10 +70,10 @@ func TestRefusalString(t *testing.T) {
 	}
 }
 
-func TestWordString(t *testing.T) {
-	for w, want := range map[Word]string{NoWord: "NoWord", ShouldRetry: "ShouldRetry", NeverRetry: "NeverRetry", 3: "Word(3)", -1: "Word(-1)"} {
+func TestAdviceString(t *testing.T) {
+	for w, want := range map[Advice]string{AdviceUnknown: "Unknown", AdviceRetry: "Retry", AdviceNever: "Never", 3: "Advice(3)", -1: "Advice(-1)"} {
 		if got := w.String(); got != want {
-			t.Errorf("Word %d is %q, want %q", int(w), got, want)
+			t.Errorf("Advice %d is %q, want %q", int(w), got, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type hints struct {
 	other         value.Delay // in headers of single vendors
 	idle          bool        // other is of a header that is zero as long as something is left
 	body          value.Delay // in the body
-	never, should bool        // whether to try again, as a Word
+	never, should bool        // whether to try again, as an Advice
 	refusal       Refusal     // the gravest of all
 }
 
@@ -147,9 +147,9 @@ func (h *hints) retry() Retry {
 	}
 	switch {
 	case h.never:
-		r.Word = NeverRetry
+		r.Advice = AdviceNever
 	case h.should:
-		r.Word = ShouldRetry
+		r.Advice = AdviceRetry
 	}
 	return r
 }

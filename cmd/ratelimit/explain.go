@@ -232,12 +232,12 @@ func writeRetry(w io.Writer, r headers.Retry) {
 	if r.Known {
 		fmt.Fprintf(w, "It asks to wait for %v before the next attempt.\n", rounded(r.After))
 	}
-	switch r.Word {
-	case headers.NeverRetry:
+	switch r.Advice {
+	case headers.AdviceNever:
 		fmt.Fprintln(w, "It says that the request is not to be sent again.")
-	case headers.ShouldRetry:
+	case headers.AdviceRetry:
 		fmt.Fprintln(w, "It says that the request may be sent again.")
-	case headers.NoWord:
+	case headers.AdviceUnknown:
 	}
 	switch r.Refusal {
 	case headers.RefusalTooFast:

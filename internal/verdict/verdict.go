@@ -60,7 +60,7 @@ func Answered(ctx context.Context, resp *http.Response, hint headers.Retry, refu
 		return Final
 	case refusal:
 		return Refused
-	case hint.Word == headers.ShouldRetry || notProcessed(resp, hint):
+	case hint.Advice == headers.AdviceRetry || notProcessed(resp, hint):
 		return Failed
 	case idempotent && (hint.Refusal == headers.RefusalBusy || transient(ctx, resp)):
 		return Failed
@@ -82,7 +82,7 @@ func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refus
 // LastWord reports whether the server says that another attempt is of no use. That includes a quota that is
 // spent for the day, since no request waits that long.
 func LastWord(hint headers.Retry) bool {
-	return hint.Word == headers.NeverRetry || hint.Refusal == headers.RefusalSpent
+	return hint.Advice == headers.AdviceNever || hint.Refusal == headers.RefusalSpent
 }
 
 // notProcessed reports whether an answer other than a refusal says that nothing was done: the server would

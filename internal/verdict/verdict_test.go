@@ -23,8 +23,8 @@ import (
 var hints = map[string]headers.Retry{
 	"":           {},
 	"after":      {Known: true, After: time.Second},
-	"should":     {Word: headers.ShouldRetry},
-	"never":      {Word: headers.NeverRetry, Known: true},
+	"should":     {Advice: headers.AdviceRetry},
+	"never":      {Advice: headers.AdviceNever, Known: true},
 	"busy":       {Refusal: headers.RefusalBusy},
 	"busy after": {Refusal: headers.RefusalBusy, Known: true, After: time.Second},
 	"too fast":   {Refusal: headers.RefusalTooFast},
