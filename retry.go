@@ -1,6 +1,7 @@
 package pacer
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -80,10 +81,7 @@ type Retry struct {
 }
 
 func (r *Retry) maxAttempts() int {
-	if r.MaxAttempts == 0 {
-		return 3
-	}
-	return max(r.MaxAttempts, 1)
+	return max(cmp.Or(r.MaxAttempts, 3), 1)
 }
 
 // maxElapsed returns MaxElapsed, and whether there is such a bound.
@@ -92,10 +90,7 @@ func (r *Retry) maxElapsed() (most time.Duration, ok bool) {
 }
 
 func (r *Retry) maxRefusals() int {
-	if r.MaxRefusals == 0 {
-		return 10
-	}
-	return max(r.MaxRefusals, 0)
+	return max(cmp.Or(r.MaxRefusals, 10), 0)
 }
 
 // RetryableBackoff makes a Backoff of github.com/hashicorp/go-retryablehttp a Retry.Backoff. b is called with the answer at

@@ -183,8 +183,11 @@ type Transport struct {
 	short          atomic.Bool // the way of a request that goes at once: init has found no mistake, and nothing is left to do but to send it
 }
 
-// As the value of a field that bounds a number, NoLimit means that there is no bound; of one that bounds a duration, Forever.
-const NoLimit, Forever = throttle.NoLimit, throttle.Forever
+// NoLimit as the value of a field that bounds a number means that there is no bound.
+const NoLimit = throttle.NoLimit
+
+// Forever as the value of a field that bounds a duration means that there is no bound.
+const Forever = throttle.Forever
 
 // Line says how requests wait in line. With the zero Line, any number may wait, first come, first served.
 type Line struct {

@@ -178,13 +178,12 @@ func (l *Limiter) join(ctx context.Context, c *Claim, p place, g *Grant, found *
 	}
 	l, root := l.redirect(l.lock(), c.class(), (*Group).classBucket)
 	defer l.unlock(root)
-	if found.stale() {
+	switch err := l.unfit(&need); {
+	case found.stale():
 		return nil, errDismissed
-	}
-	if !check.Fine(c.MaxWait) {
+	case !check.Fine(c.MaxWait):
 		return nil, check.Claim(c.MaxWait)
-	}
-	if err := l.unfit(&need); err != nil {
+	case err != nil:
 		return nil, err
 	}
 	l.expect(&need, l.account.kinds.Of)
@@ -223,11 +222,10 @@ func (c *Claim) need() need {
 }
 
 // enqueue puts a claim in line and returns the waiter, or an error if the claim would miss a bound. It requires that mu is held.
-func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need need, hasPlace, asks bool) (*waiter, error) {
-	w := &waiter{
-		l: l, need: need, place: p, rank: l.rankOf(&p, need.priority),
-		joined: now, from: l.root().credit.From(now), maxWait: cmp.Or(c.MaxWait, l.MaxWait), cancel: c.Cancel, done: make(chan struct{}),
-	}
+func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p place, need *need, hasPlace, asks bool) (*waiter, error) {
+	w := l.spare.Get().(*waiter)
+	w.l, w.need, w.place, w.rank, w.cancel = l, *need, p, l.rankOf(&p, need.priority), c.Cancel
+	w.joined, w.from, w.maxWait, w.remembered = now, l.root().credit.From(now), cmp.Or(c.MaxWait, l.MaxWait), asks
 	w.expires = check.Expires(l.clock.AwakeAt(p.since), w.maxWait)
 	if t, ok := ctx.Deadline(); ok {
 		w.deadline = l.clock.Until(t)
@@ -249,15 +247,13 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	w.asksStore = w.atOnce && l.mustAskStore(now, d)
 	projected := d
 	d, why := w.missedBound(now, d)
-	if why == nil {
-		w.forecast = w.waitsFor(now, projected).forecast(now)
-	}
 	if why == nil && !hasPlace {
 		d, why = w.makeRoom(now, d)
 	}
 	if why != nil {
 		return nil, w.refusal(now, d, why)
 	}
+	w.forecast = w.waitsFor(now, projected).forecast(now)
 	if asks {
 		w.stay.Begin(now, &l.line.book, w.Row())
 	}

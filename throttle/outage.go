@@ -17,8 +17,9 @@ const (
 	// reached, that number is not known, and OutageShare is the same as OutageClosed.
 	//
 	// A claim that costs more than the part waits for the store, and so does what is behind it in line. When the store is
-	// back, half a second passes until it hands out anything, and after a time in which nobody asked for anything a burst is
-	// cut in two. docs/sharing.md says what the part of each kind of quota is, and which tokens those few are.
+	// back, half a second passes until it hands out anything. After a time in which nobody asked for anything a burst is cut
+	// in two, and its rest waits for an eighth of a second, or for half of one. docs/sharing.md says what the part of each kind
+	// of quota is, and which tokens those few are.
 	OutageShare Outage = iota
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only

@@ -322,9 +322,9 @@ func TestADebtOfAnOutageIsPaidAfterIt(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fleet{start: time.Now()}
-				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(f.start); return d > 2*time.Second && d < 8*time.Second }}
-				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.Forever}
+				f, back := &fleet{start: time.Now()}, 8*time.Second
+				s := &away{Memory: new(store.Memory), down: between(f, 2*time.Second, back-c.mute), mute: between(f, back-c.mute, back)}
+				l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse(c.text), Store: s, MaxStandstill: throttle.Forever}
 				defer l.Close()
 				send := func(at time.Duration, n int) {
 					time.Sleep(at - time.Since(f.start))
@@ -408,7 +408,7 @@ func TestADebtOfAnOutageIsToldAtTheEnd(t *testing.T) {
 				start := time.Now()
 				s := &away{Memory: new(store.Memory), down: func() bool { d := time.Since(start); return d > 2*time.Second && d < 8*time.Second }}
 				for i, at := range []time.Duration{0, 8 * time.Second} {
-					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.NoLimit}
+					l := &throttle.Limiter{Name: "api", Quotas: quota.MustParse("20/s burst 20 debt"), Store: s, MaxStandstill: throttle.Forever}
 					time.Sleep(at - time.Since(start))
 					if err := l.Wait(t.Context(), 20); err != nil {
 						t.Fatal(err)
