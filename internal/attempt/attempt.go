@@ -37,13 +37,15 @@ func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Re
 	return corrected(resp, err, fmt.Sprintf("%T", base))
 }
 
-// SendWithin is Send for an attempt that must be answered within d.
-// The context of the attempt lives on until the answer was read, and is then canceled; no caller sees that.
+// SendWithin is Send for an attempt that must be answered within d. If d is negative, the request is not sent.
+// The context of the attempt lives on until the answer was read and the body of the request was sent, and is then canceled;
+// no caller sees that.
 func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	late := timeoutError(d)
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(d, func() { cancel(late) })
 	sent := req.WithContext(ctx)
+	answered := body.CancelAtEnd(sent, cancel)
 	returned := false
 	defer func() {
 		if !returned { // base has panicked, or the body of an answer that comes too late
@@ -70,11 +72,11 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 		resp.Request = resp.Request.WithContext(req.Context())
 	}
 	returned = true
-	if err != nil || !body.Has(req, resp) {
+	if err != nil {
 		cancel(nil)
-		return resp, err
+		return nil, err
 	}
-	resp.Body = body.CancelAtEnd(resp.Body, cancel)
+	answered(resp)
 	return resp, nil
 }
 

@@ -1,6 +1,6 @@
 // Package body wraps the bodies of requests and answers, so that a body can be sent again ([Replay]), is
-// read ahead ([Peek], [ReadAhead]), is counted ([Count]), or tells when it has ended ([Watch],
-// [CancelAtEnd]).
+// read ahead ([Peek], [ReadAhead]), is counted ([Count]), or tells when it has ended ([Watch]); or so that
+// both bodies of an exchange tell when they have ended ([CancelAtEnd]).
 //
 // In come bodies, and functions to call at their end; out come bodies. The package knows what RFC 9110 and
 // net/http say of bodies. It does not know what a body is for: it has no buckets, limits, headers and

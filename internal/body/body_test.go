@@ -164,7 +164,7 @@ func (h *half) CloseWrite() error { return h.err }
 func TestWritable(t *testing.T) {
 	for name, wrap := range map[string]func(io.ReadCloser) io.ReadCloser{
 		"Watch":       func(b io.ReadCloser) io.ReadCloser { return Watch(t.Context(), b, 0, func(int64) {}) },
-		"CancelAtEnd": func(b io.ReadCloser) io.ReadCloser { return CancelAtEnd(b, func(error) {}) },
+		"CancelAtEnd": func(b io.ReadCloser) io.ReadCloser { return cancelAtEnd(b, func(error) {}) },
 	} {
 		if b, ok := wrap(newTracked("")).(io.Writer); ok {
 			t.Errorf("%s: %T is an io.Writer", name, b)

@@ -239,7 +239,7 @@ func TestWatchOfAPanic(t *testing.T) {
 		oops := &panicking{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		told := 0
-		b := Watch(t.Context(), CancelAtEnd(oops, cancel), time.Minute, func(int64) { told++ })
+		b := Watch(t.Context(), cancelAtEnd(oops, cancel), time.Minute, func(int64) { told++ })
 		func() {
 			defer func() {
 				if got := recover(); got != "oops" {

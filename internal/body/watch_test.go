@@ -2,11 +2,8 @@ package body
 
 import (
 	"context"
-	"errors"
 	"io"
-	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -83,24 +80,4 @@ func TestWatchForEver(t *testing.T) {
 			t.Error("it has not ended, and its context has")
 		}
 	})
-}
-
-func TestCancelAtEnd(t *testing.T) {
-	for name, test := range map[string]struct {
-		body io.Reader
-		end  func(io.ReadCloser)
-	}{
-		"read":   {strings.NewReader("text"), func(b io.ReadCloser) { io.ReadAll(b) }},
-		"closed": {strings.NewReader("text"), func(b io.ReadCloser) { b.Close() }},
-		"failed": {iotest.ErrReader(errors.New("broken")), func(b io.ReadCloser) { b.Read(make([]byte, 1)) }},
-	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		b := CancelAtEnd(&tracked{Reader: test.body}, cancel)
-		if n, err := io.ReadFull(b, make([]byte, 2)); name != "failed" && (n != 2 || err != nil || ctx.Err() != nil) {
-			t.Errorf("%s: read %d, %v; the context has ended: %v", name, n, err, ctx.Err())
-		}
-		if test.end(b); !errors.Is(context.Cause(ctx), context.Canceled) {
-			t.Errorf("%s: the context has ended: %v", name, context.Cause(ctx))
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,6 +177,75 @@ func TestAttemptTimeoutUpgrade(t *testing.T) {
 			t.Errorf("CloseWrite: %v", err)
 		}
 		conn.Close()
+		there.Close()
+	})
+}
+
+// A server may answer before it has read the request, with no body or with one that ends: the rest is sent all the same.
+func TestAttemptTimeoutEarlyAnswer(t *testing.T) {
+	for _, status := range []int{http.StatusNoContent, http.StatusOK} {
+		synctest.Test(t, func(t *testing.T) {
+			var got string
+			var gotErr error
+			done := make(chan struct{})
+			tr := &pacer.Transport{Retry: pacer.Retry{AttemptTimeout: time.Second}, Base: lab.Serve(t, true, func(w http.ResponseWriter, r *http.Request) {
+				defer close(done)
+				if status == http.StatusOK {
+					w.Header().Set("Content-Length", "0")
+				}
+				w.WriteHeader(status)
+				http.NewResponseController(w).Flush()
+				b, err := io.ReadAll(r.Body)
+				got, gotErr = string(b), err
+			})}
+			pr, pw := io.Pipe()
+			req := lab.Request(t, "POST", "http://a.example/", "")
+			req.Body, req.ContentLength = pr, -1
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				time.Sleep(time.Minute)
+				io.WriteString(pw, "text ")
+			}
+			pw.Close()
+			if <-done; got != "text text text " || gotErr != nil {
+				t.Errorf("status %d: the server has read %q, %v", status, got, gotErr)
+			}
+			resp.Body.Close()
+		})
+	}
+}
+
+// When the server sends no more on an upgraded connection, what the caller writes still flows.
+func TestAttemptTimeoutHalfClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		conn := struct {
+			io.Reader
+			io.WriteCloser
+		}{strings.NewReader("pong"), here}
+		tr := &pacer.Transport{
+			Retry: pacer.Retry{AttemptTimeout: time.Second}, Quotas: pacer.Table{"/": quota.MustParse("100kB/s streamed")},
+			Base: lab.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				resp := lab.Answer(req, 101, "")
+				resp.Body = conn
+				return resp, nil
+			}),
+		}
+		resp, err := tr.RoundTrip(lab.Request(t, "GET", "http://a.example/", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(resp.Body); string(text) != "pong" || err != nil {
+			t.Errorf("read %q, %v", text, err)
+		}
+		go io.ReadFull(there, make([]byte, 4))
+		if _, err := io.WriteString(resp.Body.(io.Writer), "ping"); err != nil {
+			t.Errorf("Write: %v", err)
+		}
+		resp.Body.Close()
 		there.Close()
 	})
 }
