@@ -109,7 +109,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	case o.Open:
 		resp.Body = t.watch(req, resp, g, a.Unsettled, sent)
 	}
-	if resp.StatusCode < 500 && !a.Refused {
+	if !a.Refused && v.Success(resp, hint) {
 		b.budget.Deposit()
 	}
 	if t.Trace != nil {

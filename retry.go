@@ -48,8 +48,9 @@ type Retry struct {
 	// Backoff is used.
 	NewBackOff func() cenkalti.BackOff
 
-	// BudgetRatio is how many retries of failures each success of a bucket pays for. Zero means 0.1: during an outage, the
-	// load is at most 1.1 times the usual one. If negative, a bucket makes only its first 10 retries, which are free.
+	// BudgetRatio is how many retries of failures each success of a bucket pays for: each answer that is neither a refusal nor a
+	// failure. Zero means 0.1: during an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only
+	// its first 10 retries, which are free.
 	BudgetRatio float64
 
 	// CheckRetry, if not nil, replaces pacer's own table (docs/retrying.md): it says which answers of 400 and above, and

@@ -79,6 +79,15 @@ func Checked(ctx context.Context, resp *http.Response, hint headers.Retry, refus
 	return kind
 }
 
+// Success reports whether an answer that is no refusal, and of which v is the verdict, is a success, and so pays for retries: whether it
+// is none of the failures of the table, not even for a request that may not be sent twice, and none of a CheckRetry.
+func (v Verdict) Success(resp *http.Response, hint headers.Retry) bool {
+	if v.Kind != Final || v.Unrepeatable || resp.StatusCode >= 500 {
+		return false
+	}
+	return resp.StatusCode != http.StatusRequestTimeout && hint.Refusal != headers.RefusalBusy && !notProcessed(resp, hint)
+}
+
 // LastWord reports whether the server says that another attempt is of no use. That includes a quota that is
 // spent for the day, since no request waits that long.
 func LastWord(hint headers.Retry) bool {

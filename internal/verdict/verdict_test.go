@@ -218,3 +218,30 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// What pays for retries is no failure, whether or not the request is sent again.
+func TestSuccess(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		hint   string
+		v      Verdict
+		want   bool
+	}{
+		{200, "", Verdict{}, true},
+		{404, "", Verdict{}, true},
+		{404, "", Verdict{Kind: Failed}, false}, // CheckRetry wants it to be sent again
+		{404, "", Verdict{Unrepeatable: true}, false},
+		{408, "", Verdict{}, false},
+		{413, "", Verdict{}, true},
+		{413, "after", Verdict{}, false},
+		{425, "never", Verdict{}, false},
+		{400, "busy", Verdict{}, false},
+		{499, "", Verdict{}, true},
+		{500, "", Verdict{}, false},
+		{501, "", Verdict{}, false}, // no failure, and no success either
+	} {
+		if got := test.v.Success(&http.Response{StatusCode: test.status}, hints[test.hint]); got != test.want {
+			t.Errorf("%d %q, %+v: got %v, want %v", test.status, test.hint, test.v, got, test.want)
+		}
+	}
+}

@@ -264,6 +264,46 @@ func TestRetryBudgetBoundsTheLoadOfAnOutage(t *testing.T) {
 	})
 }
 
+// A server that answers nothing but failures pays for no retries: neither those of the table, nor those of CheckRetry, nor those of
+// requests that may not be sent twice.
+func TestRetryBudgetOfFailures(t *testing.T) {
+	all := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
+	for name, test := range map[string]struct {
+		status int
+		tr     pacer.Transport
+		posts  int
+		want   int
+	}{
+		"503":               {503, pacer.Transport{}, 0, 210},
+		"408":               {408, pacer.Transport{}, 0, 210},
+		"425":               {425, pacer.Transport{}, 0, 210},
+		"408 to a POST":     {408, pacer.Transport{}, 200, 410},
+		"404 to CheckRetry": {404, pacer.Transport{Retry: pacer.Retry{CheckRetry: all}}, 0, 210},
+		"404":               {404, pacer.Transport{}, 0, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &lab.Script{Answers: list(lab.Status(test.status, ""))}
+				test.tr.Base, test.tr.Retry.BudgetRatio = base, 1
+				for i := range 200 + test.posts {
+					method := "GET"
+					if i%2 == 1 && i < 2*test.posts {
+						method = "POST"
+					}
+					resp, err := test.tr.RoundTrip(lab.Request(t, method, "http://a.example/", ""))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp.Body.Close()
+				}
+				if got := len(base.Got); got != test.want {
+					t.Errorf("sent %d times, want %d", got, test.want)
+				}
+			})
+		})
+	}
+}
+
 func TestRetryRefusalsCostNeitherAttemptsNorBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []func(*http.Request) (*http.Response, error){lab.Status(429, ""), lab.Status(429, ""), lab.Status(429, ""), lab.Status(429, ""), lab.Status(503, ""), lab.Status(503, ""), lab.Status(200, "")}
