@@ -94,6 +94,10 @@ import (
 // error: it is a number without a unit.
 type Transport struct {
 	// Base sends the requests. If nil, http.DefaultTransport is used; a nil pointer in it is an error.
+	//
+	// The body of an answer of Base must bear a Close while another goroutine is in its Read, as bodies of net/http do: with a
+	// Close, pacer ends a Read that stalls. It reads in a goroutine what it searches (Learn.Bodies), and an answer that it keeps
+	// or discards before another attempt.
 	Base http.RoundTripper
 
 	// Quotas are what providers grant, under the patterns of http.ServeMux: "api.github.com/", "GET
