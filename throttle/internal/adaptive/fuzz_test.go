@@ -195,7 +195,7 @@ func (c *chaos) step() {
 			a.Cost = &limit.Demand{Claims: 1, N: f.demand.N, Costs: quota.Costs{pick(c, units): max(pick(c, counts), 0)}}
 		}
 		e := s.Learn(c.now, &f.ticket, Kind{}, &a)
-		if e.Hold > c.config.MaxHold+time.Second {
+		if e.Hold > c.config.MaxHold {
 			c.t.Fatalf("held for %v, MaxHold is %v", e.Hold, c.config.MaxHold)
 		}
 		if e.Refused != a.Refused && !a.MayRefuse {
@@ -328,7 +328,7 @@ func (c *chaos) checkWindow(s *Server, w *window) {
 		c.t.Fatalf("others: %+v", w.others)
 	}
 	// The hold and its jitter.
-	if bound := c.config.MaxHold; w.probeAt > c.now.Add(bound+min(bound/100, time.Second)) {
+	if bound := c.config.MaxHold; w.probeAt > c.now.Add(bound) {
 		c.t.Fatalf("the probe goes in %v, MaxHold is %v", w.probeAt.Sub(c.now), bound)
 	}
 }

@@ -176,8 +176,8 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 // not say, the hold is firstHold at first, and longer with each refusal in a row, see row; if it refuses again and
 // again after the hold that it asked for, that is stretched, see Hold. Where a window is used up, which has a probe
 // of its own, neither is done.
-// MaxHold bounds all of them. The jitter is added: up to a hundredth, or, from the second refusal in a row on and
-// unless the server says nothing at all, up to half of the hold, and a second at most.
+// The jitter is added: up to a hundredth, or, from the second refusal in a row on and
+// unless the server says nothing at all, up to half of the hold, and a second at most. MaxHold bounds the whole.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
 	mute := !a.HoldKnown && len(s.windows) == 0
@@ -193,14 +193,13 @@ func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Du
 			hold = min(hold, longestHold)
 		}
 	}
-	hold = min(hold, s.config.MaxHold)
-	jitter := s.config.jitter(hold)
+	jitter := s.config.jitter(min(hold, s.config.MaxHold))
 	if s.refusals > 1 && !mute {
 		// Another client that came back in the same instant may have taken all there was, and
 		// would do so again. A hundredth does not part clients whose round trips differ by more.
-		jitter *= 50
+		jitter = min(jitter*50, time.Second)
 	}
-	return hold + min(jitter, time.Second)
+	return s.config.within(hold, jitter)
 }
 
 // alone returns for how long a claim waits by itself after its n-th refusal. If the server does not say, that is longestStretch

@@ -72,6 +72,31 @@ func TestHoldJitter(t *testing.T) {
 	}
 }
 
+// TestHoldJitterIsWithinMaxHold: MaxHold bounds a hold with its jitter, and what it cuts short comes back spread, too.
+func TestHoldJitterIsWithinMaxHold(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for _, test := range []struct{ hint, first, second time.Duration }{
+		{59 * s, 59*s + 295*ms, 60 * s},
+		{60*s - ms, 60 * s, 60 * s},
+		{60 * s, 60 * s, 60 * s},
+		{60*s + ms, 60*s - 300*ms, 59 * s},
+		{24 * time.Hour, 60*s - 300*ms, 59 * s},
+	} {
+		b := newBucket(t, Config{MaxHold: time.Minute, Random: func() float64 { return 0.5 }})
+		for i, want := range []time.Duration{test.first, test.second} {
+			if e := b.exchange(Answer{Refused: true, Hold: test.hint, HoldKnown: true}); e.Hold != want {
+				t.Errorf("refusal %d with %v: held for %v, want %v", i, test.hint, e.Hold, want)
+			}
+		}
+	}
+	b := newBucket(t, Config{MaxHold: time.Minute, Random: func() float64 { return 0.5 }})
+	b.exchange(says(left(0, 10, time.Hour)))
+	w := b.window1()
+	if probe, said := w.probeAt.Sub(b.now), w.probeAt.Add(w.cutBy).Sub(b.now); probe != 60*s-300*ms || said != time.Hour {
+		t.Errorf("a probe goes in %v, and the server says %v: want 59.7s and 1h", probe, said)
+	}
+}
+
 // TestSlowStart: one request first, and two more with each answer.
 func TestSlowStart(t *testing.T) {
 	b := newBucket(t, Config{SlowStart: true})

@@ -295,8 +295,8 @@ func (w *window) judgeProbe(o *outcome) {
 }
 
 // scheduleProbe sets probeAt: at the reset, or earlier on a guess; after a hold that doubles, if
-// probes after the reset were refused; and never later than MaxHold from now. The jitter is
-// added to that.
+// probes after the reset were refused. The jitter is added to that; and never later than MaxHold
+// from now.
 func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 	until := w.reset.late
 	w.guess = noGuess
@@ -310,16 +310,16 @@ func (w *window) scheduleProbe(now monotime.Time, c *Config) {
 		until = max(until, now.Add(doubled(firstHold, w.missedProbes)))
 	}
 	hold := max(until.Sub(now), 0)
-	w.cutBy = max(hold-c.MaxHold, 0)
 	if hold > c.MaxHold {
-		hold, w.guess = c.MaxHold, noGuess
+		w.guess = noGuess
 	}
+	jitter := time.Duration(0)
 	if w.spentSince != 0 { // else the next answer sets probeAt anew: a random number for each would be wasted
-		jitter := c.jitter(hold)
-		hold += jitter
-		w.cutBy = max(w.cutBy-jitter, 0)
+		jitter = c.jitter(min(hold, c.MaxHold))
 	}
-	w.probeAt = now.Add(hold)
+	cut := c.within(hold, jitter)
+	w.cutBy = max(hold-cut, 0)
+	w.probeAt = now.Add(cut)
 }
 
 // usedUp reports whether nothing remains and it is too early for a probe.
@@ -467,4 +467,13 @@ func (w *window) adopt(m *WindowMemory) {
 	if w.unit != "" && h.Price != nil {
 		w.price = h.Price.price()
 	}
+}
+
+// within returns a hold with its jitter, MaxHold at most. Where MaxHold cuts the hold short, the jitter is before it, so that several
+// processes do not all look in the same instant.
+func (c *Config) within(hold, jitter time.Duration) time.Duration {
+	if hold > c.MaxHold {
+		return c.MaxHold - jitter
+	}
+	return min(hold+jitter, c.MaxHold)
 }
