@@ -242,15 +242,12 @@ func (x *exchange) budget() *backoff.Budget { return &bucketOf(x.last.Limiter())
 // answer at hand is discarded.
 func (x *exchange) nextRequest(ctx context.Context, refusal bool) *stop {
 	next := x.req.Clone(withInfo(ctx, func(i *requestInfo) { i.resends = x.failures + x.refusals }))
-	if x.req.Body != nil && x.req.Body != http.NoBody {
-		body, err := x.req.GetBody()
-		if err != nil {
-			if errors.Is(err, errBodyTooLong) {
-				return &stop{reason: ReasonBody}
-			}
-			return &stop{ReasonPrepare, fmt.Errorf("pacer: GetBody for another attempt: %w", err)}
-		}
-		next.Body = body
+	var err error
+	switch next.Body, err = body.Again(x.req); {
+	case errors.Is(err, errBodyTooLong):
+		return &stop{reason: ReasonBody}
+	case err != nil:
+		return &stop{ReasonPrepare, err}
 	}
 	x.next = next
 	if x.t.Retry.ResendHeader != "" {

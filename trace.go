@@ -163,7 +163,7 @@ const (
 	ReasonBody                       // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
 	ReasonNested                     // a Transport above sends it again
 	ReasonCanceled                   // its context has ended; Because says why
-	ReasonPrepare                    // GetBody or PrepareRetry has returned an error; Because is that error
+	ReasonPrepare                    // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why
 )
 
 var reasons = fields.Names{"", "attempts", "refusals", "hint", "wait", "deadline", "elapsed", "budget", "backoff", "body", "nested", "canceled", "prepare"}

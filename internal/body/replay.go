@@ -1,6 +1,8 @@
 package body
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -14,6 +16,21 @@ func Replayable(req *http.Request) bool {
 		return r.of.lost() == nil && req.Trailer == nil
 	}
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil && req.Trailer == nil
+}
+
+// Again returns the body of a request for another attempt: that of GetBody, or none if the request has none.
+func Again(req *http.Request) (io.ReadCloser, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req.Body, nil
+	}
+	b, err := req.GetBody()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("pacer: GetBody for another attempt: %w", err)
+	case b == nil:
+		return nil, errors.New("pacer: GetBody for another attempt returned neither a body nor an error")
+	}
+	return b, nil
 }
 
 // Replay makes it possible to send a body without GetBody again, if the body turns out to be no longer than

@@ -547,6 +547,24 @@ func TestRetryNotMadeGivesTheBudgetBack(t *testing.T) {
 	}
 }
 
+// A GetBody that returns nothing has no request sent without its body: the answer at hand is returned.
+func TestRetryGetBodyOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got pacer.GaveUp
+		base := &lab.Script{Answers: list(lab.Status(503, "why"))}
+		tr := &pacer.Transport{Base: base, Trace: &pacer.Trace{GaveUp: func(g pacer.GaveUp) { got = g }}}
+		req := lab.Request(t, "PUT", "http://a.example/", "text")
+		req.GetBody = func() (io.ReadCloser, error) { return nil, nil }
+		resp, err := tr.RoundTrip(req)
+		if err != nil || lab.Read(t, resp) != "why" || len(base.Got) != 1 {
+			t.Fatalf("got %v, %v, and sent %d times", resp, err, len(base.Got))
+		}
+		if want := "pacer: GetBody for another attempt returned neither a body nor an error"; got.Reason != pacer.ReasonPrepare || got.Because == nil || got.Because.Error() != want {
+			t.Errorf("gave up because of %v, %v", got.Reason, got.Because)
+		}
+	})
+}
+
 // A body that does not come does not hold the next attempt up, and is not lost if there is none.
 func TestRetryKeepIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
