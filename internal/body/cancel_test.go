@@ -82,7 +82,7 @@ func TestCancelAtEndWithoutABody(t *testing.T) {
 		sent := &http.Request{Body: http.NoBody, GetBody: get}
 		answered := CancelAtEnd(sent, cancel)
 		got, err := sent.GetBody()
-		if want, wantErr := get(); got != want || err != wantErr || sent.Body != http.NoBody {
+		if want, wantErr := get(); got != want || !errors.Is(err, wantErr) || sent.Body != http.NoBody {
 			t.Errorf("%s: got %v, %v and the body %v", name, got, err, sent.Body)
 		}
 		if answered(&http.Response{Body: http.NoBody}); ctx.Err() == nil {

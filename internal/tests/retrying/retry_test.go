@@ -270,27 +270,27 @@ func TestRetryBudgetOfFailures(t *testing.T) {
 	all := func(context.Context, *http.Response, error) (bool, error) { return true, nil }
 	for name, test := range map[string]struct {
 		status int
-		tr     pacer.Transport
+		check  func(context.Context, *http.Response, error) (bool, error)
 		posts  int
 		want   int
 	}{
-		"503":               {503, pacer.Transport{}, 0, 210},
-		"408":               {408, pacer.Transport{}, 0, 210},
-		"425":               {425, pacer.Transport{}, 0, 210},
-		"408 to a POST":     {408, pacer.Transport{}, 200, 410},
-		"404 to CheckRetry": {404, pacer.Transport{Retry: pacer.Retry{CheckRetry: all}}, 0, 210},
-		"404":               {404, pacer.Transport{}, 0, 200},
+		"503":               {503, nil, 0, 210},
+		"408":               {408, nil, 0, 210},
+		"425":               {425, nil, 0, 210},
+		"408 to a POST":     {408, nil, 200, 410},
+		"404 to CheckRetry": {404, all, 0, 210},
+		"404":               {404, nil, 0, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &lab.Script{Answers: list(lab.Status(test.status, ""))}
-				test.tr.Base, test.tr.Retry.BudgetRatio = base, 1
+				tr := &pacer.Transport{Base: base, Retry: pacer.Retry{BudgetRatio: 1, CheckRetry: test.check}}
 				for i := range 200 + test.posts {
 					method := "GET"
 					if i%2 == 1 && i < 2*test.posts {
 						method = "POST"
 					}
-					resp, err := test.tr.RoundTrip(lab.Request(t, method, "http://a.example/", ""))
+					resp, err := tr.RoundTrip(lab.Request(t, method, "http://a.example/", ""))
 					if err != nil {
 						t.Fatal(err)
 					}
