@@ -182,7 +182,7 @@ type Limiter struct {
 
 	// MaxHold bounds for how long a server can hold the bucket, by asking to wait or by a reset that is far away. After it,
 	// one request goes to find out: up to a second before it, by chance, so that several processes do not go in the same instant.
-	// Zero means 15 minutes, and NoLimit no bound. If negative, it is zero: nothing that a server says holds the bucket.
+	// Zero means 15 minutes, and Forever no bound. If negative, it is zero: nothing that a server says holds the bucket.
 	MaxHold time.Duration
 
 	// Store, if not nil, is where the Quotas live. All processes whose Limiters have the same Store and the

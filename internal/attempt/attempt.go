@@ -37,7 +37,7 @@ func Corrected(base http.RoundTripper, resp *http.Response, err error) (*http.Re
 	return corrected(resp, err, fmt.Sprintf("%T", base))
 }
 
-// SendWithin is Send for an attempt that must be answered within d. If d is negative, the request is not sent.
+// SendWithin is Send for an attempt that must be answered within d.
 // The context of the attempt lives on until the answer was read and the body of the request was sent, and is then canceled;
 // no caller sees that.
 func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*http.Response, error) {
@@ -45,7 +45,7 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(d, func() { cancel(late) })
 	sent := req.WithContext(ctx)
-	answered := body.CancelAtEnd(sent, cancel)
+	exchange := body.CancelAtEnd(sent, cancel)
 	returned := false
 	defer func() {
 		if !returned { // base has panicked, or the body of an answer that comes too late
@@ -76,7 +76,7 @@ func SendWithin(d time.Duration, base http.RoundTripper, req *http.Request) (*ht
 		cancel(nil)
 		return nil, err
 	}
-	answered(resp)
+	exchange.Answered(resp)
 	return resp, nil
 }
 

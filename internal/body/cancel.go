@@ -8,14 +8,14 @@ import (
 )
 
 // CancelAtEnd makes sent, which is a copy of a request, tell when its bodies were closed: Body, and those of
-// GetBody, since net/http opens another one where a connection turns out to be closed. It returns the function
-// that takes the answer. After that, cancel(nil) is called when nothing of the exchange is under way any more: the
-// answer has ended, and the bodies that were sent are closed. A server may answer before it has read the request.
-func CancelAtEnd(sent *http.Request, cancel context.CancelCauseFunc) (answered func(*http.Response)) {
-	e := &exchange{cancel: cancel}
-	e.open.Store(1) // until there is an answer
+// GetBody, since net/http opens another one where a connection turns out to be closed. When there is an answer, and nothing
+// of the exchange is under way any more, cancel(nil) is called: the answer has ended, and the bodies that were sent
+// are closed. A server may answer before it has read the request.
+func CancelAtEnd(sent *http.Request, cancel context.CancelCauseFunc) *Exchange {
+	e := &Exchange{sent: sent, cancel: cancel}
+	e.open.Store(1) // the answer
 	if sent.Body != nil && sent.Body != http.NoBody {
-		sent.Body = e.part(sent.Body, true)
+		sent.Body = e.request(sent.Body)
 	}
 	if get := sent.GetBody; get != nil {
 		sent.GetBody = func() (io.ReadCloser, error) {
@@ -23,41 +23,49 @@ func CancelAtEnd(sent *http.Request, cancel context.CancelCauseFunc) (answered f
 			if err != nil || b == nil || b == http.NoBody {
 				return b, err
 			}
-			return e.part(b, true), nil
+			return e.request(b), nil
 		}
 	}
-	return func(resp *http.Response) {
-		if Has(sent, resp) {
-			_, writable := resp.Body.(io.Writer) // what the server sends has an end, and what the caller writes goes on
-			resp.Body = keepWriter(e.part(resp.Body, writable), resp.Body)
-		}
-		e.end()
-	}
+	return e
 }
 
-// exchange is a request and its answer, whose end cancels a context.
-type exchange struct {
-	open   atomic.Int64 // bodies that have not ended, and 1 until there is an answer
+// Exchange is a request and its answer, whose end cancels a context.
+type Exchange struct {
+	sent   *http.Request
+	open   atomic.Int64 // bodies that have not ended, and the answer as long as there is none
 	cancel context.CancelCauseFunc
+	answer part
 }
 
-// part returns a body that belongs to e until it has ended: was closed, or, unless only that counts, was read to its end or has failed.
-func (e *exchange) part(b io.ReadCloser, untilClosed bool) io.ReadCloser {
+// Answered takes the answer, and wraps its body. If that can be written to, it still can; and it has ended only when
+// it is closed, since the caller may write when the server has ended what it sends.
+func (e *Exchange) Answered(resp *http.Response) {
+	if !Has(e.sent, resp) {
+		e.end()
+		return
+	}
+	_, writable := resp.Body.(io.Writer)
+	e.answer.ReadCloser, e.answer.of, e.answer.untilClosed = resp.Body, e, writable
+	resp.Body = keepWriter(&e.answer, resp.Body)
+}
+
+// request returns a body that is sent, and belongs to e until it is closed.
+func (e *Exchange) request(b io.ReadCloser) io.ReadCloser {
 	e.open.Add(1)
-	return &part{ReadCloser: b, of: e, untilClosed: untilClosed}
+	return &part{ReadCloser: b, of: e, untilClosed: true}
 }
 
 // end takes off a body that has ended.
-func (e *exchange) end() {
+func (e *Exchange) end() {
 	if e.open.Add(-1) == 0 {
 		e.cancel(nil)
 	}
 }
 
-// part is a body of an exchange.
+// part is a body of an exchange, until it has ended: was closed, or, unless only that counts, was read to its end or has failed.
 type part struct {
 	io.ReadCloser
-	of          *exchange
+	of          *Exchange
 	untilClosed bool
 	over        atomic.Bool
 }

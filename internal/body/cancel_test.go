@@ -13,7 +13,7 @@ import (
 // cancelAtEnd returns the body of an answer to a request without a body.
 func cancelAtEnd(b io.ReadCloser, cancel context.CancelCauseFunc) io.ReadCloser {
 	resp := &http.Response{Body: b, ContentLength: -1}
-	CancelAtEnd(&http.Request{}, cancel)(resp)
+	CancelAtEnd(&http.Request{}, cancel).Answered(resp)
 	return resp.Body
 }
 
@@ -50,7 +50,7 @@ func TestCancelAtEndOfTheRequest(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		sent := &http.Request{Body: newTracked("first"), GetBody: func() (io.ReadCloser, error) { return newTracked("again"), nil }}
-		answered := CancelAtEnd(sent, cancel)
+		exchange := CancelAtEnd(sent, cancel)
 		io.ReadAll(sent.Body)
 		sent.Body.Close()
 		sent.Body.Close()
@@ -59,7 +59,7 @@ func TestCancelAtEndOfTheRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp := &http.Response{Body: newTracked("text"), ContentLength: test.length}
-		answered(resp)
+		exchange.Answered(resp)
 		test.end(resp.Body)
 		resp.Body.Close()
 		if text, err := io.ReadAll(again); string(text) != "again" || err != nil || ctx.Err() != nil {
@@ -80,12 +80,12 @@ func TestCancelAtEndWithoutABody(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		sent := &http.Request{Body: http.NoBody, GetBody: get}
-		answered := CancelAtEnd(sent, cancel)
+		exchange := CancelAtEnd(sent, cancel)
 		got, err := sent.GetBody()
 		if want, wantErr := get(); got != want || !errors.Is(err, wantErr) || sent.Body != http.NoBody {
 			t.Errorf("%s: got %v, %v and the body %v", name, got, err, sent.Body)
 		}
-		if answered(&http.Response{Body: http.NoBody}); ctx.Err() == nil {
+		if exchange.Answered(&http.Response{Body: http.NoBody}); ctx.Err() == nil {
 			t.Errorf("%s: the context lives on", name)
 		}
 	}
