@@ -145,11 +145,14 @@ func (b *bucket) acquire(ctx context.Context) (err error) {
 			b.short = size < stride+headerSize
 			return nil
 		}
+		left := false
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = b.follow(ctx)
+			left, err = b.follow(ctx)
 		}
 		if err != nil {
-			b.release()
+			if !left {
+				b.release()
+			}
 			return err
 		}
 	}
@@ -211,18 +214,19 @@ func wrapPath(f *os.File, err error) error {
 }
 
 // follow goes over to the file that the path names now, or makes one. The lock of the file before is held until what was in it is there.
-// Files only ever give way to later ones, so that nobody waits for who waits for him; and each wait ends with ctx.
-func (b *bucket) follow(ctx context.Context) error {
+// Files only ever give way to later ones, so that nobody waits for who waits for him; and each wait ends with ctx. If the wait for the
+// later one is left then, the bucket is released when that wait is over.
+func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	_, _, missing := identify(b.path)
 	f, id, err := b.store.openFile(ctx, b.path)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if left, err := take(ctx, f, func() { _ = f.Close() }); err != nil {
+	if left, err := take(ctx, f, func() { _ = f.Close(); b.release() }); err != nil {
 		if left {
-			return b.held(ctx)
+			return true, b.held(ctx)
 		}
-		return errors.Join(err, f.Close())
+		return false, errors.Join(err, f.Close())
 	}
 	from, err := readSlots(b.f)
 	to, err2 := readSlots(f)
@@ -240,13 +244,13 @@ func (b *bucket) follow(ctx context.Context) error {
 	}
 	if err != nil {
 		unlock(f)
-		return errors.Join(err, f.Close())
+		return false, errors.Join(err, f.Close())
 	}
 	b.gone = !from.ok
 	unlock(b.f)
 	b.close()
 	b.f, b.id = f, id
-	return nil
+	return false, nil
 }
 
 // openAsFile opens what has to be a file.
@@ -321,21 +325,39 @@ func (s *Store) begin(f *os.File) error {
 	return err
 }
 
-// alone calls do while no other process makes a file in the directory.
-func (s *Store) alone(ctx context.Context, do func() error) error {
+// alone calls do while no other process makes a file in the directory. One call at a time waits for the lock, so that one thread of this
+// process waits there, and one file is open for it, however many calls end before a process goes on that has the lock.
+func (s *Store) alone(ctx context.Context, do func() error) (err error) {
+	select {
+	case s.making <- struct{}{}:
+	case <-ctx.Done():
+		return s.newsHeld(ctx)
+	}
 	f, err := s.openNews()
 	if err != nil {
+		<-s.making
 		return err
 	}
-	if left, err := take(ctx, f, func() { _ = f.Close() }); err != nil {
-		if left {
-			return fmt.Errorf("%s: another process holds the lock: %w", f.Name(), err)
-		}
-		return errors.Join(err, f.Close())
+	closed := func() error {
+		err := f.Close()
+		<-s.making
+		return err
 	}
-	err = do()
-	unlock(f)
-	return errors.Join(err, f.Close())
+	if left, err := take(ctx, f, func() { _ = closed() }); err != nil {
+		if left {
+			return s.newsHeld(ctx)
+		}
+		return errors.Join(err, closed())
+	}
+	defer func() {
+		unlock(f)
+		err = errors.Join(err, closed())
+	}()
+	return do()
+}
+
+func (s *Store) newsHeld(ctx context.Context) error {
+	return fmt.Errorf("%s: another process holds the lock: %w", s.newsPath(), context.Cause(ctx))
 }
 
 // version is of what this process writes: that of the header, and the first byte of the state, which is that of a Ledger.

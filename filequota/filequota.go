@@ -87,6 +87,8 @@ type Store struct {
 	clock func() reading
 	watch func(path string) watcher
 
+	making chan struct{} // has room for whoever has the lock of the file of news, or waits for it: see alone
+
 	mu      sync.Mutex // protects the fields below
 	buckets map[string]*bucket
 	uses    uint64 // of buckets
@@ -108,7 +110,7 @@ func Open(dir string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filequota: %w", err)
 	}
-	s := &Store{dir: path, clock: clock, watch: watch, buckets: map[string]*bucket{}, ears: map[string]*ear{}}
+	s := &Store{dir: path, clock: clock, watch: watch, making: make(chan struct{}, 1), buckets: map[string]*bucket{}, ears: map[string]*ear{}}
 	if err := s.prepare(); err != nil {
 		return nil, fmt.Errorf("filequota: %w", err)
 	}
