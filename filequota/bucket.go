@@ -273,12 +273,13 @@ func openAsFile(path string, flag int, perm fs.FileMode) (f *os.File, err error)
 // which is written under the lock of the file of news.
 func (s *Store) openFile(ctx context.Context, path string) (f *os.File, id identity, err error) {
 	f, err = openAsFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || s.barred(err) {
 		f, err = s.create(ctx, path)
 	}
 	if err != nil {
 		return nil, id, err
 	}
+	_ = s.grant(f) // as in prepare
 	if id, err = identityOf(f); err != nil {
 		return nil, id, errors.Join(err, f.Close())
 	}
@@ -290,6 +291,9 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 		return nil, err
 	}
 	err = s.alone(ctx, func() (err error) {
+		if err := s.removeBarred(path); err != nil {
+			return err
+		}
 		f, err = openAsFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
 		if errors.Is(err, fs.ErrExist) {
 			f, err = openAsFile(path, os.O_RDWR, 0)
@@ -309,10 +313,8 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 // begin writes what a new file has: both slots, so that a full disk does not keep them from being written later, and a header that
 // says that the bucket is new.
 func (s *Store) begin(f *os.File) error {
-	if perm := s.perm(); perm != 0o600 {
-		if err := f.Chmod(perm); err != nil { // whatever the umask is
-			return err
-		}
+	if err := s.grant(f); err != nil {
+		return err
 	}
 	first := make([]byte, allocated)
 	if _, err := f.WriteAt(first, stride); err != nil {

@@ -477,10 +477,21 @@ func TestOpen(t *testing.T) {
 	for path, want := range map[string][2]fs.FileMode{made: {0o700, 0o600}, group: {0o770, 0o660}} {
 		m := newMachine(t)
 		m.dir = path
-		m.process("a", "1/s even").ask(1)
-		for name, want := range map[string]fs.FileMode{path: want[0] | fs.ModeDir, m.path(): want[1]} {
-			if st, err := os.Stat(name); err != nil || st.Mode() != want {
-				t.Errorf("%s: %v, %v, want %v", name, st, err, want)
+		a := m.process("a", "1/s even")
+		for _, removed := range []bool{false, true} {
+			if removed {
+				if err := os.RemoveAll(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a.ask(1)
+			if err := a.Save(t.Context(), &text{word: "a"}); err != nil {
+				t.Error(err)
+			}
+			for name, want := range map[string]fs.FileMode{path: want[0] | fs.ModeDir, m.path(): want[1], a.newsPath(): want[1], a.learnedPath(): want[1]} {
+				if st, err := os.Stat(name); err != nil || st.Mode() != want {
+					t.Errorf("%s: removed before is %v: %v, %v, want %v", name, removed, st, err, want)
+				}
 			}
 		}
 	}

@@ -14,9 +14,9 @@
 // # Which directory
 //
 // One on a local disk or in a volume of containers, for one user: $XDG_RUNTIME_DIR, or one in os.UserCacheDir. Open makes it
-// with mode 0700, and files with 0600. For a group of users, make it yourself with mode 0770; files then have 0660. Not /tmp
-// itself, in which systems keep users from the files of others, and remove what was idle for days. Not a file system of a
-// network: see [Options].
+// with mode 0700, and files with 0600. For a group of users, make it yourself, with that group and mode 0770; files then have the
+// group and 0660. Each user must be of the group. Not /tmp itself, in which systems keep users from the files of others, and
+// remove what was idle for days. Not a file system of a network: see [Options].
 //
 // On Docker Desktop for macOS, locks do not hold between containers that bind-mount a directory of the host, nor between them
 // and the host, and no system call tells: use a named volume there.
@@ -59,10 +59,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,7 +80,7 @@ type Options struct {
 // to close: the files that it has open are closed when it is collected.
 type Store struct {
 	dir   string
-	group atomic.Bool // users of the group may write in the directory, too
+	group atomic.Pointer[group] // nil unless users of a group may write in the directory
 
 	clock func() reading
 	watch func(path string) watcher
@@ -142,32 +140,27 @@ func open(dir string, o *Options) (path string, err error) {
 
 // prepare makes what a directory needs, and finds out whether files can be written there.
 func (s *Store) prepare() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := s.makeDir(); err != nil {
 		return err
 	}
 	st, err := os.Stat(s.dir)
 	if err != nil {
 		return err
 	}
-	s.group.Store(runtime.GOOS != "windows" && st.Mode()&0o020 != 0)
+	if g := groupOf(st); g != nil {
+		s.group.Store(g)
+	}
 	f, err := s.openNews()
 	if err != nil {
 		return err
 	}
+	_ = s.grant(f)                     // whoever made it may have been killed before; only he may
 	if ok, lockErr := tryLock(f); ok { // else another process makes a file now, or there are no locks
 		unlock(f)
 	} else if lockErr != nil {
 		err = fmt.Errorf("%s: %w", f.Name(), lockErr)
 	}
 	return errors.Join(err, f.Close())
-}
-
-// perm is that of files.
-func (s *Store) perm() fs.FileMode {
-	if s.group.Load() {
-		return 0o660
-	}
-	return 0o600
 }
 
 // Exchange implements [store.Store], of version 1 (see [store.Request.Version]). If another process holds the lock, Exchange

@@ -78,14 +78,14 @@ func (s *Store) load(l Learned, read *bytes.Buffer) error {
 
 func (s *Store) save(text []byte) error {
 	path := s.learnedPath() + ".new"
-	f, err := openAsFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, s.perm())
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed, maybe of another user
+		return err
+	}
+	f, err := openAsFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.perm())
 	if err != nil {
 		return err
 	}
-	if perm := s.perm(); perm != 0o600 {
-		err = f.Chmod(perm) // whatever the umask is
-	}
-	if err == nil {
+	if err = s.grant(f); err == nil {
 		_, err = f.Write(text)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -69,3 +69,12 @@ func identityOf(f *os.File) (id identity, err error) {
 
 // asFile has links in the place of a file be errors, and opening a pipe there not wait for somebody at its other end.
 const asFile = unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+// groupOf returns the group whose users may write in a directory; nil if there is none.
+func groupOf(dir os.FileInfo) *group {
+	st, ok := dir.Sys().(*syscall.Stat_t)
+	if !ok || dir.Mode()&0o020 == 0 {
+		return nil
+	}
+	return &group{int(st.Gid), dir.Mode() & (os.ModePerm | os.ModeSetgid | os.ModeSticky)}
+}

@@ -1,6 +1,8 @@
 package filequota
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,7 +39,23 @@ type ear struct {
 func (s *Store) newsPath() string { return filepath.Join(s.dir, "news") }
 
 func (s *Store) openNews() (*os.File, error) {
-	return openAsFile(s.newsPath(), os.O_RDWR|os.O_CREATE, s.perm())
+	for {
+		f, err := openAsFile(s.newsPath(), os.O_RDWR, 0)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		f, err = openAsFile(s.newsPath(), os.O_RDWR|os.O_CREATE|os.O_EXCL, s.perm())
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = s.grant(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
+	}
 }
 
 // tell wakes those who listen. That it fails is no error: they look by themselves.

@@ -51,11 +51,17 @@ func TestReadOnly(t *testing.T) {
 // again runs the test in a process of its own, with a variable.
 func again(t *testing.T, env string) {
 	t.Helper()
+	againAs(t, t.Name(), env)
+}
+
+// againAs is again for a test of another name.
+func againAs(t *testing.T, name, env string) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(exe, "-test.run=^"+name+"$", "-test.v")
 	cmd.Env = append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 		t.Errorf("%v\n%s", err, out)

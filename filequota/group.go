@@ -1,0 +1,71 @@
+package filequota
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// group is that of a directory in which its users may write.
+type group struct {
+	id   int
+	mode fs.FileMode // of the directory
+}
+
+// makeDir makes the directory, unless it is there. One that was a group's, and was removed, is the group's again.
+func (s *Store) makeDir() error {
+	g := s.group.Load()
+	if g == nil {
+		return os.MkdirAll(s.dir, 0o700)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.dir), 0o700); err != nil {
+		return err
+	}
+	err := os.Mkdir(s.dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_ = os.Chown(s.dir, -1, g.id) // as in grant
+	return os.Chmod(s.dir, g.mode)
+}
+
+// perm is that of files.
+func (s *Store) perm() fs.FileMode {
+	if s.group.Load() != nil {
+		return 0o660
+	}
+	return 0o600
+}
+
+// grant lets the group of the directory use a file that this process has made, whatever its umask and its own group are. A
+// user may give files to no group but his own ones: from one who is not of the group, other users have errors.
+func (s *Store) grant(f *os.File) error {
+	g := s.group.Load()
+	if g == nil {
+		return nil
+	}
+	_ = f.Chown(-1, g.id)
+	return f.Chmod(0o660)
+}
+
+// barred reports whether an error is that of a file of another user of the group, who has not let in others yet.
+func (s *Store) barred(err error) bool {
+	return errors.Is(err, fs.ErrPermission) && s.group.Load() != nil
+}
+
+// removeBarred removes a file if it is one whose maker was killed before he let in others, so that nobody has used it. It requires that no
+// other process makes a file.
+func (s *Store) removeBarred(path string) error {
+	f, err := openAsFile(path, os.O_RDWR, 0)
+	if err == nil {
+		return f.Close()
+	}
+	if st, statErr := os.Lstat(path); s.barred(err) && statErr == nil && st.Mode().IsRegular() && st.Size() == 0 {
+		return os.Remove(path)
+	}
+	return nil
+}

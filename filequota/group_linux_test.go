@@ -1,0 +1,89 @@
+package filequota
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+const groupEnv = "FILEQUOTA_GROUP"
+
+// TestGroup: users of a group share a directory that has its group and mode 0770, whatever their umask and their own groups are, and
+// wherever a process of another user was killed. Root alone can be several users.
+func TestGroup(t *testing.T) {
+	const users = 7000 // the group
+	if as := os.Getenv(groupEnv); as != "" {
+		var user, own int
+		var dir string
+		if _, err := fmt.Sscan(as, &user, &own, &dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(syscall.Setgroups([]int{users}), syscall.Setgid(own), syscall.Setuid(user)); err != nil {
+			t.Skip(err)
+		}
+		syscall.Umask(0o022)
+		m := machineOf(t, dir)
+		p := m.process("a", "10/m log")
+		p.serial = int64(user)
+		if n := p.ask(1); n != 1 {
+			t.Errorf("got %d, want 1", n)
+		}
+		if err := p.Save(t.Context(), &text{word: fmt.Sprint(user)}); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	killed := func(t *testing.T, path string, group int, perm os.FileMode) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err := errors.Join(err, f.Chown(7001, group), f.Chmod(perm), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		own    bool // each user has a group of his own beside that of the directory
+		others bool // the user who was killed does not come
+		killed func(t *testing.T, m *machine)
+	}{
+		"one group":  {},
+		"own groups": {own: true},
+		"killed as it saved": {killed: func(t *testing.T, m *machine) {
+			killed(t, filepath.Join(m.dir, "learned.json.new"), users, 0o660)
+		}},
+		"killed as it made a file": {own: true, others: true, killed: func(t *testing.T, m *machine) {
+			killed(t, m.path(), 7001, 0o640)
+		}},
+		"killed as it made the file of news": {own: true, killed: func(t *testing.T, m *machine) {
+			killed(t, filepath.Join(m.dir, "news"), 7001, 0o640) // which its user mends
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "filequota") // all users get there
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			if err := errors.Join(os.Chown(dir, 7001, users), os.Chmod(dir, 0o770)); err != nil {
+				t.Fatal(err)
+			}
+			if c.killed != nil {
+				c.killed(t, machineOf(t, dir))
+			}
+			for user := 7001; user <= 7003; user++ {
+				if c.others && user == 7001 {
+					continue
+				}
+				own := users
+				if c.own {
+					own = user
+				}
+				againAs(t, "TestGroup", fmt.Sprintf("%s=%d %d %s", groupEnv, user, own, dir))
+			}
+		})
+	}
+}
