@@ -34,7 +34,7 @@ type bucket struct {
 	short  bool          // the file is truncated
 	heldTo time.Duration // by the machine's clock: nothing is handed out before, since others may know more of what was in a file that is gone
 	gone   bool          // there was a file, and what was in it could not be taken along
-	wipe   bool          // the other slot is of a later version, and is to be gone after the next step
+	wipe   bool          // the other slot is of a later version, or has a sequence near its end, and is to be gone after the next step
 	buf    []byte
 }
 
@@ -451,6 +451,9 @@ func (b *bucket) load(ctx context.Context, c reading) (lost bool, err error) {
 	switch {
 	case same:
 		return false, nil
+	case s.ok && s.h.seq >= lastSeq: // the next one is of the other slot
+		b.h, b.wipe = header{seq: s.h.seq & 1}, true
+		return true, nil
 	case !s.ok || s.later || s.h.before(&was): // before: somebody put an old copy there
 		b.h = header{seq: s.h.seq}
 		return true, nil

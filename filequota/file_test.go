@@ -146,6 +146,44 @@ func TestFileDamaged(t *testing.T) {
 	}
 }
 
+// TestFileSequence: a file whose sequence is near its end is a lost bucket, once; and what is written then counts, for processes that
+// begin later, too.
+func TestFileSequence(t *testing.T) {
+	for _, seq := range []uint64{lastSeq - 1, lastSeq, lastSeq + 1, math.MaxInt64, math.MaxUint64 - 1, math.MaxUint64} {
+		m := newMachine(t)
+		a := m.process("a", "5/h log")
+		a.ask(1)
+		a.ask(0)
+		m.write(func(b []byte) []byte {
+			s, err := readSlots(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.h.seq = seq
+			copy(b[place(seq):], packed(&s.h, s.state))
+			return b
+		})
+		lost := 0
+		for i := range 6 {
+			p := m.process(fmt.Sprint(i), "5/h log")
+			r := p.exchange(p.request(5))
+			if r.Lost {
+				lost++
+			}
+			if n := count(r); n > 0 && seq >= lastSeq {
+				t.Errorf("after %d: %d got %d, want none", seq, i, n)
+			}
+			m.pass(time.Second)
+		}
+		if lost != 1 || a.exchange(a.request(5)).Slots != nil {
+			t.Errorf("after %d: lost %d times, want once", seq, lost)
+		}
+		if h := peek(m.path()); h.seq > 20 || h.lost == 0 {
+			t.Errorf("after %d: the sequence is %d", seq, h.seq)
+		}
+	}
+}
+
 // TestFileTorn: whatever part of a slot is written when a process is killed, the file has the step before, or this one.
 func TestFileTorn(t *testing.T) {
 	m := newMachine(t)

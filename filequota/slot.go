@@ -22,6 +22,10 @@ var magic = [8]byte{'p', 'a', 'c', 'e', 'r', 'f', 'q', '\n'}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// lastSeq is a sequence that is not reached in a million years. A file with a later one is lost, and begins anew: else the sequence would come
+// to its end, and no later step would be the newest.
+const lastSeq = 1 << 62
+
 // header is what a slot says of its state.
 type header struct {
 	version uint32 // format<<8, and that of the state

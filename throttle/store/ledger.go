@@ -174,6 +174,8 @@ func check(r *Request) error {
 		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
 			q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
 			return bad("a quota", q, "one that can live in a store")
+		case q.Kind == quota.TokenBucket && q.Burst < 1 || q.Kind == quota.SlidingWindow && q.Cells < 1:
+			return bad("a quota", q, "what Explicit of quota.Quotas returns of it")
 		case q.Kind.OnClock() && r.Late >= q.Per:
 			return bad("Late", r.Late, "less than the Per of "+q.String())
 		}
