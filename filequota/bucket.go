@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -230,7 +229,7 @@ func (b *bucket) follow(ctx context.Context) (left bool, err error) {
 	}
 	from, err := readSlots(b.f)
 	to, err2 := readSlots(f)
-	if err = errors.Join(err, err2); err == nil && from.ok && (!to.ok || to.h.seq < from.h.seq) {
+	if err = errors.Join(err, err2); err == nil && from.ok && from.h.length > 0 && (!to.ok || to.h.seq < from.h.seq) {
 		h := from.h
 		if to.ok && place(h.seq) == place(to.h.seq) {
 			h.seq++
@@ -291,6 +290,7 @@ func (s *Store) create(ctx context.Context, path string) (f *os.File, err error)
 		return nil, err
 	}
 	err = s.alone(ctx, func() (err error) {
+		s.removeIdle()
 		if err := s.removeBarred(path); err != nil {
 			return err
 		}
@@ -316,15 +316,12 @@ func (s *Store) begin(f *os.File) error {
 	if err := s.grant(f); err != nil {
 		return err
 	}
-	first := make([]byte, allocated)
-	if _, err := f.WriteAt(first, stride); err != nil {
-		return err
+	for _, at := range [...]int64{stride, 0} {
+		if _, err := f.WriteAt(make([]byte, allocated), at); err != nil {
+			return err
+		}
 	}
-	c := s.clock()
-	h := header{version: version(), lineage: rand.Uint64() | 1, boot: c.boot, now: c.now, asleep: c.asleep, wall: c.wall}
-	h.put(first[:headerSize])
-	_, err := f.WriteAt(first, place(h.seq))
-	return err
+	return renew(f, 0, s.clock())
 }
 
 // alone calls do while no other process makes a file in the directory. One call at a time waits for the lock, so that one thread of this

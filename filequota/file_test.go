@@ -394,17 +394,7 @@ func TestFileVersions(t *testing.T) {
 	t.Run("earlier", func(t *testing.T) {
 		m := newMachine(t)
 		m.process("a", "10/m log").ask(1)
-		m.write(func(b []byte) []byte {
-			for _, b := range [][]byte{b[:stride], b[stride:]} {
-				reseal(b, func(h *header, state []byte) {
-					if len(state) > 0 {
-						h.version--
-						state[0]--
-					}
-				})
-			}
-			return b
-		})
+		m.write(earlier)
 		b := m.process("b", "10/m log")
 		if r := b.exchange(b.request(10)); !r.Lost || count(r) != 0 {
 			t.Errorf("lost is %v, %d slots", r.Lost, count(r))

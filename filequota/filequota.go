@@ -36,7 +36,8 @@
 // Where a server pushed back, other processes hear of it by inotify on Linux; elsewhere they look each 50 ms while they are in
 // use. A process remembers 128 open files at most. It keeps a goroutine while it listens for news, and no other.
 //
-// A bucket takes 16 kB on disk, and a file 264 kB where there are no sparse files. A log or window of more than 1000 tokens
+// A bucket takes 16 kB on disk, and a file 264 kB where there are no sparse files. Once a day and two of its longest Per have passed since
+// it was used last, whoever makes the file of another bucket removes it; but not on Windows, nor if it is damaged. A log or window of more than 1000 tokens
 // is counted by 1000 cells, each of a thousandth of its Per.
 //
 // # Failures
@@ -86,6 +87,7 @@ type Store struct {
 	watch func(path string) watcher
 
 	making chan struct{} // has room for whoever has the lock of the file of news, or waits for it: see alone
+	others []string      // names of files that may be idle; for whoever has that lock
 
 	mu      sync.Mutex // protects the fields below
 	buckets map[string]*bucket

@@ -21,3 +21,6 @@ func identityOf(*os.File) (identity, error)    { return identity{}, errNoLocks }
 const asFile = 0
 
 func groupOf(os.FileInfo) *group { return nil }
+
+// removable says that a file can be removed while its lock is held; there are no locks.
+const removable = false

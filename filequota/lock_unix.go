@@ -78,3 +78,6 @@ func groupOf(dir os.FileInfo) *group {
 	}
 	return &group{int(st.Gid), dir.Mode() & (os.ModePerm | os.ModeSetgid | os.ModeSticky)}
 }
+
+// removable says that a file can be removed while its lock is held.
+const removable = true

@@ -51,3 +51,6 @@ func identityOf(*os.File) (identity, error) { return identity{}, nil }
 const asFile = 0
 
 func groupOf(os.FileInfo) *group { return nil }
+
+// removable says that a file can be removed while its lock is held; here none can that is open.
+const removable = false

@@ -29,7 +29,7 @@ func (b *bucket) tick(h *header, c reading, r *store.Request, lost bool) error {
 		if lost = !was.boot.known() || !c.boot.known() || longestPer(r.Quotas) <= shortest; lost {
 			break
 		}
-		h.now = was.now + min(max(time.Duration(c.wall-was.wall), 0), longest/2)
+		h.now = was.sinceRestart(c)
 		h.shift = h.now - c.now
 		if err := b.chargeUnsynced(h.now, r); err != nil {
 			return err
@@ -59,6 +59,11 @@ func (h *header) restarted(c reading) bool {
 	now := c.now + h.shift
 	set := time.Duration(c.wall - int64(now) - (h.wall - int64(h.now)))
 	return (h.boot != c.boot || !c.boot.known()) && (now < h.now-clockBack || set.Abs() > wallSet)
+}
+
+// sinceRestart is what the ledger's clock says after the machine was started anew, by the wall clock.
+func (h *header) sinceRestart(c reading) time.Duration {
+	return h.now + min(max(time.Duration(c.wall-h.wall), 0), longest/2)
 }
 
 // clockStep is what reading one clock after the other may look like.
