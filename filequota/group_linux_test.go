@@ -40,6 +40,7 @@ func TestGroup(t *testing.T) {
 		t.Skip("only root can be several users")
 	}
 	killed := func(t *testing.T, path string, group int, perm os.FileMode) {
+		t.Helper()
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err := errors.Join(err, f.Chown(7001, group), f.Chmod(perm), f.Close()); err != nil {
 			t.Fatal(err)
@@ -53,17 +54,20 @@ func TestGroup(t *testing.T) {
 		"one group":  {},
 		"own groups": {own: true},
 		"killed as it saved": {killed: func(t *testing.T, m *machine) {
+			t.Helper()
 			killed(t, filepath.Join(m.dir, "learned.json.new"), users, 0o660)
 		}},
 		"killed as it made a file": {own: true, others: true, killed: func(t *testing.T, m *machine) {
+			t.Helper()
 			killed(t, m.path(), 7001, 0o640)
 		}},
 		"killed as it made the file of news": {own: true, killed: func(t *testing.T, m *machine) {
+			t.Helper()
 			killed(t, filepath.Join(m.dir, "news"), 7001, 0o640) // which its user mends
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "filequota") // all users get there
+			dir, err := os.MkdirTemp("", "filequota") //nolint:usetesting // all users get there, but not below t.TempDir
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,7 +50,6 @@ func TestStopped(t *testing.T) {
 				if i%buckets > 0 {
 					r.Bucket = fmt.Sprint("api", i%buckets)
 				}
-				err := error(nil)
 				if i%4 == 3 && buckets > 1 {
 					err = a.Save(ctx, &text{word: "a"})
 				} else {

@@ -170,17 +170,27 @@ func check(r *Request) error {
 		return bad("Answered", r.Answered, "less than Serial, "+strconv.FormatInt(r.Serial, 10))
 	}
 	for i := range r.Quotas {
-		switch q := &r.Quotas[i]; {
-		case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
-			q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
-			return bad("a quota", q, "one that can live in a store")
-		case q.Kind == quota.TokenBucket && q.Burst < 1 || q.Kind == quota.SlidingWindow && q.Cells < 1:
-			return bad("a quota", q, "what Explicit of quota.Quotas returns of it")
-		case q.Kind.OnClock() && r.Late >= q.Per:
+		q := &r.Quotas[i]
+		if want := wanted(q); want != "" {
+			return bad("a quota", q, want)
+		}
+		if q.Kind.OnClock() && r.Late >= q.Per {
 			return bad("Late", r.Late, "less than the Per of "+q.String())
 		}
 	}
 	return nil
+}
+
+// wanted returns what a Ledger wants instead of a quota; nothing if the quota can live in a store.
+func wanted(q *quota.Quota) string {
+	switch {
+	case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
+		q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
+		return "one that can live in a store"
+	case q.Kind == quota.TokenBucket && q.Burst < 1 || q.Kind == quota.SlidingWindow && q.Cells < 1:
+		return "what Explicit of quota.Quotas returns of it"
+	}
+	return ""
 }
 
 // Idle reports whether forgetting the Ledger loses nothing: all that it knows is about the past. Now
