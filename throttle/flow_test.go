@@ -368,13 +368,16 @@ func TestFlowWeightIsOneAtLeast(t *testing.T) {
 		l := &Limiter{Quotas: quotas(t, "1/s even")}
 		grant(t, l, Claim{Flow: "a", Weight: -1})
 		var went []string
+		var mu sync.Mutex
 		var wg sync.WaitGroup
 		for _, c := range []Claim{{Flow: "a", Weight: -7}, {Flow: "a", Weight: -7}, {Flow: "a", Weight: -7}, {Flow: "b"}, {Flow: "b"}, {Flow: "c", Weight: 1}, {Flow: "c", Weight: 1}} {
 			wg.Go(func() {
 				if _, err := l.Acquire(t.Context(), c); err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
 				went = append(went, c.Flow)
+				mu.Unlock()
 			})
 			synctest.Wait()
 		}
