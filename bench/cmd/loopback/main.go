@@ -1,5 +1,5 @@
 // The program measures what pacer adds to requests over real HTTP/1.1 on loopback, from 16 callers: requests a second, and the
-// time of processors for each, of this process alone: the server is another one. It measures in turns with the bare
+// time of processors for each, of this process alone: the servers are others. It measures in turns with the bare
 // http.Transport, prints medians, and exits with 1 if pacer makes fewer than 0.97 of its requests, or needs more than 1.05 of
 // its time. On a machine that does something else, too, that may be for that reason: look at more than one run.
 package main
@@ -76,42 +76,54 @@ func compare(w io.Writer, callers, rounds int, d time.Duration) (met bool, err e
 	return met, nil
 }
 
-// at measures both clients at a server.
-func at(w io.Writer, answers string, callers, rounds int, d time.Duration) (met bool, err error) {
+// begin begins a server that is a process of its own, and returns its URL.
+func begin(answers string) (url string, end func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return false, err
+		return "", nil, err
 	}
 	server := exec.CommandContext(context.Background(), self)
 	server.Env, server.Stderr = append(os.Environ(), serverVar+"="+answers), os.Stderr
 	stop, err := server.StdinPipe()
 	if err != nil {
-		return false, err
+		return "", nil, err
 	}
 	out, err := server.StdoutPipe()
 	if err != nil {
-		return false, err
+		return "", nil, err
 	}
 	if err := server.Start(); err != nil {
-		return false, err
+		return "", nil, err
 	}
-	defer func() {
+	url, err = bufio.NewReader(out).ReadString('\n')
+	return strings.TrimSpace(url), func() {
 		stop.Close()
 		_ = server.Wait()
-	}()
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return false, err
+	}, err
+}
+
+// at measures both clients, each at a server that counts its requests alone: at one server, pacer would see that others use the limit, too.
+func at(w io.Writer, answers string, callers, rounds int, d time.Duration) (met bool, err error) {
+	var urls [2]string
+	for i := range urls {
+		url, end, err := begin(answers)
+		if end != nil {
+			defer end()
+		}
+		if err != nil {
+			return false, err
+		}
+		urls[i] = url
 	}
 	base := func() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: callers} }
-	clients := [...]http.RoundTripper{base(), &pacer.Transport{Base: base()}}
+	clients := [len(urls)]http.RoundTripper{base(), &pacer.Transport{Base: base()}}
 	var perSecond, cpu [len(clients)][]float64
 	var rate, work []float64 // pacer ÷ bare, by rounds
 	for round := range rounds + 1 {
 		var of [len(clients)]bench.Loopback
 		for i := range clients {
 			c := (i + round) % len(clients)
-			if of[c], err = bench.Load(clients[c], strings.TrimSpace(url), callers, d); err != nil {
+			if of[c], err = bench.Load(clients[c], urls[c], callers, d); err != nil {
 				return false, err
 			}
 		}
