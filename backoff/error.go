@@ -42,10 +42,12 @@ type RetryError struct {
 	Because error
 	// Err is the error of the last attempt; nil if there was no attempt.
 	Err error
+
+	bound string // what Because says was missed, in brackets; empty if that is no time
 }
 
-// Error says why there is no other attempt, the number of attempts, the time that they took, the delay
-// that was due next, and the last error.
+// Error says why there is no other attempt, with the MaxElapsed or MaxHint if one of these is why, the number of attempts,
+// the time that they took, the delay that was due next, and the last error.
 func (e *RetryError) Error() string {
 	because, plural := "stopped", "s"
 	if e.Because != nil {
@@ -55,7 +57,7 @@ func (e *RetryError) Error() string {
 		plural = ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "backoff: %s, %d attempt%s in %v", because, e.Attempts, plural, e.Elapsed.Round(time.Microsecond))
+	fmt.Fprintf(&b, "backoff: %s%s, %d attempt%s in %v", because, e.bound, e.Attempts, plural, e.Elapsed.Round(time.Microsecond))
 	if e.Delay > 0 {
 		fmt.Fprintf(&b, ", next due after %v", e.Delay.Round(time.Microsecond))
 	}

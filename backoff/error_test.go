@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -38,6 +39,27 @@ func TestRetryErrorText(t *testing.T) {
 		if got := test.err.Error(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
+	}
+}
+
+// A bound that was meant to be in seconds shows itself.
+func TestRetryErrorNamesTheBound(t *testing.T) {
+	for _, test := range []struct {
+		err     error
+		options Options
+		want    string
+	}{
+		{errFailed, Options{MaxElapsed: 5}, "backoff: next attempt would exceed MaxElapsed (5ns), 1 attempt in 0s, next due after 1s: failed"},
+		{errFailed, Options{MaxElapsed: -1}, "backoff: next attempt would exceed MaxElapsed (-1ns), 1 attempt in 0s, next due after 1s: failed"},
+		{After(errFailed, time.Hour), Options{}, "backoff: hint exceeds MaxHint (2m0s), 1 attempt in 0s, next due after 1h0m1s: failed"},
+		{After(errFailed, time.Hour), Options{MaxHint: -1}, "backoff: hint exceeds MaxHint (0s), 1 attempt in 0s, next due after 1h0m1s: failed"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test.options.Backoff = Constant{Interval: time.Second, Jitter: NoJitter}
+			if err := Do(t.Context(), func(context.Context) error { return test.err }, &test.options); err.Error() != test.want {
+				t.Errorf("got  %s\nwant %s", err, test.want)
+			}
+		})
 	}
 }
 

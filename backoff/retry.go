@@ -194,7 +194,14 @@ func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 
 // stop returns a RetryError.
 func (l *loop) stop(because error, delay time.Duration, err error) error {
-	return &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Because: because, Err: err}
+	e := &RetryError{Attempts: l.attempts, Elapsed: time.Since(l.start), Delay: delay, Because: because, Err: err}
+	switch {
+	case errors.Is(because, ErrElapsed):
+		e.bound = fmt.Sprintf(" (%v)", l.options.MaxElapsed)
+	case errors.Is(because, ErrHint):
+		e.bound = fmt.Sprintf(" (%v)", l.options.maxHint())
+	}
+	return e
 }
 
 // sleep waits for d, or until ctx ends, and reports whether ctx has not ended.

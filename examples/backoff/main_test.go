@@ -38,7 +38,7 @@ The server asks for 300 ms:
   attempt 1: service unavailable; next in DELAY
   got 3 apples
 The server asks for a week:
-  failed: backoff: hint exceeds MaxHint, 1 attempt in 0s, next due after DELAY: service unavailable
+  failed: backoff: hint exceeds MaxHint (2m0s), 1 attempt in 0s, next due after DELAY: service unavailable
 An answer that another attempt does not change:
   failed: no such order
 A deadline that the next delay would miss:
