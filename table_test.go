@@ -162,8 +162,8 @@ func TestTableJSONErrors(t *testing.T) {
 		`{"b/": "5/x", "a/": ["5/s", "5/s burst"]}`: "pacer: Quotas[\"b/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
 			`pacer: Quotas["a/"][1]: quota: column 10: nothing, did you mean "5/s burst 5"`,
 		`{"a/": 5}`:            `pacer: Quotas["a/"]: 5, want a text such as "5/s burst 10", or an array of such texts`,
-		`{"a/": null}`:         `pacer: Quotas["a/"]: <nil>, want a text`,
-		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: map[N:5], want a text`,
+		`{"a/": null}`:         `pacer: Quotas["a/"]: null, want a text`,
+		`{"a/": {"N": 5}}`:     `pacer: Quotas["a/"]: {"N":5}, want a text`,
 		`{"a/": ["5/s", [5]]}`: `pacer: Quotas["a/"][1]: [5], want a text`,
 		`["5/s"]`:              `pacer: Quotas: want an object of patterns`,
 		`"5/s"`:                `pacer: Quotas: want an object of patterns`,
@@ -209,6 +209,7 @@ func TestTableYAML(t *testing.T) {
 		`pacer: Quotas: line 3: key "a/" already defined`: library(map[string]any{"a/": "5/s"}, old),
 		"pacer: Quotas[\"a/\"]: quota: column 3: \"x\", want ms, s, m, h, d, w, month, quarter, year, or a duration such as 1m30s\n" +
 			"pacer: Quotas[\"b/\"]: 5, want a text such as \"5/s burst 10\", or an array of such texts": library(map[string]any{"b/": 5, "a/": "5/x", "c/": "1/s"}, nil),
+		"pacer: Quotas[\"a/\"]: map[1:2], want a text such as \"5/s burst 10\", or an array of such texts": library(map[string]any{"a/": map[any]any{1: 2}}, nil),
 	} {
 		if err := table.UnmarshalYAML(f); lines(err) != want {
 			t.Errorf("got %v, want %s", err, want)

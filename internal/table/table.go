@@ -86,7 +86,7 @@ func parse(p string, value any) (all quota.Quotas, err error) {
 		}
 		s, ok := text.(string)
 		if !ok {
-			return nil, fmt.Errorf(`%s: %v, want a text such as "5/s burst 10", or an array of such texts`, at, strings.TrimSpace(fmt.Sprint(text)))
+			return nil, fmt.Errorf(`%s: %s, want a text such as "5/s burst 10", or an array of such texts`, at, written(text))
 		}
 		qs, err := quota.Parse(s)
 		if err != nil {
@@ -95,4 +95,13 @@ func parse(p string, value any) (all quota.Quotas, err error) {
 		all = append(all, qs...)
 	}
 	return all, nil
+}
+
+// written returns a value as the file has it, or nearly: as JSON, or as Go writes what a library for YAML makes of keys
+// that are no texts.
+func written(value any) string {
+	if b, err := json.Marshal(value); err == nil {
+		return string(b)
+	}
+	return strings.TrimSpace(fmt.Sprint(value))
 }
