@@ -166,7 +166,7 @@ type Quota struct {
 	ColdFactor float64
 
 	// Streamed says that bytes count when they flow, and not when a request goes or has ended: a pacer.Transport reads and
-	// writes the bodies of both directions no faster than N in Per, in pieces of a twentieth of a second at most. Unit must
+	// writes the bodies of both directions no faster than N in Per, in pieces of a fortieth of a second at most. Unit must
 	// be Bytes, and the quota is a TokenBucket: for a Burst of zero, it holds what comes in a twentieth of a second. A
 	// Burst of 1 would make pieces of a byte, and is an error where more than 40 bytes come in a second; and so are a Debt,
 	// a Queue and a WarmUp. Who does not speak HTTP has throttle.Reader and throttle.Writer.

@@ -183,3 +183,28 @@ func sentToChannels(t *testing.T, name string, quotas pacer.Table) (n int) {
 	})
 	return n
 }
+
+// TestAPlainQuotaBesideATokenBucket: a server that is seen to restore its limit bit by bit is not believed, as docs/quotas.md
+// says, so that no minute has more than 60. Who tells the burst waits for no more than the server asks for.
+func TestAPlainQuotaBesideATokenBucket(t *testing.T) {
+	algorithm := &pacertest.TokenBucket{Rate: 1, Burst: 60}
+	for text, most := range map[string]time.Duration{"60/m": 3 * time.Minute, "60/m burst 60": 141 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			server := pacertest.NewServer(algorithm, pacertest.XRateLimit)
+			defer server.Close()
+			client := &http.Client{Transport: &pacer.Transport{Base: server.Transport(), Quotas: pacer.Table{"/": quota.MustParse(text)}}}
+			start := time.Now()
+			for range 200 {
+				resp, err := client.Get("https://api.example.com/items")
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			}
+			took, least := time.Since(start), pacertest.Least(algorithm, start, 200)
+			if took > most || text == "60/m" && took != most || server.Stats().Refused != 0 {
+				t.Errorf("%s: took %v of at least %v, and %d were refused, want %v", text, took, least, server.Stats().Refused, most)
+			}
+		})
+	}
+}
