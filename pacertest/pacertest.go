@@ -49,8 +49,10 @@
 // the quota.
 //
 // Create the Server inside the bubble, and Close it inside as well: a bubble ends only
-// when no goroutine is left in it. [Server.Start], which listens on a loopback port, is
-// for tests without a bubble.
+// when no goroutine is left in it. So close the Body of each answer, too: the connection of
+// one that is left open has goroutines that never end, and the test panics with "deadlock: main
+// bubble goroutine has exited but blocked goroutines remain". [Server.Start], which listens on a
+// loopback port, is for tests without a bubble.
 package pacertest
 
 import (
