@@ -229,7 +229,10 @@ func quotaText(l *headers.Limit) (text, why string) {
 
 // writeRetry says what the answer says about trying again.
 func writeRetry(w io.Writer, r headers.Retry) {
-	if r.Known {
+	switch {
+	case r.Known && r.After >= headers.MaxRetryAfter:
+		fmt.Fprintf(w, "It asks to wait for %v or longer before the next attempt: no longer wait is read.\n", rounded(r.After))
+	case r.Known:
 		fmt.Fprintf(w, "It asks to wait for %v before the next attempt.\n", rounded(r.After))
 	}
 	switch r.Advice {

@@ -169,6 +169,19 @@ func TestPast(t *testing.T) {
 	}
 }
 
+// TestYears does not have a server ask for a week that has asked for more.
+func TestYears(t *testing.T) {
+	for text, want := range map[string]string{
+		"604799":         "It asks to wait for 167h59m59s before",
+		"604801":         "It asks to wait for 168h0m0s or longer before the next attempt: no longer wait is read.\n",
+		"99999999999999": "It asks to wait for 168h0m0s or longer before",
+	} {
+		if got, err := explained(t, nil, "HTTP/2 429\nretry-after: "+text+"\n"); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v, want %q in it", text, got, err, want)
+		}
+	}
+}
+
 // TestElsewhere says where a redirect goes to, without what may be a secret in it.
 func TestElsewhere(t *testing.T) {
 	got, err := explained(t, nil, "HTTP/1.1 301 Moved\nLocation: https://u:secret@a.test/b?key=secret\n")
