@@ -6,6 +6,7 @@ package delay
 
 import (
 	"net/http"
+	"reflect"
 	"time"
 
 	cenkalti "github.com/cenkalti/backoff/v4"
@@ -101,14 +102,15 @@ func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
 }
 
-// BareNumbers returns a sentence for each field of a policy of package backoff that is a duration below 1 ms: a number without a
-// unit. Prefix stands before the names of the fields. What the fields of other policies mean is not known.
+// BareNumbers returns a sentence for each field of a policy of package backoff, or of one to which policy points, that is a duration
+// below 1 ms: a number without a unit. Prefix stands before the names of the fields. What the fields of other policies mean is not known.
 func BareNumbers(prefix string, policy backoff.Backoff) (sentences []string) {
-	switch policy.(type) {
-	case backoff.Exponential, backoff.Linear, backoff.Constant, backoff.Decorrelated:
-		for _, s := range fields.BareNumbers(policy, time.Millisecond) {
-			sentences = append(sentences, prefix+s)
-		}
+	v := reflect.Indirect(reflect.ValueOf(policy))
+	if v.Kind() != reflect.Struct || v.Type().PkgPath() != reflect.TypeFor[backoff.Exponential]().PkgPath() {
+		return nil
+	}
+	for _, s := range fields.BareNumbers(policy, time.Millisecond) {
+		sentences = append(sentences, prefix+s)
 	}
 	return sentences
 }

@@ -3,6 +3,7 @@ package delay
 import (
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,29 @@ func TestRetryable(t *testing.T) {
 		}
 		if test.resp == nil && r.Delay(test.n, time.Hour) != 0 {
 			t.Error("Delay is another one")
+		}
+	}
+}
+
+// Every policy of package backoff is asked, a new one too, and through a pointer. What the fields of others mean is not known.
+func TestBareNumbers(t *testing.T) {
+	type own struct{ backoff.Constant }
+	var none *backoff.Exponential
+	for _, test := range []struct {
+		policy backoff.Backoff
+		want   string
+	}{
+		{backoff.Exponential{Initial: 5}, "B.Initial is 5ns, want 1ms or more: a number alone is in nanoseconds, 5 * time.Second in seconds"},
+		{&backoff.Exponential{Initial: 5}, "B.Initial is 5ns, want 1ms or more: a number alone is in nanoseconds, 5 * time.Second in seconds"},
+		{backoff.Linear{Max: 3000}, "B.Max is 3µs, want 1ms or more"},
+		{backoff.Exponential{Max: -1, Factor: 5}, ""},
+		{own{backoff.Constant{Interval: 5}}, ""},
+		{backoff.Func(func(int, time.Duration) time.Duration { return 5 }), ""},
+		{none, ""},
+		{nil, ""},
+	} {
+		if got := strings.Join(BareNumbers("B.", test.policy), "\n"); got != test.want {
+			t.Errorf("%#v: %q, want %q", test.policy, got, test.want)
 		}
 	}
 }
