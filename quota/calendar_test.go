@@ -69,7 +69,7 @@ func TestParseCalendarErrors(t *testing.T) {
 		"5/month from":                          `column 13: nothing, want a day of the month`,
 		"5/w window grid from 3":                `column 22: "3", want a day of the week such as monday, or of a month: 2000/month from 15`,
 		"5/w from friday":                       `column 5: "from", did you mean "5/w window grid from friday"`,
-		"5/s, 100/week from monday":             `column 15: "from", did you mean "100/w window grid"`,
+		"5/s, 100/week from monday":             `column 15: "from", did you mean "5/s, 100/w window grid"`,
 		"5/d window grid from friday":           `column 17: "5/d window grid from 5": From is 5, want 0 without`,
 		"5/5months":                             `column 1: "5/5months": Months is 5, want 1, 2, 3, 4, 6 or 12 (or 0 for a Per)`,
 		"5/2years":                              `column 1: "5/24months": Months is 24, want 1, 2,`,

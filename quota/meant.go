@@ -16,11 +16,43 @@ import (
 
 const didYouMean = "did you mean "
 
-// meant returns what was probably meant, as the end of an error, by that quota of a text in which the word at a column
-// cannot be read. It returns nothing if nobody knows.
+// meant returns what was probably meant, as the end of an error, by a text in which the word at a column cannot be read: by all of
+// it, or if the rest is not known, by that quota of it. It returns nothing if nobody knows.
 func meant(text string, column int) string {
+	const most = 16 // quotas to be guessed, since a text may be long
+	var first, note string
+	for range most {
+		words, from, to := quotaAt(text, column-1)
+		quotas, why, ok := meantBy(words)
+		if !ok {
+			break
+		}
+		first, note = cmp.Or(first, quotas), cmp.Or(note, why)
+		text = text[:from] + quotas + text[to:]
+		all, err := parse(text)
+		if err == nil {
+			first = all.String()
+		}
+		var e *syntaxError
+		if !errors.As(err, &e) || e.column <= from+len(quotas) {
+			break
+		}
+		column = e.column
+	}
+	if first == "" {
+		return ""
+	}
+	m := didYouMean + strconv.Quote(first)
+	if note != "" {
+		m += " (" + note + ")"
+	}
+	return m
+}
+
+// meantBy returns the text of what was probably meant by the words of a quota, and what to say with it.
+func meantBy(words []string) (text, note string, ok bool) {
 	var g guess
-	for words := quotaAt(text, column-1); len(words) > 0; {
+	for len(words) > 0 {
 		words = words[g.read(words):]
 	}
 	if g.last(0) == "burst" { // of which size is not said
@@ -28,17 +60,12 @@ func meant(text string, column int) string {
 	}
 	quotas, err := parse(g.text())
 	var e *syntaxError
-	switch {
-	case g.done == "" && errors.As(err, &e) && strings.HasPrefix(e.want, didYouMean): // "1000/d in UTC"
-		return e.want
-	case err != nil || len(quotas) == 0:
-		return ""
+	if g.done == "" && errors.As(err, &e) && strings.HasPrefix(e.want, didYouMean) { // "1000/d in UTC"
+		text, note, _ = strings.Cut(strings.TrimPrefix(e.want, didYouMean), " (")
+		text, err = strconv.Unquote(text)
+		return text, strings.TrimSuffix(note, ")"), err == nil
 	}
-	m := didYouMean + strconv.Quote(quotas.String())
-	if g.note != "" {
-		m += " (" + g.note + ")"
-	}
-	return m
+	return quotas.String(), g.note, err == nil && len(quotas) > 0
 }
 
 // meant returns what was probably meant, as the end of an error, by a quota whose calendar does not fit the rest of it.
@@ -59,8 +86,9 @@ func (p *parser) meant(q Quota) string {
 	return didYouMean + strconv.Quote(Quotas{better}.String()) + note
 }
 
-// quotaAt returns the words of the quota that is at an offset of a text. A comma before a clause does not end a quota.
-func quotaAt(text string, at int) (words []string) {
+// quotaAt returns the words of the quota that is at an offset of a text, and where it begins and ends there. A comma before a
+// clause does not end a quota.
+func quotaAt(text string, at int) (words []string, from, to int) {
 	comma := -1 // where the last word is one
 	for i := 0; i < len(text); {
 		if strings.IndexByte(blanks, text[i]) >= 0 {
@@ -75,21 +103,27 @@ func quotaAt(text string, at int) (words []string) {
 		switch {
 		case comma < 0, likely(word, clauses...) != "", strings.EqualFold(word, "with"), likely(word, "reset", "resets", "resetting") != "":
 		case comma >= at:
-			return words
+			return words, from, comma
 		default:
 			words = nil
 		}
 		if comma = -1; word == "," {
 			comma = i
 		} else {
+			if len(words) == 0 {
+				from = i
+			}
 			words = append(words, word)
 		}
 		i += n
 	}
-	if comma >= 0 && comma < at {
-		return nil
+	switch {
+	case comma < 0:
+		return words, from, len(text)
+	case comma < at:
+		return nil, 0, 0
 	}
-	return words
+	return words, from, comma
 }
 
 // cutWord returns the next word of a text, and its length there; words are those before it. What follows a number is
