@@ -324,7 +324,7 @@ func (t *Transport) init() {
 		}
 		t.modes = modes
 	}
-	if d := http.RoundTripper(t); t.Base == d || t.Base == nil && http.DefaultTransport == d {
+	if t.base() == http.RoundTripper(t) {
 		wrong = append(wrong, errBelowItself)
 	}
 	if below.IsNil(t.Base) {
@@ -433,9 +433,10 @@ func (t *Transport) Load(r io.Reader) error {
 	return t.buckets.Load(r)
 }
 
-// CloseIdleConnections forwards to Base, as http.Client expects of its Transport.
+// CloseIdleConnections forwards to Base, as http.Client expects of its Transport. It does nothing if Base leads back to t, which
+// Validate and each request report.
 func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok && t.base() != http.RoundTripper(t) {
 		c.CloseIdleConnections()
 	}
 }

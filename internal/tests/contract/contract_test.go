@@ -481,6 +481,20 @@ func TestContractCloseIdleConnections(t *testing.T) {
 	})
 }
 
+// A Transport below itself is an error of each request. CloseIdleConnections has none, and comes back.
+func TestContractCloseIdleConnectionsBelowItself(t *testing.T) {
+	tr := &pacer.Transport{}
+	tr.Base = tr
+	c := &http.Client{Transport: tr}
+	if _, err := c.Get("http://a.example/"); !errors.Is(err, throttle.ErrInvalid) {
+		t.Errorf("got %v, want an invalid configuration", err)
+	}
+	c.CloseIdleConnections()
+	defer func(rt http.RoundTripper) { http.DefaultTransport = rt }(http.DefaultTransport)
+	http.DefaultTransport = &pacer.Transport{}
+	http.DefaultClient.CloseIdleConnections() // as httptest.Server.Close does
+}
+
 type closer struct{ closed int }
 
 func (c *closer) RoundTrip(*http.Request) (*http.Response, error) { return nil, lab.ErrBroken }
