@@ -123,7 +123,8 @@ type Limiter struct {
 
 	// Parent, if not nil, is a wider bucket on which every request of this one draws too: both grant at the same
 	// instant, or neither is charged. Claims that wait for this bucket's own quotas do not keep others from the Parent.
-	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone.
+	// What the Parent has learned of its server, and its bounds of waits, are for its own claims alone. Parents must not lead
+	// back to the Limiter: no call would return.
 	Parent *Limiter
 
 	// Tenant says that the claims of this bucket, and of those below it, are of one of several tenants of its Parent, such
