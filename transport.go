@@ -347,7 +347,7 @@ func (t *Transport) isShort() bool {
 
 // misset returns what is wrong with single fields.
 func (t *Transport) misset() []string {
-	wrong := slices.Concat(fields.BareNumbers(t, time.Millisecond), delay.BareNumbers("Retry.Backoff.", t.Retry.Backoff), fields.SetWithout("Shared.", t.Shared, "Store"))
+	wrong := slices.Concat(fields.BareNumbers(t, time.Millisecond), delay.Mistakes("Retry.Backoff", t.Retry.Backoff), fields.SetWithout("Shared.", t.Shared, "Store"))
 	unless := func(fine bool, format string, value any) {
 		if !fine {
 			wrong = append(wrong, fmt.Sprintf(format, value))

@@ -5,6 +5,7 @@
 package delay
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"time"
@@ -102,15 +103,20 @@ func (r retryable) delayAfter(n int, resp *http.Response) time.Duration {
 	return max(r.backoff(r.min, r.max, max(n, 1)-1, resp), 0)
 }
 
-// BareNumbers returns a sentence for each field of a policy of package backoff, or of one to which policy points, that is a duration
-// below 1 ms: a number without a unit. Prefix stands before the names of the fields. What the fields of other policies mean is not known.
-func BareNumbers(prefix string, policy backoff.Backoff) (sentences []string) {
-	v := reflect.Indirect(reflect.ValueOf(policy))
+// Mistakes returns a sentence for each field of a policy of package backoff, or of one to which policy points, that is a duration
+// below 1 ms: a number without a unit; and one for a nil pointer whose Delay would panic. Name is that of the field in which
+// policy is. What the fields of other policies mean is not known.
+func Mistakes(name string, policy backoff.Backoff) (sentences []string) {
+	v := reflect.ValueOf(policy)
+	if v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Implements(reflect.TypeFor[backoff.Backoff]()) {
+		return []string{fmt.Sprintf("%s is a nil %T, want a policy, or no %s at all for backoff.Exponential{}", name, policy, name)}
+	}
+	v = reflect.Indirect(v)
 	if v.Kind() != reflect.Struct || v.Type().PkgPath() != reflect.TypeFor[backoff.Exponential]().PkgPath() {
 		return nil
 	}
 	for _, s := range fields.BareNumbers(policy, time.Millisecond) {
-		sentences = append(sentences, prefix+s)
+		sentences = append(sentences, name+"."+s)
 	}
 	return sentences
 }

@@ -141,8 +141,8 @@ func TestRetryable(t *testing.T) {
 	}
 }
 
-// Every policy of package backoff is asked, a new one too, and through a pointer. What the fields of others mean is not known.
-func TestBareNumbers(t *testing.T) {
+// Every policy of package backoff is asked, a new one too, and through a pointer; a nil pointer is one if its Delay bears that.
+func TestMistakes(t *testing.T) {
 	type own struct{ backoff.Constant }
 	var none *backoff.Exponential
 	for _, test := range []struct {
@@ -155,11 +155,22 @@ func TestBareNumbers(t *testing.T) {
 		{backoff.Exponential{Max: -1, Factor: 5}, ""},
 		{own{backoff.Constant{Interval: 5}}, ""},
 		{backoff.Func(func(int, time.Duration) time.Duration { return 5 }), ""},
-		{none, ""},
+		{none, "B is a nil *backoff.Exponential, want a policy, or no B at all for backoff.Exponential{}"},
+		{(*nilable)(nil), ""},
 		{nil, ""},
 	} {
-		if got := strings.Join(BareNumbers("B.", test.policy), "\n"); got != test.want {
+		if got := strings.Join(Mistakes("B", test.policy), "\n"); got != test.want {
 			t.Errorf("%#v: %q, want %q", test.policy, got, test.want)
 		}
 	}
+}
+
+// nilable is a policy whose nil pointer is one, too.
+type nilable struct{ delay time.Duration }
+
+func (s *nilable) Delay(int, time.Duration) time.Duration {
+	if s == nil {
+		return 0
+	}
+	return s.delay
 }
