@@ -167,7 +167,7 @@ func (p *parser) start(q *Quota) error {
 	before, per, slash := strings.Cut(word, "/")
 	var ok bool
 	if q.N, q.Unit, ok = parseAmount(before); !ok {
-		if !slash && !isNumber(word) {
+		if !slash && !isNumber(strings.TrimLeft(word, "+-")) {
 			return unexpected(column, word, "a quota such as 5/s, 100 tokens/1m30s, 1MiB/s or 10 in flight")
 		}
 		return unexpected(column, before, wantedNumber(before))
