@@ -327,10 +327,7 @@ func (t *Transport) modeByPattern(req *http.Request) Mode {
 	if m := t.modes.Match(req); m.Pattern != "" {
 		mode = m.Value
 	}
-	if mode == 0 {
-		return t.Mode
-	}
-	return mode
+	return cmp.Or(mode, t.Mode)
 }
 
 // costBytes charges the bytes of request and response, unless the Call or Transport.Cost has charged bytes already. Before
@@ -357,46 +354,29 @@ func (tm *terms) firstSent(g *throttle.Grant) time.Time {
 	return tm.sentAt
 }
 
-// Mode says what happens to a request that cannot go now. Zero means not set: the Call's Mode, else the
+// Mode says what happens to a request that cannot go now. Zero, the empty text, means not set: the Call's Mode, else the
 // matching entry of Modes, else Transport.Mode, else ModeWait.
-type Mode int
+type Mode string
 
+// The modes.
 const (
 	// ModeWait lets the request wait in line.
-	ModeWait Mode = iota + 1
+	ModeWait Mode = "wait"
 	// ModeReject returns a *throttle.Error at once. Since a bucket starts slowly when it is new, when it has
 	// idled and after a hold, of many requests at the same time only one may go then.
-	ModeReject
+	ModeReject Mode = "reject"
 	// ModeDegrade hands the request to Fallback, which answers with a cached copy or a default, or asks another host.
-	ModeDegrade
+	ModeDegrade Mode = "degrade"
 	// ModeObserve sends the request all the same, and tells Trace how long it should have waited. Nothing is
 	// delayed and nothing is retried. This mode is for trying pacer on a live system.
-	ModeObserve
+	ModeObserve Mode = "observe"
 )
-
-var modes = fields.Names{"default", "wait", "reject", "degrade", "observe"}
-
-// String returns the name of the constant without "Mode", in lower case: "reject"; of zero, "default".
-func (m Mode) String() string { return modes.String("Mode", int(m)) }
-
-// UnmarshalText reads what String returns, in upper or lower case, so that modes can be strings in JSON, YAML and flags.
-// The empty text is zero.
-func (m *Mode) UnmarshalText(text []byte) error {
-	i, ok := modes.Index(string(text))
-	if !ok {
-		return fmt.Errorf("pacer: mode %q, want wait, reject, degrade or observe", text)
-	}
-	*m = Mode(i)
-	return nil
-}
-
-// MarshalText writes the name that UnmarshalText reads.
-func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), m.check() }
 
 // check returns an error if m is neither zero nor one of the constants.
 func (m Mode) check() error {
-	if m < 0 || int(m) >= len(modes) {
-		return fmt.Errorf("pacer: Mode is %d, want ModeWait, ModeReject, ModeDegrade or ModeObserve", int(m))
+	switch m {
+	case "", ModeWait, ModeReject, ModeDegrade, ModeObserve:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("pacer: Mode is %q, want ModeWait, ModeReject, ModeDegrade or ModeObserve", string(m))
 }

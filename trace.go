@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
-	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/internal/logline"
 	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/internal/waits"
@@ -147,29 +146,24 @@ type GaveUp struct {
 // RanDry describes a request that is not sent again, since nothing is left of the retry budget of its bucket.
 type RanDry struct{ Event }
 
-// Reason is why a request that was refused or failed is not sent again.
-type Reason int
+// Reason is why a request that was refused or failed is not sent again, as an identifier: for metrics, logs and JSON.
+type Reason string
 
 // The reasons. docs/waiting.md says what to change if a reason comes too often.
 const (
-	ReasonAttempts Reason = iota + 1 // it was sent MaxAttempts times
-	ReasonRefusals                   // the server has refused it more than MaxRefusals times
-	ReasonHint                       // the answer asks for a wait over MaxStandstill or MaxWait; of a refusal that holds its bucket see ReasonWait
-	ReasonWait                       // its bucket does not grant it, mostly since the wait would be too long; Because says why
-	ReasonDeadline                   // the next attempt would miss the deadline of its context
-	ReasonElapsed                    // the next attempt would begin later than MaxElapsed
-	ReasonBudget                     // the retry budget of the bucket is used up
-	ReasonBackoff                    // the Backoff, or the BackOff of NewBackOff, says to stop
-	ReasonBody                       // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
-	ReasonNested                     // a Transport above sends it again
-	ReasonCanceled                   // its context has ended; Because says why
-	ReasonPrepare                    // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why
+	ReasonAttempts Reason = "attempts" // it was sent MaxAttempts times
+	ReasonRefusals Reason = "refusals" // the server has refused it more than MaxRefusals times
+	ReasonHint     Reason = "hint"     // the answer asks for a wait over MaxStandstill or MaxWait; of a refusal that holds its bucket see ReasonWait
+	ReasonWait     Reason = "wait"     // its bucket does not grant it, mostly since the wait would be too long; Because says why
+	ReasonDeadline Reason = "deadline" // the next attempt would miss the deadline of its context
+	ReasonElapsed  Reason = "elapsed"  // the next attempt would begin later than MaxElapsed
+	ReasonBudget   Reason = "budget"   // the retry budget of the bucket is used up
+	ReasonBackoff  Reason = "backoff"  // the Backoff, or the BackOff of NewBackOff, says to stop
+	ReasonBody     Reason = "body"     // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
+	ReasonNested   Reason = "nested"   // a Transport above sends it again
+	ReasonCanceled Reason = "canceled" // its context has ended; Because says why
+	ReasonPrepare  Reason = "prepare"  // GetBody or PrepareRetry has returned an error, or GetBody no body; Because says why
 )
-
-var reasons = fields.Names{"", "attempts", "refusals", "hint", "wait", "deadline", "elapsed", "budget", "backoff", "body", "nested", "canceled", "prepare"}
-
-// String returns the name of the constant without the type, in lower case: "attempts".
-func (r Reason) String() string { return reasons.String("Reason", int(r)) }
 
 // Log returns a Trace that writes a log: a line, at level Info, for a wait of over a second; and at Warn for a refusal by a
 // server, a request that is not sent, or not sent again, a retry budget that is used up, and a store that cannot be reached. For
@@ -186,7 +180,7 @@ func Log(logger *slog.Logger) *Trace {
 		Answered: func(e Answered) { l.Answered(e.logged(), e.Refused, e.Status, e.Held) },
 		Retrying: func(e Retrying) { l.BackedOff(e.logged(), e.Delay, e.Refusal, e.Status, e.Err) },
 		GaveUp: func(e GaveUp) {
-			l.GaveUp(e.logged(), e.Reason.String(), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
+			l.GaveUp(e.logged(), string(e.Reason), e.Attempts, e.Status, e.Err, e.Because, e.Delay, e.Wait, e.Waits)
 		},
 		RanDry: func(e RanDry) { l.RanDry(e.logged()) },
 		Store:  l.Store,

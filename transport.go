@@ -354,14 +354,17 @@ func (t *Transport) misset() []string {
 		}
 	}
 	s, share, o, h := t.Learn.Spend, t.Line.Reserve, t.Shared.Outage, t.Retry.ResendHeader
-	unless(s >= throttle.SpendAuto && s <= throttle.SpendEven, "Learn.Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", int(s))
+	unless(isOne(s, "", throttle.SpendAuto, throttle.SpendEager, throttle.SpendBalanced, throttle.SpendEven), "Learn.Spend is %q, want SpendAuto, SpendEager, SpendBalanced or SpendEven", s)
 	unless(share >= 0 && share < 1, "Line.Reserve is %v, want a share from 0 to less than 1", share)
 	unless(t.Line.Flow != nil || t.Line.Weight == nil, "Line.Weight is set, want a %s, without which it does nothing", "Flow")
-	unless(o >= throttle.OutageShare && o <= throttle.OutageOpen, "Shared.Outage is %d, want OutageShare, OutageClosed or OutageOpen", int(o))
+	unless(isOne(o, "", throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen), "Shared.Outage is %q, want OutageShare, OutageClosed or OutageOpen", o)
 	unless(t.Retry.AttemptTimeout >= 0, "Retry.AttemptTimeout is %v, want the time of an attempt, or 0 for no bound", t.Retry.AttemptTimeout)
 	unless(fields.IsToken(h), "Retry.ResendHeader is %q, want the name of a header", h)
 	return wrong
 }
+
+// isOne reports whether a value is one of several.
+func isOne[T comparable](v T, of ...T) bool { return slices.Contains(of, v) }
 
 func (t *Transport) base() http.RoundTripper {
 	if t.Base != nil {

@@ -219,7 +219,7 @@ func (h hooks) gaveUp(e pacer.GaveUp) {
 	if e.Reason != pacer.ReasonCanceled { // else the caller wanted it so
 		r.count(&e.Event, r.second(now), func(s *second) { s.failed++ })
 	}
-	r.waited(&e.Event, now, "not sent again: "+e.Reason.String(), e.Wait, e.Waits)
+	r.waited(&e.Event, now, "not sent again: "+string(e.Reason), e.Wait, e.Waits)
 	if b := r.buckets[e.Bucket]; b != nil && e.Delay > 0 {
 		last := &b.past[len(b.past)-1]
 		last.wait += e.Delay

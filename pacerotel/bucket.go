@@ -40,6 +40,12 @@ var causes = [...]throttle.Cause{
 	throttle.CauseWindow, throttle.CauseSlowStart, throttle.CauseAsked, throttle.CauseStore, other,
 }
 
+// reasons are all values of pacer.reason: a further Reason is the last of them.
+var reasons = [...]pacer.Reason{
+	pacer.ReasonAttempts, pacer.ReasonRefusals, pacer.ReasonHint, pacer.ReasonWait, pacer.ReasonDeadline, pacer.ReasonElapsed,
+	pacer.ReasonBudget, pacer.ReasonBackoff, pacer.ReasonBody, pacer.ReasonNested, pacer.ReasonCanceled, pacer.ReasonPrepare, other,
+}
+
 // failures are all values of error.type: any other error is the last of them.
 var failures = [...]struct {
 	err  error
@@ -80,7 +86,16 @@ func cause(c throttle.Cause) int {
 	return last
 }
 
-const reasons = int(pacer.ReasonPrepare) + 1 // how many reasons to give up there are, with zero, which is any further one
+// reason returns which of reasons r is.
+func reason(r pacer.Reason) int {
+	last := len(reasons) - 1
+	for i, known := range reasons[:last] {
+		if r == known {
+			return i
+		}
+	}
+	return last
+}
 
 // counts are what has happened to the requests of one label. All of them only grow. Times are in nanoseconds.
 type counts struct {
@@ -93,7 +108,7 @@ type counts struct {
 	storeErrors, storeDownTime atomic.Int64
 	waits                      [len(causes)]atomic.Int64 // time
 	notSent                    [len(failures)]atomic.Int64
-	gaveUp                     [reasons]atomic.Int64
+	gaveUp                     [len(reasons)]atomic.Int64
 }
 
 // bucket is all buckets of one label.
@@ -106,7 +121,7 @@ type bucket struct {
 func newBucket(label string) *bucket {
 	b := &bucket{label: label}
 	b.real.set(keyBucket.String(label))
-	b.observed.set(keyBucket.String(label), keyMode.String(pacer.ModeObserve.String()))
+	b.observed.set(keyBucket.String(label), keyMode.String(string(pacer.ModeObserve)))
 	return b
 }
 

@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -152,11 +151,7 @@ func (o *observer) counts(c *counts) {
 		integer(o.notSent, &c.notSent[i], keyError.String(failures[i].name))
 	}
 	for i := range c.gaveUp {
-		reason := other
-		if i > 0 {
-			reason = pacer.Reason(i).String()
-		}
-		integer(o.gaveUp, &c.gaveUp[i], keyReason.String(reason))
+		integer(o.gaveUp, &c.gaveUp[i], keyReason.String(string(reasons[i])))
 	}
 }
 

@@ -48,12 +48,8 @@ func (t *Telemetry) Trace() *pacer.Trace {
 			add(&c.backoff, e.Delay)
 		},
 		GaveUp: func(e pacer.GaveUp) {
-			reason := e.Reason
-			if reason < 0 || int(reason) >= reasons {
-				reason = 0
-			}
 			c := t.counts(&e.Event)
-			c.gaveUp[reason].Add(1)
+			c.gaveUp[reason(e.Reason)].Add(1)
 			add(&c.backoff, e.Delay)
 			if e.Wait > 0 {
 				t.waited(&e.Event, wait{whole: e.Wait, parts: e.Waits, resends: e.Attempts, inVain: whyInVain(e)})
@@ -83,7 +79,7 @@ func whyInVain(e pacer.GaveUp) string {
 	case e.Reason == pacer.ReasonDeadline:
 		return failures[failure(throttle.ErrDeadline)].name
 	}
-	return e.Reason.String()
+	return string(e.Reason)
 }
 
 // wait is a wait in line that is over.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 )
@@ -18,11 +19,16 @@ func TestConstantsOfTheRooms(t *testing.T) {
 			t.Errorf("%q is %q below", here, there)
 		}
 	}
-	if [...]Outage{OutageShare, OutageClosed, OutageOpen} != [...]Outage{Outage(lease.Share), Outage(lease.Closed), Outage(lease.Open)} {
-		t.Error("an Outage differs")
+	for here, there := range map[Outage]lease.Outage{"": lease.Share, OutageShare: lease.Share, OutageClosed: lease.Closed, OutageOpen: lease.Open} {
+		if check.Outage(here) != there {
+			t.Errorf("Outage %q is %d below", here, check.Outage(here))
+		}
 	}
-	if [...]Spend{SpendAuto, SpendEager, SpendBalanced, SpendEven} !=
-		[...]Spend{Spend(adaptive.Auto), Spend(adaptive.Eager), Spend(adaptive.Balanced), Spend(adaptive.Even)} {
-		t.Error("a Spend differs")
+	for here, there := range map[Spend]adaptive.Spend{
+		"": adaptive.Auto, SpendAuto: adaptive.Auto, SpendEager: adaptive.Eager, SpendBalanced: adaptive.Balanced, SpendEven: adaptive.Even,
+	} {
+		if check.Spend(here) != there {
+			t.Errorf("Spend %q is %d below", here, check.Spend(here))
+		}
 	}
 }

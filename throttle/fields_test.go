@@ -93,7 +93,7 @@ func TestErrInvalid(t *testing.T) {
 		"Validate":         {(&Limiter{Reserve: 2}).Validate(), true},
 		"a field":          {(&Limiter{Reserve: 2}).Wait(t.Context(), 1), true},
 		"two fields":       {(&Limiter{Reserve: 2, MaxWait: 30}).Wait(t.Context(), 1), true},
-		"a field above":    {below(&Limiter{Spend: 7}).Wait(t.Context(), 1), true},
+		"a field above":    {below(&Limiter{Spend: "7"}).Wait(t.Context(), 1), true},
 		"a quota":          {(&Limiter{Quotas: quota.Quotas{{N: -1}}}).Wait(t.Context(), 1), true},
 		"units":            {(&Limiter{Parent: &Limiter{Quotas: quotas(t, "5 token/s")}, Quotas: quotas(t, "5 tokens/s")}).Wait(t.Context(), 1), true},
 		"without a Name":   {(&Limiter{Store: &store.Memory{}}).Wait(t.Context(), 1), true},
@@ -122,12 +122,9 @@ func TestErrInvalid(t *testing.T) {
 // What is none of the constants is refused, and grants nothing.
 func TestUnknownConstantsAreRefused(t *testing.T) {
 	for want, l := range map[string]*Limiter{
-		"throttle: Outage is 9, want OutageShare, OutageClosed or OutageOpen":           {Name: "a", Store: &store.Memory{}, Outage: 9},
-		"throttle: Outage is -1, want OutageShare, OutageClosed or OutageOpen":          {Name: "a", Store: &store.Memory{}, Outage: -1},
-		"throttle: Outage is 3, want OutageShare, OutageClosed or OutageOpen":           {Name: "a", Store: &store.Memory{}, Outage: OutageOpen + 1},
-		"throttle: Spend is 17, want SpendAuto, SpendEager, SpendBalanced or SpendEven": {Spend: 17},
-		"throttle: Spend is -1, want SpendAuto, SpendEager, SpendBalanced or SpendEven": {Spend: -1},
-		"throttle: Spend is 4, want SpendAuto, SpendEager, SpendBalanced or SpendEven":  {Spend: SpendEven + 1},
+		`throttle: Outage is "9", want OutageShare, OutageClosed or OutageOpen`:               {Name: "a", Store: &store.Memory{}, Outage: "9"},
+		`throttle: Outage is "Open", want OutageShare, OutageClosed or OutageOpen`:            {Name: "a", Store: &store.Memory{}, Outage: "Open"},
+		`throttle: Spend is "evenly", want SpendAuto, SpendEager, SpendBalanced or SpendEven`: {Spend: "evenly"},
 	} {
 		if err := l.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
@@ -136,7 +133,17 @@ func TestUnknownConstantsAreRefused(t *testing.T) {
 			t.Errorf("granted, where %s", want)
 		}
 	}
-	for _, l := range []*Limiter{{Spend: SpendEven}, {Name: "a", Store: &store.Memory{}, Outage: OutageOpen}} {
+	for _, l := range []*Limiter{
+		{},
+		{Spend: SpendAuto},
+		{Spend: SpendEager},
+		{Spend: SpendBalanced},
+		{Spend: SpendEven},
+		{Name: "a", Store: &store.Memory{}},
+		{Name: "a", Store: &store.Memory{}, Outage: OutageShare},
+		{Name: "a", Store: &store.Memory{}, Outage: OutageClosed},
+		{Name: "a", Store: &store.Memory{}, Outage: OutageOpen},
+	} {
 		if err := l.Validate(); err != nil {
 			t.Error(err)
 		}

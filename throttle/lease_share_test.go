@@ -306,7 +306,7 @@ func TestLeaseClose(t *testing.T) {
 // others that may have sent without the store comes when these have told that they did not, and the claim asks again.
 func TestLeaseSettle(t *testing.T) {
 	for mode, later := range map[Outage]time.Duration{OutageClosed: 0, OutageShare: 120 * time.Millisecond} {
-		t.Run(mode.String(), func(t *testing.T) {
+		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := nearStore()
 				a, b := member(t, shared, "1000 tokens/m log"), member(t, shared, "1000 tokens/m log")

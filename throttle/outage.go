@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle/internal/readable"
 )
 
 // Outage is what a Limiter does while its Store cannot be reached, once the slots in hand are used up or too old.
-type Outage int
+type Outage string
 
+// What a Limiter may do in an outage. Zero, the empty text, is OutageShare.
 const (
 	// OutageShare goes on with a safe part of each quota: 9/10 of its rate and Burst, divided by the number of processes that
 	// have used the store within the last minute. If all of them have lost the store, what they send together is within the
@@ -20,19 +20,16 @@ const (
 	// back, half a second passes until it hands out anything. After a time in which nobody asked for anything a burst is cut
 	// in two, and its rest waits for an eighth of a second, or for half of one. docs/sharing.md says what the part of each kind
 	// of quota is, and which tokens those few are.
-	OutageShare Outage = iota
+	OutageShare Outage = "share"
 
 	// OutageClosed lets nothing go. Claims wait until the store is back, or until their own bounds. Bursts after idling are cut in two only
 	// beside processes with OutageShare.
-	OutageClosed
+	OutageClosed Outage = "closed"
 
 	// OutageOpen lets every claim go that nothing else delays. When the store is back, it is told what went; for that, a bucket of tokens is
 	// empty at the most, so that debts ([quota.Quota.Debt]) made meanwhile are forgotten.
-	OutageOpen
+	OutageOpen Outage = "open"
 )
-
-// String returns the name of the constant without the type, in lower case: "share".
-func (o Outage) String() string { return readable.Name("Outage", int(o), "share", "closed", "open") }
 
 // StoreEvent is something that happened to the link between a Limiter and its Store.
 type StoreEvent struct {

@@ -53,7 +53,7 @@ const mostCalls = 10_000
 
 func newStoreLink(l *Limiter) *storeLink {
 	return &storeLink{l: l, line: leaseLine{l: l}, lease: lease.New(lease.Config{
-		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), Late: l.Late, Outage: lease.Outage(l.Outage), New: l.New, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
+		Name: l.Name, Bucket: l.storeName(), Member: rand.Text(), Late: l.Late, Outage: check.Outage(l.Outage), New: l.New, Standstill: cmp.Or(l.MaxStandstill, 2*time.Minute),
 	})}
 }
 

@@ -346,7 +346,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 		local = lease.NotStored(qs)
 	}
 	l.stack.Set(now, local, l.Reserve, l.clock.Wall(), func(n int, per time.Duration) limit.Spread {
-		return adaptive.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
+		return check.Spend(l.Spend).SpreadFor(n, per, l.MaxStandstill)
 	})
 	l.stack.Follow(&l.clock)
 	l.inUnits = l.stack.InUnits()
@@ -444,7 +444,7 @@ func (l *Limiter) init() {
 		}
 		l.Parent.isParent = true
 		l.Parent.gate.Shut()
-		l.clock = l.Parent.clock
+		l.clock, l.line.book.Above = l.Parent.clock, &l.Parent.line.book
 	} else if g := l.entry.group; g != nil {
 		l.clock = g.clock
 	} else {
@@ -456,17 +456,14 @@ func (l *Limiter) init() {
 	root := l.root()
 	l.spare.New = func() any { return &waiter{done: make(chan struct{}, 1)} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
-	if l.Parent != nil {
-		l.line.book.Above = &l.Parent.line.book
-	}
 	l.server.Init(&l.account.site, adaptive.Config{
-		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: adaptive.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
+		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	root.standstill = min(root.standstill, l.standstill)
-	l.misset = fields.Invalid(check.Fields(l, l.Reserve, int(l.Outage), int(l.Spend), check.OfStore{
-		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != 0, StoreEvent: l.StoreEvent != nil, New: l.New,
+	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
+		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, New: l.New,
 	}))
 	l.invalid = fields.Invalid(errors.Join(l.Quotas.Validate(), l.misset, l.checkQuotas(l.Quotas)))
 	if l.invalid == nil {

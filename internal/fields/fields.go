@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 )
@@ -86,21 +85,4 @@ func SetWithout(prefix string, group any, needed string) (sentences []string) {
 // IsToken reports whether name is empty or a token of RFC 9110 section 5.6.2, as names of headers are.
 func IsToken(name string) bool {
 	return strings.TrimLeft(name, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
-}
-
-// Names are the names of the constants of a type, of which the first is 0.
-type Names []string
-
-// String returns the name of the constant i of a type; "Type(7)" if it has none.
-func (n Names) String(of string, i int) string {
-	if i >= 0 && i < len(n) && n[i] != "" {
-		return n[i]
-	}
-	return fmt.Sprintf("%s(%d)", of, i)
-}
-
-// Index returns the constant of a name, in upper or lower case. The empty name is 0.
-func (n Names) Index(name string) (i int, ok bool) {
-	i = slices.IndexFunc(n, func(s string) bool { return strings.EqualFold(s, name) })
-	return max(i, 0), i >= 0 || name == ""
 }

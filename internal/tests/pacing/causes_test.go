@@ -83,7 +83,7 @@ func (c *chronicle) transport(base http.RoundTripper, i int) *pacer.Transport {
 		Fallback: lab.Fallback(lab.OK()),
 	}
 	if c.shared {
-		tr.Shared = pacer.Shared{Store: &slowStore{c: c}, Late: 500 * time.Millisecond, New: true, Outage: throttle.Outage(c.pick(3))}
+		tr.Shared = pacer.Shared{Store: &slowStore{c: c}, Late: 500 * time.Millisecond, New: true, Outage: []throttle.Outage{throttle.OutageShare, throttle.OutageClosed, throttle.OutageOpen}[c.pick(3)]}
 	}
 	tenant := func(req *http.Request) string { return req.Header.Get("Tenant") }
 	c.one(func() { tr.Key = tenant }, func() { tr.Line.Flow = tenant }, func() {})
@@ -276,7 +276,7 @@ func (c *chronicle) note(i int, e *pacer.Event, hook string, wait time.Duration,
 	s.hooks += hook
 	s.notSent = append(s.notSent, notSent...)
 	s.text = append(s.text, fmt.Sprintf("%s in %s: %v for %v, %v, %v; %v", hook, e.Bucket, wait, causes, kept, latency, notSent))
-	if !strings.Contains(e.Bucket, ".example") || !strings.Contains(e.Label, ".example") || e.Mode == 0 {
+	if !strings.Contains(e.Bucket, ".example") || !strings.Contains(e.Label, ".example") || e.Mode == "" {
 		c.t.Errorf("seed %d: %s of %+v", c.seed, hook, e)
 	}
 	c.mu.Unlock()
@@ -365,7 +365,7 @@ func (c *chronicle) request(number string, r *rand.Rand, call *pacer.Call) (*htt
 // send sends a request, and compares what was told of it with how long that took.
 func (c *chronicle) send(number string, r *rand.Rand) {
 	time.Sleep(time.Duration(r.Int64N(4e9)))
-	modes := []pacer.Mode{0, 0, 0, 0, pacer.ModeWait, pacer.ModeReject, pacer.ModeDegrade, pacer.ModeObserve}
+	modes := []pacer.Mode{"", "", "", "", pacer.ModeWait, pacer.ModeReject, pacer.ModeDegrade, pacer.ModeObserve}
 	call := &pacer.Call{Mode: modes[r.IntN(len(modes))], Priority: []throttle.Priority{throttle.Background, throttle.Normal, throttle.Urgent}[r.IntN(3)]}
 	req, cancel := c.request(number, r, call)
 	defer cancel()

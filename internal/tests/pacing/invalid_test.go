@@ -22,8 +22,8 @@ func TestErrInvalid(t *testing.T) {
 		tr  *pacer.Transport
 		req func(*http.Request) *http.Request // nil if the request is as any
 	}{
-		"Mode":               {&pacer.Transport{Mode: 7}, nil},
-		"Modes":              {&pacer.Transport{Modes: map[string]pacer.Mode{"/": -1}}, nil},
+		"Mode":               {&pacer.Transport{Mode: "7"}, nil},
+		"Modes":              {&pacer.Transport{Modes: map[string]pacer.Mode{"/": "7"}}, nil},
 		"a field":            {&pacer.Transport{Line: pacer.Line{Reserve: 2}}, nil},
 		"a duration":         {&pacer.Transport{MaxWait: 30}, nil},
 		"a quota":            {&pacer.Transport{Quotas: lab.All(quota.Quota{N: -1})}, nil},
@@ -31,7 +31,7 @@ func TestErrInvalid(t *testing.T) {
 		"no Fallback":        {&pacer.Transport{Mode: pacer.ModeDegrade}, nil},
 		"no Fallback, asked": {&pacer.Transport{Quotas: lab.All(quota.Quota{N: 1, Kind: quota.TokenBucket}), Cost: twoAtOnce}, asks(&pacer.Call{Mode: pacer.ModeDegrade})},
 		"Call.MaxWait":       {valid(), asks(&pacer.Call{MaxWait: 30})},
-		"Call.Mode":          {valid(), asks(&pacer.Call{Mode: 9})},
+		"Call.Mode":          {valid(), asks(&pacer.Call{Mode: "9"})},
 		"no URL":             {valid(), func(r *http.Request) *http.Request { r.URL = nil; return r }},
 		"no Header":          {valid(), func(r *http.Request) *http.Request { r.Header = nil; return r }},
 	} {

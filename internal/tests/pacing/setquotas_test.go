@@ -183,8 +183,8 @@ func TestSetQuotasInvalid(t *testing.T) {
 		if got, want := wait(), []string{"0s", "10s", "20s"}; !slices.Equal(got, want) {
 			t.Errorf("went at %q, want %q", got, want)
 		}
-		bad := &pacer.Transport{Mode: 9}
-		if err := bad.SetQuotas(good); err == nil || !strings.Contains(err.Error(), "Mode is 9") {
+		bad := &pacer.Transport{Mode: "9"}
+		if err := bad.SetQuotas(good); err == nil || !strings.Contains(err.Error(), `Mode is "9"`) {
 			t.Errorf("got %v", err)
 		}
 	})

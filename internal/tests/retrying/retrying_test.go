@@ -212,7 +212,7 @@ func pageErrors() map[string]func(*http.Request) (*http.Response, error) {
 		"too many redirects":          lab.Fails(&url.Error{Op: "Get", Err: errors.New("stopped after 10 redirects")}),
 		"backoff.Permanent":           lab.Fails(backoff.Permanent(io.ErrUnexpectedEOF)),
 		"another pacer refused":       lab.Fails(&throttle.Error{Err: throttle.ErrQueueFull}),
-		"another pacer is invalid":    (&pacer.Transport{Mode: 7}).RoundTrip,
+		"another pacer is invalid":    (&pacer.Transport{Mode: "7"}).RoundTrip,
 		"the caller's deadline":       nil,
 		"the caller's Cancel":         nil,
 	}

@@ -78,7 +78,7 @@ func TestAFailoverThatLostAnswersIsALoss(t *testing.T) {
 			continue
 		}
 		for _, mode := range []throttle.Outage{throttle.OutageShare, throttle.OutageClosed} {
-			t.Run(mode.String()+" "+c.text, func(t *testing.T) {
+			t.Run(string(mode)+" "+c.text, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &replicated{ledger: &store.Ledger{Epoch: time.Now()}, start: time.Now()}
 					f := &fleet{end: 24 * time.Second}

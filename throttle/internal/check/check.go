@@ -20,16 +20,16 @@ type OfStore struct{ Store, StoreName, Late, Outage, StoreEvent, New bool }
 // Fields returns what is wrong with the fields of a throttle.Limiter, to which limiter points, but its Quotas: a Reserve
 // that is no share; an Outage or a Spend that is none of the constants; durations that were probably meant to be in another
 // unit; and fields that want a Store.
-func Fields(limiter any, reserve float64, outage, spend int, set OfStore) error {
+func Fields(limiter any, reserve float64, outage, spend string, set OfStore) error {
 	var wrong []error
 	if !(reserve >= 0 && reserve < 1) {
 		wrong = append(wrong, fmt.Errorf("throttle: Reserve is %v, want a share from 0 to less than 1", reserve))
 	}
-	if outage < int(lease.Share) || outage > int(lease.Open) {
-		wrong = append(wrong, fmt.Errorf("throttle: Outage is %d, want OutageShare, OutageClosed or OutageOpen", outage))
+	if _, ok := outages[outage]; !ok {
+		wrong = append(wrong, fmt.Errorf("throttle: Outage is %q, want OutageShare, OutageClosed or OutageOpen", outage))
 	}
-	if spend < int(adaptive.Auto) || spend > int(adaptive.Even) {
-		wrong = append(wrong, fmt.Errorf("throttle: Spend is %d, want SpendAuto, SpendEager, SpendBalanced or SpendEven", spend))
+	if _, ok := spends[spend]; !ok {
+		wrong = append(wrong, fmt.Errorf("throttle: Spend is %q, want SpendAuto, SpendEager, SpendBalanced or SpendEven", spend))
 	}
 	sentences := fields.BareNumbers(limiter, time.Microsecond)
 	if set != (OfStore{}) {
@@ -40,6 +40,18 @@ func Fields(limiter any, reserve float64, outage, spend int, set OfStore) error 
 	}
 	return errors.Join(wrong...)
 }
+
+// What the constants of package throttle stand for.
+var (
+	outages = map[string]lease.Outage{"": lease.Share, "share": lease.Share, "closed": lease.Closed, "open": lease.Open}
+	spends  = map[string]adaptive.Spend{"": adaptive.Auto, "auto": adaptive.Auto, "eager": adaptive.Eager, "balanced": adaptive.Balanced, "even": adaptive.Even}
+)
+
+// Outage returns what a throttle.Outage stands for.
+func Outage[O ~string](o O) lease.Outage { return outages[string(o)] }
+
+// Spend returns what a throttle.Spend stands for.
+func Spend[S ~string](s S) adaptive.Spend { return spends[string(s)] }
 
 // Claim returns what is wrong with the bound of a throttle.Claim: it was probably meant to be in another unit.
 func Claim(maxWait time.Duration) error {

@@ -6,7 +6,6 @@ package readable
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"time"
 	"unicode"
@@ -104,12 +103,4 @@ func Round(d time.Duration) time.Duration {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d
-}
-
-// Name returns the name of the constant i of a type, of which the first is 0; "Type(7)" if there is none.
-func Name(of string, i int, names ...string) string {
-	if i >= 0 && i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", of, i)
 }
