@@ -55,7 +55,7 @@ func (t *Transport) acquire(ctx context.Context, req *http.Request, tm *terms, a
 		line.observed(g, f)
 		return g, nil
 	}
-	return t.buckets.Acquire(ctx, tm.claim, line.find, line.waits, line.waited())
+	return ofThrottle.Acquire(ctx, &t.buckets, tm.claim, line.find, line.waits, line.waited())
 }
 
 // turn is a request that waits for its turn.

@@ -59,7 +59,7 @@ func (t *Transport) again(req *http.Request, tm *terms, g *throttle.Grant, v ver
 func (t *Transport) newExchange(req *http.Request, tm *terms, g *throttle.Grant, err error) *exchange {
 	now := time.Now()
 	tm.waits = nil // Went was told
-	return &exchange{t: t, req: req, terms: *tm, last: g.Keep(), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
+	return &exchange{t: t, req: req, terms: *tm, last: ofThrottle.Keep(g), firstSent: now.Add(tm.firstSent(g).Sub(now)), err: err}
 }
 
 // run sends the request again if it may be, until an attempt is final or a bound is reached. It leaves the outcome of the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/repeats"
 	"github.com/gopacer/pacer/internal/route"
@@ -34,8 +35,8 @@ func (t *Transport) SetQuotas(quotas Table) error {
 	if err != nil {
 		return err
 	}
-	err = t.buckets.Update(func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
-	return errors.Join(err, t.streams.Update(func() (moved bool) { return false }))
+	err = ofThrottle.Update(&t.buckets, func() (moved bool) { return !t.routes.Swap(rs).SamePatterns(rs.Set) })
+	return errors.Join(err, t.streams.Update(func() {}))
 }
 
 // Forecast returns how long a request would wait if it were sent now, and for what. It changes nothing, but the bucket
@@ -119,7 +120,7 @@ func (t *Transport) limiter(req *http.Request) *throttle.Limiter {
 		return t.hostLimiter(req)
 	}
 	l := t.paths.Of(rs, req)
-	if l == nil || l.Forgotten() {
+	if l == nil || ofThrottle.Forgotten(l) {
 		l = t.buckets.Limiter(t.path(few[:0], rs, req)...)
 		t.paths.Note(rs, req, l)
 	}
@@ -149,7 +150,7 @@ func KeyDigest(key string) string { return visible.Digest(key) }
 // hostLimiter returns the Limiter of the request's host. Most often, that host is remembered.
 func (t *Transport) hostLimiter(req *http.Request) *throttle.Limiter {
 	l := t.hosts.Of(req.URL)
-	if l == nil || l.Forgotten() {
+	if l == nil || ofThrottle.Forgotten(l) {
 		l = t.buckets.Limiter(route.Host(req.URL))
 		t.hosts.Note(req.URL, l)
 	}
@@ -194,6 +195,9 @@ type bucket struct {
 	habit   headers.Habit   // which headers of its answers speak of limits
 	repeats repeats.Answers // those that say what one before said
 }
+
+// ofThrottle has what package throttle keeps for this one.
+var ofThrottle = throttle.Inside(inside.Key{})
 
 // bucketOf returns the bucket that a Limiter made by newLimiter belongs to.
 func bucketOf(l *throttle.Limiter) *bucket { return l.Value.(*bucket) }

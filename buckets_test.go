@@ -31,7 +31,7 @@ func draws(t *testing.T, tr *Transport, method, url string) []string {
 func forget(t *testing.T, tr *Transport, old *throttle.Limiter) {
 	t.Helper()
 	req := lab.Request(t, "GET", "http://a.example/", "")
-	for i := 0; !old.Forgotten(); i++ {
+	for i := 0; !ofThrottle.Forgotten(old); i++ {
 		if i == 100_000 {
 			t.Fatal("not forgotten")
 		}
@@ -144,7 +144,7 @@ func TestRouteForgottenBetweenAttempts(t *testing.T) {
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
-		if l := tr.limiter(req); !old.Forgotten() || l == old || l.State().InFlight != 0 {
+		if l := tr.limiter(req); !ofThrottle.Forgotten(old) || l == old || l.State().InFlight != 0 {
 			t.Errorf("bucket %p, was %p; state %+v", l, old, l.State())
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
 	"github.com/gopacer/pacer/quota"
@@ -21,22 +22,22 @@ func ErrorBodies(resp *http.Response) bool { return resp.StatusCode >= 400 }
 // saysNothing reports whether an answer says nothing of limits, costs and errors, so that it need not be read closely.
 func (t *Transport) saysNothing(tm *terms, g *throttle.Grant, resp *http.Response) bool {
 	return resp.StatusCode < 400 && t.Learn.Bodies == nil && t.Spent == nil && !tm.countsBytes &&
-		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed())
+		!bucketOf(g.Limiter()).habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g))
 }
 
 // endsAtOnce ends the grant of a request that was served, and returns true, if its answer says nothing that none has said before.
 func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	switch a := b.repeats.Latest(); {
-	case a != nil && a.Current(g.Elapsed()):
+	case a != nil && a.Current(ofThrottle.Elapsed(g)):
 		var left headers.Left
-		if !a.Read(t.Learn.Headers, resp.Header, &left) || !g.Count(a.Stated, (*quota.Left)(&left)) {
+		if !a.Read(t.Learn.Headers, resp.Header, &left) || !ofThrottle.Count(g, a.Mark, (*inside.Left)(&left)) {
 			a.TakeBack()
 			return false
 		}
-	case b.habit.Tells(t.Learn.Headers, resp.Header, g.Elapsed()):
+	case b.habit.Tells(t.Learn.Headers, resp.Header, ofThrottle.Elapsed(g)):
 		return false
-	case !g.Count(nil, nil):
+	case !ofThrottle.Count(g, nil, nil):
 		g.Done(throttle.Answer{})
 	}
 	b.budget.Deposit()
@@ -58,7 +59,7 @@ func (t *Transport) read(req *http.Request, tm *terms, g *throttle.Grant, resp *
 	at := tm.firstSent(g)
 	var hint headers.Retry
 	if resp.StatusCode < 400 {
-		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at, g.Elapsed())
+		limits, hint = bucketOf(g.Limiter()).habit.Append(t.Learn.Headers, limits, resp.Header, at, ofThrottle.Elapsed(g))
 	} else {
 		limits, hint = t.Learn.Headers.Append(limits, resp.Header, at)
 	}
@@ -85,11 +86,10 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	l, b := g.Limiter(), bucketOf(g.Limiter())
 	var next *headers.Repeat
 	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 {
-		next = b.repeats.Next(g.Elapsed(), &b.habit, resp.Header, limits, hint, a.Statements)
+		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)
 	}
-	a.Repeats = next != nil
-	o := g.Done(a)
-	b.repeats.Note(next, o.Stated)
+	o, mark := ofThrottle.Done(g, a, next != nil)
+	b.repeats.Note(next, mark)
 	if resp.StatusCode >= 400 || a.Refused {
 		v = t.judge(req, tm, resp, a.Refused || o.Refused && idempotent(req), hint)
 		if v.Kind == verdict.Refused {
@@ -148,7 +148,7 @@ func (t *Transport) countsReading() bool { return t.Line.MaxUnread >= 0 }
 // watch returns the body of resp, wrapped so that its end ends g: until then, the answer holds a slot of a
 // quota in flight, or its bytes are counted.
 func (t *Transport) watch(req *http.Request, resp *http.Response, g *throttle.Grant, counts bool, sent *atomic.Int64) io.ReadCloser {
-	kept := g.Keep()
+	kept := ofThrottle.Keep(g)
 	return body.Watch(req.Context(), resp.Body, body.MaxUnread(t.Line.MaxUnread), func(read int64) {
 		var spent quota.Costs
 		if counts {

@@ -20,7 +20,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && // nobody asks for more,
 		(req.Cancel == nil || !attempt.Gone(req)) && req.URL != nil && req.Header != nil && t.routes.Load().byHost { //nolint:staticcheck // it is not canceled, and its host says where it belongs
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
-			g = l.AtOnce(ctx, req.Method, req.URL.Path)
+			g = ofThrottle.AtOnce(ctx, l, req.Method, req.URL.Path)
 		}
 	}
 	if g == nil {
@@ -75,7 +75,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 			g, f = line.find().Observe(tm.claim)
 			line.observed(g, f)
 		} else {
-			g, err = t.buckets.Acquire(out.Context(), tm.claim, line.find, line.waits, line.waited())
+			g, err = ofThrottle.Acquire(out.Context(), &t.buckets, tm.claim, line.find, line.waits, line.waited())
 		}
 		if line.over(&tm); t.Trace != nil && err == nil {
 			t.went(out, &tm, g)
@@ -85,7 +85,7 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 		tm.resp, err = t.notSent(out, &tm, err)
 	} else {
 		if tm.calls != nil {
-			tm.calls.addSend(t, g.Keep())
+			tm.calls.addSend(t, ofThrottle.Keep(g))
 		}
 		var v verdict.Verdict
 		if sent {

@@ -54,9 +54,6 @@ type Statement struct {
 	Window time.Duration
 }
 
-// Left is how much remains of each limit that an answer stated, in the order of its Statements, of four at most: see throttle.Grant.Count.
-type Left [4]int
-
 // Doubt is how far apart two processes may place the same reset, if both go by such a statement: the Resolution, and half a second,
 // since each counts from when its answer came; or two seconds if the reset is Absolute, since one process may count it from
 // the answer's Date, in whole seconds, and the other by its own clock. Resets that are farther apart are different ones.

@@ -120,9 +120,9 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 	return g, nil
 }
 
-// AtOnce is Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that nothing delays, as far as a glance tells,
+// AtOnce is Limiter.Acquire for a claim of one request of a kind, which Claim.Verb and Claim.Path say, that nothing delays, as far as a glance tells,
 // at a fraction of the cost; else it returns nil.
-func (l *Limiter) AtOnce(ctx context.Context, verb, path string) *Grant {
+func (inner) AtOnce(ctx context.Context, l *Limiter, verb, path string) *Grant {
 	return (&Grant{right: right{l: l, class: adaptive.Kind{Verb: verb, Path: path}}}).grantAtOnce(ctx, 1) // inlined, so that the Grant need not be allocated
 }
 
@@ -421,7 +421,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 // called again after each Update. Waits, if not nil, is called before the claim waits, with a forecast of the wait. Waited,
 // if not nil, is called after the wait, granted or not, with what the claim has waited for: each cause once, the longest
 // first. Their sum is the wait, exactly. Nothing is kept for those who do not ask.
-func (g *Group) Acquire(ctx context.Context, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
+func (inner) Acquire(ctx context.Context, g *Group, c Claim, find func() *Limiter, waits func(Forecast), waited func([]Wait)) (*Grant, error) {
 	return g.acquire(ctx, &c, new(Grant), find, waits, waited) // inlined, so that the Grant need not be allocated
 }
 

@@ -102,7 +102,7 @@ func TestGroupUpdateDoesNotWaitForAllow(t *testing.T) {
 		if g.Limiter("a").Allow(1) {
 			t.Error("allowed with an empty hand")
 		}
-		if err := g.Update(func() bool { return true }); err != nil {
+		if err := within.Update(g, func() bool { return true }); err != nil {
 			t.Error(err)
 		}
 		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil {

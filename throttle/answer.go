@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/undo"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
@@ -49,8 +50,8 @@ type Answer struct {
 	Bucket string
 
 	Statements []quota.Statement // what the server said about its limits
-	Repeats    bool              // the next answers may say the same but for what remains, so that Outcome.Stated is wanted
 	instances  bool              // one of the Statements is of several instances of the server
+	repeats    bool              // Outcome.mark is wanted
 }
 
 // Outcome is what an answer means for the requests that follow.
@@ -58,7 +59,7 @@ type Outcome struct {
 	Held    time.Duration // for how long the bucket is held from now on; zero if it is not
 	Refused bool          // the answer is a refusal: it said so, or is taken for one
 	Open    bool          // Done must be called once more, because of Answer.Reading or Answer.Unsettled
-	Stated  *Stated       // for Grant.Count; nil if Answer.Repeats is false, or if there is more to the bucket than what remains
+	mark    *inside.Mark  // see inner.Done
 
 	// Alone is not zero if the refusal is a matter of this request, or of its kind: others like it were refused again and
 	// again, while others were served in between (docs/learning.md says how that is told), or something in front of the
@@ -89,30 +90,35 @@ func (g *Grant) Done(a Answer) Outcome {
 	return g.done(&a, luck)
 }
 
-// Stated is the limits that an answer stated, in the order of its Statements.
-type Stated adaptive.Stated
+// Done is Grant.Done. Repeats says that the next answers may say the same but for what remains: then the mark is for Count, unless there is
+// more to the bucket than what remains.
+func (inner) Done(g *Grant, a Answer, repeats bool) (o Outcome, mark *inside.Mark) {
+	a.repeats = repeats
+	o = g.Done(a)
+	return o, o.mark
+}
 
-// Count is Done for the answer to a request that was served, if it says what an earlier answer said, whose Outcome had s, but that
-// so much remains of each limit; or, if s is nil, if it says nothing. It costs a fraction of Done. If it returns false, nothing has
+// Count is Done for the answer to a request that was served, if it says what an earlier answer said, which has the mark, but that
+// so much remains of each limit; or, if the mark is nil, if it says nothing. It costs a fraction of Done. If it returns false, nothing has
 // happened, and Done is to hear the answer: more remains than before, and no other answer has overtaken this one; nothing
 // remains; or the bucket has changed. What time alone would tell is not learned, nor what others use: so Done is to hear the
-// answer to one of the requests that were granted in 10 ms or so. No other method of g may be called before Count has returned: a Cancel or a Done meanwhile would be lost.
-func (g *Grant) Count(s *Stated, left *quota.Left) (ok bool) {
+// answer to one of the requests that were granted in 10 ms or so. No method of g may be called before Count has returned: a Cancel or a Done meanwhile would be lost.
+func (inner) Count(g *Grant, mark *inside.Mark, left *inside.Left) (ok bool) {
 	if g.kept != nil {
-		return g.kept.Count(s, left)
+		return inner{}.Count(g.kept, mark, left)
 	}
-	l, of := g.l, (*adaptive.Stated)(s)
+	l := g.l
 	if !g.requestsOnly || g.place.past != nil || l.Parent != nil || !g.state.CompareAndSwap(underWay, answered) {
 		return false
 	}
-	if of == nil {
+	if mark == nil {
 		ok = l.endAtOnce(g.ticket.N, true)
 	} else {
 		var now monotime.Time
-		if l.mu.Lock(); of.Timed() {
+		if l.mu.Lock(); l.server.Timed() {
 			now = l.now()
 		}
-		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(of, left, now, &g.ticket, &g.class)
+		ok = l.gate.Way() == atonce.OneLock && g.extra == nil && l.server.Count(mark, left, now, &g.ticket, &g.class)
 		l.mu.Unlock()
 	}
 	if !ok {
@@ -176,8 +182,8 @@ func (g *right) done(a *Answer, luck float64) (o Outcome) {
 			}
 		}
 	})
-	if a.Repeats {
-		o.Stated = (*Stated)(l.server.Stated(a.Statements))
+	if a.repeats {
+		o.mark = l.server.Stated(a.Statements)
 	}
 	l.hearTenant(now, g, told, o)
 	o.Held = max(o.Held, l.hold.Sub(now))

@@ -30,11 +30,11 @@ var (
 // are. Nothing is granted until that is mended: no wait helps, nor another attempt. Such an error is no [*Error].
 var ErrInvalid = fields.ErrInvalid
 
-// How a waiter ends that is neither granted nor refused.
-var (
-	errDismissed = errors.New("throttle: dismissed") // its claim belongs in another bucket now
-	errAbandoned = errors.New("throttle: abandoned") // nobody waits for it any more
-)
+// errDismissed ends a waiter whose claim belongs in another bucket now.
+var errDismissed = errors.New("throttle: dismissed")
+
+// errAbandoned ends a waiter for which nobody waits any more.
+var errAbandoned = errors.New("throttle: abandoned")
 
 // Cause is what a claim has to wait for, as an identifier: for metrics, logs and JSON. With a blank for each _, it is what the
 // text of an error says.
@@ -89,9 +89,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	r := readable.Refusal{
-		Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Cost: e.tooMuch, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause},
-	}
+	r := readable.Refusal{Bucket: e.Bucket, Why: e.Err, Detail: e.detail, Cause: string(e.Cause), Quota: e.Quota, Cost: e.tooMuch, Wait: e.Wait, Behind: [...]error{e.trouble, e.cause}}
 	if r.Cost == "" && errors.Is(e.Err, ErrTooLarge) {
 		r.Cost = strconv.Itoa(e.Cost)
 	}

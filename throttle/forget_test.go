@@ -54,7 +54,7 @@ func TestGroupMaxBuckets(t *testing.T) {
 						t.Fatalf("%d buckets after %d, want %d at most", n, i, most)
 					}
 				}
-				if flying.Limiter().Forgotten() || waits.Forgotten() || gone(w) {
+				if flying.Limiter().forgotten.Load() || waits.forgotten.Load() || gone(w) {
 					t.Error("a bucket in use was forgotten")
 				}
 				if room > 2 && !strings.Contains(fmt.Sprint(buckets(g)), last) {
@@ -261,7 +261,7 @@ func TestGroupForgetsNothingWhileItChanges(t *testing.T) {
 			t.Error("to be forgotten")
 		}
 		g.sweepTwice()
-		if l.Forgotten() {
+		if l.forgotten.Load() {
 			t.Error("forgotten")
 		}
 		thaw()
@@ -285,16 +285,16 @@ func TestGroupUpdateChecksStores(t *testing.T) {
 			return l
 		}}
 		g.Limiter("a", "x")
-		if err := g.Update(func() bool { return false }); err != nil {
+		if err := within.Update(g, func() bool { return false }); err != nil {
 			t.Fatal(err)
 		}
-		err := g.Update(func() bool { per = time.Hour; return false })
+		err := within.Update(g, func() bool { per = time.Hour; return false })
 		if err == nil || !strings.Contains(err.Error(), "above a/x with a Store too") {
 			t.Errorf("got %v, want an error about what is above a/x", err)
 		}
 		shared = nil
 		g.Limiter("b", "x")
-		err = g.Update(func() bool { shared = &store.Memory{}; return false })
+		err = within.Update(g, func() bool { shared = &store.Memory{}; return false })
 		if err == nil || !strings.Contains(err.Error(), "above b/x with a Store too") {
 			t.Errorf("got %v, want an error about what is above b/x", err)
 		}
@@ -316,7 +316,7 @@ func TestGroupUpdateWithAStoreKeepsNames(t *testing.T) {
 			grant, _ := g.Limiter("a").Observe(c)
 			grant.Done(remaining(c.Path[1:], 10*(1-i)))
 		}
-		if err := g.Update(func() bool { shared = &store.Memory{}; return false }); err != nil {
+		if err := within.Update(g, func() bool { shared = &store.Memory{}; return false }); err != nil {
 			t.Fatal(err)
 		}
 		// Of searches nothing remains. Their bucket is made when they are asked for.

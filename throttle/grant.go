@@ -17,12 +17,11 @@ import (
 // sent. Only the first of these calls counts, so that a deferred Cancel does no harm. If the answer is still being read
 // at Done, or its cost is not known yet, Done is called once more: see [Outcome].Open.
 //
-// A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently, but for Keep and Count: while
-// one of these runs, no other method may.
+// A Grant must not be copied, and the zero Grant must not be used. Its methods may be called concurrently.
 type Grant struct {
 	right
 	state atomic.Uint32 // how the grant has ended
-	kept  *Grant        // stands for this grant since Keep was called; else nil
+	kept  *Grant        // stands for this grant since inner.Keep was called; else nil
 }
 
 // The states of a Grant.
@@ -51,12 +50,12 @@ func (g *Grant) Limiter() *Limiter { return g.l }
 func (g *Grant) Time() time.Time { return g.l.clock.Date(g.ticket.Sent) }
 
 // Elapsed is when the request was granted, since the clock of its tree was started. Only differences mean anything.
-func (g *Grant) Elapsed() time.Duration { return time.Duration(g.ticket.Sent) }
+func (inner) Elapsed(g *Grant) time.Duration { return time.Duration(g.ticket.Sent) }
 
 // Keep returns a Grant that stands for the same right as g: what is done to one is done to both. It saves an allocation in
 // callers that rarely have to keep a Grant: they keep the result of Keep, so that g itself can stay on the stack. Keep is
-// called before g is shared with other goroutines.
-func (g *Grant) Keep() *Grant {
+// called before g is shared with other goroutines, and while no method of g runs.
+func (inner) Keep(g *Grant) *Grant {
 	if g.kept == nil {
 		g.kept = &Grant{right: g.right}
 		g.kept.state.Store(g.state.Load())

@@ -36,7 +36,7 @@ func TestGrantKeep(t *testing.T) {
 		"canceled, then done":    {func(g, kept *Grant) { g.Cancel(); kept.Done(Answer{Refused: true}) }, 10, false},
 		"canceled, then settled": {func(g, kept *Grant) { g.Cancel(); kept.Settle(quota.Costs{"tokens": 20}) }, 10, false},
 		"done, then settled":     {func(g, kept *Grant) { g.Done(Answer{Spent: settled}); kept.Settle(settled) }, 8, false},
-		"kept twice":             {func(g, kept *Grant) { g.Keep().Settle(settled); kept.Keep().Settle(settled) }, 8, true},
+		"kept twice":             {func(g, kept *Grant) { within.Keep(g).Settle(settled); within.Keep(kept).Settle(settled) }, 8, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestGrantKeep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				kept := g.Keep()
+				kept := within.Keep(g)
 				if kept.Limiter() != l || kept.Time() != g.Time() {
 					t.Errorf("kept is of %p at %v, want %p at %v", kept.Limiter(), kept.Time(), l, g.Time())
 				}
@@ -72,7 +72,7 @@ func TestGrantKeepWhileRead(t *testing.T) {
 		if o := g.Done(Answer{Reading: true, Unsettled: true}); !o.Open {
 			t.Errorf("%+v, want that it is open", o)
 		}
-		kept := g.Keep()
+		kept := within.Keep(g)
 		for range 3 {
 			if o := kept.Done(Answer{Spent: quota.Costs{"bytes": 30}}); o != (Outcome{}) {
 				t.Errorf("%+v", o)
@@ -98,7 +98,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		}
 		defer grant.Cancel() // does no harm
 		grant.Done(Answer{})
-		if grant, err = g.Acquire(ctx, Claim{}, find, nil, nil); err != nil {
+		if grant, err = within.Acquire(ctx, g, Claim{}, find, nil, nil); err != nil {
 			t.Error(err)
 			return
 		}

@@ -68,7 +68,7 @@ type entry struct {
 type bucketNode = tree.Node[*Limiter]
 
 // Limiter returns the bucket of a path. It panics if the path has no key. The Limiter stays good when the
-// Group forgets it: its methods then act on the bucket that is under the path now. See Limiter.Forgotten.
+// Group forgets it: its methods then act on the bucket that is under the path now.
 func (g *Group) Limiter(path ...string) *Limiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,7 +92,7 @@ func (g *Group) current(l *Limiter) *Limiter {
 
 // Forgotten reports whether the Group of l has forgotten it. Callers that keep a Limiter to save the look-up should then
 // ask the Group again.
-func (l *Limiter) Forgotten() bool { return l.forgotten.Load() }
+func (inner) Forgotten(l *Limiter) bool { return l.forgotten.Load() }
 
 // find returns the bucket of a path. It requires that g.mu is held.
 func (g *Group) find(path []string) *Limiter {
@@ -164,12 +164,17 @@ func (sweeper) Forget(l *Limiter, most tree.Loss) bool {
 
 // Update changes what New goes by. It calls change, and then gives each bucket the quotas that New now returns for its path,
 // one bucket after the other, so that no claim is held up for long; what was charged is kept, as with SetQuotas. When Update
-// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. If change reports that
-// claims belong under other paths now (moved), each claim that waits in Group.Acquire looks up its bucket again and takes
-// its old place in the order there. Claims whose first key stays the same have all moved before any of them goes. A tree of
+// returns, each claim goes by the new quotas, and meanwhile each that is not granted at a glance. A tree of
 // which a bucket has a Store now, and had none before, is made anew; what was learned is kept. Update returns the errors of
 // all quotas that could not be set. Change must not call the Group.
-func (g *Group) Update(change func() (moved bool)) error {
+func (g *Group) Update(change func()) error {
+	return inner{}.Update(g, func() bool { change(); return false })
+}
+
+// Update is Group.Update. If change reports that claims belong under other paths now (moved), each claim that waits in Acquire
+// looks up its bucket again and takes its old place in the order there. Claims whose first key stays the same have all moved
+// before any of them goes.
+func (inner) Update(g *Group, change func() (moved bool)) error {
 	g.apply(change)
 	var errs []error
 	for _, n := range g.snapshot() {

@@ -89,7 +89,7 @@ func BenchmarkGroupUpdate(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := g.Update(func() bool { rate++; return false }); err != nil {
+				if err := within.Update(g, func() bool { rate++; return false }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -104,7 +104,7 @@ func TestGroupHasABucketPerPath(t *testing.T) {
 func TestZeroGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Group
-		if g.State() != nil || g.Close() != nil || g.Update(func() bool { return true }) != nil {
+		if g.State() != nil || g.Close() != nil || within.Update(&g, func() bool { return true }) != nil {
 			t.Error("want nothing of a Group without buckets")
 		}
 		l := g.Limiter("a", "b")
@@ -135,11 +135,11 @@ func TestGroupForgottenHandle(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		old := g.Limiter("a", "x")
 		g.sweepTwice()
-		if !old.Forgotten() || len(buckets(g)) != 0 {
+		if !old.forgotten.Load() || len(buckets(g)) != 0 {
 			t.Fatalf("%v is left", buckets(g))
 		}
 		now := g.Limiter("a", "x")
-		if now == old || now.Forgotten() {
+		if now == old || now.forgotten.Load() {
 			t.Fatal("the bucket is not a new one")
 		}
 		first, err := old.Acquire(t.Context(), Claim{})
@@ -197,7 +197,7 @@ func TestGroupForgottenHandleOfANamedBucket(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		g.sweepTwice()
-		if !search.Forgotten() {
+		if !search.forgotten.Load() {
 			t.Fatal("not forgotten")
 		}
 		search.Pause(time.Hour)
@@ -291,13 +291,13 @@ func TestGroupForgetsOnlyWhatIsOfNoUse(t *testing.T) {
 				l := g.Limiter("a")
 				end := use(t, l)
 				g.sweepTwice()
-				if l.Forgotten() {
+				if l.forgotten.Load() {
 					t.Error("forgotten while it was of use")
 				}
 				end()
 				g.sweepTwice()
 				g.sweepTwice()
-				if !l.Forgotten() || len(buckets(g)) != 0 {
+				if !l.forgotten.Load() || len(buckets(g)) != 0 {
 					t.Errorf("kept without use: %v", buckets(g))
 				}
 			})
@@ -318,13 +318,13 @@ func TestGroupKeepsTheParentOfANewBucket(t *testing.T) {
 		g.buckets.SweepAt = 0
 		g.mu.Unlock()
 		x := g.Limiter("a", "x")
-		if got := g.Limiter("a"); x.Parent != got || got != a || a.Forgotten() {
+		if got := g.Limiter("a"); x.Parent != got || got != a || a.forgotten.Load() {
 			t.Errorf("the parent %p was forgotten; the bucket of its path is %p", a, got)
 		}
 		g.mu.Lock()
 		g.sweep(x.entry.node)
 		g.mu.Unlock()
-		if n := len(g.State()); n != 2 || a.Forgotten() {
+		if n := len(g.State()); n != 2 || a.forgotten.Load() {
 			t.Errorf("%d buckets are left, want a and a/x", n)
 		}
 	})
@@ -356,7 +356,7 @@ func TestGroupUpdateSetsQuotas(t *testing.T) {
 		}
 		order := follows(t, 3, func(int) error { return g.Limiter("a").Wait(t.Context(), 1) })
 		time.Sleep(10 * time.Second)
-		if err := g.Update(func() bool { per = 10 * time.Second; return false }); err != nil {
+		if err := within.Update(g, func() bool { per = 10 * time.Second; return false }); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := fmt.Sprint(order()), "[0 19.972s <nil> 1 29.972s <nil> 2 39.972s <nil>]"; got != want {
@@ -398,7 +398,7 @@ func TestGroupUpdateReportsWhatIsWrong(t *testing.T) {
 			return &Limiter{Name: path[0], Quotas: quota.Quotas{{N: n[path[0]], Per: time.Hour, Burst: 1}}}
 		}}
 		a, b := g.Limiter("a"), g.Limiter("b")
-		err := g.Update(func() bool { n["a"], n["b"] = -1, 5; return false })
+		err := within.Update(g, func() bool { n["a"], n["b"] = -1, 5; return false })
 		if err == nil || !strings.Contains(err.Error(), "-1") {
 			t.Errorf("got %v, want an error that names -1", err)
 		}
@@ -430,7 +430,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 		}
 		var waits []string
 		order := follows(t, 4, func(i int) error {
-			grant, err := g.Acquire(t.Context(), Claim{}, find(i), func(f Forecast) {
+			grant, err := within.Acquire(t.Context(), g, Claim{}, find(i), func(f Forecast) {
 				mu.Lock()
 				defer mu.Unlock()
 				waits = append(waits, fmt.Sprint(i, " ", f.Bucket))
@@ -443,7 +443,7 @@ func TestGroupUpdateMovesWaiters(t *testing.T) {
 			}
 			return err
 		})
-		err := g.Update(func() bool {
+		err := within.Update(g, func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			key = func(int) string { return "c" }
@@ -475,10 +475,10 @@ func TestGroupUpdateMovesWaitersToAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 5, func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 			return err
 		})
-		if err := g.Update(func() bool { shared = memory; return true }); err != nil {
+		if err := within.Update(g, func() bool { shared = memory; return true }); err != nil {
 			t.Fatal(err)
 		}
 		for i, went := range order() {
@@ -507,7 +507,7 @@ func TestGroupUpdateMendsQuotasOfAStore(t *testing.T) {
 		if err := below.Wait(t.Context(), 1); err == nil || !strings.Contains(err.Error(), `quota "1/s even" of a`) {
 			t.Fatalf("got %v, want an error that names the quota above", err)
 		}
-		if err := g.Update(func() bool { above = 1000; return false }); err != nil {
+		if err := within.Update(g, func() bool { above = 1000; return false }); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -542,13 +542,13 @@ func TestGroupTwoUpdatesAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		acquire := func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 			return err
 		}
 		early := follows(t, 5, acquire)
 		err := errors.Join(
-			g.Update(func() bool { key = "b"; return true }),
-			g.Update(func() bool { shared = &store.Memory{}; return true }),
+			within.Update(g, func() bool { key = "b"; return true }),
+			within.Update(g, func() bool { shared = &store.Memory{}; return true }),
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -585,7 +585,7 @@ func TestGroupUpdateWithAStoreKeepsHolds(t *testing.T) {
 		}}
 		grant, _ := g.Limiter("a").Acquire(t.Context(), Claim{})
 		grant.Done(Answer{Refused: true, Hold: 10 * time.Minute, HoldKnown: true})
-		if err := g.Update(func() bool { shared = memory; return false }); err != nil {
+		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -610,7 +610,7 @@ func TestGroupAcquireWhoseCallbackPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			g.Acquire(t.Context(), Claim{}, find, func(Forecast) { panic("waits") }, nil)
+			within.Acquire(t.Context(), g, Claim{}, find, func(Forecast) { panic("waits") }, nil)
 		}()
 		if n := find().State().Waiting; n != 0 {
 			t.Errorf("%d wait, want none", n)
@@ -654,11 +654,11 @@ func TestGroupAcquireMovedWait(t *testing.T) {
 					return g.Limiter("b")
 				}
 				time.AfterFunc(3*s, func() {
-					_ = g.Update(func() bool { moved.Store(true); return true })
+					_ = within.Update(&g, func() bool { moved.Store(true); return true })
 				})
 				start := time.Now()
 				var got []Wait
-				_, err := g.Acquire(t.Context(), Claim{}, find, nil, func(w []Wait) { got = append(got, w...) })
+				_, err := within.Acquire(t.Context(), &g, Claim{}, find, nil, func(w []Wait) { got = append(got, w...) })
 				if !errors.Is(err, test.err) || !slices.Equal(got, test.want) || sumOf(got) != time.Since(start) {
 					t.Errorf("%v, waited %v for %+v, want %+v", err, time.Since(start), got, test.want)
 				}
@@ -680,7 +680,7 @@ func TestGroupAcquireWhoseReportPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			g.Acquire(t.Context(), Claim{}, find, nil, func([]Wait) { panic("waited") })
+			within.Acquire(t.Context(), &g, Claim{}, find, nil, func([]Wait) { panic("waited") })
 		}()
 		grant(t, find(), Claim{MaxWait: -1})
 	})
@@ -695,7 +695,7 @@ func TestGroupAcquireThatDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 1, func(int) error { return find().Wait(t.Context(), 1) })
-		if _, err := g.Acquire(t.Context(), Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
+		if _, err := within.Acquire(t.Context(), g, Claim{Priority: Urgent}, find, func(f Forecast) { t.Errorf("told of %+v", f) }, nil); err != nil {
 			t.Error(err)
 		}
 		order()
@@ -725,11 +725,11 @@ func TestGroupCanceledWhileMoved(t *testing.T) {
 			find := func() *Limiter { return g.Limiter("a") }
 			done := make(chan error)
 			go func() {
-				_, err := g.Acquire(ctx, Claim{}, find, nil, nil)
+				_, err := within.Acquire(ctx, g, Claim{}, find, nil, nil)
 				done <- err
 			}()
 			synctest.Wait()
-			if err := g.Update(func() bool { cancel(); return true }); err != nil {
+			if err := within.Update(g, func() bool { cancel(); return true }); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-done; !errors.Is(err, ErrCanceled) {
@@ -773,10 +773,10 @@ func TestGroupPanics(t *testing.T) {
 		done := make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
-			g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 		}()
 		synctest.Wait()
-		if err := g.Update(func() bool { moved = true; return true }); err != nil {
+		if err := within.Update(g, func() bool { moved = true; return true }); err != nil {
 			t.Fatal(err)
 		}
 		if r := <-done; r != "find" {
@@ -784,8 +784,8 @@ func TestGroupPanics(t *testing.T) {
 		}
 		broken = true
 		panics("New", func() { g.Limiter("b") })
-		panics("New", func() { g.Update(func() bool { return true }) })
-		panics("change", func() { g.Update(func() bool { panic("change") }) })
+		panics("New", func() { within.Update(g, func() bool { return true }) })
+		panics("change", func() { within.Update(g, func() bool { panic("change") }) })
 		broken = false
 		start := time.Now()
 		if err := g.Limiter("a").Wait(t.Context(), 1); err != nil || time.Since(start) != time.Second {
@@ -822,7 +822,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 				find := func() *Limiter { return g.Limiter(path...) }
 				go func() {
 					defer func() { _ = recover() }()
-					if _, err := g.Acquire(t.Context(), Claim{}, find, nil, nil); err != nil {
+					if _, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()
@@ -838,7 +838,7 @@ func TestGroupUpdateWithAStorePanics(t *testing.T) {
 			calls.Store(0)
 			update := func() (panicked any) {
 				defer func() { panicked = recover() }()
-				if err := g.Update(func() bool { return false }); err != nil {
+				if err := within.Update(g, func() bool { return false }); err != nil {
 					t.Error(err)
 				}
 				return nil
@@ -880,13 +880,13 @@ func TestGroupUpdateWithAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := follows(t, 2, func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, func() *Limiter { return g.Limiter("a") }, nil, nil)
+			_, err := within.Acquire(t.Context(), g, Claim{}, func() *Limiter { return g.Limiter("a") }, nil, nil)
 			return err
 		})
-		if err := g.Update(func() bool { shared = memory; return false }); err != nil {
+		if err := within.Update(g, func() bool { shared = memory; return false }); err != nil {
 			t.Fatal(err)
 		}
-		if !old.Forgotten() || !below.Forgotten() {
+		if !old.forgotten.Load() || !below.forgotten.Load() {
 			t.Error("the old buckets are in use")
 		}
 		if got, want := fmt.Sprint(order()), "[0 0s <nil> 1 10.1s <nil>]"; got != want {
@@ -1155,7 +1155,7 @@ func TestGroupRace(t *testing.T) {
 						return g.Limiter(fmt.Sprint(k%5), fmt.Sprint(k))
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Millisecond)
-					grant, err := g.Acquire(ctx, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {}, nil)
+					grant, err := within.Acquire(ctx, g, Claim{Verb: "GET", Path: fmt.Sprint("/", k%3)}, find, func(Forecast) {}, nil)
 					if err == nil {
 						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 						switch random.IntN(5) {
@@ -1179,7 +1179,7 @@ func TestGroupRace(t *testing.T) {
 		}
 		for _, f := range []func(){
 			func() {
-				g.Update(func() bool {
+				within.Update(g, func() bool {
 					mu.Lock()
 					defer mu.Unlock()
 					n, shift = 201-n, shift+1
@@ -1234,7 +1234,7 @@ func TestGroupAllocates(t *testing.T) {
 	}{
 		"Limiter": {func() { g.Limiter("a", "b") }, 0},
 		"Acquire and Done": {func() {
-			grant, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			grant, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 			if err != nil {
 				t.Error(err)
 				return

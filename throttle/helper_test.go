@@ -22,6 +22,9 @@ const (
 	enough      = 32 // answers end a slow start
 )
 
+// What package pacer has, see Inside.
+var within inner
+
 // With it the models below try more histories, as in go test ./throttle -args -times 20.
 var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
 

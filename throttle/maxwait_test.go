@@ -99,7 +99,7 @@ func TestLimiterAllowLeavesNothingBehind(t *testing.T) {
 	}
 	wg.Go(func() {
 		for range 100 {
-			if err := g.Update(func() bool { return true }); err != nil {
+			if err := within.Update(g, func() bool { return true }); err != nil {
 				t.Error(err)
 			}
 		}

@@ -345,7 +345,7 @@ func TestAtOnceAfterARefusal(t *testing.T) {
 			}
 		}
 		atOnce := func() bool {
-			g := l.AtOnce(t.Context(), "", "")
+			g := within.AtOnce(t.Context(), l, "", "")
 			if g != nil {
 				g.Done(Answer{})
 			}

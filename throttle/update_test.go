@@ -36,7 +36,7 @@ func TestGroupUpdateHoldsNobodyUp(t *testing.T) {
 			all = append(all, g.Limiter(path))
 			grant(t, g.Limiter(path), Claim{}) // of later ones, a glance tells that they may go
 		}
-		if err := g.Update(func() bool { updating = true; return true }); err != nil || seen != 3 {
+		if err := within.Update(g, func() bool { updating = true; return true }); err != nil || seen != 3 {
 			t.Errorf("%v, and New was called for %d buckets, want 3", err, seen)
 		}
 	})
@@ -75,7 +75,7 @@ func TestGroupUpdateIsAheadOfItsClaims(t *testing.T) {
 			var wait sync.WaitGroup
 			claim := func(name string, maxWait time.Duration) {
 				wait.Go(func() {
-					_, err := g.Acquire(t.Context(), Claim{MaxWait: maxWait}, find, nil, nil)
+					_, err := within.Acquire(t.Context(), g, Claim{MaxWait: maxWait}, find, nil, nil)
 					mu.Lock()
 					defer mu.Unlock()
 					went = append(went, fmt.Sprint(name, " ", time.Since(start), " ", err))
@@ -83,7 +83,7 @@ func TestGroupUpdateIsAheadOfItsClaims(t *testing.T) {
 			}
 			claim("first", 0)
 			synctest.Wait()
-			err := g.Update(func() bool {
+			err := within.Update(g, func() bool {
 				updated.Store(true)
 				claim("second", time.Minute)
 				return moved
@@ -112,7 +112,7 @@ func TestGroupUpdateTellsWhatAClaimHasSeen(t *testing.T) {
 		}}
 		z := g.Limiter("z")
 		for range 2 {
-			err := g.Update(func() bool {
+			err := within.Update(g, func() bool {
 				n = -1
 				return false
 			})
@@ -145,15 +145,15 @@ func TestGroupUpdateMakesATreeAnewOnce(t *testing.T) {
 		find := func() *Limiter { return g.Limiter("a", "x") }
 		grant(t, find(), Claim{})
 		order := follows(t, 2, func(int) error {
-			_, err := g.Acquire(t.Context(), Claim{}, find, nil, nil)
+			_, err := within.Acquire(t.Context(), g, Claim{}, find, nil, nil)
 			return err
 		})
-		if err := g.Update(func() bool { shared = new(store.Memory); return false }); err != nil {
+		if err := within.Update(g, func() bool { shared = new(store.Memory); return false }); err != nil {
 			t.Fatal(err)
 		}
 		a, x := g.Limiter("a"), find()
-		if x.Parent != a || a.Forgotten() || x.Forgotten() || g.buckets.Count() != 3 || len(g.State()) != 3 {
-			t.Errorf("%d buckets, %d in State; forgotten: %v, %v", g.buckets.Count(), len(g.State()), a.Forgotten(), x.Forgotten())
+		if x.Parent != a || a.forgotten.Load() || x.forgotten.Load() || g.buckets.Count() != 3 || len(g.State()) != 3 {
+			t.Errorf("%d buckets, %d in State; forgotten: %v, %v", g.buckets.Count(), len(g.State()), a.forgotten.Load(), x.forgotten.Load())
 		}
 		if got := order(); len(got) != 2 {
 			t.Errorf("%q went, want two", got)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
-	"github.com/gopacer/pacer/throttle"
 )
 
 // Answers are those of one bucket. The zero Answers repeat nothing. It is safe for concurrent use, and must not be copied.
@@ -20,8 +20,8 @@ type Answers struct{ latest atomic.Pointer[Answer] }
 
 // Answer is one that others may repeat.
 type Answer struct {
-	*headers.Repeat                  // reads what repeats this one
-	Stated          *throttle.Stated // for Grant.Count, which then ends the grant of a request that was served
+	*headers.Repeat              // reads what repeats this one
+	Mark            *inside.Mark // for throttle.Inside to count it, which ends the grant of a request that was served
 }
 
 // Latest returns the answer that others may repeat, nil if there is none.
@@ -42,9 +42,9 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 	return h.Repeat(header, limits, hint, now)
 }
 
-// Note notes what Next has returned for an answer, and what the bucket says of the same.
-func (as *Answers) Note(c *headers.Repeat, stated *throttle.Stated) {
-	if c != nil && stated != nil {
-		as.latest.Store(&Answer{c, stated})
+// Note notes what Next has returned for an answer, and the mark that the bucket has given it.
+func (as *Answers) Note(c *headers.Repeat, mark *inside.Mark) {
+	if c != nil && mark != nil {
+		as.latest.Store(&Answer{c, mark})
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
+
+var within = throttle.Inside(inside.Key{})
 
 // world is a bucket whose server counts down.
 type world struct {
@@ -33,26 +36,25 @@ func (w *world) request(may bool) (ended, current bool) {
 	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
 	if a := w.as.Latest(); a != nil {
 		var left headers.Left
-		current = a.Current(g.Elapsed())
-		if ended = current && a.Read(nil, w.header, &left) && g.Count(a.Stated, (*quota.Left)(&left)); current && !ended {
+		current = a.Current(within.Elapsed(g))
+		if ended = current && a.Read(nil, w.header, &left) && within.Count(g, a.Mark, (*inside.Left)(&left)); current && !ended {
 			a.TakeBack()
 		}
 	}
 	if ended {
 		return ended, current
 	}
-	limits, hint := w.habit.Append(nil, nil, w.header, g.Time(), g.Elapsed())
+	limits, hint := w.habit.Append(nil, nil, w.header, g.Time(), within.Elapsed(g))
 	a := throttle.Answer{}
 	for _, l := range limits {
 		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
 	}
 	var c *headers.Repeat
 	if may {
-		c = w.as.Next(g.Elapsed(), &w.habit, w.header, limits, hint, a.Statements)
-		a.Repeats = c != nil
+		c = w.as.Next(within.Elapsed(g), &w.habit, w.header, limits, hint, a.Statements)
 	}
-	o := g.Done(a)
-	w.as.Note(c, o.Stated)
+	_, mark := within.Done(g, a, c != nil)
+	w.as.Note(c, mark)
 	return ended, current
 }
 

@@ -34,6 +34,7 @@ var pure = map[string][]string{
 	"throttle/store":              {"memory.go"}, // a Ledger with a lock and a clock
 	"internal/delay":              nil,
 	"internal/fields":             nil,
+	"internal/inside":             nil,
 	"internal/pattern":            nil,
 	"internal/route":              nil,
 	"internal/stated":             nil,

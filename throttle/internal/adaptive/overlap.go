@@ -161,7 +161,7 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 	}
 	for _, u := range theirs {
 		u.windows[slices.Index(u.windows, v)] = w
-		u.left++
+		u.mark = nil
 		l.users = append(l.users, u)
 	}
 	w.remaining, w.nextRemaining, w.nextSince = min(w.remaining, v.remaining), min(w.nextRemaining, v.nextRemaining), s.sequence
@@ -183,7 +183,7 @@ func (s *Server) separate(w *window, remaining int) *window {
 
 // leave notes that s draws on w no longer.
 func (s *Server) leave(w *window) {
-	s.left++
+	s.mark = nil
 	l := &w.overlap
 	if l.users = slices.DeleteFunc(l.users, func(u *Server) bool { return u == s }); len(l.users) < 2 {
 		l.users = nil
@@ -235,7 +235,7 @@ func (s *Server) SplitOff(bucket string, to *Server) (any bool) {
 		}
 		s.leave(w)
 		w.probing, w.guess = false, noGuess
-		to.windows = append(to.windows, w)
+		to.windows, to.mark = append(to.windows, w), nil
 		any = true
 	}
 	clear(s.windows[len(kept):])

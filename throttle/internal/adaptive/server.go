@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -32,7 +33,6 @@ type Server struct {
 	refusalHeard sequence // when the latest refusal came back
 
 	windows     []*window
-	left        int            // how often a window ceased to be one of these
 	members     int            // processes that share the bucket; zero if that is not known
 	kept        []WindowMemory // habits of limits that the server has not stated yet
 	unserved    unserved       // kinds of requests that were refused, and not served since
@@ -41,10 +41,13 @@ type Server struct {
 	successes   int            // requests that were served
 	silent      int            // answers in a row, to requests that were served, without a statement
 	stated      sequence       // the latest answer that stated anything
+	marked      []*window      // what Count counts: the windows of the answers that the mark stands for, in their order
+	mark        *inside.Mark   // nil before Stated was called, and from when a window comes or goes
 	doubted     sequence       // the latest refusal that no used-up window explains; zero if a later request was served with a statement
 	served      servedRate     // while refusals are not explained by windows
 	overload    overload
 
+	timed        bool  // what requests cost of a marked limit is learned, or how fast it comes back
 	contradicted bool  // two answers about one window cannot be about one counter
 	apart        apart // if the Server is of one of several counters of a name
 }
@@ -350,7 +353,7 @@ func (s *Server) findOrAdd(name, bucket, unit string) *window {
 	w.others.siblings = s.site.unheard > 0 || len(s.site.compared) > 1 || len(s.site.compared) == 1 && !s.isCompared
 	s.recall(w)
 	if len(s.windows) < maxWindows {
-		s.windows = append(s.windows, w)
+		s.windows, s.mark = append(s.windows, w), nil
 		return w
 	}
 	oldest := 0

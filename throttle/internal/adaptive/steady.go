@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -103,54 +104,51 @@ func (s *Server) notePaced(now monotime.Time) {
 	}
 }
 
-// Stated is the limits that an answer stated, in its order.
-type Stated struct {
-	of      *Server
-	left    int // Server.left when it was made
-	windows []*window
-	timed   bool // what requests cost of a limit is learned, or how fast it comes back
-}
-
 // Timed reports whether Count is to be told what time it is.
-func (st *Stated) Timed() bool { return st.timed }
+func (s *Server) Timed() bool { return s.timed }
 
 // maxCounted bounds how many limits are counted. It is a power of two, so that an index needs no check.
-const maxCounted = len(quota.Left{})
+const maxCounted = len(inside.Left{})
 
-// Stated returns the limits of the statements that were learned last, so that answers that state them again can be counted. It is
-// nil if there are others, or if s is not Steady.
-func (s *Server) Stated(statements []quota.Statement) *Stated {
+// Stated returns a mark of the limits of the statements that were learned last, by which answers that state them again can be
+// counted. It is nil if there are others, or if s is not Steady. It is that of before where they are the same: so it does not
+// matter in which order goroutines come that were told of it.
+func (s *Server) Stated(statements []quota.Statement) *inside.Mark {
 	n := len(statements)
 	if n != len(s.windows) || n > maxCounted || !s.Steady() {
 		return nil
 	}
-	st := &Stated{of: s, left: s.left}
+	var windows []*window
+	timed := false
 	for i := range statements {
 		o := &statements[i]
 		w := s.find(o.Name, o.Bucket, canonical(o.Unit))
-		if w == nil || slices.Contains(st.windows, w) {
+		if w == nil || slices.Contains(windows, w) {
 			return nil
 		}
-		st.windows = append(st.windows, w)
-		st.timed = st.timed || w.price != nil || w.refill.refills
+		windows = append(windows, w)
+		timed = timed || w.price != nil || w.refill.refills
 	}
-	return st
+	if s.mark == nil || s.timed != timed || !slices.Equal(s.marked, windows) {
+		s.marked, s.timed, s.mark = windows, timed, new(inside.Mark)
+	}
+	return s.mark
 }
 
 // Count does what End and Learn do for the answer to a request that was served, if it states again what another answer did, but
 // that so much remains of each limit. It leaves out what changes with time alone, what resets say of a rate, and how much others use of the limit: of that,
 // Learn hears with one of the answers that follow. More may
 // remain than before only if others have overtaken the answer, see tally. If Learn is to hear this one, Count does nothing, and returns false. It
-// requires that s is Steady. Now may be zero unless of is Timed.
-func (s *Server) Count(of *Stated, left *quota.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
-	windows := of.windows
-	if len(windows) != len(s.windows) || of.of != s || of.left != s.left || t.probe {
+// requires that s is Steady, and a mark. Now may be zero unless s is Timed.
+func (s *Server) Count(mark *inside.Mark, left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) bool {
+	if mark != s.mark || t.probe {
 		return false
 	}
+	windows := s.marked
 	gone := 0
 	for i, w := range windows {
 		n := left[i&(maxCounted-1)]
-		if n <= 0 || n > w.remaining && t.sequence >= w.nextSince || w.refill.refills && !of.timed {
+		if n <= 0 || n > w.remaining && t.sequence >= w.nextSince || w.refill.refills && !s.timed {
 			return false
 		}
 		gone = max(gone, w.remaining-n)
@@ -173,15 +171,15 @@ func (s *Server) Count(of *Stated, left *quota.Left, now monotime.Time, t *Ticke
 	s.stated, s.silent = answer, 0
 	s.successes++
 	s.strays.serve()
-	if of.timed {
-		s.countTimed(of, left, now, t, kind)
+	if s.timed {
+		s.countTimed(left, now, t, kind)
 	}
 	return true
 }
 
 // countTimed takes in what depends on when an answer came that is counted.
-func (s *Server) countTimed(of *Stated, left *quota.Left, now monotime.Time, t *Ticket, kind *Kind) {
-	for i, w := range of.windows {
+func (s *Server) countTimed(left *inside.Left, now monotime.Time, t *Ticket, kind *Kind) {
+	for i, w := range s.marked {
 		if w.heardAt = now; w.price != nil || w.refill.refills {
 			w.countTimed(now, t, kind, left[i&(maxCounted-1)], w.nextSince == s.sequence)
 			s.room = min(s.room, w.room(s.inFlight)) // its price has changed; where there is more room now, the next look finds it

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -48,7 +49,7 @@ func TestCountIsLearn(t *testing.T) {
 			left       [2]int
 		}
 		var flights []flight
-		var stated *Stated
+		var stated *inside.Mark
 		kind := Kind{Verb: "GET", Path: "/a"}
 		for step := range 400 {
 			if now = now.Add(time.Duration(r.IntN(50)) * time.Microsecond); seed%3 == 0 && step < 100 {
@@ -109,8 +110,8 @@ func TestCountIsLearn(t *testing.T) {
 }
 
 // numbers are how much remains of some limits.
-func numbers(left ...int) *quota.Left {
-	var all quota.Left
+func numbers(left ...int) *inside.Left {
+	var all inside.Left
 	copy(all[:], left)
 	return &all
 }
@@ -120,7 +121,7 @@ func TestSteadyNot(t *testing.T) {
 	says := func(left int) *Answer {
 		return &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: left, Reset: time.Hour, ResetKnown: true, Resolution: time.Second}}}
 	}
-	begin := func() (*Server, *Stated) {
+	begin := func() (*Server, *inside.Mark) {
 		s := &Server{}
 		s.Init(&Site{}, Config{MaxHold: time.Minute, SlowStart: true, Random: func() float64 { return 0 }})
 		var tk Ticket
@@ -132,7 +133,7 @@ func TestSteadyNot(t *testing.T) {
 		return s, s.Stated(a.Statements)
 	}
 	s, of := begin()
-	if of == nil || !s.Steady() || of.Timed() {
+	if of == nil || !s.Steady() || s.Timed() {
 		t.Fatal("a server that counts down is not steady")
 	}
 	for name, left := range map[string][]int{"nothing": {0}, "more": {51}, "of none": {}} {
@@ -164,6 +165,12 @@ func TestSteadyNot(t *testing.T) {
 	}
 	if !s.Count(of, numbers(51), 3, &Ticket{N: 1, sequence: 1}, &Kind{}) || s.windows[0].remaining != 49 {
 		t.Error("an answer that others have overtaken is not counted, or more remains by it")
+	}
+	if s.Stated(says(49).Statements) != of {
+		t.Error("the same limit has another mark when it is stated again: of two goroutines that were told, one would count nothing")
+	}
+	if s.mark = nil; s.Stated(says(49).Statements) == of || s.Count(of, numbers(49), 3, &Ticket{N: 1}, &Kind{}) {
+		t.Error("a mark is that of before, or counts, although the limits may be others")
 	}
 	if s.Stated([]quota.Statement{{Name: "another"}}) != nil {
 		t.Error("a limit that is not known can be counted")
@@ -265,7 +272,7 @@ func TestSteadyIsOpen(t *testing.T) {
 			left []int
 		}
 		var flights []flight
-		var stated *Stated
+		var stated *inside.Mark
 		which := [][2]int{{0, 1}, {1, 2}, {0, 2}}[seed%3]
 		units, full := []string{"", "tokens"}[which[0]:which[1]], []int{400, 4000}[which[0]:which[1]]
 		left := slices.Clone(full)
