@@ -168,7 +168,7 @@ func (x *exchange) onFailure(ctx context.Context, after time.Duration) *stop {
 	case !mayWait(after):
 		return &stop{reason: ReasonHint}
 	}
-	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewBackOff: x.t.Retry.NewBackOff, Rand: x.t.Rand}, x.failures, x.terms.resp, mayWait)
+	d, ok, asked := x.delays.Next(&delay.Policy{Backoff: x.t.Retry.Backoff, NewSequence: x.t.Retry.NewSequence, Rand: x.t.Rand}, x.failures, x.terms.resp, mayWait)
 	switch {
 	case asked:
 		return &stop{reason: ReasonHint}

@@ -107,7 +107,7 @@ func ExampleTransport_fromCenkalti() {
 
 	client := &http.Client{Transport: &pacer.Transport{Retry: pacer.Retry{
 		MaxAttempts: 10,
-		NewBackOff: func() cenkalti.BackOff {
+		NewSequence: func() backoff.Sequence {
 			return cenkalti.NewExponentialBackOff(cenkalti.WithInitialInterval(10 * time.Millisecond))
 		},
 	}}}

@@ -7,14 +7,11 @@ import (
 	"reflect"
 	"time"
 
-	cenkalti "github.com/cenkalti/backoff/v4"
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/delay"
 )
-
-// This file has all that needs types of github.com/cenkalti/backoff and github.com/hashicorp/go-retryablehttp.
 
 // Retry says which requests are sent again, and when. The zero Retry sends again what is safe to send again,
 // after jittered exponential backoff. docs/retrying.md has the tables.
@@ -43,10 +40,10 @@ type Retry struct {
 	// nil, backoff.Exponential{} with full jitter is used. RetryableBackoff makes a Backoff of go-retryablehttp fit here.
 	Backoff backoff.Backoff
 
-	// NewBackOff, if not nil, is used in place of Backoff: it returns a fresh BackOff of github.com/cenkalti/backoff/v4 for
-	// each request that fails. If that BackOff returns Stop, the request is not sent again. If NewBackOff returns nil,
-	// Backoff is used.
-	NewBackOff func() cenkalti.BackOff
+	// NewSequence, if not nil, is used in place of Backoff: it returns a fresh Sequence for each request that fails, such as a
+	// BackOff of github.com/cenkalti/backoff. If the Sequence returns a negative delay, as Stop of that package is, the request
+	// is not sent again. If NewSequence returns nil, Backoff is used.
+	NewSequence func() backoff.Sequence
 
 	// BudgetRatio is how many retries of failures each success of a bucket pays for: each answer that is neither a refusal nor a
 	// failure. Zero means 0.1: during an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only
@@ -100,7 +97,7 @@ func (r *Retry) maxRefusals() int {
 //
 // A negative delay counts as zero. A delay over MaxStandstill or MaxWait counts as one that the server asked for, since
 // DefaultBackoff returns a Retry-After unchanged: the request is not sent again, and the answer at hand is returned.
-func RetryableBackoff(b retryablehttp.Backoff, min, max time.Duration) backoff.Backoff {
+func RetryableBackoff(b func(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration, min, max time.Duration) backoff.Backoff {
 	return delay.Retryable(b, min, max)
 }
 

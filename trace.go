@@ -158,7 +158,7 @@ const (
 	ReasonDeadline Reason = "deadline" // the next attempt would miss the deadline of its context
 	ReasonElapsed  Reason = "elapsed"  // the next attempt would begin later than MaxElapsed
 	ReasonBudget   Reason = "budget"   // the retry budget of the bucket is used up
-	ReasonBackoff  Reason = "backoff"  // the Backoff, or the BackOff of NewBackOff, says to stop
+	ReasonBackoff  Reason = "backoff"  // the Backoff, or the Sequence of NewSequence, says to stop
 	ReasonBody     Reason = "body"     // its body cannot be sent again: there is no GetBody, and the body is longer than BufferBody
 	ReasonNested   Reason = "nested"   // a Transport above sends it again
 	ReasonCanceled Reason = "canceled" // its context has ended; Because says why

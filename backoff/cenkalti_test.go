@@ -14,7 +14,7 @@ import (
 )
 
 func TestCenkaltiDelays(t *testing.T) {
-	b := Cenkalti(exact)
+	b := NewSequence(exact)
 	next := func() []time.Duration {
 		var ds []time.Duration
 		for range 4 {
@@ -27,19 +27,19 @@ func TestCenkaltiDelays(t *testing.T) {
 	equal(t, "after Reset", next(), ms(100, 200, 400, 800))
 
 	// The previous delay is remembered, and forgotten.
-	b = Cenkalti(Decorrelated{Rand: one})
+	b = NewSequence(Decorrelated{Rand: one})
 	equal(t, "decorrelated", next(), ms(300, 900, 2700, 8100))
 	b.Reset()
 	equal(t, "decorrelated after Reset", next(), ms(300, 900, 2700, 8100))
 
 	for _, d := range []time.Duration{-1, -2, math.MinInt64} {
-		b = Cenkalti(always(d))
+		b = NewSequence(always(d))
 		if got := b.NextBackOff(); got != cenkalti.Stop {
 			t.Errorf("a delay of %d: %d, want Stop", d, got)
 		}
 	}
 
-	b = Cenkalti(nil)
+	b = NewSequence(nil)
 	if d := b.NextBackOff(); d < 0 || d > 100*time.Millisecond {
 		t.Errorf("nil: %v, want 0 to 100ms", d)
 	}
@@ -63,17 +63,17 @@ func TestCenkaltiRetry(t *testing.T) {
 			}
 			return calls
 		}
-		equal(t, "calls", calls(cenkalti.WithMaxRetries(Cenkalti(exact), 4)), ms(0, 100, 300, 700, 1500))
+		equal(t, "calls", calls(cenkalti.WithMaxRetries(NewSequence(exact), 4)), ms(0, 100, 300, 700, 1500))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		equal(t, "calls until the deadline", calls(cenkalti.WithContext(Cenkalti(exact), ctx)), ms(0, 100, 300, 700))
+		equal(t, "calls until the deadline", calls(cenkalti.WithContext(NewSequence(exact), ctx)), ms(0, 100, 300, 700))
 
 		// Permanent of this package stops the Retry of cenkalti/backoff.
 		attempts := 0
 		err := cenkalti.Retry(func() error {
 			attempts++
 			return Permanent(errFailed)
-		}, Cenkalti(exact))
+		}, NewSequence(exact))
 		if attempts != 1 || !errors.Is(err, errFailed) {
 			t.Errorf("%d attempts, %v", attempts, err)
 		}
@@ -123,7 +123,7 @@ func TestPermanentIs(t *testing.T) {
 // The loop of cenkalti/backoff starts a timer of the user with the delays that the Backoff computed.
 func TestCenkaltiTimer(t *testing.T) {
 	timer := &instant{c: make(chan time.Time, 1)}
-	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(Cenkalti(exact), 3), nil, timer)
+	err := cenkalti.RetryNotifyWithTimer(func() error { return errFailed }, cenkalti.WithMaxRetries(NewSequence(exact), 3), nil, timer)
 	if !errors.Is(err, errFailed) {
 		t.Errorf("got %v", err)
 	}
@@ -144,14 +144,14 @@ func (i *instant) Stop()               {}
 func (i *instant) C() <-chan time.Time { return i.c }
 
 // Retry waits for delays of cenkalti/backoff.
-func TestRetryNewBackOff(t *testing.T) {
+func TestRetryNewSequence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		factory := func(opts ...cenkalti.ExponentialBackOffOpts) func() cenkalti.BackOff {
-			return func() cenkalti.BackOff {
+		factory := func(opts ...cenkalti.ExponentialBackOffOpts) func() Sequence {
+			return func() Sequence {
 				return cenkalti.NewExponentialBackOff(append(opts, cenkalti.WithRandomizationFactor(0))...)
 			}
 		}
-		o := &Options{Backoff: always(0), NewBackOff: factory(), MaxAttempts: 4}
+		o := &Options{Backoff: always(0), NewSequence: factory(), MaxAttempts: 4}
 		for range 2 { // each has its own
 			r := retry(t.Context(), o, errFailed)
 			r.stopped(t, 4, 2375*time.Millisecond, ErrAttempts)
@@ -159,28 +159,28 @@ func TestRetryNewBackOff(t *testing.T) {
 		}
 
 		// The bounds of that BackOff: 500 ms + 750 ms fit into 2 s, 1125 ms more do not.
-		o = &Options{NewBackOff: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: NoLimit}
+		o = &Options{NewSequence: factory(cenkalti.WithMaxElapsedTime(2 * time.Second)), MaxAttempts: NoLimit}
 		retry(t.Context(), o, errFailed).stopped(t, 3, 1250*time.Millisecond, ErrStopped)
-		o.NewBackOff = func() cenkalti.BackOff { return cenkalti.WithMaxRetries(&cenkalti.ZeroBackOff{}, 5) }
+		o.NewSequence = func() Sequence { return cenkalti.WithMaxRetries(&cenkalti.ZeroBackOff{}, 5) }
 		retry(t.Context(), o, errFailed).stopped(t, 6, 0, ErrStopped)
-		o.NewBackOff = func() cenkalti.BackOff { return &cenkalti.StopBackOff{} }
+		o.NewSequence = func() Sequence { return &cenkalti.StopBackOff{} }
 		e := retry(t.Context(), o, After(errFailed, time.Second)).stopped(t, 1, 0, ErrStopped)
 		if e.Delay != 0 {
 			t.Errorf("got %+v", e)
 		}
 
 		// An ExponentialBackOff may have another Stop.
-		o.NewBackOff = factory(cenkalti.WithMaxElapsedTime(time.Second), cenkalti.WithRetryStopDuration(-2))
+		o.NewSequence = factory(cenkalti.WithMaxElapsedTime(time.Second), cenkalti.WithRetryStopDuration(-2))
 		retry(t.Context(), o, errFailed).stopped(t, 2, 500*time.Millisecond, ErrStopped)
 		o.MaxAttempts = 3
 		// A BackOff must be reset before the first use.
-		o.NewBackOff = func() cenkalti.BackOff {
-			used := Cenkalti(exact)
+		o.NewSequence = func() Sequence {
+			used := NewSequence(exact)
 			used.NextBackOff()
 			return used
 		}
 		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrAttempts)
-		o.NewBackOff = func() cenkalti.BackOff { return nil }
+		o.NewSequence = func() Sequence { return nil }
 		o.Backoff = exact
 		retry(t.Context(), o, errFailed).stopped(t, 3, 300*time.Millisecond, ErrAttempts)
 	})
@@ -189,7 +189,7 @@ func TestRetryNewBackOff(t *testing.T) {
 // Many goroutines use one Options, and each gets the whole sequence of delays.
 func TestRetryShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := &Options{MaxAttempts: 5, NewBackOff: func() cenkalti.BackOff { return Cenkalti(exact) }, Budget: &Budget{Reserve: 1000}}
+		o := &Options{MaxAttempts: 5, NewSequence: func() Sequence { return NewSequence(exact) }, Budget: &Budget{Reserve: 1000}}
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {

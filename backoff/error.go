@@ -23,7 +23,7 @@ var (
 	// ErrBudget means that Options.Budget had no retry left.
 	ErrBudget = errors.New("backoff: local retry budget is empty")
 	// ErrStopped means that the computed delay was negative: there are no more retries. The Stop of
-	// a BackOff from Options.NewBackOff is such a delay.
+	// a Sequence from Options.NewSequence is such a delay.
 	ErrStopped = errors.New("backoff: the delays have come to an end")
 )
 

@@ -285,8 +285,8 @@ func ExampleBudget_Withdraw() {
 }
 
 // The loop of github.com/cenkalti/backoff waits for delays of this package.
-func ExampleCenkalti() {
-	b := backoff.Cenkalti(backoff.Linear{Initial: time.Millisecond, Increment: 2 * time.Millisecond, Jitter: backoff.NoJitter})
+func ExampleNewSequence() {
+	b := backoff.NewSequence(backoff.Linear{Initial: time.Millisecond, Increment: 2 * time.Millisecond, Jitter: backoff.NoJitter})
 	err := cenkalti.RetryNotify(func() error { return errBusy }, cenkalti.WithMaxRetries(b, 3), func(err error, d time.Duration) {
 		fmt.Println("retrying in", d)
 	})
@@ -301,7 +301,7 @@ func ExampleCenkalti() {
 // Retry waits for the delays of a BackOff of cenkalti/backoff, a new one for each call.
 func ExampleOptions_newBackOff() {
 	v, err := backoff.Retry(context.Background(), flaky(errBusy, errBusy), &backoff.Options{
-		NewBackOff: func() cenkalti.BackOff {
+		NewSequence: func() backoff.Sequence {
 			return cenkalti.NewExponentialBackOff(
 				cenkalti.WithInitialInterval(2*time.Millisecond),
 				cenkalti.WithRandomizationFactor(0),

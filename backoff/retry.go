@@ -24,11 +24,11 @@ const (
 type Options struct {
 	// Backoff computes the delays. If nil, Exponential{}.
 	Backoff Backoff
-	// NewBackOff returns a BackOff of github.com/cenkalti/backoff/v4, which is used in place of
-	// Backoff. Retry calls it once, after the first failure. It must return a new BackOff each time,
+	// NewSequence returns a Sequence, such as a BackOff of github.com/cenkalti/backoff, which is used in place of
+	// Backoff. Retry calls it once, after the first failure. It must return a new one each time,
 	// since these have state. A negative delay, such as Stop of that package, ends the retries. If
-	// NewBackOff is nil or returns nil, Backoff is used.
-	NewBackOff func() cenkalti.BackOff
+	// NewSequence is nil or returns nil, Backoff is used.
+	NewSequence func() Sequence
 	// MaxAttempts is the number of attempts, the first included. If zero, 3, as in the AWS SDKs. If
 	// negative, 1: the first attempt is always made. If NoLimit, there is no limit.
 	MaxAttempts int
@@ -117,7 +117,7 @@ type loop struct {
 	options  Options
 	start    time.Time
 	attempts int
-	backoff  cenkalti.BackOff // nil until the first failure
+	backoff  Sequence // nil until the first failure
 }
 
 // next waits until another attempt may follow the attempt that failed with err. If none may follow, it
@@ -170,7 +170,7 @@ func (l *loop) wait(ctx context.Context, err error, delay time.Duration) (alive 
 // why.
 func (l *loop) delay(ctx context.Context, err error) (time.Duration, error) {
 	if l.backoff == nil {
-		l.backoff = l.options.newBackOff()
+		l.backoff = l.options.sequence()
 	}
 	delay := l.backoff.NextBackOff()
 	if delay < 0 {
@@ -228,15 +228,15 @@ func ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// newBackOff returns the BackOff of one call of Retry.
-func (o *Options) newBackOff() cenkalti.BackOff {
-	if o.NewBackOff != nil {
-		if b := o.NewBackOff(); b != nil {
+// sequence returns the delays of one call of Retry.
+func (o *Options) sequence() Sequence {
+	if o.NewSequence != nil {
+		if b := o.NewSequence(); b != nil {
 			b.Reset() // as the loop of that package does
 			return b
 		}
 	}
-	return Cenkalti(o.Backoff)
+	return NewSequence(o.Backoff)
 }
 
 // maxAttempts returns what MaxAttempts means; NoLimit means no limit.

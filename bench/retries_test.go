@@ -6,6 +6,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	cenkalti4 "github.com/cenkalti/backoff/v4"
+	cenkalti5 "github.com/cenkalti/backoff/v5"
+
+	"github.com/gopacer/pacer/backoff"
 )
 
 func BenchmarkRetry(b *testing.B) {
@@ -34,5 +39,28 @@ func TestRetriersAreAlike(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSequences: a Sequence of package backoff is a BackOff of both versions of cenkalti/backoff, and the other way round.
+func TestSequences(t *testing.T) {
+	for name, begin := range map[string]func() backoff.Sequence{
+		"v4": func() backoff.Sequence { return newCenkalti4() },
+		"v5": func() backoff.Sequence { return newCenkalti5() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			err := backoff.Do(t.Context(), func(context.Context) error {
+				calls++
+				return errFails
+			}, &backoff.Options{NewSequence: begin})
+			if !errors.Is(err, errFails) || calls != 3 {
+				t.Errorf("%s: %d calls, %v", name, calls, err)
+			}
+		})
+	}
+	ours := backoff.NewSequence(backoff.Constant{Jitter: backoff.NoJitter})
+	if v4, v5 := cenkalti4.BackOff(ours).NextBackOff(), cenkalti5.BackOff(ours).NextBackOff(); v4 != time.Second || v5 != time.Second {
+		t.Errorf("%v and %v, want a second", v4, v5)
 	}
 }

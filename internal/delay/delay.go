@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"time"
 
-	cenkalti "github.com/cenkalti/backoff/v4"
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/gopacer/pacer/backoff"
@@ -20,22 +19,22 @@ import (
 
 // Policy is what delays go by.
 type Policy struct {
-	Backoff    backoff.Backoff         // nil for backoff.Exponential{}
-	NewBackOff func() cenkalti.BackOff // makes what is used in place of Backoff, unless it or what it returns is nil
-	Rand       func() float64          // as in backoff.Exponential
+	Backoff     backoff.Backoff         // nil for backoff.Exponential{}
+	NewSequence func() backoff.Sequence // makes what is used in place of Backoff, unless it or what it returns is nil
+	Rand        func() float64          // as in backoff.Exponential
 }
 
 // Delays are the delays before the retries of one request.
 type Delays struct {
 	last    time.Duration // which some policies start from
-	backOff cenkalti.BackOff
+	backOff backoff.Sequence
 }
 
 // Next returns the delay after n failures. Resp is the answer at hand, nil if there is none. If there is to be no other
 // attempt, ok is false; asked reports whether that is so since the server asks for a delay over what mayWait allows.
 func (d *Delays) Next(p *Policy, n int, resp *http.Response, mayWait func(time.Duration) bool) (delay time.Duration, ok, asked bool) {
-	if p.NewBackOff != nil && d.backOff == nil {
-		if d.backOff = p.NewBackOff(); d.backOff != nil {
+	if p.NewSequence != nil && d.backOff == nil {
+		if d.backOff = p.NewSequence(); d.backOff != nil {
 			d.backOff.Reset() // as the loop of cenkalti/backoff does
 		}
 	}

@@ -44,7 +44,7 @@ func TestNext(t *testing.T) {
 	half := func() float64 { return 0.5 }
 	asks := &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"7"}}}
 	library := Retryable(nil, 0, 0)
-	ofNone := func() cenkalti.BackOff { return nil }
+	ofNone := func() backoff.Sequence { return nil }
 	for name, test := range map[string]struct {
 		p    Policy
 		resp *http.Response
@@ -56,8 +56,8 @@ func TestNext(t *testing.T) {
 		"one that knows the last delay":    {Policy{Backoff: previous{}}, nil, s, []time.Duration{s, 2 * s, 3 * s}},
 		"one that ends":                    {Policy{Backoff: policyFunc(func(int) time.Duration { return math.MinInt64 })}, nil, s, []time.Duration{-1}},
 		"of zero":                          {Policy{Backoff: policyFunc(func(int) time.Duration { return 0 })}, nil, s, []time.Duration{0}},
-		"cenkalti's in place of a Backoff": {Policy{Backoff: previous{}, NewBackOff: func() cenkalti.BackOff { return &series{delays: []time.Duration{5 * s, 3 * s}} }}, nil, s, []time.Duration{5 * s, 3 * s, -1}},
-		"none of cenkalti's":               {Policy{Backoff: previous{}, NewBackOff: ofNone}, nil, s, []time.Duration{s, 2 * s}},
+		"cenkalti's in place of a Backoff": {Policy{Backoff: previous{}, NewSequence: func() backoff.Sequence { return &series{delays: []time.Duration{5 * s, 3 * s}} }}, nil, s, []time.Duration{5 * s, 3 * s, -1}},
+		"none of cenkalti's":               {Policy{Backoff: previous{}, NewSequence: ofNone}, nil, s, []time.Duration{s, 2 * s}},
 		"go-retryablehttp's":               {Policy{Backoff: library}, nil, time.Hour, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}},
 		"and the server asks":              {Policy{Backoff: library}, asks, 7 * s, []time.Duration{7 * s, 7 * s}},
 		"for too long a delay":             {Policy{Backoff: library}, asks, 7*s - 1, []time.Duration{-2}},
@@ -77,7 +77,7 @@ func TestNext(t *testing.T) {
 // A BackOff is made once for a request, and reset before it is used, as the loop of cenkalti/backoff does.
 func TestNextResetsOnce(t *testing.T) {
 	b, made := &series{delays: []time.Duration{1, 2, 3}}, 0
-	p := Policy{NewBackOff: func() cenkalti.BackOff { made++; return b }}
+	p := Policy{NewSequence: func() backoff.Sequence { made++; return b }}
 	var d Delays
 	for n := range 3 {
 		d.Next(&p, n+1, nil, nil)

@@ -53,6 +53,13 @@ var hidden = regexp.MustCompile(`(^|/)internal(/|$)`)
 
 // exported returns what a package exports, in the words of GOROOT/api.
 func exported(p *load.Package) []string {
+	w := readPackage(p)
+	slices.Sort(w.lines)
+	return slices.Compact(w.lines) // fields that hide each other have one name
+}
+
+// readPackage reads what a package exports.
+func readPackage(p *load.Package) *writer {
 	w := writer{pkg: p.Types, deprecated: map[token.Pos]bool{}}
 	for _, f := range p.Files {
 		w.findDeprecated(f.Tree)
@@ -62,13 +69,13 @@ func exported(p *load.Package) []string {
 			w.object(p.Types.Scope().Lookup(name))
 		}
 	}
-	slices.Sort(w.lines)
-	return slices.Compact(w.lines) // fields that hide each other have one name
+	return &w
 }
 
 // writer writes down what a package exports.
 type writer struct {
 	pkg        *types.Package
+	foreign    []string           // types of others, neither of this module nor of the standard library
 	deprecated map[token.Pos]bool // where names stand that are
 	lines      []string
 }
@@ -228,6 +235,9 @@ func (w *writer) typ(t types.Type) string {
 		name := t.Obj().Name()
 		if p := t.Obj().Pkg(); p != nil && p != w.pkg {
 			name = p.Name() + "." + name
+			if host, _, _ := strings.Cut(p.Path(), "/"); strings.Contains(host, ".") && !strings.HasPrefix(p.Path(), "github.com/gopacer/pacer") {
+				w.foreign = append(w.foreign, name)
+			}
 		}
 		if t.TypeArgs().Len() > 0 {
 			name += "[" + join(t.TypeArgs().Types(), ", ", w.typ) + "]"

@@ -37,6 +37,22 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Whoever changes the types of others, in a new version of a module, changes what has them: the main module has none.
+func TestForeignTypes(t *testing.T) {
+	m, err := load.NewLoader().Load(root, targets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Packages {
+		if p.Types.Name() == "main" || hidden.MatchString(p.Types.Path()) {
+			continue
+		}
+		if found := readPackage(p).foreign; len(found) > 0 {
+			t.Errorf("%s has types of others: %q", p.Types.Path(), found)
+		}
+	}
+}
+
 // There is no text of a module that is no longer there.
 func TestTexts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "api", "*"))

@@ -14,9 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	cenkalti "github.com/cenkalti/backoff/v4"
-
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -205,7 +204,7 @@ var traps = map[string]struct {
 	}},
 	"a BackOff, and a kept body": {method: "PUT", set: func(tr *pacer.Transport, p *trap) {
 		tr.Retry.BufferBody = 100
-		tr.Retry.NewBackOff = func() cenkalti.BackOff { p.at("NewBackOff", nil); return noted{p} }
+		tr.Retry.NewSequence = func() backoff.Sequence { p.at("NewSequence", nil); return noted{p} }
 	}, send: func(_ context.Context, tr *pacer.Transport, req *http.Request) (*http.Response, error) {
 		req.GetBody = nil
 		return tr.RoundTrip(req)

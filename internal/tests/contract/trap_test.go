@@ -15,6 +15,7 @@ import (
 	cenkalti "github.com/cenkalti/backoff/v4"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/backoff"
 	"github.com/gopacer/pacer/internal/tests/lab"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -182,7 +183,7 @@ func TestTrapSharedBackOff(t *testing.T) {
 		tr := &pacer.Transport{
 			Base: base, Retry: pacer.Retry{
 				MaxAttempts: 10,
-				NewBackOff: func() cenkalti.BackOff {
+				NewSequence: func() backoff.Sequence {
 					return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
 				},
 			},

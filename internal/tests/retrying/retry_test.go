@@ -395,13 +395,13 @@ func TestRetryHoldsTheWholeBucket(t *testing.T) {
 	})
 }
 
-func TestRetryNewBackOff(t *testing.T) {
+func TestRetryNewSequence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := 0
 		tr := &pacer.Transport{
 			Retry: pacer.Retry{
 				MaxAttempts: 10,
-				NewBackOff: func() cenkalti.BackOff {
+				NewSequence: func() backoff.Sequence {
 					made++
 					return cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 2)
 				},
@@ -477,7 +477,7 @@ func TestRetryGaveUp(t *testing.T) {
 		"too long": {answer: lab.Status(429, "", "Retry-After", "200"), want: pacer.ReasonWait, tr: &pacer.Transport{}},
 		"budget":   {answer: lab.Status(503, ""), fails: 5, want: pacer.ReasonBudget, tr: &pacer.Transport{}},
 		"stopped": {answer: lab.Fails(lab.ErrBroken), want: pacer.ReasonBackoff, tr: &pacer.Transport{
-			Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return &cenkalti.StopBackOff{} }},
+			Retry: pacer.Retry{NewSequence: func() backoff.Sequence { return &cenkalti.StopBackOff{} }},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -589,16 +589,16 @@ func TestRetryKeepIsBounded(t *testing.T) {
 }
 
 // The factory of BackOffs may leave it to Backoff, and what it returns begins anew.
-func TestRetryNewBackOffNilAndReset(t *testing.T) {
+func TestRetryNewSequenceNilAndReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &pacer.Transport{Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return nil }}}
+		tr := &pacer.Transport{Retry: pacer.Retry{NewSequence: func() backoff.Sequence { return nil }}}
 		start := time.Now()
 		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 3 || time.Since(start) != 3*time.Second {
 			t.Errorf("sent %d times in %v, want 3 in 3s", got, time.Since(start))
 		}
 		used := cenkalti.WithMaxRetries(cenkalti.NewConstantBackOff(time.Second), 1)
 		used.NextBackOff()
-		tr = &pacer.Transport{Retry: pacer.Retry{NewBackOff: func() cenkalti.BackOff { return used }}}
+		tr = &pacer.Transport{Retry: pacer.Retry{NewSequence: func() backoff.Sequence { return used }}}
 		if got := attempts(t, tr, lab.Request(t, "GET", "http://a.example/", ""), lab.Status(503, "")); got != 2 {
 			t.Errorf("sent %d times, want 2", got)
 		}
