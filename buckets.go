@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/backoff"
-	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/habit"
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/pattern"
 	"github.com/gopacer/pacer/internal/repeats"
@@ -192,7 +192,7 @@ func (t *Transport) newStream(path []string) *throttle.Limiter {
 type bucket struct {
 	budget  backoff.Budget  // of retries of failures
 	dry     atomic.Bool     // it did not pay for the latest retry
-	habit   headers.Habit   // which headers of its answers speak of limits
+	habit   habit.Habit     // which headers of its answers speak of limits
 	repeats repeats.Answers // those that say what one before said
 }
 

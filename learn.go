@@ -9,6 +9,7 @@ import (
 
 	"github.com/gopacer/pacer/headers"
 	"github.com/gopacer/pacer/internal/body"
+	"github.com/gopacer/pacer/internal/habit"
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/internal/stated"
 	"github.com/gopacer/pacer/internal/verdict"
@@ -30,8 +31,8 @@ func (t *Transport) endsAtOnce(g *throttle.Grant, resp *http.Response) bool {
 	b := bucketOf(g.Limiter())
 	switch a := b.repeats.Latest(); {
 	case a != nil && a.Current(ofThrottle.Elapsed(g)):
-		var left headers.Left
-		if !a.Read(t.Learn.Headers, resp.Header, &left) || !ofThrottle.Count(g, a.Mark, (*inside.Left)(&left)) {
+		var left inside.Left
+		if !a.Read(t.Learn.Headers, resp.Header, &left) || !ofThrottle.Count(g, a.Mark, &left) {
 			a.TakeBack()
 			return false
 		}
@@ -84,7 +85,7 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 	stated.Refusal(&a, resp, hint)
 	a.Spent, a.Unsettled = t.costOf(req, tm, resp, sent)
 	l, b := g.Limiter(), bucketOf(g.Limiter())
-	var next *headers.Repeat
+	var next *habit.Repeat
 	if t.short.Load() && t.Trace == nil && resp.StatusCode < 400 {
 		next = b.repeats.Next(ofThrottle.Elapsed(g), &b.habit, resp.Header, limits, hint, a.Statements)
 	}

@@ -10,6 +10,27 @@ package inside
 // Key opens a function Inside. The zero Key does.
 type Key struct{ _ struct{} } // a field of this package: no other struct can stand for it
 
+// Told is a header that speaks of limits, as far as package internal/habit needs it. The meaning is for package headers.
+type Told struct {
+	Key     string
+	Says    Says
+	Meaning any
+}
+
+// Says is what a header says of a limit.
+type Says uint8
+
+// What headers say.
+const (
+	SaysElse   Says = iota // anything but the following, such as when to try again
+	SaysMost               // how much there is in all
+	SaysSpan               // the time in which that is granted
+	SaysWhich              // when the limit is restored, or what it is called
+	SaysUsed               // how much is gone
+	SaysNumber             // how much is left, and nothing else
+	SaysField              // how much is left, in a field of the IETF drafts
+)
+
 // Left is how much remains of each limit that an answer stated, in their order, of four at most.
 type Left [4]int
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/habit"
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 )
@@ -20,8 +21,8 @@ type Answers struct{ latest atomic.Pointer[Answer] }
 
 // Answer is one that others may repeat.
 type Answer struct {
-	*headers.Repeat              // reads what repeats this one
-	Mark            *inside.Mark // for throttle.Inside to count it, which ends the grant of a request that was served
+	*habit.Repeat              // reads what repeats this one
+	Mark          *inside.Mark // for throttle.Inside to count it, which ends the grant of a request that was served
 }
 
 // Latest returns the answer that others may repeat, nil if there is none.
@@ -30,7 +31,7 @@ func (as *Answers) Latest() *Answer { return as.latest.Load() }
 // Next returns what is to read answers that repeat this one, whose grant was at an instant, and of which a habit has read the limits and a hint. It
 // returns nil if no answer can, or if those to come are read already; if answers come so slowly that none would be; or if a statement is of more than one
 // limit, or was cut.
-func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *headers.Repeat {
+func (as *Answers) Next(now time.Duration, h *habit.Habit, header http.Header, limits []headers.Limit, hint headers.Retry, statements []quota.Statement) *habit.Repeat {
 	if old := as.latest.Load(); old != nil && old.Current(now) || len(statements) != len(limits) {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (as *Answers) Next(now time.Duration, h *headers.Habit, header http.Header,
 }
 
 // Note notes what Next has returned for an answer, and the mark that the bucket has given it.
-func (as *Answers) Note(c *headers.Repeat, mark *inside.Mark) {
+func (as *Answers) Note(c *habit.Repeat, mark *inside.Mark) {
 	if c != nil && mark != nil {
 		as.latest.Store(&Answer{c, mark})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/habit"
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
@@ -19,7 +20,7 @@ var within = throttle.Inside(inside.Key{})
 type world struct {
 	t      *testing.T
 	l      throttle.Limiter
-	habit  headers.Habit
+	habit  habit.Habit
 	as     Answers
 	left   int
 	header http.Header
@@ -35,9 +36,9 @@ func (w *world) request(may bool) (ended, current bool) {
 	w.left--
 	w.header.Set("X-RateLimit-Remaining", fmt.Sprint(w.left))
 	if a := w.as.Latest(); a != nil {
-		var left headers.Left
+		var left inside.Left
 		current = a.Current(within.Elapsed(g))
-		if ended = current && a.Read(nil, w.header, &left) && within.Count(g, a.Mark, (*inside.Left)(&left)); current && !ended {
+		if ended = current && a.Read(nil, w.header, &left) && within.Count(g, a.Mark, &left); current && !ended {
 			a.TakeBack()
 		}
 	}
@@ -49,7 +50,7 @@ func (w *world) request(may bool) (ended, current bool) {
 	for _, l := range limits {
 		a.Statements = append(a.Statements, quota.Statement{Limit: int(l.Limit.N), Remaining: int(l.Remaining.N), Reset: l.Reset.In, ResetKnown: true, Resolution: time.Second})
 	}
-	var c *headers.Repeat
+	var c *habit.Repeat
 	if may {
 		c = w.as.Next(within.Elapsed(g), &w.habit, w.header, limits, hint, a.Statements)
 	}

@@ -49,12 +49,12 @@ const (
 	pause  = 1100 * time.Millisecond
 )
 
-// lasts is for how long after an answer that was looked at as a whole others are not, see headers.Habit.
+// lasts is for how long after an answer that was looked at as a whole others are not, see habit.Habit.
 const lasts = 10 * time.Millisecond
 
 // run goes a path, and has callgrind count the instructions of some of the rounds.
 //
-// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (see headers.Habit), and under valgrind no
+// How many of the answers of a server are looked at as a whole depends on time: it is one every 10 ms (see habit.Habit), and under valgrind no
 // more than some hundreds come in 10 ms, and the fewer the busier the machine is. So the first round in 5 ms is that one, and is not counted.
 func run(name string, times int) error {
 	debug.SetGCPercent(-1) // when a collection runs depends on time

@@ -42,7 +42,7 @@ var pure = map[string][]string{
 	"internal/verdict":            nil,
 	"internal/visible":            nil,
 	"internal/waits":              {"account.go"},            // a lock
-	"headers":                     {"reader.go", "habit.go"}, // makes its table once; remember
+	"headers":                     {"reader.go"}, // makes its table once
 	"headers/internal/body":       nil,
 	"headers/internal/jsonscan":   nil,
 	"headers/internal/name":       nil,

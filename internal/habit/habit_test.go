@@ -1,4 +1,4 @@
-package headers
+package habit
 
 import (
 	"fmt"
@@ -11,18 +11,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 )
 
 // since is an instant by the clock of a Habit.
 func since(at time.Time) time.Duration { return at.Sub(noon) + time.Hour }
 
 // got is what a Habit makes of an answer, read as a Transport reads it.
-func (h *Habit) got(r *Reader, header http.Header, at time.Time) string {
+func (h *Habit) got(r *headers.Reader, header http.Header, at time.Time) string {
 	if !h.Tells(r, header, since(at)) {
 		return "nothing"
 	}
 	limits, hint := h.Append(r, nil, header, at, since(at))
-	return summary(Facts{Limits: limits, Retry: hint})
+	return summary(headers.Facts{Limits: limits, Retry: hint})
 }
 
 // TestHabit: after 32 answers with the same headers, what is there instead of another header is missed for 15 answers, or
@@ -57,12 +60,12 @@ func TestHabit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var h Habit
 			for range c.answers {
-				if got, want := h.got(nil, c.usual, noon), summary(Parse(c.usual, noon)); got != want {
+				if got, want := h.got(nil, c.usual, noon), summary(headers.Parse(c.usual, noon)); got != want {
 					t.Fatalf("got %s, want %s", got, want)
 				}
 			}
 			missed := 0
-			for h.got(nil, c.other, noon.Add(c.later)) != summary(Parse(c.other, noon)) {
+			for h.got(nil, c.other, noon.Add(c.later)) != summary(headers.Parse(c.other, noon)) {
 				if missed++; missed > 100 {
 					break
 				}
@@ -90,7 +93,7 @@ func TestHabitByTurns(t *testing.T) {
 		}},
 		"read": {spoken, func() func(http.Header) bool {
 			var h Habit
-			var few [2]Limit
+			var few [2]headers.Limit
 			return func(header http.Header) bool {
 				_, hint := h.Append(nil, few[:0], header, noon, in)
 				return hint.Known
@@ -98,10 +101,10 @@ func TestHabitByTurns(t *testing.T) {
 		}},
 		"repeated": {spoken, func() func(http.Header) bool {
 			var h Habit
-			var few [2]Limit
+			var few [2]headers.Limit
 			var c *Repeat
 			return func(header http.Header) bool {
-				var left Left
+				var left inside.Left
 				if c != nil {
 					if c.Read(nil, header, &left) {
 						return false
@@ -160,10 +163,10 @@ func TestHabitCountsAnswersOnce(t *testing.T) {
 			for n := 2; n <= 40; n++ {
 				for others := 0; others < n && n != 31; others++ {
 					var h Habit
-					var few [2]Limit
+					var few [2]headers.Limit
 					var repeat *Repeat
 					heard := func(header http.Header) bool {
-						var left Left
+						var left inside.Left
 						if repeat != nil {
 							if repeat.Read(nil, header, &left) && left[0] == 12 {
 								return false
@@ -236,7 +239,7 @@ func TestHabitNames(t *testing.T) {
 	}
 	names := slices.Clone(k.others)
 	for i := range k.told {
-		names = append(names, k.told[i].key)
+		names = append(names, k.told[i].Key)
 	}
 	for _, key := range names {
 		if len(key) > longestName {
@@ -250,7 +253,7 @@ func TestHabitValues(t *testing.T) {
 	var h Habit
 	for n := range 200 {
 		header := fields("Date", "Mon, 02 Mar 2026 12:00:00 GMT", "Acme-RateLimit-Things-Limit", "500", "Acme-RateLimit-Things-Remaining", fmt.Sprint(300-n), "Acme-RateLimit-Things-Reset", fmt.Sprint(noon.Unix()+int64(n)))
-		if got, want := h.got(nil, header, noon), summary(Parse(header, noon)); got != want {
+		if got, want := h.got(nil, header, noon), summary(headers.Parse(header, noon)); got != want {
 			t.Fatalf("answer %d: got %s, want %s", n, got, want)
 		}
 	}
@@ -260,15 +263,15 @@ func TestHabitValues(t *testing.T) {
 func TestHabitVectors(t *testing.T) {
 	var vectors []vector
 	load(t, "headers.json", &vectors)
-	own := &Reader{Dialects: []Dialect{{Remaining: "X-Left"}}, Ignore: []string{"X-RateLimit-Limit"}}
+	own := &headers.Reader{Dialects: []headers.Dialect{{Remaining: "X-Left"}}, Ignore: []string{"X-RateLimit-Limit"}}
 	for _, v := range vectors {
-		for _, r := range []*Reader{nil, own} {
+		for _, r := range []*headers.Reader{nil, own} {
 			var h Habit
 			header := header(v.Headers)
 			limits, retry := r.Append(nil, header, v.ReceivedAt)
 			for range 100 {
 				got, hint := h.Append(r, nil, header, v.ReceivedAt, since(v.ReceivedAt))
-				if diff := cmp.Diff(Facts{limits, retry}, Facts{got, hint}); diff != "" {
+				if diff := cmp.Diff(headers.Facts{Limits: limits, Retry: retry}, headers.Facts{Limits: got, Retry: hint}); diff != "" {
 					t.Fatalf("%s (-want +got):\n%s", v.ID, diff)
 				}
 			}
@@ -280,7 +283,7 @@ func TestHabitVectors(t *testing.T) {
 func TestHabitAllocs(t *testing.T) {
 	header := fields("Acme-RateLimit-Things-Limit", "500", "Acme-RateLimit-Things-Remaining", "3", "Acme-RateLimit-Things-Reset", "30")
 	var h Habit
-	var buf [4]Limit
+	var buf [4]headers.Limit
 	read := func() { h.Append(nil, buf[:0], header, noon, since(noon)) }
 	for range 32 {
 		read()
@@ -289,9 +292,29 @@ func TestHabitAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	h = Habit{}
-	silent := fields(many...)
+	silent := fields(usual...)
 	if n := testing.AllocsPerRun(1000, func() { h.Tells(nil, silent, since(noon)) }); n != 0 {
 		t.Errorf("%v allocations of a server that says nothing", n)
+	}
+}
+
+// TestHabitTooManyNames: of an answer with hundreds of names that only rules know, the hint is read, and nothing is remembered.
+func TestHabitTooManyNames(t *testing.T) {
+	for _, pattern := range []string{"X-Ratelimit-A%d-Remaining", "X-%d-Retry-After"} {
+		header := fields("Date", noon.Format(http.TimeFormat), "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "Retry-After", "7")
+		for i := range 500 {
+			header[http.CanonicalHeaderKey(fmt.Sprintf(pattern, i))] = []string{"1"}
+		}
+		var h Habit
+		for range 40 {
+			limits, hint := h.Append(nil, nil, header, noon, 0)
+			if s := summary(headers.Facts{Limits: limits, Retry: hint}); s != "retry 7s" {
+				t.Errorf("%s: %s, want only the hint", pattern, s)
+			}
+		}
+		if h.known.Load() != nil {
+			t.Errorf("%s: the names are remembered", pattern)
+		}
 	}
 }
 
@@ -322,7 +345,7 @@ func TestHabitConcurrent(t *testing.T) {
 				if i%2 == 1 && n > 100 {
 					header = fields("X-Other-Limit-Of-Requests", "60", "Server", "x")
 				}
-				if got, want := h.got(nil, header, noon), summary(Parse(header, noon)); i%2 == 0 && got != want {
+				if got, want := h.got(nil, header, noon), summary(headers.Parse(header, noon)); i%2 == 0 && got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
 			}

@@ -1,4 +1,8 @@
-package headers
+// Package habit reads answers of one server that come fast, one after the other, and that say much the same.
+//
+// In come the headers of answers; out comes what they say of limits: what package headers would say, or, of a [Repeat], how much
+// remains of each. The package does not know what headers are called.
+package habit
 
 import (
 	"net/http"
@@ -6,12 +10,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gopacer/pacer/headers/internal/name"
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 )
+
+// ofHeaders has what package headers keeps for this one.
+var ofHeaders = headers.Inside(inside.Key{})
 
 // A Habit reads answers of one server that come fast, one after the other: it remembers which of their headers speak of
 // limits, and looks those up, instead of at all headers. For answers that are no errors; an error is to be read by
-// [Reader.Append], as a whole.
+// [headers.Reader.Append], as a whole.
 //
 // A Habit begins when 32 answers in a row have had the same headers of limits. It looks at all headers again if one of
 // those is missing, and if there are more or fewer headers in all. In any case it looks after 15 and after 14 answers by turns; and at the first answer
@@ -28,7 +36,7 @@ import (
 // The 10 ms go by the instants that the caller gives. A Transport gives when the request was granted, since it knows that without a look at
 // the clock: so they lie between grants, and answers that come much later than those are bounded by the 15 alone.
 //
-// The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one Reader only.
+// The zero Habit is ready for use, and safe for concurrent use. It must not be copied, and be used with one headers.Reader only.
 type Habit struct {
 	known  atomic.Pointer[known]
 	streak atomic.Uint64 // what the latest answers had in common, and how many they were: see note
@@ -43,7 +51,7 @@ type Habit struct {
 // known are the headers of an answer, as far as they are remembered.
 type known struct {
 	n      int // how many headers there are in all
-	told   []told
+	told   []inside.Told
 	others []string      // the names of those that say nothing of limits; none if they are too many, or too long, to be remembered
 	since  time.Duration // when it was remembered
 }
@@ -57,7 +65,7 @@ func (k *known) all(header http.Header) bool {
 		return false
 	}
 	for i := range k.told {
-		if _, ok := header[k.told[i].key]; !ok {
+		if _, ok := header[k.told[i].Key]; !ok {
 			return false
 		}
 	}
@@ -66,7 +74,7 @@ func (k *known) all(header http.Header) bool {
 
 // tells reports whether a header is one that is remembered to speak of limits.
 func (k *known) tells(key string) bool {
-	return slices.ContainsFunc(k.told, func(t told) bool { return t.key == key })
+	return slices.ContainsFunc(k.told, func(t inside.Told) bool { return t.Key == key })
 }
 
 // has reports whether an answer has all headers of some names.
@@ -79,22 +87,17 @@ func has(header http.Header, names []string) bool {
 	return true
 }
 
-// told is a header that speaks of limits.
-type told struct {
-	key string
-	*name.Meaning
-}
-
 // Bounds of a Habit.
 const (
 	habitAfter  = 32
 	habitUnread = 15
 	habitLasts  = 10 * time.Millisecond
+	mostHeaders = 64  // of an answer whose names are remembered that say nothing of limits
 	longestName = 128 // bytes of a name that is remembered
 )
 
-// Tells is [Reader.Tells], for an answer of an instant: when it was received, or when its request went, by whatever clock that is always the same one.
-func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
+// Tells is [headers.Reader.Tells], for an answer of an instant: when it was received, or when its request went, by whatever clock that is always the same one.
+func (h *Habit) Tells(r *headers.Reader, header http.Header, now time.Duration) bool {
 	if h.told.Load() {
 		return true
 	}
@@ -104,7 +107,7 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 			return false
 		}
 	} else if !r.Tells(header) {
-		h.note(r, header, nil, now)
+		h.note(r, header, 0, false, now)
 		return false
 	}
 	if k != nil {
@@ -113,23 +116,19 @@ func (h *Habit) Tells(r *Reader, header http.Header, now time.Duration) bool {
 	return true // and Append reads it, and notes its headers if they are not known
 }
 
-// Append is [Reader.Append], for an answer of the instant that Tells was given.
-func (h *Habit) Append(r *Reader, limits []Limit, header http.Header, received time.Time, now time.Duration) ([]Limit, Retry) {
-	before := len(limits)
-	var a answer
-	if !h.skim(&a, header, now) {
-		a = answer{}
-		a.look(header, r.compiled())
-		h.note(r, header, &a, now)
+// Append is [headers.Reader.Append], for an answer of the instant that Tells was given.
+func (h *Habit) Append(r *headers.Reader, limits []headers.Limit, header http.Header, received time.Time, now time.Duration) ([]headers.Limit, headers.Retry) {
+	all, hint, ok := h.skim(limits, header, received, now)
+	if !ok {
+		var sign uint64
+		var tooMany bool
+		all, hint, sign, tooMany = ofHeaders.Append(r, limits, header, received)
+		h.note(r, header, sign, tooMany, now)
 	}
-	var hint Retry
-	if a.roles != 0 {
-		limits, hint = a.append(limits, received, nil)
-	}
-	if told := len(limits) > before; h.told.Load() != told {
+	if told := len(all) > len(limits); h.told.Load() != told {
 		h.told.Store(told)
 	}
-	return limits, hint
+	return all, hint
 }
 
 // suffices reports whether what is remembered suffices for an answer, without another look at all its headers. Each answer counts, and
@@ -177,29 +176,18 @@ func (h *Habit) looksAgain(k *known, header http.Header, now time.Duration) bool
 	return true
 }
 
-// skim adds the headers that are remembered. It is false if not all of them are there.
-func (h *Habit) skim(a *answer, header http.Header, now time.Duration) bool {
+// skim reads the headers that are remembered. It is false if not all of them are there.
+func (h *Habit) skim(limits []headers.Limit, header http.Header, received time.Time, now time.Duration) (all []headers.Limit, hint headers.Retry, ok bool) {
 	k := h.known.Load()
 	if k == nil || !h.suffices(k, header, now) && !h.looksAgain(k, header, now) {
-		return false
+		return limits, hint, false
 	}
-	for i := range k.told {
-		values, ok := header[k.told[i].key]
-		if !ok {
-			return false
-		}
-		a.add(k.told[i].Meaning, values)
-	}
-	a.dates = header["Date"]
-	return true
+	return ofHeaders.AppendTold(limits, k.told, header, received)
 }
 
-// note notes which headers an answer had that was looked at; a is nil if none speaks of limits.
-func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration) {
-	sign := uint64(len(header))
-	if a != nil {
-		sign |= uint64(a.roles)<<16 ^ uint64(a.count())<<10
-	}
+// note notes which headers an answer had that was looked at. The sign, and whether they are too many, is what package headers has said.
+func (h *Habit) note(r *headers.Reader, header http.Header, sign uint64, tooMany bool, now time.Duration) {
+	sign |= uint64(len(header))
 	count := uint64(1)
 	if old := h.streak.Load(); old>>8 == sign {
 		count = min(old&0xff+1, habitAfter)
@@ -210,18 +198,18 @@ func (h *Habit) note(r *Reader, header http.Header, a *answer, now time.Duration
 	h.noteLook(now)
 	k := h.known.Load()
 	old := k != nil && k.whole() && now-k.since >= habitLasts // or its names would not have been looked up
-	if count == habitAfter && (k == nil || old) && (a == nil || !a.tooMany) {
-		h.known.Store(remember(header, r.compiled(), now))
+	if count == habitAfter && (k == nil || old) && !tooMany {
+		h.known.Store(remember(header, r, now))
 	}
 }
 
 // remember returns what there is to know of an answer.
-func remember(header http.Header, own *name.Table, now time.Duration) *known {
+func remember(header http.Header, r *headers.Reader, now time.Duration) *known {
 	k := &known{n: len(header), since: now}
-	fit := len(header) <= maxFields
+	fit := len(header) <= mostHeaders
 	for key := range header {
-		if m := lookUp(key, own); m != nil {
-			k.told = append(k.told, told{key, m})
+		if told, ok := ofHeaders.LookUp(r, key); ok {
+			k.told = append(k.told, told)
 		} else if fit = fit && len(key) <= longestName; fit {
 			k.others = append(k.others, key)
 		}

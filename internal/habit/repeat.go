@@ -1,4 +1,4 @@
-package headers
+package habit
 
 import (
 	"net/http"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gopacer/pacer/headers/internal/name"
-	"github.com/gopacer/pacer/headers/internal/value"
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 )
 
 // Repeat reads answers that say what one before said, but for what remains of each limit: then all there is to read is how much
@@ -54,38 +54,35 @@ const longestText = 512
 // fitToKeep reports whether a header has one value, which is not too long.
 func fitToKeep(values []string) bool { return len(values) == 1 && len(values[0]) <= longestText }
 
-// Left is how much remains of each limit that an answer stated, in their order, of four at most.
-type Left [4]int
-
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
 // before there is a habit, or if answers come so slowly that none would be read in time.
-func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.Duration) *Repeat {
+func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.Retry, now time.Duration) *Repeat {
 	k, looked := h.known.Load(), time.Duration(h.looked.Load())
 	if k == nil || len(header) != k.n || !isCounted(limits, hint) || !recent(looked, now) || !h.comesFast(now) {
 		return nil
 	}
 	c := &Repeat{habit: h, known: k, looked: looked}
-	stated, used, counted := 0, false, [len(Left{})]bool{}
+	stated, used, counted := 0, false, [len(inside.Left{})]bool{}
 	for i := range k.told {
 		t := &k.told[i]
-		values := header[t.key]
+		values := header[t.Key]
 		if !fitToKeep(values) {
 			return nil
 		}
-		f, list := &repeated{key: t.key, text: values[0]}, &c.rest
-		switch t.Role {
-		case name.Limit, name.Policy:
+		f, list := &repeated{key: t.Key, text: values[0]}, &c.rest
+		switch t.Says {
+		case inside.SaysMost:
 			stated++
-		case name.Window:
-		case name.Reset, name.Label:
+		case inside.SaysSpan:
+		case inside.SaysWhich:
 			list = &c.each
-		case name.Used:
-			if !k.tellsLeft(t.Meaning) {
+		case inside.SaysUsed:
+			if !k.tellsLeft(t) {
 				return nil // what remains follows from it, whichever other header has the same number
 			}
 			f.content, used = anyText, true
-		case name.Remaining, name.State:
-			if list = &c.each; !f.count(t.Role, limits) || counted[f.of] {
+		case inside.SaysNumber, inside.SaysField:
+			if list = &c.each; !f.count(t.Says, limits) || counted[f.of] {
 				return nil
 			}
 			counted[f.of] = true
@@ -101,19 +98,19 @@ func (h *Habit) Repeat(header http.Header, limits []Limit, hint Retry, now time.
 }
 
 // isCounted reports whether an answer says nothing but what a Repeat may read.
-func isCounted(limits []Limit, hint Retry) bool {
-	return len(limits) > 0 && len(limits) <= len(Left{}) && hint == (Retry{})
+func isCounted(limits []headers.Limit, hint headers.Retry) bool {
+	return len(limits) > 0 && len(limits) <= len(inside.Left{}) && hint == (headers.Retry{})
 }
 
 // tellsLeft reports whether a header says what remains of the limit of which another one says what is used.
-func (k *known) tellsLeft(used *name.Meaning) bool {
-	return slices.ContainsFunc(k.told, func(t told) bool { return t.Role == name.Remaining && name.SameGroup(t.Meaning, used) })
+func (k *known) tellsLeft(used *inside.Told) bool {
+	return slices.ContainsFunc(k.told, func(t inside.Told) bool { return t.Says == inside.SaysNumber && ofHeaders.SameLimit(&t, used) })
 }
 
 // count finds the number in the text that remains of one of the limits, and of no other. It reports whether there is one.
-func (f *repeated) count(role name.Role, limits []Limit) bool {
+func (f *repeated) count(says inside.Says, limits []headers.Limit) bool {
 	from := 0
-	if role == name.State {
+	if says == inside.SaysField {
 		at, ok := countIn(f.text)
 		if !ok {
 			return false
@@ -121,11 +118,11 @@ func (f *repeated) count(role name.Role, limits []Limit) bool {
 		from = at
 	}
 	to := from
-	for to < len(f.text) && value.IsDigit(f.text[to]) {
+	for to < len(f.text) && isDigit(f.text[to]) {
 		to++
 	}
 	n := parse(f.text[from:to])
-	if n < 0 || role == name.Remaining && to < len(f.text) {
+	if n < 0 || says == inside.SaysNumber && to < len(f.text) {
 		return false
 	}
 	if f.content = numberWithin; to-from == len(f.text) {
@@ -141,6 +138,8 @@ func (f *repeated) count(role name.Role, limits []Limit) bool {
 	}
 	return found == 1
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
 func countIn(field string) (at int, ok bool) {
@@ -197,7 +196,7 @@ func (f *repeated) cut(v string) string {
 }
 
 // Read reads an answer, and sets how much remains of each limit. It is false if the answer has to be read by [Habit.Append], see TakeBack.
-func (r *Repeat) Read(reader *Reader, header http.Header, left *Left) bool {
+func (r *Repeat) Read(reader *headers.Reader, header http.Header, left *inside.Left) bool {
 	if turn := r.habit.unread.Add(1) > habitUnread; len(header) != r.known.n || turn && !r.look(reader, header) {
 		return false
 	}
@@ -233,17 +232,18 @@ func (r *Repeat) TakeBack() { r.habit.takeBack() }
 const maxDigits = 9
 
 // look looks at all headers but those that each answer is read for. It reports whether there is nothing new but what remains.
-func (r *Repeat) look(reader *Reader, header http.Header) bool {
+func (r *Repeat) look(reader *headers.Reader, header http.Header) bool {
 	for f := r.rest; f != nil; f = f.next {
 		if values := header[f.key]; len(values) != 1 || f.content == sameText && values[0] != f.text {
 			return false
 		}
 	}
 	if !r.known.whole() || !has(header, r.known.others) {
-		own := reader.compiled()
 		for key := range header {
-			if !r.known.tells(key) && lookUp(key, own) != nil {
-				return false // and so the Habit looks at all headers, too
+			if !r.known.tells(key) {
+				if _, ok := ofHeaders.LookUp(reader, key); ok {
+					return false // and so the Habit looks at all headers, too
+				}
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package headers
+package habit
 
 import (
 	"fmt"
@@ -9,26 +9,29 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gopacer/pacer/headers"
+	"github.com/gopacer/pacer/internal/inside"
 )
 
 // counter reads answers as a Transport does: those that repeat one before by a Repeat, all others by the Habit.
 type counter struct {
 	h       Habit
 	counts  *Repeat
-	said    []Limit // of the answer of which counts was made
+	said    []headers.Limit // of the answer of which counts was made
 	counted int
 }
 
-func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
+func (c *counter) got(r *headers.Reader, header http.Header, at time.Time) string {
 	if c.counts != nil && c.counts.Current(since(at)) {
-		var left Left
+		var left inside.Left
 		if c.counts.Read(r, header, &left) {
 			limits := slices.Clone(c.said)
 			for i := range limits {
 				limits[i].Remaining.N = int64(left[i])
 			}
 			c.counted++
-			return summary(Facts{Limits: limits})
+			return summary(headers.Facts{Limits: limits})
 		}
 		c.counts.TakeBack()
 	}
@@ -39,7 +42,7 @@ func (c *counter) got(r *Reader, header http.Header, at time.Time) string {
 	if next := c.h.Repeat(header, limits, hint, since(at)); next != nil {
 		c.counts, c.said = next, limits
 	}
-	return summary(Facts{Limits: limits, Retry: hint})
+	return summary(headers.Facts{Limits: limits, Retry: hint})
 }
 
 // left has a number of what remains in place of LEFT.
@@ -81,7 +84,7 @@ func TestRepeatReads(t *testing.T) {
 			var c counter
 			for i := range 400 {
 				header := of(4000 - i)
-				if got, want := c.got(nil, header, noon), summary(Parse(header, noon)); got != want {
+				if got, want := c.got(nil, header, noon), summary(headers.Parse(header, noon)); got != want {
 					t.Fatalf("answer %d: got %s, want %s", i, got, want)
 				}
 			}
@@ -116,7 +119,7 @@ func TestRepeatNot(t *testing.T) {
 		},
 		"too many": func(n int) http.Header {
 			h := http.Header{}
-			for i := range len(Left{}) + 1 {
+			for i := range len(inside.Left{}) + 1 {
 				h[fmt.Sprintf("Ratelimit-Part%c-Remaining", 'a'+i)] = []string{fmt.Sprint(n + i)}
 			}
 			return h
@@ -129,7 +132,7 @@ func TestRepeatNot(t *testing.T) {
 			var c counter
 			for i := range 100 {
 				header := of(4000 - i)
-				if got, want := c.got(nil, header, noon), summary(Parse(header, noon)); got != want {
+				if got, want := c.got(nil, header, noon), summary(headers.Parse(header, noon)); got != want {
 					t.Fatalf("answer %d: got %s, want %s", i, got, want)
 				}
 			}
@@ -188,7 +191,7 @@ func TestRepeatBound(t *testing.T) {
 			missed := 0
 			for {
 				n--
-				if h := c.other(usual(n)); r.got(nil, h, noon.Add(c.later)) == summary(Parse(h, noon)) {
+				if h := c.other(usual(n)); r.got(nil, h, noon.Add(c.later)) == summary(headers.Parse(h, noon)) {
 					break
 				}
 				if missed++; missed > 100 {
@@ -209,9 +212,9 @@ func TestRepeatVectors(t *testing.T) {
 	for _, v := range vectors {
 		var c counter
 		header := header(v.Headers)
-		want := summary(Parse(header, v.ReceivedAt))
+		want := summary(headers.Parse(header, v.ReceivedAt))
 		for range 100 {
-			if got := c.got(nil, header, v.ReceivedAt); got != want && (got != "nothing" || len(Parse(header, v.ReceivedAt).Limits) > 0) {
+			if got := c.got(nil, header, v.ReceivedAt); got != want && (got != "nothing" || len(headers.Parse(header, v.ReceivedAt).Limits) > 0) {
 				t.Fatalf("%s: got %s, want %s", v.ID, got, want)
 			}
 		}
@@ -224,7 +227,7 @@ func TestRepeatAllocs(t *testing.T) {
 	for range 40 {
 		c.got(nil, header, noon)
 	}
-	var to Left
+	var to inside.Left
 	if n := testing.AllocsPerRun(100, func() { c.counts.Read(nil, header, &to) }); n != 0 || to[0] != 12 {
 		t.Errorf("%v allocations, %d remain, want none and 12", n, to[0])
 	}
@@ -242,7 +245,7 @@ func TestRepeatConcurrent(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for n := range 1000 {
-				var to Left
+				var to inside.Left
 				if ok := c.counts.Read(nil, of(n+1), &to); !ok || to[0] != n+1 {
 					t.Errorf("read: %v, %d remain, want %d", ok, to[0], n+1)
 				}
