@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// Learned is what keeps what it learned from servers: a pacer.Transport, or a throttle.Group.
-type Learned interface {
+// Learner is what learns from servers, and can keep that: a pacer.Transport, or a throttle.Group.
+type Learner interface {
 	Save(w io.Writer) error
 	Load(r io.Reader) error
 }
@@ -20,13 +20,13 @@ type Learned interface {
 // Load has a Transport know what other programs that use the directory have learned from servers, and saved: best before the first
 // request. Then a tool that runs for a moment need not find out by being refused. If nobody has saved anything, Load does
 // nothing. After an error, which names the path, the Transport is as it was, and can be used.
-func (s *Store) Load(ctx context.Context, l Learned) error {
+func (s *Store) Load(ctx context.Context, l Learner) error {
 	return s.learned(ctx, func() error { return s.load(l, nil) })
 }
 
 // Save saves what a Transport has learned, for Load, together with what others have saved meanwhile of what it did not
 // use itself. A process that is killed meanwhile changes nothing. If nothing has been learned, nothing is written.
-func (s *Store) Save(ctx context.Context, l Learned) error {
+func (s *Store) Save(ctx context.Context, l Learner) error {
 	return s.learned(ctx, func() error {
 		var was, is bytes.Buffer
 		err := s.load(l, &was) // what cannot be read is replaced
@@ -57,7 +57,7 @@ func (s *Store) learned(ctx context.Context, do func() error) error {
 }
 
 // load has l load what was saved, which is also written to read, unless that is nil.
-func (s *Store) load(l Learned, read *bytes.Buffer) error {
+func (s *Store) load(l Learner, read *bytes.Buffer) error {
 	f, err := openAsFile(s.learnedPath(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
