@@ -232,13 +232,7 @@ func (w *writer) typ(t types.Type) string {
 	case *types.TypeParam: // its name may change
 		return fmt.Sprintf("$%d", t.Index())
 	case *types.Named:
-		name := t.Obj().Name()
-		if p := t.Obj().Pkg(); p != nil && p != w.pkg {
-			name = p.Name() + "." + name
-			if host, _, _ := strings.Cut(p.Path(), "/"); strings.Contains(host, ".") && !strings.HasPrefix(p.Path(), "github.com/gopacer/pacer") {
-				w.foreign = append(w.foreign, name)
-			}
-		}
+		name := w.named(t.Obj())
 		if t.TypeArgs().Len() > 0 {
 			name += "[" + join(t.TypeArgs().Types(), ", ", w.typ) + "]"
 		}
@@ -261,6 +255,19 @@ func (w *writer) typ(t types.Type) string {
 		})
 	}
 	panic(fmt.Sprintf("api: a %T", t))
+}
+
+// named returns the name of a type, with that of its package, and notes which are foreign.
+func (w *writer) named(o *types.TypeName) string {
+	p := o.Pkg()
+	if p == nil || p == w.pkg {
+		return o.Name()
+	}
+	name := p.Name() + "." + o.Name()
+	if host, _, _ := strings.Cut(p.Path(), "/"); strings.Contains(host, ".") && !strings.HasPrefix(p.Path(), "github.com/gopacer/pacer") {
+		w.foreign = append(w.foreign, name)
+	}
+	return name
 }
 
 func basic(t *types.Basic) string {

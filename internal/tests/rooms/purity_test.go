@@ -41,8 +41,8 @@ var pure = map[string][]string{
 	"internal/table":              nil,
 	"internal/verdict":            nil,
 	"internal/visible":            nil,
-	"internal/waits":              {"account.go"},            // a lock
-	"headers":                     {"reader.go"}, // makes its table once
+	"internal/waits":              {"account.go"}, // a lock
+	"headers":                     {"reader.go"},  // makes its table once
 	"headers/internal/body":       nil,
 	"headers/internal/jsonscan":   nil,
 	"headers/internal/name":       nil,
