@@ -108,10 +108,7 @@ func (l *Limiter) acquire(ctx context.Context, c *Claim, g *Grant, found *search
 		p = c.After.current().place
 	}
 	w, err := l.join(ctx, c, p, g, found)
-	if w == nil && err == nil {
-		return g, nil
-	}
-	if w != nil || errors.Is(err, errDismissed) {
+	if w != nil || err != nil && errors.Is(err, errDismissed) {
 		err = l.waitInLine(ctx, c, p, g, found, w)
 	}
 	if err != nil {

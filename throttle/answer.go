@@ -376,11 +376,8 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 
 // contradicts reports whether that a request of l, sent at an instant, was served shows that not all tenants are refused.
 func (l *Limiter) contradicts(sent monotime.Time) bool {
-	if h := l.account.Parent; h != nil { // of all tenants
-		since := h.refusedSince.Load()
-		return since != 0 && int64(sent) > since
-	}
-	return false
+	h := l.account.Parent // of all tenants
+	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()
 }
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that mu is held.

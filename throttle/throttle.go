@@ -412,13 +412,11 @@ func (l *Limiter) lock() *Limiter {
 // unlock releases the lock of the tree, and sets how claims of l go from now on.
 func (l *Limiter) unlock(root *Limiter) {
 	unknown, way := l.server.Unknown(), atonce.Looks
-	if root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0 {
-		switch {
-		case unknown && len(l.stack) == 0:
-			way = atonce.Free
-		case (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
-			way = atonce.OneLock
-		}
+	switch alone := root.line.waiting == 0 && l.isAlone() && l.hold == 0 && l.invalid == nil && l.frozen == 0; {
+	case alone && unknown && len(l.stack) == 0:
+		way = atonce.Free
+	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
+		way = atonce.OneLock
 	}
 	l.gate.Set(way, unknown && l.server.Heard())
 	l.server.Add(l.gate.Take()) // grants that end after this see what was set
@@ -453,7 +451,6 @@ func (l *Limiter) init() {
 	if l.account = l; l.Parent != nil && !l.Tenant {
 		l.account = l.Parent.account
 	}
-	root := l.root()
 	l.spare.New = func() any { return &waiter{done: make(chan struct{}, 1)} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	l.server.Init(&l.account.site, adaptive.Config{
@@ -461,7 +458,7 @@ func (l *Limiter) init() {
 	})
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
-	root.standstill = min(root.standstill, l.standstill)
+	l.root().standstill = min(l.root().standstill, l.standstill)
 	l.misset = fields.Invalid(check.Fields(l, l.Reserve, string(l.Outage), string(l.Spend), check.OfStore{
 		Store: l.Store != nil, StoreName: l.StoreName != "", Late: l.Late != 0, Outage: l.Outage != "", StoreEvent: l.StoreEvent != nil, New: l.New,
 	}))
