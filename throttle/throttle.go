@@ -419,7 +419,10 @@ func (l *Limiter) unlock(root *Limiter) {
 		way = atonce.OneLock
 	}
 	l.gate.Set(way, unknown && l.server.Heard())
-	l.server.Add(l.gate.Take()) // grants that end after this see what was set
+	n := l.gate.Take() // grants that end after this see what was set
+	if l.server.Add(n); n != 0 && !unknown {
+		l.change(root.now(), func() {}) // those in line were looked at with these in flight
+	}
 	root.mu.Unlock()
 }
 

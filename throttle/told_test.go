@@ -281,3 +281,29 @@ func TestGrantedWhileHeard(t *testing.T) {
 		t.Errorf("%d went, want 8 less the 5 under way", n)
 	}
 }
+
+// TestGrantsEndWhileHeard: grants end without the lock while an answer says what remains, and after those in line were looked at: one goes
+// at once in place of each.
+func TestGrantsEndWhileHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "10/s burst 4"), Rand: noJitter}
+		grant(t, l, Claim{}).Done(Answer{})
+		time.Sleep(time.Second)
+		flight := []*Grant{grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{}), grant(t, l, Claim{})}
+		_, w := join(t, l, Claim{})
+		start, g := time.Now(), flight[0]
+		root := l.lock()
+		now := root.now()
+		l.change(now, func() {
+			l.server.End(&g.ticket, nil)
+			l.learn(now, &g.ticket, &Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 3, Reset: time.Hour, ResetKnown: true}}}, nil, g.class)
+		})
+		for _, g := range flight[1:] {
+			g.Done(Answer{})
+		}
+		l.unlock(root)
+		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("went after %v, %v, want 100ms: 3 remain, and nothing is in flight", time.Since(start), err)
+		}
+	})
+}
