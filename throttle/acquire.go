@@ -138,9 +138,12 @@ func (g *Grant) grantAtOnce(ctx context.Context, n int) *Grant {
 	}
 	if way == atonce.Free {
 		now := l.clock.Glance() // first, whether it has idled: a grant keeps the bucket from starting slowly
-		if g.ticket.Sent, g.place.since = now, now; l.gate.Recent(now, l.idleAfter) && l.gate.Grant(now, n) {
+		if g.ticket.Sent, g.place.since = now, now; !l.gate.Recent(now, l.idleAfter) {
+			return nil
+		} else if l.gate.Grant(now, n) {
 			return g
 		}
+		l.alter(func(monotime.Time) {}) // some may have been looked at with this one in flight
 		return nil
 	}
 	l.mu.Lock()

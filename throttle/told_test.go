@@ -307,3 +307,39 @@ func TestGrantsEndWhileHeard(t *testing.T) {
 		}
 	})
 }
+
+// stopping is a context whose Err does something first.
+type stopping struct {
+	context.Context //nolint:containedctx // it is one
+	first           func()
+}
+
+func (s *stopping) Err() error {
+	if s.first != nil {
+		s.first()
+	}
+	return s.Context.Err()
+}
+
+// TestGrantWithdrawn: a claim was about to be granted without the lock when the bucket learned what remains. Another goroutine counted it
+// as in flight meanwhile, and so had one wait that may go.
+func TestGrantWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter}
+		g := grant(t, l, Claim{})
+		var w *Waiter
+		ctx := &stopping{t.Context(), func() {
+			g.Done(Answer{Statements: []quota.Statement{{Limit: 100, Remaining: 1, Reset: time.Hour, ResetKnown: true}}})
+			l.server.Add(1)
+			_, w = join(t, l, Claim{})
+			l.server.Add(-1)
+		}}
+		start := time.Now()
+		if l.AtOnce(ctx, "", "") != nil {
+			t.Error("granted although one waits")
+		}
+		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 0 {
+			t.Errorf("went after %v, %v, want at once: one remains, and nothing is in flight", time.Since(start), err)
+		}
+	})
+}
