@@ -418,7 +418,7 @@ func (l *Limiter) unlock(root *Limiter) {
 	case alone && (unknown || l.server.Steady()) && l.stack.IsOneBucket() && l.Reserve == 0:
 		way = atonce.OneLock
 	}
-	l.gate.Set(way, unknown && l.server.Heard())
+	l.gate.Set(way, unknown && l.server.Heard() && l.hold == 0)
 	n := l.gate.Take() // grants that end after this see what was set
 	if l.server.Add(n); n != 0 && !unknown {
 		l.change(root.now(), func() {}) // those in line were looked at with these in flight

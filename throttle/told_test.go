@@ -335,11 +335,24 @@ func TestGrantWithdrawn(t *testing.T) {
 			l.server.Add(-1)
 		}}
 		start := time.Now()
-		if l.AtOnce(ctx, "", "") != nil {
+		if within.AtOnce(ctx, l, "", "") != nil {
 			t.Error("granted although one waits")
 		}
 		if _, err := w.Wait(t.Context()); err != nil || time.Since(start) != 0 {
 			t.Errorf("went after %v, %v, want at once: one remains, and nothing is in flight", time.Since(start), err)
+		}
+	})
+}
+
+// TestHeldWhenAGrantEnds: an answer that says nothing tells for how long its bucket is held all the same.
+func TestHeldWhenAGrantEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter}
+		grant(t, l, Claim{}).Done(Answer{})
+		g := grant(t, l, Claim{})
+		l.Pause(time.Second)
+		if o := g.Done(Answer{}); o.Held != time.Second {
+			t.Errorf("held for %v, want 1s", o.Held)
 		}
 	})
 }
