@@ -80,7 +80,7 @@ func (g *Grant) Done(a Answer) Outcome {
 		return Outcome{}
 	}
 	l := g.l
-	if g.requestsOnly && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
+	if g.requestsOnly && a.Spent == nil && !a.Unsettled && !a.informative() && (l.Parent == nil || l.quietAbove() && !l.contradicts(g.ticket.Sent)) && l.endAtOnce(g.ticket.N, !a.Lost) {
 		return Outcome{}
 	}
 	luck := 0.0
@@ -378,6 +378,11 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 func (l *Limiter) contradicts(sent monotime.Time) bool {
 	h := l.account.Parent // of all tenants
 	return h != nil && h.refusedSince.Load() != 0 && int64(sent) > h.refusedSince.Load()
+}
+
+// quietAbove reports whether it makes no difference to the buckets above that a request of l was served: they know nothing either.
+func (l *Limiter) quietAbove() bool {
+	return l.Parent == nil || l.Parent.gate.Ends() && l.Parent.quietAbove()
 }
 
 // hearTenant takes in what a request of l was told, and holds all tenants if all are refused. It requires that mu is held.

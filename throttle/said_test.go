@@ -295,3 +295,33 @@ func TestGrantsEndFastAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestServedBelowIsHeardAbove: one claim of a host is always refused, while those of a bucket below it are served, which knows nothing of its
+// server. After three refusals that is the claim's own matter, and the host is not held for ever longer.
+func TestServedBelowIsHeardAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Rand: noJitter}
+		below := &Limiter{Parent: host, Rand: noJitter}
+		grant(t, below, Claim{}).Done(Answer{})
+		var again *Grant
+		for n := range 10 {
+			g, err := host.Acquire(t.Context(), Claim{After: again})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := g.Done(Answer{Refused: true})
+			if o.Held > 100*time.Millisecond || n >= 2 && o.Alone == 0 {
+				t.Errorf("after refusal %d, the host is held for %v, and the claim waits alone for %v", n+1, o.Held, o.Alone)
+			}
+			for range 5 {
+				g, err := below.Acquire(t.Context(), Claim{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Answer{})
+			}
+			time.Sleep(o.Alone)
+			again = g
+		}
+	})
+}

@@ -459,6 +459,7 @@ func (l *Limiter) init() {
 	l.server.Init(&l.account.site, adaptive.Config{
 		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),
 	})
+	l.gate.Set(atonce.Looks, true) // nothing is known, and that is so above others that nobody asks, too
 	l.initialized, l.quotas = true, l.Quotas.Explicit()
 	l.standstill, l.idleAfter = check.Bound(l.MaxStandstill), check.IdleAfter(l.IdleAfter)
 	l.root().standstill = min(l.root().standstill, l.standstill)
