@@ -25,7 +25,7 @@ const (
 // A Gate is how claims of a bucket may go. The zero Gate has each of them look at the bucket. Its methods may be called at any time.
 type Gate struct {
 	way    atomic.Uint32
-	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm, and so nobody waits for one
+	ends   atomic.Bool  // grants end without the lock: nothing is known that an answer could confirm or tell, and so nobody waits for one
 	latest atomic.Int64 // instant of the latest grant, zero before the first
 	count  atomic.Int64 // requests granted − ended without the lock, since Take
 	served atomic.Int64 // grants that ended without the lock, and were served, since TakeServed
@@ -63,7 +63,8 @@ func (g *Gate) Recent(now monotime.Time, span time.Duration) bool {
 	return last != 0 && int64(now)-last < int64(span)
 }
 
-// Grant grants n requests without the lock, and reports whether it did.
+// Grant grants n requests without the lock, and reports whether it did. If not, another goroutine may have counted them as under way for a
+// moment, and its claim may wait for their end.
 func (g *Gate) Grant(now monotime.Time, n int) bool {
 	g.count.Add(int64(n))
 	if g.Way() != Free { // read again: a goroutine that changes it calls Take after that
