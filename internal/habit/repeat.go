@@ -66,7 +66,7 @@ func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.Key]
-		if !fitToKeep(values) {
+		if !fitToKeep(values) || t.Says != inside.SaysField && saysCount(values[0]) {
 			return nil
 		}
 		f, list := &repeated{key: t.Key, text: values[0]}, &c.rest
@@ -141,9 +141,18 @@ func (f *repeated) count(says inside.Says, limits []headers.Limit) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+// saysCount reports whether a field says what remains as those of the IETF drafts do: where that is not its role, a number elsewhere may be
+// the same by chance, and say nothing.
+func saysCount(field string) bool {
+	return strings.Contains(field, marks[0]) || strings.Contains(field, marks[1])
+}
+
+// marks stand before the number that remains in a field of the IETF drafts.
+var marks = [...]string{"remaining=", ";r="}
+
 // countIn returns where in a field of the IETF drafts the number stands that remains, if it is the only one.
 func countIn(field string) (at int, ok bool) {
-	for _, mark := range [...]string{"remaining=", ";r="} {
+	for _, mark := range marks {
 		if i := strings.Index(field, mark); i >= 0 {
 			if ok || strings.Count(field, mark) > 1 {
 				return 0, false

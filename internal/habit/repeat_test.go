@@ -102,6 +102,9 @@ func TestRepeatNot(t *testing.T) {
 		"another header has the number that follows from what is used": func(n int) http.Header {
 			return left(n, "X-RateLimit-Limit", "9000", "X-RateLimit-Used", fmt.Sprint(9000-n), "X-Credits-Remaining", "LEFT")
 		},
+		"another header has the number of a state in a field of limits": func(n int) http.Header {
+			return left(n, "X-RateLimit-Limit-Day", fmt.Sprintf(`"default";r=%d;t=30`, n), "X-Search-Remaining", "LEFT")
+		},
 		"used without a limit": func(n int) http.Header {
 			return left(n, "X-RateLimit-Remaining", "LEFT", "X-RateLimit-Used", "7")
 		},
