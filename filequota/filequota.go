@@ -44,7 +44,7 @@
 //
 // What fails is an error of [Store.Exchange] that names the path; what a Limiter does then is its Outage. A full disk, or a
 // directory that became read-only, is such an error, and nothing is handed out that was not written. So is a state of more than 256 kB:
-// 60000 steps within a Per that charge a log of 1000 tokens or less for more than it has. A process that is stopped
+// of a log of which some 30000 slots were handed out that are still to come, as to processes that were killed. A process that is stopped
 // while it holds a lock (some microseconds of each step) is an outage for the others until it goes on or ends: its lock is
 // never broken.
 //

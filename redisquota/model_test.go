@@ -338,3 +338,55 @@ func TestStoreFarSlotsAgainstModel(t *testing.T) {
 		answers(t, s, goredis.New(c), start, steps, false)
 	}
 }
+
+// logHistory has a member of a store.Ledger tell again and again what went without slots, so that it is joined with what was near, and ask
+// when some of it has left.
+func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
+		model := &store.Ledger{Epoch: start}
+		time.Sleep(20 * time.Second)
+		model.Lose()
+		for i := range 120 {
+			time.Sleep(time.Duration(r.IntN(8000)) * time.Microsecond)
+			if r.IntN(12) == 0 {
+				time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+			}
+			req := store.Request{
+				Version: 1, Bucket: "api", Quotas: quotas, Late: time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: "m", Serial: int64(i) + 1, Answered: int64(i), Hand: []int{0}, New: true,
+			}
+			switch r.IntN(4) {
+			case 0:
+				req.Asks = []store.Ask{{Cost: []int{1 + r.IntN(4)}, Count: 1 + r.IntN(3), Within: -1}}
+			case 1:
+				for range 1 + r.IntN(4) {
+					in := time.Duration(r.IntN(40_000)-20_000)*time.Microsecond - time.Duration(r.IntN(4))*time.Second
+					req.Own = append(req.Own, store.Own{In: in, Cost: []int{1}})
+				}
+			default:
+				req.More = []int{1}
+			}
+			reply, _, err := model.Exchange(time.Since(start), &req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, step{time.Now(), req, reply})
+		}
+	})
+	return start, steps
+}
+
+// TestStoreLogsAgainstModel: so does what is charged without a slot, which is known to a thousandth of Per.
+func TestStoreLogsAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	for _, text := range []string{"50/10s log", "50/10s window", "50/10s sliding 50"} {
+		for seed := range uint64(*histories) {
+			flushAll(t, c)
+			start, steps := logHistory(t, rand.New(rand.NewPCG(seed, 3)), parse(t, text))
+			answers(t, s, goredis.New(c), start, steps, false)
+		}
+	}
+}

@@ -4,7 +4,10 @@
 -- set of their own, by their last slot, so that one call reads and writes few of them, however many
 -- there are.
 
-local log = { chunk = 16 } -- how many cells are read at a time
+local log = {
+  chunk = 16, -- how many cells are read at a time
+  coarse = 1000, -- in how many parts of Per it is known when something went for which no slot was handed out
+}
 
 function log.set(q)
   q.width = q.cell >= 0 and q.cell or q.late -- of a cell
@@ -219,7 +222,7 @@ function log.own(q, now, at, n)
       table.remove(q.assumed, 1)
     end
   end
-  q:put(at, n)
+  q:join(at, n)
 end
 
 function log.left(q, now)
@@ -341,23 +344,33 @@ function log.purge(q, t)
   end
 end
 
--- put charges n at a slot.
-function log.put(q, slot, n)
+-- put charges n at a slot. If that need not be known to the instant, it joins what is so near, before or after it: so however much
+-- goes without slots, there are no more than two such cells in so long.
+function log.put(q, slot, n, near)
   n = math.min(n, most)
   q.used = math.min(q.used + n, 2 * most)
   q.top = q.top and math.max(q.top, slot)
   local before, after = log.around(q, slot)
   if after and after.first <= slot then
     after.count = after.count + n
-  elseif before and slot - before.first <= q.width then
+  elseif before and slot - before.first <= math.max(q.width, near or 0) then
     before.last, before.count = slot, before.count + n
+  elseif near and after and after.last - slot <= math.max(q.width, near) then
+    after.first, after.count = slot, after.count + n
   else
     log.add(q, slot, slot, n)
   end
 end
 
+-- join charges what went without a slot.
+function log.join(q, at, n)
+  q:put(at, n, math.floor(q.per / log.coarse))
+end
+
 function log.owe(q, now, n)
-  log.take(q, now, math.max(now, q.order), n)
+  q.order = math.max(now, q.order)
+  q:purge(q.order)
+  q:join(q.order, n)
 end
 
 -- passed: a cell counts from its first slot until long after its last one. Slots that joined the cell, or an earlier one, may have left no

@@ -107,6 +107,20 @@ func (l *Log) Insert(at monotime.Time, n int) {
 	}
 }
 
+// Join is Insert of what need not be known to the instant: it joins what is so near, before or after it. So however much
+// goes, there are no more than two such entries in so long.
+func (l *Log) Join(at monotime.Time, n int, near time.Duration) {
+	cell := l.Cell
+	l.Cell = max(cell, near)
+	live := l.Live()
+	i := sort.Search(len(live), func(i int) bool { return live[i].Last >= at })
+	if i < len(live) && live[i].First > at && live[i].Last.Sub(at) <= l.Cell && (i == 0 || at.Sub(live[i-1].First) > l.Cell) {
+		live[i].First = at
+	}
+	l.Insert(at, n)
+	l.Cell = cell
+}
+
 // Give has n of what went at an instant be as if they had never gone, if they have not left.
 func (l *Log) Give(went monotime.Time, n int) {
 	live := l.Live()

@@ -166,6 +166,83 @@ func TestLedgersOverdraw(t *testing.T) {
 	}
 }
 
+// TestLedgersOverdrawnStaySmall: however often something goes for which no slot was handed out, in whatever order it is told, a ledger
+// takes no more bytes; and what it hands out is still right, all that went counted.
+func TestLedgersOverdrawnStaySmall(t *testing.T) {
+	qs, err := quota.Parse("20/h log, 20/h window, 50/h sliding 16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range qs.Explicit() {
+		r := rand.New(rand.NewPCG(5, 1))
+		l := New(q, late, horizon, 0)
+		now := monotime.Time(1).Add(2 * q.Per)
+		var went []handed
+		for range 40_000 {
+			now = now.Add(time.Duration(r.IntN(400)) * time.Millisecond)
+			at := now.Add(-time.Duration(r.Int64N(int64(q.Per))))
+			if r.IntN(2) == 0 {
+				at = now
+				l.Overdraw(now, 1)
+			} else {
+				l.Own(now, at, 1)
+			}
+			went = append(went, handed{at, 1})
+		}
+		if n := len(l.Append(nil)); n > 16_000 { // of 2000 entries
+			t.Errorf("%v: %d bytes", q, n)
+		}
+		for range 100 {
+			n := 1 + r.IntN(q.N)
+			at := l.When(now, n)
+			l.Take(now, at, n)
+			went = append(went, handed{at, n})
+			sum := 0
+			for _, o := range went {
+				if o.at > at.Add(-q.Per-late) && o.at <= at {
+					sum += o.n
+				}
+			}
+			if sum > q.N {
+				t.Fatalf("%v: %d went in a Per up to %v", q, sum, at)
+			}
+			now = at
+		}
+	}
+}
+
+// TestLedgersJoinNear: what goes without a slot is known to a thousandth of Per.
+func TestLedgersJoinNear(t *testing.T) {
+	qs, err := quota.Parse("3/h log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := qs.Explicit()[0]
+	span := q.Per + late
+	for _, test := range []struct {
+		apart time.Duration
+		first time.Duration // how long after the first of three a slot is there
+	}{
+		{3600 * time.Millisecond, span + 3600*time.Millisecond}, // with the second one
+		{3600*time.Millisecond + 1, span},
+	} {
+		for _, back := range []bool{false, true} {
+			l := New(q, late, horizon, 0)
+			first := monotime.Time(1).Add(time.Hour)
+			all := []monotime.Time{first, first.Add(test.apart), first.Add(time.Minute)}
+			if back {
+				slices.Reverse(all)
+			}
+			for _, at := range all {
+				l.Own(first.Add(time.Minute), at, 1)
+			}
+			if at, want := l.When(first.Add(time.Minute), 1), first.Add(test.first); at != want {
+				t.Errorf("%v apart, told backwards %v: a slot after %v, want after %v", test.apart, back, at.Sub(first), test.first)
+			}
+		}
+	}
+}
+
 // TestLedgersOfALongerPer: what has left a shorter Per counts again when the Per is longer.
 func TestLedgersOfALongerPer(t *testing.T) {
 	qs, err := quota.Parse("10/s log, 10/3s log")

@@ -90,8 +90,16 @@ func (w *window) Take(now, slot monotime.Time, n int) {
 	w.log.Insert(slot, n)
 }
 
+// coarse is in how many parts of Per it is known when something went for which no slot was handed out. Slots make no more entries than
+// there are tokens; but as much may go without them as members say, each time at another instant.
+const coarse = 1000
+
 // Overdraw implements Ledger.
-func (w *window) Overdraw(now monotime.Time, n int) { w.Take(now, max(now, w.lastNear), n) }
+func (w *window) Overdraw(now monotime.Time, n int) {
+	w.lastNear = max(now, w.lastNear)
+	w.log.Purge(w.lastNear)
+	w.log.Join(w.lastNear, n, w.quota.Per/coarse)
+}
 
 // Give implements Ledger.
 func (w *window) Give(_, slot monotime.Time, n int) { w.log.Give(slot, n) }
@@ -146,7 +154,7 @@ func (w *window) Own(now, at monotime.Time, n int) {
 			w.assumed = w.assumed[1:]
 		}
 	}
-	w.log.Insert(at, n)
+	w.log.Join(at, n, w.quota.Per/coarse)
 }
 
 // Release implements Ledger. Of what is beyond N, the latest goes.
