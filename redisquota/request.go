@@ -34,9 +34,10 @@ func check(r *store.Request) error {
 		return bad("Answered", r.Answered, "less than Serial, "+strconv.FormatInt(r.Serial, 10))
 	}
 	for i := range r.Quotas {
-		switch q := &r.Quotas[i]; {
-		case !canLive(q):
-			return bad("a quota", q, "one that can live in a store")
+		q := &r.Quotas[i]
+		switch want := wanted(q); {
+		case want != "":
+			return bad("a quota", q, want)
 		case q.Kind.OnClock() && q.Per%time.Microsecond != 0:
 			return bad("Per", q.Per, "whole microseconds for a window of the clock")
 		case q.Kind.OnClock() && r.Late >= q.Per:
@@ -46,10 +47,16 @@ func check(r *store.Request) error {
 	return nil
 }
 
-// canLive reports whether a quota can live in a store.
-func canLive(q *quota.Quota) bool {
-	return q.N > 0 && q.Per > 0 && q.WarmUp == 0 && q.Kind != quota.Plain && !q.Kind.Concurrent() &&
-		q.Months == 0 && q.From == 0 && q.Zone == "" && q.Validate() == nil
+// wanted returns what a store wants instead of a quota, as store.Ledger says it; nothing if the quota can live in a store.
+func wanted(q *quota.Quota) string {
+	switch {
+	case q.N <= 0 || q.Per <= 0 || q.WarmUp != 0 || q.Kind == quota.Plain || q.Kind.Concurrent() ||
+		q.Months != 0 || q.From != 0 || q.Zone != "" || q.Validate() != nil:
+		return "one that can live in a store"
+	case q.Kind == quota.TokenBucket && q.Burst < 1 || q.Kind == quota.SlidingWindow && q.Cells < 1:
+		return "what Explicit of quota.Quotas returns of it"
+	}
+	return ""
 }
 
 // arguments are those of the script, in the order in which it reads them.
@@ -178,7 +185,7 @@ func (a *arguments) quota(q *quota.Quota) (log bool) {
 		}
 		tag += ":" + strconv.FormatInt(q.Per.Microseconds(), 10)
 	case quota.SlidingWindow:
-		cell = q.Per / time.Duration(max(q.Cells, 1))
+		cell = q.Per / time.Duration(q.Cells)
 	}
 	a.text(kind)
 	a.text(tag)

@@ -27,15 +27,17 @@ func (untouched) Subscribe(context.Context, string, func(string)) error { return
 // What no Limiter of today sends is an error, and does not reach the server.
 func TestStoreRequestRefused(t *testing.T) {
 	for want, change := range map[string]func(r *store.Request){
-		"Version is 0, want 1":                        func(r *store.Request) { r.Version = 0 },
-		"Version is 2, want 1":                        func(r *store.Request) { r.Version = 2 },
-		"Late is -1ns, want from 0 to 50 years":       func(r *store.Request) { r.Late = -1 },
-		"Answered is 3, want less than Serial, 3":     func(r *store.Request) { r.Serial, r.Answered = 3, 3 },
-		"Horizon is 2562047h47m16.854775807s, want":   func(r *store.Request) { r.Horizon = math.MaxInt64 },
-		"a quota is no limit, want one that can live": func(r *store.Request) { r.Quotas = quota.Quotas{{}} },
-		"a quota is 5 in flight, want one that":       func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
-		"a quota is 5/s warm-up 1s, want one that":    func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
-		"a quota is 5 kind 9, want one that":          func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
+		"Version is 0, want 1":                          func(r *store.Request) { r.Version = 0 },
+		"Version is 2, want 1":                          func(r *store.Request) { r.Version = 2 },
+		"Late is -1ns, want from 0 to 50 years":         func(r *store.Request) { r.Late = -1 },
+		"Answered is 3, want less than Serial, 3":       func(r *store.Request) { r.Serial, r.Answered = 3, 3 },
+		"Horizon is 2562047h47m16.854775807s, want":     func(r *store.Request) { r.Horizon = math.MaxInt64 },
+		"a quota is no limit, want one that can live":   func(r *store.Request) { r.Quotas = quota.Quotas{{}} },
+		"a quota is 5 in flight, want one that":         func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Kind: quota.InFlight}} },
+		"a quota is 5/s warm-up 1s, want one that":      func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, WarmUp: time.Second}} },
+		"a quota is 5/s sliding, want what Explicit of": func(r *store.Request) { r.Quotas = quota.MustParse("5/s sliding") },
+		"a quota is 5/s burst 5, want what Explicit of": func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: quota.TokenBucket}} },
+		"a quota is 5 kind 9, want one that":            func(r *store.Request) { r.Quotas = quota.Quotas{{N: 5, Per: time.Second, Kind: 9}} },
 		"Late is 20ms, want less than the Per of 9/20ms window grid": func(r *store.Request) {
 			r.Quotas = quota.Quotas{{N: 9, Per: 20 * time.Millisecond, Kind: quota.ClockWindow}}
 		},

@@ -76,6 +76,9 @@ const (
 	// maxStatements bounds how many limits of a server are remembered.
 	maxStatements = 16
 
+	// mostReturned bounds how many returned slots are remembered. What comes back beyond is not handed out again.
+	mostReturned = 256
+
 	// mostMembers bounds how many members are remembered, some 40 bytes each, and what the latest request of each got: of programs that are killed a hundred times a
 	// minute, and share a quota of a day, there would be 144000.
 	mostMembers = 512
@@ -448,6 +451,8 @@ func (l *Ledger) takeBack(parts []Part, now monotime.Time, horizon time.Duration
 		}
 		i, found := slices.BinarySearchFunc(l.returned, at, func(r returnedSlot, at monotime.Time) int { return cmp.Compare(r.at, at) })
 		switch {
+		case !found && len(l.returned) >= mostReturned:
+			continue
 		case !found:
 			l.returned = slices.Insert(l.returned, i, returnedSlot{at, make([]int, len(cost))})
 		case len(l.returned[i].cost) != len(cost):

@@ -97,7 +97,7 @@ import (
 //     s, or before any later slot: what was sent up to E late has left Per before what is sent on
 //     time. Of slots that are near, each later one is not before.
 //     Slots that are near together join a cell, which leaves Per + E after the last of it: Per/Cells
-//     of a SlidingWindow, E of the others. That bounds what is to be remembered. A FixedWindow is
+//     of a SlidingWindow, E of the others; of what is charged without a slot, Per/1000 if that is longer, on either side. That bounds what is to be remembered. A FixedWindow is
 //     counted as a SlidingLog: its first request tells when the server's window begins, and nobody
 //     knows which of the slots that is.
 //     Example: of 3 in a second, asks at 0, 20, 300 and 300 ms get 0, 20, 300 and 1120 ms: the slots
@@ -124,7 +124,8 @@ import (
 // never handed out, unless that would be of no use: later slots of a bucket, or of a window of the clock, were handed
 // out in their order, or count as one with this one. Such a part, and that of a slot which is nearer and still to come,
 // stays charged: it is handed out again, at its own instant, to the first ask whose cost it covers, unless there is
-// room before. So who asks for the same again with the same request gets it no later. But if Late has become longer since
+// room before. So who asks for the same again with the same request gets it no later. Parts of 256 slots are remembered; what comes back
+// beyond lapses. But if Late has become longer since
 // there were slots after it, it is not handed out again: they reckon with the shorter one.
 // A part that is left when its instant has passed, or that is returned later, counts as never
 // handed out:

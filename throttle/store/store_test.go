@@ -779,3 +779,30 @@ func TestOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerManyReturned: parts of 256 slots are remembered; what comes back beyond lapses.
+func TestLedgerManyReturned(t *testing.T) {
+	var l Ledger
+	q := plain(quota.Quota{N: 100_000, Burst: 1, Kind: quota.TokenBucket})
+	exchange := func(r Request) *Reply {
+		r.Version, r.Quotas, r.Late, r.Horizon, r.Member = 1, quota.Quotas{q}, 10*time.Millisecond, horizon, "m"
+		reply, _, err := l.Exchange(time.Second, &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply
+	}
+	got := exchange(Request{Serial: 1, Asks: one(1000)})
+	var back []Part
+	for i := len(got.Slots) - 300; i < len(got.Slots); i++ {
+		back = append(back, Part{got.Slots[i].ID, []int{1}})
+	}
+	exchange(Request{Serial: 2, Back: back})
+	again := exchange(Request{Serial: 3, Asks: []Ask{{Cost: []int{1}, Count: 1000, Within: got.Slots[len(got.Slots)-1].In}}})
+	if n := len(again.Slots); n != 256 {
+		t.Errorf("%d slots were handed out again, want 256", n)
+	}
+	if again.Slots[255].ID != back[255].Slot {
+		t.Errorf("the last of them is %d, want %d", again.Slots[255].ID, back[255].Slot)
+	}
+}
