@@ -77,7 +77,7 @@ func (s *storeLink) call(c *storeCall) {
 	var luck float64
 	var reply *store.Reply
 	err := call.ErrLeft
-	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(0, 0, c, nil, call.ErrOverdue, true) })
+	overdue := time.AfterFunc(call.OverdueAfter, func() { s.replied(s.l.root().now().Add(-call.OverdueAfter), 0, c, nil, call.ErrOverdue, true) })
 	defer func() {
 		overdue.Stop()
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 type away struct {
 	*store.Memory
 	down  func() bool
+	hangs func() bool // it does not answer
 	mute  func() bool
 	delay func() time.Duration
 }
@@ -37,6 +38,10 @@ func (a *away) Exchange(ctx context.Context, r *store.Request) (*store.Reply, er
 	time.Sleep(d)
 	if a.down != nil && a.down() {
 		return nil, errAway
+	}
+	if a.hangs != nil && a.hangs() {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	reply, err := a.Memory.Exchange(ctx, r)
 	time.Sleep(d)
@@ -302,6 +307,34 @@ func TestNothingIsOverAfterAnOutage(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestNothingIsOverWhileAStoreHangs: where calls are not answered, parts go on half a second after the first of these calls. Nothing is
+// over then, nor when the store answers again.
+func TestNothingIsOverWhileAStoreHangs(t *testing.T) {
+	for _, c := range survivors {
+		t.Run(c.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(store.Memory)
+				var stores []store.Store
+				f := &fleet{end: 26500 * time.Millisecond}
+				for i := range c.members {
+					begin := time.Duration(i) * 7 * time.Millisecond
+					stores = append(stores, &away{Memory: s, hangs: func() bool {
+						d := time.Since(f.start)
+						return d >= 10*time.Second+begin && d < 14*time.Second+begin
+					}})
+				}
+				f.run(t, c.text, throttle.OutageShare, c.costs, stores...)
+				f.wait.Wait()
+				still := 750 * time.Millisecond
+				if quota.MustParse(c.text).Explicit()[0].Kind != quota.TokenBucket {
+					still += 4 * time.Second
+				}
+				f.check(t, c.text, 10*time.Second, still, c.rate)
+			})
+		})
 	}
 }
 

@@ -43,6 +43,7 @@ const mostOthers = 8
 // slots: with Share, as far as this process's part of each quota allows; with Open, at once.
 type outage struct {
 	since monotime.Time // zero if the store can be reached
+	began monotime.Time // when the first call that failed was sent: a store that hangs has served nobody since
 	parts []part        // this process's part of each quota; nil with Open
 	went  used          // what went without the store, and it was not told; nil before anything may
 }
@@ -245,7 +246,7 @@ func (l *Lease) hearLeft(now monotime.Time, asked bool, reply *store.Reply) {
 // others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.
 func (l *Lease) lastSlot() monotime.Time {
 	ahead := max(l.last.end.Sub(l.last.at), 0)
-	return l.last.end.Add(min(l.outage.since.Sub(l.last.at), ahead))
+	return l.last.end.Add(min(max(l.outage.began.Sub(l.last.at), 0), ahead))
 }
 
 // aloneFrom returns when claims begin to go without the store: with Share when the slots have expired that any member has,
@@ -259,7 +260,7 @@ func (l *Lease) aloneFrom() (at monotime.Time, ok bool) {
 		return l.outage.since, true // nobody here has got any slots
 	}
 	if l.config.Outage == Share {
-		return max(l.outage.since.Add(Horizon), l.lastSlot()).Add(l.lateness), true
+		return max(l.outage.began.Add(Horizon), l.lastSlot()).Add(l.lateness), true
 	}
 	return max(l.outage.since, l.last.at.Add(Horizon+l.lateness)), true
 }
@@ -333,9 +334,9 @@ func (o *outage) when(at monotime.Time, ahead, n []int) (when monotime.Time, of 
 	return when, of
 }
 
-// alone reports whether claims went without the store, here or elsewhere, since it is out of reach.
+// alone reports whether claims went without the store, here or elsewhere, since it is out of reach: others may have noticed that sooner.
 func (l *Lease) alone(now monotime.Time) bool {
-	return l.outage.since != 0 && l.config.Outage.lets() && now.Sub(l.outage.since) >= Horizon/2
+	return l.outage.since != 0 && l.config.Outage.lets() && (now.Sub(l.outage.since) >= Horizon/2 || now.Sub(l.outage.began) >= Horizon*3/4)
 }
 
 // owed is what this process owes of each quota, since more went than was in its part, and has not come back; nil if it owes nothing. It owes that

@@ -68,6 +68,26 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestOutageOfAStoreThatHangs: the part of a process begins half a second, and Late, after the first call that is not answered was sent: a store
+// that hangs has served nobody since. But of a process that did not run itself nobody knows when the store was gone. From 3/8 of a second after that call
+// on, the store is told that others may have begun.
+func TestOutageOfAStoreThatHangs(t *testing.T) {
+	for took, began := range map[time.Duration]time.Duration{0: 0, 100 * ms: 0, 250 * ms: 0, 300 * ms: 0, 301 * ms: ms, s: 700 * ms} {
+		l := newLease(t, "10/s burst 10", 0)
+		call(t, l, 0, queue(1), store.Reply{Members: 3, Bound: -1})
+		sent := 2 * s
+		l.Step(at(sent+took), at(sent), l.Next(at(sent), 0, queue(1)), nil, errDown, false)
+		now := sent + took
+		equal(t, fmt.Sprintf("a call took %v: the part begins", took), due(l, now, 1), sent+began+600*ms)
+		tells := min(sent+took+250*ms, sent+began+375*ms)
+		for _, d := range []time.Duration{tells - 1, tells} {
+			if l.alone(at(d)) != (d == tells) {
+				t.Errorf("a call took %v: at %v alone is %v, want that from %v on", took, d, l.alone(at(d)), tells)
+			}
+		}
+	}
+}
+
 // TestOutageDue: what a claim waits for.
 func TestOutageDue(t *testing.T) {
 	l := down(t, "9/s burst 5", Share, 2, 0)

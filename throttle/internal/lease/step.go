@@ -208,6 +208,10 @@ func (l *Lease) askLater(now monotime.Time, c *Call, got []int) (retry monotime.
 // probeEvery is how often a call is tried while the store cannot be reached, counted from call to call: after one that took longer, at once.
 const probeEvery = 200 * time.Millisecond
 
+// longestCall is how long a call takes at the most before it counts as failed. Who hears of it later did not run meanwhile, and nobody knows when
+// the store was gone.
+const longestCall = 300 * time.Millisecond
+
 // failed notes that a call failed, which was sent at an instant; zero if it was not.
 func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
 	if sent == 0 {
@@ -218,7 +222,7 @@ func (l *Lease) failed(now, sent monotime.Time, err error, e *Effects) {
 	l.err = err
 	l.statements.failed()
 	if l.outage.since == 0 {
-		l.outage.since = now
+		l.outage.since, l.outage.began = now, max(sent, now.Add(-longestCall))
 		e.Events = append(e.Events, Event{Err: err})
 	}
 }
