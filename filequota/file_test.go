@@ -226,6 +226,19 @@ func TestFileTorn(t *testing.T) {
 	}
 }
 
+// TestFileCutBeforeTheNewest: of a file that was truncated between its slots, the older one is whole, here that of a new bucket. Who comes
+// then does not know that there was a newer one, and takes the bucket for lost.
+func TestFileCutBeforeTheNewest(t *testing.T) {
+	m := newMachine(t)
+	if n := m.process("a", "10/m log").ask(10); n != 10 {
+		t.Fatalf("%d at first", n)
+	}
+	m.write(func(b []byte) []byte { return b[:5000] })
+	if n := m.process("b", "10/m log").ask(10); n != 0 {
+		t.Errorf("%d for one that comes after it, want none", n)
+	}
+}
+
 // TestFileCopy: an old copy that somebody puts in place of what is newer is a lost bucket to who knows the newer.
 func TestFileCopy(t *testing.T) {
 	m := newMachine(t)

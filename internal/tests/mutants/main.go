@@ -137,7 +137,7 @@ func sound(ctx context.Context, root string, list []*mutant, jobs int) error {
 
 // soundIn is sound for the tests of one package.
 func soundIn(ctx context.Context, root, pkg string, names []string) error {
-	b, err := gotest(ctx, root, "-v", "-run", strings.Join(names, "|"), pkg).CombinedOutput()
+	b, err := gotest(ctx, root, pkg, "-v", "-run", strings.Join(names, "|")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s fails without any mutant:\n%s", pkg, b)
 	}
@@ -168,10 +168,10 @@ func (m *mutant) try(ctx context.Context, root, dir string, find bool) (r result
 		return result{verdict: "ERROR", output: err.Error() + "\n"}
 	}
 	if find {
-		b, _ := gotest(ctx, root, "-overlay", overlay, "./"+path.Dir(m.file)).CombinedOutput()
+		b, _ := gotest(ctx, root, "./"+path.Dir(m.file), "-overlay", overlay).CombinedOutput()
 		return result{verdict: "found", output: strings.Join(fails.FindAllString(string(b), -1), "\n") + "\n"}
 	}
-	b, err := gotest(ctx, root, "-overlay", overlay, "-failfast", "-run", m.run, m.pkg).CombinedOutput()
+	b, err := gotest(ctx, root, m.pkg, "-overlay", overlay, "-failfast", "-run", m.run).CombinedOutput()
 	switch output := string(b); {
 	case ctx.Err() != nil:
 		return result{verdict: "STOPPED"}
@@ -205,11 +205,24 @@ func (m *mutant) overlay(root, dir string, source []byte) (file string, err erro
 	return file, os.WriteFile(file, b, 0o600)
 }
 
-// gotest is go test with these arguments, in the module. A mutant that hangs is ended, and noticed by that.
-func gotest(ctx context.Context, root string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-vet=off", "-timeout=1m"}, args...)...)
-	c.Dir = root
+// gotest is go test of a package with these arguments, in its module. A mutant that hangs is ended, and noticed by that.
+func gotest(ctx context.Context, root, pkg string, args ...string) *exec.Cmd {
+	dir, pkg := nested(root, pkg)
+	c := exec.CommandContext(ctx, "go", append(append([]string{"test", "-count=1", "-vet=off", "-timeout=1m"}, args...), pkg)...)
+	c.Dir = dir
 	return c
+}
+
+// nested returns the directory of the module that has a package, below root or there, and what the package is called in it.
+func nested(root, pkg string) (dir, name string) {
+	all := path.Clean(pkg)
+	for at := all; at != "."; at = path.Dir(at) {
+		dir := filepath.Join(root, filepath.FromSlash(at))
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, "." + all[len(at):]
+		}
+	}
+	return root, pkg
 }
 
 // moduleRoot returns the directory of the module, wherever in it the command was called.
