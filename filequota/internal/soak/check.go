@@ -82,17 +82,27 @@ func over(q *quota.Quota, sends []sending) (most int) {
 // settled is how long after a fault the rate is to be back.
 const settled = 2 * time.Second
 
-// rate is what went from settled after the fault on, as a part of what is granted.
+// rate is what went from settled after the fault on, as a part of what is granted: how long it took, on average, until as many had gone again as are
+// granted in Per. Where these begin does not matter, as it would if what went in some windows was counted. What has not come two Per later, by the end,
+// counts as if it came then.
 func (c *cell) rate(q *quota.Quota, sends []sending) float64 {
 	from, to := c.ended.Add(settled).UnixMicro(), c.end.UnixMicro()
-	to = from + (to-from)/q.Per.Microseconds()*q.Per.Microseconds() // whole windows
-	n := 0
+	var at []int64
 	for _, s := range sends {
 		if s.at >= from && s.at < to {
-			n += s.cost
+			at = append(at, s.at)
 		}
 	}
-	return float64(n) / float64(q.N) / (float64(to-from) / float64(q.Per.Microseconds()))
+	n, sum := 0, int64(0)
+	for i := range at {
+		switch {
+		case i+q.N < len(at):
+			n, sum = n+1, sum+at[i+q.N]-at[i]
+		case to-at[i] > 2*q.Per.Microseconds():
+			n, sum = n+1, sum+to-at[i]
+		}
+	}
+	return float64(n) * float64(q.Per.Microseconds()) / max(float64(sum), 1)
 }
 
 // still is the longest time in which nothing went, since the fault began, less a window, which may be used up at once.

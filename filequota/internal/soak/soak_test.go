@@ -84,3 +84,32 @@ func TestOver(t *testing.T) {
 		}
 	}
 }
+
+// TestRate has histories whose rate is known, wherever their windows begin.
+func TestRate(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	zero := time.UnixMicro(0)
+	windows := func(first, each time.Duration, n int) (all []sending) {
+		for i := range n {
+			all = append(all, sent(first+time.Duration(i)*each, 60, 1, ms)...)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		text  string
+		sends []sending
+		want  float64
+	}{
+		{"100/s even", sent(0, 2000, 1, 10*ms), 1},
+		{"100/s even", sent(0, 2000, 1, 12500*time.Microsecond), 0.8},
+		{"60/2s log", windows(0, 2*s, 20), 1},
+		{"60/2s log", windows(1970*ms, 2*s, 20), 1}, // a window is cut by each end
+		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.8},
+		{"60/2s log", windows(0, 2*s, 3), 0.5}, // the last of 8 s is followed by nothing: its tokens take 6 s to the end, of 60 ms less on average
+	} {
+		c := &cell{ended: zero, end: zero.Add(10 * s)}
+		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], test.sends); max(got-test.want, test.want-got) > 0.005 {
+			t.Errorf("%s: %.3f, want %.3f", test.text, got, test.want)
+		}
+	}
+}
