@@ -96,6 +96,7 @@ type Lease struct {
 
 	last   lastReply
 	came   cameNews
+	atOnce []atOnce       // of each quota
 	others []quota.Quotas // by which other processes ask, of which the owner was told
 	err    error          // why the store cannot be reached, or why its slots are of no use
 
@@ -170,7 +171,7 @@ func (l *Lease) Set(qs quota.Quotas, reserve float64) {
 			l.last.left[i] = max(l.last.left[i]+l.quotas[i].N-had[of].N, 0)
 		}
 	}
-	l.demand.unit = nil
+	l.demand.unit, l.atOnce = nil, nil
 	l.unsent, l.sent, l.asked = l.unsent.carried(from), l.sent.carried(from), nil
 	l.outage.reset()
 	l.last.next, l.last.nextCost, l.last.bound = 0, nil, -1

@@ -188,9 +188,6 @@ func (l *Lease) AbovePart(now monotime.Time, d *limit.Demand, urgent bool) strin
 	return ""
 }
 
-// leftKnown reports whether the last reply said how much was left of a quota, or of the one that it took over from.
-func (l *Lease) leftKnown(i int) bool { return l.last.left != nil && l.last.left[i] >= 0 }
-
 // hearWhoCame takes in how many share the bucket since a member came; zero if none did. This process is not among them if it asked
 // for nothing in a while.
 func (l *Lease) hearWhoCame(now monotime.Time, n int) {
@@ -208,39 +205,6 @@ func (l *Lease) sharing() int { return max(l.last.sharing, l.came.sharing) }
 
 // far is how far ahead slots are of which it is asked how far they are, and how long a window is for which nobody waits to be safe.
 const far = 8 * Horizon
-
-// stillLeft is how much of a window may be left at an instant: when the outage began, say. If there are others, they have used it since the last
-// reply: at the whole rate, as far as is known; or of a window that has soon passed, all at once.
-func (l *Lease) stillLeft(i int, at monotime.Time) int {
-	left, q := l.last.left[i], &l.quotas[i]
-	switch {
-	case l.sharing() <= 1:
-		return left
-	case q.Per <= far:
-		return 0
-	}
-	used := float64(q.N) * float64(at.Sub(l.last.at)) / float64(q.Per)
-	return int(max(float64(left)-used, 0))
-}
-
-// hearLeft takes in how much of each window a reply says is left. A process that asked for nothing takes no more into an outage than it knew of
-// before, of itself and of others: they ask meanwhile, and may use it at once.
-func (l *Lease) hearLeft(now monotime.Time, asked bool, reply *store.Reply) {
-	left := slices.Clone(reply.Left)
-	switch {
-	case len(left) != len(l.quotas):
-		left = nil // it does not say
-	case !asked && len(l.last.left) == len(left) && max(reply.Sharing, l.sharing()) > 1:
-		for i := range left {
-			if l.leftKnown(i) {
-				left[i] = min(left[i], l.stillLeft(i, now))
-			}
-		}
-	default:
-		l.last.leftTo = max(reply.Sharing, reply.Members, 1)
-	}
-	l.last.left = left
-}
 
 // lastSlot is when the last slot is that any process may have got before the outage. Where slots were ahead in the last reply,
 // others may since have got some that are farther ahead: as much as the reply is old, while the ones it spoke of last.

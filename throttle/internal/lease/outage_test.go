@@ -261,6 +261,7 @@ func TestOutageAfterWhatLeft(t *testing.T) {
 		l.Step(at(0), at(0), l.Next(at(0), 0, queue(4)), &store.Reply{
 			Slots: []store.Slot{{In: 0, Count: 1}}, Members: c.members, Left: []int{c.left}, Bound: -1,
 		}, nil, false)
+		l.atOnce = nil // others have used the rest evenly
 		l.Take(nil, at(0), at(0), requests(4), false, 0)
 		l.Step(at(c.since), at(c.since), l.Next(at(c.since), 0, queue(1)), nil, errDown, false)
 		went := 0
@@ -439,6 +440,40 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// TestOutageOthersAtOnce: what others were seen to use at once they may have used again since the last reply. The quotas are of 100 in ten seconds, among
+// two; the outage begins with the last reply.
+func TestOutageOthersAtOnce(t *testing.T) {
+	type told struct {
+		at   time.Duration
+		left int
+	}
+	for name, c := range map[string]struct {
+		quotas string
+		told   []told // each reply is to one that asks for one, and gets it
+		want   int    // how much may be left
+	}{
+		"nothing was used":         {"100/10s log", []told{{0, 99}}, 99},
+		"the first reply":          {"100/10s log", []told{{0, 70}}, 41},              // 29 by others, at once as far as is known
+		"of a longer window":       {"100/2m log", []told{{0, 70}}, 70},               // a process that is new would stand still
+		"none, then 40":            {"100/10s log", []told{{0, 99}, {0, 58}}, 18},     // 40 by others
+		"40 in two seconds":        {"100/10s log", []told{{0, 99}, {2 * s, 58}}, 38}, // 20 beyond the rate
+		"the whole rate":           {"100/10s log", []told{{0, 99}, {2 * s, 78}}, 78}, // 20 by others
+		"what comes back is known": {"100/10s log", []told{{0, 99}, {0, 58}, {s, 99}}, 59},
+		"the most counts":          {"100/10s log", []told{{0, 99}, {0, 58}, {s, 87}, {s, 66}}, 26},
+		"for two Per":              {"100/10s log", []told{{0, 99}, {0, 58}, {20 * s, 99}}, 59},
+		"and no longer":            {"100/10s log", []told{{0, 99}, {0, 58}, {20*s + 1, 99}}, 99},
+		"of another quota":         {"100/10s log, 100/10s window grid", []told{{0, 99}, {0, 58}}, 18},
+	} {
+		l := newLease(t, c.quotas, 0)
+		for _, r := range c.told {
+			l.mustCall = true
+			call(t, l, r.at, queue(1), store.Reply{Slots: []store.Slot{{Count: 1}}, Left: slices.Repeat([]int{r.left}, len(l.quotas)), Sharing: 2, Bound: -1})
+			l.Take(nil, at(r.at), at(r.at), requests(1), false, 0)
+		}
+		equal(t, name, l.stillLeft(0, l.last.at), c.want)
+	}
+}
+
 // TestOutageLeft: what is left of a window by a reply to a process that asked for nothing, beside others: no more than it knew, since they use it.
 func TestOutageLeft(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -453,7 +488,7 @@ func TestOutageLeft(t *testing.T) {
 	} {
 		l := newLease(t, "100/10s log", 0)
 		call(t, l, 0, queue(1), store.Reply{Left: []int{40}, Sharing: min(c.sharing, 2), Bound: -1})
-		l.mustCall = true
+		l.mustCall, l.atOnce = true, nil // others have used it evenly
 		call(t, l, s, queue(slices.Repeat([]int{1}, c.asks)...), store.Reply{Left: []int{90}, Sharing: c.sharing, Bound: -1})
 		equal(t, name, [2]int{l.last.left[0], l.last.leftTo}, [2]int{c.left, c.to})
 	}

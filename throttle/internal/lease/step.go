@@ -53,7 +53,7 @@ func (l *Lease) Step(now, sent monotime.Time, c *Call, reply *store.Reply, err e
 	l.answered = max(l.answered, c.Request.Serial)
 	answered := l.last.sent // when the request before was sent
 	if c.version == l.version {
-		l.hearLeft(now, len(c.Request.Asks) > 0, reply)
+		l.hearLeft(now, c.Request, reply)
 	}
 	l.last.at, l.last.sent, l.last.members = now, sent, max(reply.Members, 1)
 	l.last.sharing = max(reply.Sharing, l.last.members)
