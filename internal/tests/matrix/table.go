@@ -114,15 +114,15 @@ func quantiles(all []outcome, of func(o outcome) float64) pair {
 	return pair{at(0.5), at(0.75)}
 }
 
-// boundOf is the title of the bound of a class. Where the limit is stated, or changes, it is of processes that keep to their parts.
-func (m *matrix) boundOf(class string) string {
-	if m.Bound == "" || m.Bound == bounds[0] || class == "exact" || class == "coarse" {
+// bound is the title of the bound.
+func (m *matrix) bound() string {
+	if m.Bound == "" || m.Bound == bounds[0] {
 		return "bound"
 	}
 	return "bound: " + m.Bound
 }
 
-const boundSaid = "Bound: by processes that know all but what the others do; careful, even, swift: that are not told either how many there are, and search (but after idling, and where the limit changes)."
+const boundSaid = "Bound: by processes that know all but what the others do; careful, even, swift: that are not told either how many there are, and search, or read what remains (but after idling, and where the limit changes)."
 
 // report prints what was reached beside what is wanted, and the cells that are farthest from it. Old may be nil.
 func report(w io.Writer, m, old *matrix, worstCells int) {
@@ -139,7 +139,7 @@ func report(w io.Writer, m, old *matrix, worstCells int) {
 		} else {
 			line(w, "reached", class, func(place string, _ int) string { return summary(m.in(place), goals[place]) })
 		}
-		line(w, m.boundOf(class), class, func(place string, _ int) string { return summary(boundsOf(m.in(place)), goals[place]) })
+		line(w, m.bound(), class, func(place string, _ int) string { return summary(boundsOf(m.in(place)), goals[place]) })
 	}
 	fmt.Fprintf(w, "\nTime beside the least, of half / of three of four of the cells; refused per 100 likewise; and seconds until a change of the limit was adapted to (how many of the cells used the limit before it changed). **Missed**. %s\n", boundSaid)
 	for _, class := range classes {

@@ -55,16 +55,7 @@ func TestCellSearch(t *testing.T) {
 		for member := range members {
 			var took, refused []float64
 			for i := range 48 {
-				c, err := drawCell(100, fmt.Sprintf("%s/%s/%d", classSilent, tt.column, i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-				w := &world{simulation: c.simulation, start: start}
-				o := c.boundOfSearch(member, start, lasted(w.ideal(0, c.requests, 0, nil), 0))
-				if o.Ended == "" && (o.Served != c.requests || o.Just < 1-c.slack(0)/o.Least) {
-					t.Errorf("%s, %s: %d of %d served, %.2f times the least: %v", member, c.name, o.Served, c.requests, o.Just, c)
-				}
+				o := boundOfMember(t, member, fmt.Sprintf("%s/%s/%d", classSilent, tt.column, i))
 				took, refused = append(took, o.Just), append(refused, o.Refused)
 			}
 			half, three := middle(took)
@@ -75,6 +66,47 @@ func TestCellSearch(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestCellRead shows what is left to those who are told how the server counts, its rate, window and burst, and who read what remains, and not how
+// many others there are: how much of the limit their part is, and who goes first.
+func TestCellRead(t *testing.T) {
+	for _, tt := range []struct {
+		column        string
+		slowest, most float64 // in half of the cells
+	}{{"1-long", 1.02, 0.1}, {"3-long", 1.02, 1}, {"10-long", 1.05, 10}} {
+		for _, class := range []string{classExact, classCoarse} {
+			for member := range readers {
+				var took, refused []float64
+				for i := range 24 {
+					o := boundOfMember(t, member, fmt.Sprintf("%s/%s/%d", class, tt.column, i))
+					took, refused = append(took, o.Just), append(refused, o.Refused)
+				}
+				half, three := middle(took)
+				less, more := middle(refused)
+				t.Logf("%s, %s/%s: %.3f/%.3f times the least; %.1f/%.1f refused per 100", member, class, tt.column, half, three, less, more)
+				if half > tt.slowest || less > tt.most {
+					t.Errorf("%s, %s/%s: %.3f times the least, %.1f refused in half of the cells, want at most %v and %v", member, class, tt.column, half, less, tt.slowest, tt.most)
+				}
+			}
+		}
+	}
+}
+
+// boundOfMember is how a cell goes for processes that search, or read what remains.
+func boundOfMember(t *testing.T, member, name string) *outcome {
+	t.Helper()
+	c, err := drawCell(100, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	w := &world{simulation: c.simulation, start: start}
+	o := c.boundOfSearch(member, start, lasted(w.ideal(0, c.requests, 0, nil), 0))
+	if o.Ended == "" && (o.Served != c.requests || o.Just < 1-c.slack(0)/o.Least) {
+		t.Errorf("%s, %s: %d of %d served, %.2f times the least: %v", member, c.name, o.Served, c.requests, o.Just, c)
+	}
+	return o
 }
 
 // middle returns the value of the middle one, and of the one at three quarters.

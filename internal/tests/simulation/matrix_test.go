@@ -21,7 +21,7 @@ import (
 var (
 	cells      = flag.String("cells", "", "names of cells of the matrix, with commas; how each went is printed as JSON")
 	cellSeed   = flag.Uint64("cellseed", 1, "seed of the cells")
-	cellBound  = flag.String("cellbound", "", "which processes the bound is of: empty for those that keep to their parts, or careful, even or swift for those that search")
+	cellBound  = flag.String("cellbound", "", "which processes the bound is of: empty for those that keep to their parts, or careful, even or swift for those that search, or read what remains")
 	cellTraced = flag.Bool("celltrace", false, "trace the cells")
 )
 

@@ -52,7 +52,15 @@ var members = map[string][3]search{
 // searches reports whether processes that search have anything to search in a cell.
 func (c *cell) searches() bool {
 	_, crowd := crowds[c.column]
-	return crowd && (c.class == classHint || c.class == classSilent)
+	return crowd
+}
+
+// newHunter is a process of a member of the family for the class of a cell.
+func newHunter(c *cell, start time.Time, member string, process int) hunter {
+	if c.class == classHint || c.class == classSilent {
+		return newSeeker(c, start, members[member][c.counted()], process)
+	}
+	return newReader(c, start, readers[member][c.counted()], process)
 }
 
 // boundOfSearch is how a cell goes for such processes.
@@ -60,7 +68,7 @@ func (c *cell) boundOfSearch(member string, start time.Time, least time.Duration
 	o := &outcome{Name: c.name}
 	s := &seekers{cell: c, start: start, server: c.algorithm(), attempts: map[int]int{}}
 	for p := range c.processes {
-		s.all = append(s.all, newSeeker(c, start, members[member][c.counted()], p))
+		s.all = append(s.all, &program{hunter: newHunter(c, start, member, p)})
 	}
 	hammers := s.play()
 	var took time.Duration
@@ -91,11 +99,26 @@ type seekers struct {
 	*cell
 	start    time.Time
 	server   pacertest.Algorithm
-	all      []*seeker
+	all      []*program
 	attempts map[int]int
 	answers  []answer
 	events   events
 	order    int // of the next event
+}
+
+// program is one of the processes.
+type program struct {
+	hunter
+	waiting []int // requests
+	taken   int
+	wake    time.Duration
+}
+
+// hunter is what a process knows, and how it decides.
+type hunter interface {
+	due(t time.Duration) time.Duration // when a request may go, t if it may at once; never if an answer comes before
+	send(t time.Duration) (number int) // a request goes
+	hear(e event)                      // an answer has come
 }
 
 // event is a request that comes to the server, an answer that comes back, or a process that wakes up.
@@ -103,6 +126,7 @@ type event struct {
 	at, sent, came time.Duration
 	order          int
 	process, id    int
+	number         int                // what send has returned
 	verdict        *pacertest.Verdict // of an answer
 	hold           time.Duration      // until when it says to stay away
 	wakes          bool
@@ -163,24 +187,26 @@ func (s *seekers) send(process int, t time.Duration) {
 		}
 		id := p.waiting[0]
 		p.waiting = p.waiting[1:]
-		p.send(t)
+		number := p.send(t)
 		s.attempts[id]++
-		s.push(event{at: t + s.way(id, s.attempts[id], "there"), sent: t, process: process, id: id})
+		s.push(event{at: t + s.way(id, s.attempts[id], "there"), sent: t, process: process, id: id, number: number})
 	}
 }
 
-// serve lets the server answer. A hint is obeyed as it is said.
+// serve lets the server answer. A hint is obeyed as it is said, where nothing else is.
 func (s *seekers) serve(e event) {
 	v := s.server.Take(s.start.Add(e.at), 1)
 	back, beyond, hold := e.at+v.Delay+s.way(e.id, s.attempts[e.id], "back"), time.Duration(0), time.Duration(0)
-	if s.class == classHint && !v.OK {
+	if s.class != classSilent {
 		beyond = s.beyond(v, s.start.Add(e.at+s.skews[e.process]))
+	}
+	if s.class == classHint && !v.OK {
 		if hold = v.RetryAfter + beyond; s.layers[0].dialect.RetryAfterFloor {
 			hold = hold.Truncate(time.Second)
 		}
 	}
 	s.answers = append(s.answers, answer{process: e.process, sent: e.sent, at: e.at, back: back, ok: v.OK, next: e.at + v.RetryAfter, beyond: beyond})
-	s.push(event{at: back, sent: e.sent, came: e.at, process: e.process, id: e.id, verdict: &v, hold: e.at + hold})
+	s.push(event{at: back, sent: e.sent, came: e.at, process: e.process, id: e.id, number: e.number, verdict: &v, hold: e.at + hold})
 }
 
 func (s *seekers) push(e event) {
@@ -217,10 +243,6 @@ type seeker struct {
 
 	used  float64 // tokens
 	marks []mark  // refusals, at which nothing was there
-
-	waiting []int // requests
-	taken   int
-	wake    time.Duration
 }
 
 // mark is an instant at which it is known what was there.
@@ -335,15 +357,15 @@ func (p *seeker) estimate(t time.Duration) (begin time.Duration, part, now, befo
 }
 
 // send counts a request that goes.
-func (p *seeker) send(t time.Duration) {
+func (p *seeker) send(t time.Duration) int {
 	p.inFlight++
-	p.used++
-	if p.window > 0 {
+	if p.used++; p.window > 0 {
 		p.sent = append(p.sent, t)
-		return
+	} else {
+		p.fill(t)
+		p.tokens--
 	}
-	p.fill(t)
-	p.tokens--
+	return 0
 }
 
 // hear takes in an answer.
