@@ -1,6 +1,10 @@
 package adaptive
 
-import "github.com/gopacer/pacer/throttle/internal/monotime"
+import (
+	"time"
+
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
 
 // otherUsers estimates how much of a limit other clients use. Remaining falls faster than our
 // requests explain, and the excess is theirs:
@@ -10,7 +14,7 @@ import "github.com/gopacer/pacer/throttle/internal/monotime"
 // Nobody knows what other clients have in flight, but they have as much as they use. Without the
 // estimate, each of several processes would spend all that the server says remains.
 //
-// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers).
+// In come outcomes (count); out comes how much is used before some of our tokens are (withOthers), also by others that are not seen yet (withUnseen).
 type otherUsers struct {
 	began       monotime.Time // when the request went whose answer restored the limit
 	atStart     int           // Remaining at began; zero if no answer has spoken of it
@@ -18,6 +22,7 @@ type otherUsers struct {
 	usedByUs    int           // tokens of our requests granted since began that are answered
 	perOurToken float64       // tokens that other clients use for each of ours
 	measured    bool          // perOurToken is from a whole window
+	unseenUntil monotime.Time // until then, others may have begun as we did and not be seen yet
 	siblings    bool          // other buckets of ours may draw on the limit: what they take is not others'
 }
 
@@ -48,6 +53,9 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 		}
 		if first && !u.siblings && o.limit-u.stated <= maxPerOurToken { // others that used more began long ago
 			u.perOurToken = u.perToken(o.remaining, o.n+inFlight)
+			if o.limit >= leastUnseen {
+				u.unseenUntil = o.now.Add(min(unseenTrips*o.now.Sub(o.sent), longestUnseen))
+			}
 		}
 	}
 	if !o.refused {
@@ -55,6 +63,9 @@ func (u *otherUsers) count(o *outcome, inFlight int, spent bool) {
 	}
 	if o.newest && !u.measured {
 		u.perOurToken = u.estimate(o.remaining, inFlight)
+		if u.usedByUs >= max(inFlight, few) { // most of what we sent is answered
+			u.unseenUntil = 0
+		}
 	}
 }
 
@@ -131,3 +142,25 @@ const few = 4
 // Other clients have as much in flight for each token of ours as they used, and send as much again
 // before they hear of ours.
 func (u *otherUsers) withOthers(n int) int { return n + int(2*u.perOurToken*float64(n)) }
+
+// withUnseen is withOthers at the instant t, also of others that are not seen yet: of processes that begin together, the one whose request comes first finds all
+// that there is. Until most of what it sends next is answered, which shows the others, one token may be theirs for each of ours.
+func (u *otherUsers) withUnseen(t monotime.Time, n int) int {
+	if t < u.unseenUntil && u.perOurToken < unseenPerToken {
+		return n + 2*unseenPerToken*n
+	}
+	return u.withOthers(n)
+}
+
+const (
+	unseenPerToken = 1
+
+	// unseenTrips is for how many round trips others may be unseen: one until the next answers come, which may take much longer than the first did. What is
+	// answered slowly does not keep others back for longer than longestUnseen.
+	unseenTrips   = 4
+	longestUnseen = time.Second
+
+	// leastUnseen is of how many tokens a limit is at least where that counts. With fewer, as many more were refused as fewer: a window that is used in
+	// several flights comes back in parts, as a bucket does.
+	leastUnseen = 20
+)

@@ -852,6 +852,62 @@ func TestOtherUsersRestored(t *testing.T) {
 
 // TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains is not taken at once; of a limit of which more is
 // missing, others may have gone long ago.
+// TestOtherUsersUnseen: who finds all of a limit may be the first of several that begin together. A third of it goes at first; and the rest, once most of that is answered and
+// shows nobody else, or some round trips later.
+func TestOtherUsersUnseen(t *testing.T) {
+	const ms = time.Millisecond
+	flight := func(b *bucket) (all []*Ticket) {
+		for b.Open(b.now, of(1), nil, 0) {
+			all = append(all, b.send())
+		}
+		return all
+	}
+	for _, test := range []struct {
+		limit int
+		trip  time.Duration
+		want  int
+		until time.Duration // from then on the rest goes, also if nothing is answered
+	}{
+		{38, 20 * ms, 12, 100 * ms}, // 12 + 2·12 = 36 of 37
+		{20, 20 * ms, 6, 100 * ms},
+		{19, 20 * ms, 18, 0},
+		{5000, 20 * ms, 1666, 100 * ms},
+		{38, 400 * ms, 12, 1400 * ms},
+		{38, 0, 37, 0},
+	} {
+		b := newBucket(t, Config{})
+		first := b.send()
+		b.at(test.trip).done(first, says(left(test.limit-1, test.limit, time.Minute)))
+		if got := len(flight(b)); got != test.want {
+			t.Errorf("a limit of %d, after %v: %d requests go at once, want %d", test.limit, test.trip, got, test.want)
+		}
+		if test.until == 0 {
+			continue
+		}
+		b.wantDue(test.until - test.trip)
+		b.at(test.until)
+		if got, want := len(flight(b)), test.limit-1-test.want; got != want {
+			t.Errorf("a limit of %d, after %v: %d requests go, want %d", test.limit, test.until, got, want)
+		}
+	}
+	for taken, want := range map[int][2]int{0: {8, 17}, 12: {4, 3}} { // of 25 that remain, 8 + 2·8, and then all; of 13, 4 + 2·4, and then as much as others use
+		b := newBucket(t, Config{})
+		first := b.send()
+		b.at(20*ms).done(first, says(left(37, 38, time.Minute)))
+		remaining := 37 - taken
+		b.at(40 * ms)
+		for _, ticket := range flight(b) {
+			remaining--
+			b.done(ticket, says(left(remaining, 38, time.Minute)))
+		}
+		second := flight(b)
+		b.at(60*ms).done(second[0], says(left(remaining-1, 38, time.Minute)))
+		if got := [2]int{len(second), len(flight(b))}; got != want {
+			t.Errorf("others took %d: %d requests go when the first flight and when one more is answered, want %d", taken, got, want)
+		}
+	}
+}
+
 func TestOtherUsersBegin(t *testing.T) {
 	for _, test := range []struct{ limit, remaining, want int }{
 		{38, 37, 37},   // nobody else

@@ -47,7 +47,7 @@ func (s *Server) findRoom() {
 // room returns how many requests may go at least before w delays one, if so many are in flight: of as many, all that due asks for is
 // true. It is unknownRoom where nothing bounds what one request needs, or where others come in between.
 func (w *window) room(inFlight int) int {
-	if w.others.perOurToken != 0 || w.refill.crowd > 0 {
+	if w.others.perOurToken != 0 || w.others.unseenUntil != 0 || w.refill.crowd > 0 {
 		return unknownRoom
 	}
 	left := w.remaining - min(w.spread.Below, maxTokens) // which is at least what remains
@@ -65,6 +65,10 @@ const roundings = 2
 
 func (s *Server) allSteadyOpen(now monotime.Time, n int, kind *Kind) bool {
 	for _, w := range s.windows {
+		if until := w.others.unseenUntil; until != 0 && now >= until {
+			w.others.unseenUntil = 0
+			s.findRoom()
+		}
 		if n <= w.room(s.inFlight) {
 			continue
 		}

@@ -85,7 +85,7 @@ func (w *window) due(t monotime.Time, ahead, n, reserve, inFlight int, optimist 
 	}
 	// Other clients use perOurToken for each token of ours, have as much in flight, and may send
 	// as much again. A request of ours that goes alone is never kept back for that.
-	crowded := inFlight+ahead > 0 && w.others.withOthers(inFlight+ahead+n) > w.remaining-reserve
+	crowded := inFlight+ahead > 0 && w.others.withUnseen(t, inFlight+ahead+n) > w.remaining-reserve
 	switch {
 	case crowded:
 		return w.dueLater(t, ahead, n, reserve, inFlight, optimist, true), false
@@ -125,7 +125,9 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	if optimist && w.spentSince == 0 {
 		at = min(at, earliestProbe(t, w.inRequests(), &w.reset, &w.refill, w.wholeSteps))
 	}
-	at = max(t, at)
+	if at = max(t, at); crowded && t < w.others.unseenUntil {
+		at = min(at, w.others.unseenUntil)
+	}
 	perWindow := max(w.limit-reserve, n, 1)
 	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.limit > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
