@@ -666,24 +666,24 @@ func TestRefillWithinARoundTrip(t *testing.T) {
 
 // TestRefillOfAResetThatIsAlwaysAsFar: a server always states the same time to the reset, in whole seconds. So an answer is about another reset if
 // it comes over a second after the one that was first about the reset before. The server is known to refill if that is over a second and half of the
-// time of one token: less may be two clocks that drift apart. So it depends on how close answers follow one another, and where they follow close,
-// nobody knows it however long it goes on: the limit must be used up first.
+// time of one token: less may be two clocks that drift apart. So it depends on how close answers follow one another; but where they follow close,
+// the reset moves on again and again, by as much as time passes, which clocks do not.
 func TestRefillOfAResetThatIsAlwaysAsFar(t *testing.T) {
 	const ms = time.Millisecond
 	const hour, month = time.Hour, 30 * 24 * time.Hour // of 99,999 tokens, half of one takes 18 ms and 12.96 s
 	for _, test := range []struct {
 		reset, every time.Duration
-		after        time.Duration // it is known to refill; negative: never
+		after        time.Duration // it is known to refill
 	}{
-		{hour, ms, -1},
-		{hour, 17 * ms, -1},
-		{hour, 19 * ms, -1},        // 53 · 19 = 1007
+		{hour, ms, 2002 * ms},
+		{hour, 17 * ms, 2006 * ms}, // 118 · 17
+		{hour, 19 * ms, 2014 * ms}, // 106 · 19
 		{hour, 40 * ms, 1040 * ms}, // 26 · 40
 		{hour, 1018 * ms, 1018 * ms},
-		{hour, 1017 * ms, -1},
+		{hour, 1017 * ms, 2034 * ms},
 		{hour, time.Minute, time.Minute},
-		{month, 40 * ms, -1},
-		{month, 13 * time.Second, -1},
+		{month, 40 * ms, 14_560 * ms}, // 364 · 40
+		{month, 13 * time.Second, 26 * time.Second},
 		{month, 14 * time.Second, 14 * time.Second},
 	} {
 		b := newBucket(t, Config{})
@@ -698,6 +698,19 @@ func TestRefillOfAResetThatIsAlwaysAsFar(t *testing.T) {
 		}
 		if got != test.after {
 			t.Errorf("a reset in %v, stated every %v: refills after %v, want %v", test.reset, test.every, got, test.after)
+		}
+	}
+}
+
+// TestClocksThatDriftAreNoRefill: a reset that moves on again and again by a thousandth of the time that passes is that of a clock that goes wrong.
+func TestClocksThatDriftAreNoRefill(t *testing.T) {
+	b := newBucket(t, Config{})
+	const month = 30 * 24 * time.Hour
+	for after := time.Duration(0); after < 25*24*time.Hour; after += 10 * time.Minute {
+		b.at(after)
+		b.exchange(says(step(99_000, 99_999, month-after+after/1000)))
+		if b.window1().refill.refills {
+			t.Fatalf("refills after %v", after)
 		}
 	}
 }

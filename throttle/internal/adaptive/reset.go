@@ -24,6 +24,7 @@ type reset struct {
 	count         int           // how many different resets were stated
 	before        monotime.Time // the late of the reset before, if that was earlier; else zero
 	clocks        skew          // if resets are instants
+	drift         drift
 }
 
 // resetChange is what a statement says about a reset, compared with what was known.
@@ -53,9 +54,7 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 	early, late := r.interval(sent, now, st, limit)
 	passed := st.Reset > 0 && sent >= r.late
 	if r.late == 0 || passed || early > r.late || late < r.early {
-		// It has moved if its earliest instant is later than the latest one known, by more than half
-		// the time of one token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
-		change.another, change.moved = true, now < r.late && float64(early-r.late)*2*float64(limit) > float64(r.late-now)
+		change.another, change.moved = true, r.hasMoved(early, now, limit, passed)
 		change.back = late < r.early && now < r.early
 		r.halfRoundTrip = now.Sub(sent) / 2
 		r.begin(early, late, now.Add(-r.halfRoundTrip))
@@ -66,6 +65,38 @@ func (r *reset) narrow(sent, now monotime.Time, st *quota.Statement, limit int) 
 		r.late = late
 	}
 	return change
+}
+
+// hasMoved reports whether the known reset has not come, and has moved on: another one is stated, which is at early at the soonest. The known one has passed if that says so.
+func (r *reset) hasMoved(early, now monotime.Time, limit int, passed bool) bool {
+	moved := movedOn(r.late, early, now, limit)
+	if !r.drift.note(r.late, now, !passed && early > r.late && !moved) {
+		return moved
+	}
+	return movedOn(r.drift.from, early, now, limit) && early.Sub(r.drift.from) > now.Sub(r.drift.since)/clocksDrift
+}
+
+// movedOn reports whether a reset that was at late at the latest, and has not come, has moved on: its earliest instant is later than that, by more than half the time of one
+// token, (late − now)/(2 · limit). Less may be two clocks that drift apart.
+func movedOn(late, early, now monotime.Time, limit int) bool {
+	return now < late && float64(early-late)*2*float64(limit) > float64(late-now)
+}
+
+// drift is a reset that moves on by so little each time that it may be two clocks that drift apart: from where, and since when. Clocks drift apart by a
+// thousandth or so; what moves on by more than a tenth of the time that passes is the reset.
+type drift struct{ from, since monotime.Time }
+
+const clocksDrift = 10
+
+// note takes in that a reset which was at late at the latest is another one, and whether it has moved on by little. It reports whether it had done so before, too.
+func (d *drift) note(late, now monotime.Time, little bool) (again bool) {
+	switch again = little && d.from != 0; {
+	case !little:
+		*d = drift{}
+	case !again:
+		*d = drift{late, now}
+	}
+	return again
 }
 
 // begin puts another reset in the place of what was known. The server first wrote of it at the instant opened.
