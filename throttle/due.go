@@ -107,46 +107,56 @@ func (d delay) forecast(now monotime.Time) Forecast {
 // due returns when the claim may go in this bucket alone, not before t, if ahead goes before it. Asked is the bucket that
 // it was made to. Some waits end with an answer, and nobody knows when that comes. A timer must be set for them, so the
 // longest time counts for which answers are waited for; but for a projection (optimist) such waits do not count.
-func (l *Limiter) due(now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) limit.Due {
-	direct := asked == l
-	from := limit.Due{At: t}
-	if l.hold > t {
-		from = from.Until(l.hold, l.said, limit.Hold, "")
-	}
-	d := from
-	if direct {
-		d = l.server.Due(d, &ahead.All, &need.Demand, &need.class, 0, optimist)
-	} else if ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
-		before, last := ahead.Direct.Last()
-		d = l.server.Due(d, &before, &last, nil, 0, optimist)
-	}
-	d = l.stack.Due(now, d, &ahead.All, &need.Demand, false, optimist, l.believed(asked))
-	if l.link != nil && !d.Never {
-		d = l.link.lease.Due(now, d, &ahead.All, &need.Demand, false, optimist)
-	}
+func (l *Limiter) due(now, t monotime.Time, ahead *predecessors, need *need, asked *Limiter, optimist bool) (d limit.Due) {
+	d = l.held(t)
+	l.putOff(now, &d, ahead, need, asked, false, optimist)
 	d.Unreserved = d.At
-	if l.Reserve == 0 || need.urgent() || d.Never {
-		return d
-	}
-	// A claim that is not urgent must also wait for the unreserved part. Only claims that are not urgent go
-	// before it there, so this wait is computed from the start, not from d.
-	left := from
-	if direct {
-		left = l.server.Due(left, &ahead.Unreserved, &need.Demand, &need.class, l.Reserve, optimist)
-	}
-	left = l.stack.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist, l.believed(asked))
-	if l.link != nil && !left.Never {
-		left = l.link.lease.Due(now, left, &ahead.Unreserved, &need.Demand, true, optimist)
-	}
-	switch {
-	case left.Never, left.At > d.At:
-		left.Unreserved = from.At // after that only the reserve delays the claim: urgent ones may go first
-		return left
-	case d.Cause == "":
-		left.Unreserved = d.Unreserved
-		return left
+	if l.Reserve > 0 && !need.urgent() && !d.Never {
+		l.unreserve(now, t, &d, ahead, need, asked, optimist)
 	}
 	return d
+}
+
+// unreserve puts d, which is due for an urgent claim, off for one that is not: that must also wait for the unreserved part. Only claims
+// that are not urgent go before it there, so this wait is computed from the start, not from d.
+func (l *Limiter) unreserve(now, t monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, optimist bool) {
+	left := l.held(t)
+	left.Unreserved = left.At
+	l.putOff(now, &left, ahead, need, asked, true, optimist)
+	switch {
+	case left.Never, left.At > d.At: // after left.Unreserved only the reserve delays the claim: urgent ones may go first
+		*d = left
+	case d.Cause == "":
+		left.Unreserved = d.Unreserved
+		*d = left
+	}
+}
+
+// held is t, or when a hold ends if that is later.
+func (l *Limiter) held(t monotime.Time) limit.Due {
+	d := limit.Due{At: t}
+	if l.hold > t {
+		d.Until(l.hold, l.said, limit.Hold, "")
+	}
+	return d
+}
+
+// putOff puts d off until the claim may go in this bucket for all but a hold; if unreserved is set, with what is left to claims that are
+// not urgent. It takes a pointer, since a Due is large, and who waits should need little of a stack. See due.
+func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, need *need, asked *Limiter, unreserved, optimist bool) {
+	before, share := &ahead.All, 0.0
+	if unreserved {
+		before, share = &ahead.Unreserved, l.Reserve
+	}
+	if asked == l {
+		l.server.Due(d, before, &need.Demand, &need.class, share, optimist)
+	} else if !unreserved && ahead.Direct.Claims > 0 { // the claim waits with them for what the server allows
+		l.server.DueWith(d, &ahead.Direct, optimist)
+	}
+	l.stack.Due(now, d, before, &need.Demand, unreserved, optimist, l.believed(asked))
+	if l.link != nil && !d.Never {
+		l.link.lease.Due(now, d, before, &need.Demand, unreserved, optimist)
+	}
 }
 
 // oneToken returns what one token of each unit, with nobody ahead, waits for in this bucket alone; and whether it waits for

@@ -408,16 +408,13 @@ func (l *Limiter) blockedUntil(now monotime.Time, w *waiter) monotime.Time {
 
 // dueWithoutStore returns when w may go in l, but for what the lease has in hand.
 func (l *Limiter) dueWithoutStore(now monotime.Time, w *waiter) limit.Due {
-	d := limit.Due{At: now}
-	if l.hold > now {
-		d.At = l.hold
-	}
+	d := l.held(now)
 	if w.l == l {
-		d = l.server.Due(d, &limit.Demand{}, &w.Demand, &w.class, l.reserveFor(&w.need), false)
+		l.server.Due(&d, &limit.Demand{}, &w.Demand, &w.class, l.reserveFor(&w.need), false)
 	}
-	d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
+	l.stack.Due(now, &d, &limit.Demand{}, &w.Demand, false, false, l.believed(w.l))
 	if l.Reserve > 0 && !w.urgent() {
-		d = l.stack.Due(now, d, &limit.Demand{}, &w.Demand, true, false, l.believed(w.l))
+		l.stack.Due(now, &d, &limit.Demand{}, &w.Demand, true, false, l.believed(w.l))
 	}
 	return d
 }

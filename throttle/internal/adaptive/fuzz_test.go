@@ -352,7 +352,7 @@ func (c *chaos) checkDue(s *Server) {
 	// The pace rises with time, so that it may be due earlier if it is asked for later.
 	var last monotime.Time
 	for _, n := range []int{1, 2, 1000} {
-		d := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, false)
+		d := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, false)
 		switch {
 		case d.Never || d.At < c.now:
 			c.t.Fatalf("%+v at %d", d, c.now)
@@ -361,7 +361,7 @@ func (c *chaos) checkDue(s *Server) {
 		case n == 1 && s.Open(c.now, of(n), nil, 0) != (d.At <= c.now):
 			c.t.Fatalf("Open and Due disagree: %+v at %d", d, c.now)
 		}
-		if o := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, true); o.At > d.At && s.served.rate == 0 {
+		if o := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(n), nil, 0, true); o.At > d.At && s.served.rate == 0 {
 			c.t.Fatalf("an optimist waits longer: %+v, %+v", o, d)
 		}
 		last = d.At
@@ -382,7 +382,7 @@ func (c *chaos) finish() {
 		// Where the user spreads a limit without a MaxWait, and where the pace was seen to be
 		// slower than that, a request waits longer.
 		bound := max(c.config.MaxHold, patience) + time.Second
-		if at := s.Due(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
+		if at := s.DueFrom(limit.Due{At: c.now}, &limit.Demand{}, of(1), nil, 0, false).At; at > c.now.Add(bound) && s.served.rate == 0 && (c.config.Spend <= Eager || c.config.MaxStandstill > 0) {
 			c.t.Fatalf("a request waits for %v, MaxHold is %v", at.Sub(c.now), c.config.MaxHold)
 		}
 		s.Windows(c.now)

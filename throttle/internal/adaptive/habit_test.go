@@ -143,7 +143,7 @@ func TestBurstIsLent(t *testing.T) {
 		if n == 0 {
 			continue
 		}
-		if at := later.Due(limit.Due{At: later.now}, &limit.Demand{}, &one, nil, 0, false).At; math.Abs(at.Sub(later.now).Seconds()-float64(n+1)/m.Rate) > 0.1 {
+		if at := later.DueFrom(limit.Due{At: later.now}, &limit.Demand{}, &one, nil, 0, false).At; math.Abs(at.Sub(later.now).Seconds()-float64(n+1)/m.Rate) > 0.1 {
 			t.Errorf("the next one goes %v later, want %v s", at.Sub(later.now), float64(n+1)/m.Rate)
 		}
 		if got := later.Memory(later.now, wallClock()).Burst; got != m.Burst {

@@ -80,7 +80,7 @@ func left(remaining, limit int, reset time.Duration) quota.Statement {
 
 // dueAfter returns when n more requests may go if ahead others go before, from now.
 func (b *bucket) dueAfter(ahead, n int) time.Duration {
-	return b.Due(limit.Due{At: b.now}, of(ahead), of(n), nil, 0, false).At.Sub(b.now)
+	return b.DueFrom(limit.Due{At: b.now}, of(ahead), of(n), nil, 0, false).At.Sub(b.now)
 }
 
 // wantDue checks in how long one request may go, and that Open agrees.
@@ -132,4 +132,10 @@ func (b *bucket) window1() *window {
 		b.t.Fatalf("%d windows, want 1", len(b.windows))
 	}
 	return b.windows[0]
+}
+
+// DueFrom returns from, put off by Due.
+func (s *Server) DueFrom(from limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) limit.Due {
+	s.Due(&from, ahead, d, kind, share, optimist)
+	return from
 }

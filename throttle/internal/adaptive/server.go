@@ -201,36 +201,41 @@ func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) b
 	return s.Open(now, d, nil, share) && (one || s.served.rate == 0 && s.slowStart.openFor(d.Claims))
 }
 
-// Due returns from, or what comes later because of the server, if ahead goes before d and a
+// Due puts due off, if that is earlier, until the server allows d if ahead goes before it and a
 // share of each limit is reserved for others. D is for a kind of request, or several if kind is nil.
 //
 // Some waits end when an answer comes, and nobody knows when that will be. To set a timer
 // (optimist is false), such a wait counts as the longest time for which the answer is awaited.
 // For a projection (optimist is true), such a wait counts as nothing.
-func (s *Server) Due(from limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) limit.Due {
+func (s *Server) Due(due *limit.Due, ahead, d *limit.Demand, kind *Kind, share float64, optimist bool) {
 	if s.slowStart.allowed > 0 {
-		from = s.slowStart.due(from, ahead.N, optimist)
+		s.slowStart.due(due, ahead.N, optimist)
 	}
 	if s.served.rate > 0 {
-		if at := s.served.due(from.At, ahead.N, d.N, optimist); at > from.At {
-			from = from.Until(at, at, limit.Pace, "what the server was seen to allow")
+		if at := s.served.due(due.At, ahead.N, d.N, optimist); at > due.At {
+			due.Until(at, at, limit.Pace, "what the server was seen to allow")
 		}
 	}
 	for _, w := range s.windows {
 		n := s.need(w, d, kind)
-		at, open := w.due(from.At, w.costOf(ahead, nil), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
-		if at > from.At || !open && from.Cause == "" {
+		at, open := w.due(due.At, w.costOf(ahead, nil), n, reserved(w.limit, n, share), s.inFlightOn(w), optimist)
+		if at > due.At || !open && due.Cause == "" {
 			said, cause := at, limit.Window
 			switch {
 			case open: // something remains, and is spread
 				cause = limit.Spaced
-			case at > from.At && !w.refill.refills:
+			case at > due.At && !w.refill.refills:
 				said = at.Add(w.cutBy)
 			}
-			from = from.Until(at, said, cause, w.text)
+			due.Until(at, said, cause, w.text)
 		}
 	}
-	return from
+}
+
+// DueWith puts due off, if that is earlier, until the server allows the last of several claims that together ask for d.
+func (s *Server) DueWith(due *limit.Due, d *limit.Demand, optimist bool) {
+	before, last := d.Last()
+	s.Due(due, &before, &last, nil, 0, optimist)
 }
 
 // Take counts a grant, now, to a request that came at the instant asked, and fills its Ticket.

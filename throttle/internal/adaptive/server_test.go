@@ -203,7 +203,7 @@ func TestSlowStartStep(t *testing.T) {
 	b.Restart(true)
 	old := b.send()
 	b.at(slowStartStep - 1).wantDue(1)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now || d.Cause != limit.SlowStart {
+	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now || d.Cause != limit.SlowStart {
 		t.Errorf("an optimist has %+v", d)
 	}
 	b.at(slowStartStep).wantDue(0)
@@ -250,7 +250,7 @@ func TestServedRate(t *testing.T) {
 		t.Errorf("rate %v, want %v", got, want)
 	}
 	b.wantPaced()
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.Cause != limit.Pace {
+	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.Cause != limit.Pace {
 		t.Errorf("cause %q", d.Cause)
 	}
 	if b.Restart(true); b.served.rate == 0 {

@@ -48,19 +48,18 @@ func (s *slowStart) nextAnyway() monotime.Time {
 	return s.lastGrant.Add(slowStartStep)
 }
 
-// due returns from, or what comes later because of the slow start, if ahead requests go before.
+// due puts d off, if that is earlier, for the slow start, if ahead requests go before.
 // An optimist expects the answers that are awaited to come at once.
-func (s *slowStart) due(from limit.Due, ahead int, optimist bool) limit.Due {
+func (s *slowStart) due(d *limit.Due, ahead int, optimist bool) {
 	if s.allowed == 0 || s.inFlight+ahead < s.allowed {
-		return from
+		return
 	}
-	if from.Cause == "" {
-		from.Cause = limit.SlowStart
+	if d.Cause == "" {
+		d.Cause = limit.SlowStart
 	}
-	if at := s.nextAnyway(); s.inFlight >= s.allowed && at > from.At && !optimist {
-		return from.Until(at, at, limit.SlowStart, "")
+	if at := s.nextAnyway(); s.inFlight >= s.allowed && at > d.At && !optimist {
+		d.Until(at, at, limit.SlowStart, "")
 	}
-	return from
 }
 
 // first reports whether a request that goes now is the first one after a refusal.

@@ -141,7 +141,7 @@ func TestOneProbe(t *testing.T) {
 	b.at(time.Second)
 	b.send() // the probe; it takes what remains of the other window
 	b.at(2 * time.Second).wantDue(patience - time.Second)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now {
+	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, true); d.At != b.now {
 		t.Errorf("an optimist waits for %v", d.At.Sub(b.now))
 	}
 }
@@ -193,7 +193,7 @@ func TestWindowLongQueue(t *testing.T) {
 			if test.second > 0 {
 				want += test.second - 30
 			}
-			if got := b.Due(limit.Due{At: b.now}, of(ahead), of(1), nil, test.share, true).At.Sub(b.now); got != seconds(want) {
+			if got := b.DueFrom(limit.Due{At: b.now}, of(ahead), of(1), nil, test.share, true).At.Sub(b.now); got != seconds(want) {
 				t.Errorf("%s, %d ahead: due in %v, want %v", test.name, ahead, got, seconds(want))
 			}
 		}
@@ -330,7 +330,7 @@ func TestSpendInFlight(t *testing.T) {
 	b.done(ticket, says(left(10, 100, 110*time.Second)))
 	b.wantDue(10 * time.Second)
 	b.at(10 * time.Second)
-	if d := b.Due(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.At != b.now || d.Cause != "" {
+	if d := b.DueFrom(limit.Due{At: b.now}, of(0), of(1), nil, 0, false); d.At != b.now || d.Cause != "" {
 		t.Errorf("%+v, want now, without a cause", d)
 	}
 }

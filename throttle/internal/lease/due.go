@@ -6,11 +6,11 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/slot"
 )
 
-// Due returns from, or what comes later because of the slots in hand, for a claim behind other
+// Due puts due off, if that is earlier, until the slots in hand suffice for a claim behind other
 // claims that together ask for ahead. It answers for all quotas if unreserved is set, else for
 // those of all claims, as if the claims were urgent. See limit.Stack.Due, also for what optimist
 // means. Due and Open may change the Lease: slots expire, and the share of an outage begins.
-func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
+func (l *Lease) Due(now monotime.Time, due *limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) {
 	urgent := !unreserved
 	var buf costs
 	n := l.cost(buf[:0], d, urgent)
@@ -19,32 +19,34 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		n = l.costOfLast(n, ahead, urgent)
 	}
 	if slot.Empty(n) {
-		return from
+		return
 	}
 	for i := range n {
 		if n[i] > slot.Most(&l.quotas[i]) {
-			return limit.Due{At: from.At, Unreserved: from.Unreserved, Cause: limit.Pace, Quota: l.names[i], Cost: n[i], Never: true}
+			*due = limit.Due{At: due.At, Unreserved: due.Unreserved, Cause: limit.Pace, Quota: l.names[i], Cost: n[i], Never: true}
+			return
 		}
 	}
 	l.expire(now)
-	at, ok := l.slots.first(from.At, now, n)
+	at, ok := l.slots.first(due.At, now, n)
 	asked := false
 	switch {
 	case ok && (!optimist || ahead.Claims == 0): // the slots in hand say when
 	case l.goAlone(now):
-		return l.dueAlone(now, from, ahead, n, urgent, optimist)
+		l.dueAlone(now, due, ahead, n, urgent, optimist)
+		return
 	case optimist:
 		var before costs
 		all := l.cost(before[:0], ahead, urgent)
 		if !behind {
 			slot.Add(all, n, 1)
 		}
-		at = l.project(from.At, now, all, n)
+		at = l.project(due.At, now, all, n)
 		if l.outage.since != 0 {
 			at = max(at, l.nextProbe(now))
 		}
-	case from.At > now:
-		return from // something else comes first; then Due is asked again
+	case due.At > now:
+		return // something else comes first; then Due is asked again
 	default:
 		at = now.Add(monotime.Longest) // a reply ends the wait
 		asked = max(l.last.next, l.notBefore) <= now
@@ -53,14 +55,14 @@ func (l *Lease) Due(now monotime.Time, from limit.Due, ahead, d *limit.Demand, u
 		}
 	}
 	switch {
-	case at <= from.At:
-		return from
+	case at <= due.At:
 	case l.outage.since != 0 && !ok:
-		return from.Until(at, at, limit.Store, "")
+		due.Until(at, at, limit.Store, "")
 	case asked: // as far as is known, no quota stands in the way
-		return from.Until(at, at, limit.Asked, "")
+		due.Until(at, at, limit.Asked, "")
+	default:
+		due.Until(at, at, limit.Pace, l.binding())
 	}
-	return from.Until(at, at, limit.Pace, l.binding())
 }
 
 // binding returns the name of the quota for which a slot has to be waited, by the latest reply. If the store did not say, or no
@@ -95,7 +97,8 @@ func (l *Lease) costOfLast(buf []int, ahead *limit.Demand, urgent bool) []int {
 
 // Open reports whether the slots in hand suffice for a claim now. Like Due, it may change the Lease.
 func (l *Lease) Open(now monotime.Time, d *limit.Demand, urgent bool) bool {
-	due := l.Due(now, limit.Due{At: now}, &limit.Demand{}, d, !urgent, false)
+	due := limit.Due{At: now}
+	l.Due(now, &due, &limit.Demand{}, d, !urgent, false)
 	return due.At <= now && !due.Never
 }
 
@@ -134,16 +137,16 @@ func (l *Lease) goAlone(now monotime.Time) bool {
 	return true
 }
 
-// dueAlone returns from, or what comes later because of the part that goes without the store. What costs more than the part may go, at best, when the
+// dueAlone puts due off, if that is earlier, until the part suffices that goes without the store. What costs more than the part may go, at best, when the
 // store is back.
-func (l *Lease) dueAlone(now monotime.Time, from limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) limit.Due {
+func (l *Lease) dueAlone(now monotime.Time, due *limit.Due, ahead *limit.Demand, n []int, urgent, optimist bool) {
 	var buf costs
-	at, of := l.outage.when(from.At, l.cost(buf[:0], ahead, urgent), n)
+	at, of := l.outage.when(due.At, l.cost(buf[:0], ahead, urgent), n)
 	if of < 0 {
-		return from
+		return
 	}
-	if optimist && at >= from.At.Add(monotime.Longest) {
-		at = max(from.At, l.nextProbe(now))
+	if optimist && at >= due.At.Add(monotime.Longest) {
+		at = max(due.At, l.nextProbe(now))
 	}
-	return from.Until(at, at, limit.Store, l.names[of])
+	due.Until(at, at, limit.Store, l.names[of])
 }

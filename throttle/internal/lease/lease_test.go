@@ -110,7 +110,7 @@ func stock(t *testing.T, l *Lease, ds ...time.Duration) {
 
 // due returns in how long after t0 a claim may go, as seen at d.
 func due(l *Lease, d time.Duration, n int) time.Duration {
-	return l.Due(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(n), true, false).At.Sub(t0)
+	return l.DueFrom(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(n), true, false).At.Sub(t0)
 }
 
 const never = monotime.Longest // until a reply is here
@@ -725,7 +725,7 @@ func TestStepAfterSet(t *testing.T) {
 		e := l.Step(at(ms), at(0), c, &store.Reply{Slots: in(0), Next: 300 * ms, Bound: 1, Hold: s}, nil, false)
 		equal(t, quotas+", effects", e, Effects{Hold: at(ms + s), Concerned: []Asked{{}}})
 		equal(t, quotas+", hand", l.State(at(ms)).Hand, 0)
-		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
+		due := l.DueFrom(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas+", projected", due, limit.Due{At: at(ms)})
 	}
 }
@@ -736,7 +736,13 @@ func TestSetAfterReply(t *testing.T) {
 		l := newLease(t, "9/s burst 5, 9/m log", 0)
 		call(t, l, 0, queue(1), store.Reply{Slots: in(10 * ms), Next: 300 * ms, Bound: 1})
 		l.Set(parse(t, quotas), 0)
-		due := l.Due(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
+		due := l.DueFrom(at(ms), limit.Due{At: at(ms)}, &limit.Demand{}, requests(1), true, true)
 		equal(t, quotas, due, limit.Due{At: at(ms)})
 	}
+}
+
+// DueFrom returns from, put off by Due.
+func (l *Lease) DueFrom(now monotime.Time, from limit.Due, ahead, d *limit.Demand, unreserved, optimist bool) limit.Due {
+	l.Due(now, &from, ahead, d, unreserved, optimist)
+	return from
 }

@@ -113,7 +113,7 @@ func (m *member) look() {
 	now := m.clock()
 	for len(m.queue) > 0 {
 		c := m.queue[0]
-		d := m.Due(now, limit.Due{At: max(now, m.held)}, &limit.Demand{}, c.Demand, !c.Urgent, false)
+		d := m.DueFrom(now, limit.Due{At: max(now, m.held)}, &limit.Demand{}, c.Demand, !c.Urgent, false)
 		if d.At > now {
 			if d.At < now.Add(monotime.Longest/2) {
 				m.after(d.At.Sub(now), m.look)

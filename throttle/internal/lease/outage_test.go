@@ -93,17 +93,17 @@ func TestOutageDue(t *testing.T) {
 	l := down(t, "9/s burst 5", Share, 2, 0)
 	from := limit.Due{At: at(0), Unreserved: 7}
 	want := limit.Due{At: at(Horizon + 100*ms), Unreserved: 7, Cause: limit.Store}
-	equal(t, "before the share begins", l.Due(at(0), from, &limit.Demand{}, requests(1), true, false), want)
+	equal(t, "before the share begins", l.DueFrom(at(0), from, &limit.Demand{}, requests(1), true, false), want)
 	from.At = at(s)
-	l.Due(at(s), from, &limit.Demand{}, requests(1), true, false)
+	l.DueFrom(at(s), from, &limit.Demand{}, requests(1), true, false)
 	// 9/s of two, nine tenths: four a second, and one claim is ahead.
 	want = limit.Due{At: at(s + 2*246913581), Unreserved: 7, Cause: limit.Store, Quota: l.names[0]}
-	equal(t, "behind another", l.Due(at(s), from, requests(1), requests(1), true, true), want)
+	equal(t, "behind another", l.DueFrom(at(s), from, requests(1), requests(1), true, true), want)
 	want.At = at(s + 246913581)
-	equal(t, "alone", l.Due(at(s), from, &limit.Demand{}, requests(1), true, true), want)
+	equal(t, "alone", l.DueFrom(at(s), from, &limit.Demand{}, requests(1), true, true), want)
 	l = down(t, "9/s burst 5", Closed, 2, 0)
 	want = limit.Due{At: at(probeEvery), Cause: limit.Store}
-	equal(t, "projected", l.Due(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(1), true, true), want)
+	equal(t, "projected", l.DueFrom(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(1), true, true), want)
 }
 
 // TestOutageHand: what is in hand is used up first.
@@ -183,7 +183,7 @@ func TestOutageOver(t *testing.T) {
 	} {
 		l := down(t, c.quotas, c.mode, 1, 0)
 		if c.went {
-			l.Due(at(s), limit.Due{At: at(s)}, &limit.Demand{}, requests(1), true, false)
+			l.DueFrom(at(s), limit.Due{At: at(s)}, &limit.Demand{}, requests(1), true, false)
 			for range 30 {
 				l.Take(nil, at(3*s/2), at(3*s/2), requests(1), false, 0)
 			}

@@ -125,7 +125,7 @@ func (f *fuzzed) step() {
 // run has claims go that may.
 func (f *fuzzed) run(d *limit.Demand, urgent bool) {
 	for _, optimist := range []bool{false, true} {
-		due := f.l.Due(f.now, limit.Due{At: f.now}, requests(3), d, !urgent, optimist)
+		due := f.l.DueFrom(f.now, limit.Due{At: f.now}, requests(3), d, !urgent, optimist)
 		if due.At < f.now || due.At > f.now.Add(math.MaxInt64/2) {
 			f.t.Fatalf("at %d due at %d", f.now, due.At)
 		}

@@ -111,7 +111,7 @@ func TestAgain(t *testing.T) {
 
 	l = down(t, "30/s burst 30", Share, 1, 0)
 	goes := func(d time.Duration) {
-		l.Due(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(1), true, false)
+		l.DueFrom(at(d), limit.Due{At: at(d)}, &limit.Demand{}, requests(1), true, false)
 		l.Take(nil, at(d), at(d), requests(1), false, 0)
 	}
 	goes(s)

@@ -51,17 +51,17 @@ func TestDueFrom(t *testing.T) {
 	l := newLease(t, "9/s burst 5", 0)
 	stock(t, l, 0, 200*ms)
 	from := limit.Due{At: at(150 * ms), Cause: limit.Hold}
-	equal(t, "due", l.Due(at(0), from, &limit.Demand{}, requests(1), true, false), limit.Due{At: at(200 * ms), Cause: limit.Pace, Quota: l.names[0]})
+	equal(t, "due", l.DueFrom(at(0), from, &limit.Demand{}, requests(1), true, false), limit.Due{At: at(200 * ms), Cause: limit.Pace, Quota: l.names[0]})
 	from.At = at(250 * ms)
-	equal(t, "due with a slot", l.Due(at(0), from, &limit.Demand{}, requests(1), true, false), from)
-	equal(t, "due without", l.Due(at(0), from, &limit.Demand{}, requests(2), true, false), from)
+	equal(t, "due with a slot", l.DueFrom(at(0), from, &limit.Demand{}, requests(1), true, false), from)
+	equal(t, "due without", l.DueFrom(at(0), from, &limit.Demand{}, requests(2), true, false), from)
 }
 
 // TestDueNever: what a claim is told that asks for more than a quota ever grants.
 func TestDueNever(t *testing.T) {
 	l := newLease(t, "9/s burst 5, 4/m log", 0)
 	want := limit.Due{At: at(0), Cause: limit.Pace, Quota: l.names[1], Cost: 5, Never: true}
-	equal(t, "due", l.Due(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(5), true, false), want)
+	equal(t, "due", l.DueFrom(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(5), true, false), want)
 }
 
 // TestDueReserve: what is left to claims that are not urgent does not hold urgent ones up.
@@ -73,7 +73,7 @@ func TestDueReserve(t *testing.T) {
 		t.Errorf("open: urgent %v, else %v", l.Open(at(0), requests(1), true), l.Open(at(0), requests(1), false))
 	}
 	for _, unreserved := range []bool{false, true} {
-		d := l.Due(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(1), unreserved, false)
+		d := l.DueFrom(at(0), limit.Due{At: at(0)}, &limit.Demand{}, requests(1), unreserved, false)
 		if (d.At == at(0)) == unreserved {
 			t.Errorf("unreserved %v: due %+v", unreserved, d)
 		}
@@ -103,7 +103,7 @@ func TestDueProjected(t *testing.T) {
 			call(t, l, 0, queue(slices.Repeat([]int{1}, max(len(c.slots), 1))...), store.Reply{Slots: in(c.slots...), Next: 300 * ms, Bound: 0})
 		}
 		ahead := &limit.Demand{Claims: c.ahead, N: c.ahead}
-		got := l.Due(at(c.at), limit.Due{At: at(c.at)}, ahead, requests(c.n), true, true).At.Sub(t0)
+		got := l.DueFrom(at(c.at), limit.Due{At: at(c.at)}, ahead, requests(c.n), true, true).At.Sub(t0)
 		if got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -43,34 +43,33 @@ func CauseOf(q *quota.Quota) Cause {
 	return Pace
 }
 
-// Until returns d put off until at, because of a quota or limit; until said, if that is later, by what a server
+// Until puts d off until at, because of a quota or limit; until said, if that is later, by what a server
 // says. If something else was said to last longer, that remains the cause.
-func (d Due) Until(at, said monotime.Time, cause Cause, quota string) Due {
-	switch {
-	case d.Said > max(said, at):
-		d.At = at
-		return d
-	case said <= at:
-		said = 0
+func (d *Due) Until(at, said monotime.Time, cause Cause, quota string) {
+	longer := d.Said > max(said, at)
+	if d.At = at; longer {
+		return
 	}
-	return Due{At: at, Said: said, Unreserved: d.Unreserved, Cause: cause, Quota: quota}
+	if d.Said = said; said <= at {
+		d.Said = 0
+	}
+	d.Cause, d.Quota, d.Cost, d.Never = cause, quota, 0, false
 }
 
 // Reported is when the claim may go as far as is said: later than At if the server said so.
-func (d Due) Reported() monotime.Time { return max(d.At, d.Said) }
+func (d *Due) Reported() monotime.Time { return max(d.At, d.Said) }
 
-// later returns d with the quota that holds a claim up until at.
-func (d Due) later(at monotime.Time, q *quota.Quota) Due { return d.Until(at, at, CauseOf(q), q.Name) }
+// later puts d off until at, because of a quota.
+func (d *Due) later(at monotime.Time, q *quota.Quota) { d.Until(at, at, CauseOf(q), q.Name) }
 
-// first returns d with the quota of which others are to show first what claims cost, until at. Their answers may come any moment:
-// see Stack.Due.
-func (d Due) first(at monotime.Time, q *quota.Quota, optimist bool) Due {
+// first puts d off until others have shown first what claims cost of a quota, at the latest at an instant. Their answers may come any
+// moment: see Stack.Due.
+func (d *Due) first(at monotime.Time, q *quota.Quota, optimist bool) {
 	switch {
 	case at <= d.At:
 	case !optimist:
-		return d.Until(at, at, SlowStart, q.Name)
+		d.Until(at, at, SlowStart, q.Name)
 	case d.Cause == "":
 		d.Cause, d.Quota = SlowStart, q.Name
 	}
-	return d
 }

@@ -21,7 +21,8 @@ func TestDueUntil(t *testing.T) {
 		{"after what was said", hold, 60, 60, Due{At: 60, Unreserved: 3, Cause: Pace, Quota: "q"}, 60},
 		{"said to be longer", hold, 20, 60, Due{At: 20, Said: 60, Unreserved: 3, Cause: Pace, Quota: "q"}, 60},
 	} {
-		if got := test.d.Until(test.at, test.said, Pace, "q"); got != test.want || got.Reported() != test.reported {
+		got := test.d
+		if got.Until(test.at, test.said, Pace, "q"); got != test.want || got.Reported() != test.reported {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
 	}

@@ -286,15 +286,15 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 	return ok && at <= now
 }
 
-// Due returns from, or what comes later because of the quotas, or because of what is left of
-// them to claims that are not urgent. If d does not draw on a quota, it goes when those ahead
+// Due puts due off, if that is earlier, until the quotas grant d, or what is left of them to claims that are not urgent does.
+// It takes no copy: a Due is large, and a goroutine that waits should need little of a stack. If d does not draw on a quota, it goes when those ahead
 // have gone that do. Nobody knows when a wait for
 // what is in flight ends: to set a timer, it counts as the longest span; for a projection, which
 // is optimistic, it does not count. Heard may be nil.
-func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) Due {
-	due := from
-	if until, q := s.Awaits(d); until > from.At {
-		due = due.first(until, q, optimist)
+func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
+	from := due.At
+	if until, q := s.Awaits(d); until > from {
+		due.first(until, q, optimist)
 	}
 	for i := range s {
 		e := &s[i]
@@ -311,25 +311,24 @@ func (s Stack) Due(now monotime.Time, from Due, ahead, d *Demand, unreserved, op
 				continue
 			}
 		}
-		at, ok := l.When(from.At, before, n)
+		at, ok := l.When(from, before, n)
 		switch {
 		case !ok:
-			due = due.later(at, e.quota)
+			due.later(at, e.quota)
 			due.Cost, due.Never = n, true
-			return due
+			return
 		case at <= due.At, e.yields(now, heard):
 		case e.quota.Kind.Concurrent() && optimist:
 			if due.Cause == "" {
 				due.Cause, due.Quota = CauseOf(e.quota), e.quota.Name
 			}
 		default:
-			due = due.later(at, e.quota)
-			if s, ok := l.(spreading); ok && s.isSpread(from.At, ahead.In(e.quota), n, at) {
+			due.later(at, e.quota)
+			if s, ok := l.(spreading); ok && s.isSpread(from, ahead.In(e.quota), n, at) {
 				due.Cause = Spaced
 			}
 		}
 	}
-	return due
 }
 
 // IsOneBucket reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.
