@@ -336,9 +336,7 @@ func (l *Limiter) waitInLine(ctx context.Context, c *Claim, p place, g *Grant, f
 // await waits as w, and tells onWait, unless w was granted at once. If onWait panics, or a method of ctx, w leaves the line.
 func (w *waiter) await(ctx context.Context, g *Grant, found *search) (err error) {
 	undo.OnPanic(func() {
-		if len(w.done) == 0 && found != nil && found.onWait != nil {
-			found.onWait(w.forecast)
-		}
+		found.reportWait(w)
 		err = w.wait(ctx, g)
 	}, func() { _ = w.drop(nil, nil) })
 	return err
@@ -437,6 +435,16 @@ type search struct {
 	onWait     func(Forecast) // may be nil
 	waited     func([]Wait)   // may be nil
 	generation uint64         // of the Group, when find was last called
+}
+
+// reportWait says what the claim will wait for, unless it was granted at once. It is not inlined, so that a copy of the forecast does not lie on the
+// stack for as long as the claim waits.
+//
+//go:noinline
+func (s *search) reportWait(w *waiter) {
+	if len(w.done) == 0 && s != nil && s.onWait != nil {
+		s.onWait(w.forecast)
+	}
 }
 
 // reportWaited says what the claim has waited for. If that panics, what was granted is given back.

@@ -225,22 +225,16 @@ const aheadFew = 16
 
 // remaining returns the delay that w, which is in line, has left. If more than a few stand before it, that is no less than
 // what is left of the forecast.
-func (w *waiter) remaining(now monotime.Time) delay {
-	var ahead predecessors
-	least, looked := now, 0
-	for o := range w.l.line.InOrder() {
-		if o == w || w.isAside() {
-			break
-		}
-		if looked++; looked > aheadFew {
-			least = w.joined.Add(w.forecast.Wait)
-			break
-		}
+func (w *waiter) remaining(now monotime.Time) (d delay) {
+	ahead, least := predecessors{}, now
+	if !w.isAside() && w.l.line.Ahead(w.entries[0], aheadFew, func(o *waiter) {
 		if w.l.Reserve == 0 || !w.urgent() || o.urgent() {
 			ahead.Add(o.surely(), o.urgent())
 		}
+	}) {
+		least = w.joined.Add(w.forecast.Wait)
 	}
-	d := w.project(now, &ahead)
+	d = w.project(now, &ahead)
 	d.At = max(d.At, least)
 	return d
 }

@@ -103,41 +103,46 @@ func (w *waiter) abandon(g *Grant) (granted bool) {
 // drop takes w out of line, and returns what it waits for. If w was granted at the same time, the grant is given back
 // for the next in line; if w was dismissed, the tree that waits for it waits no longer.
 func (w *waiter) drop(ctxErr, cause error) error {
-	e := &Error{Bucket: w.l.Name, Quota: w.forecast.Quota, Cause: w.forecast.Cause, Cost: w.N, Err: ErrCanceled}
+	e := new(Error) // before the lock is taken: many may leave at once
 	root := w.l.lock()
-	now := root.now()
-	leave := func() {
-		switch {
-		case w.entries != nil:
-			if known := w.refusal(now, w.remaining(now), ErrCanceled); known.Cause != "" {
-				e = known
-			}
-			w.end(now, e)
-		case w.err == nil:
-			w.grant.giveBack(now)
-		}
-	}
-	if w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
-		leave()
+	if now := root.now(); w.entries != nil && (w.isAside() || w.isBehind()) { // nobody goes sooner
+		w.giveUp(now, e)
 		w.l.restock(now)
 	} else {
-		w.l.change(now, leave)
+		w.l.change(now, func() { w.giveUp(now, e) })
 	}
 	w.l.unlock(root)
 	if errors.Is(w.err, errDismissed) {
 		w.l.thaw()
 	}
-	e.ctxErr, e.cause, e.detail = ctxErr, cause, " while waiting"
+	if e.Cause == "" {
+		e.Bucket, e.Quota, e.Cause, e.Cost, e.Wait, e.At = w.l.Name, w.forecast.Quota, w.forecast.Cause, w.N, 0, time.Time{}
+	}
+	e.Err, e.ctxErr, e.cause, e.detail = ErrCanceled, ctxErr, cause, " while waiting"
 	return e
+}
+
+// giveUp takes w out of line, and says in e what it waits for; or gives back what it was granted.
+func (w *waiter) giveUp(now monotime.Time, e *Error) {
+	if w.entries != nil {
+		w.explain(e, now, w.remaining(now), ErrCanceled)
+		w.depart(now, ErrCanceled)
+	} else if w.err == nil {
+		w.grant.giveBack(now)
+	}
 }
 
 // end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that mu is held.
 func (w *waiter) end(now monotime.Time, err error) {
+	w.depart(now, err)
+	w.done <- struct{}{}
+}
+
+// depart is end for the caller itself, which needs not be woken.
+func (w *waiter) depart(now monotime.Time, err error) {
 	w.stay.End(now)
 	w.leave()
-	w.err = err
-	w.done <- struct{}{}
-	if err != nil {
+	if w.err = err; err != nil {
 		w.l.lineShrank()
 	}
 }
@@ -150,8 +155,8 @@ func (w *waiter) refuse(now monotime.Time, err error) {
 
 // project returns when w would go if ahead went before it. If ahead is nil, w is not in line, and those with a better
 // rank go before it. If nothing changes, w does not go before that.
-func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
-	d := delay{Due: limit.Due{At: now}}
+func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
+	d.At = now
 	before := ahead
 	if ahead == nil {
 		before = &predecessors{}
@@ -160,15 +165,14 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 		if ahead == nil {
 			b.addAhead(before, w, now)
 		}
-		p := delay{b.due(now, now, before, &w.need, w.l, true), b}
-		if p.Never {
-			return p
-		}
+		p := b.due(now, now, before, &w.need, w.l, true)
 		at := max(p.At, d.At)
-		if p.Reported() > d.Reported() || d.Cause == "" {
-			d = p
+		if p.Never || p.Reported() > d.Reported() || d.Cause == "" {
+			d = delay{p, b}
 		}
-		d.At = at
+		if d.At = at; p.Never {
+			break
+		}
 	}
 	return d
 }
@@ -176,9 +180,7 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) delay {
 // waitsFor returns d, or if that has no cause, what w, which must wait, waits for. Some may have gone who held it back: then
 // that is what any of the first in line waits for.
 func (w *waiter) waitsFor(now monotime.Time, d delay) delay {
-	if d = w.sharing(now, d, true); d.Cause == "" {
-		d = w.sharing(now, d, false)
-	}
+	d = w.sharing(now, w.sharing(now, d, true), false)
 	return w.blocked(now, d)
 }
 
@@ -254,14 +256,21 @@ func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
 
 // refusal returns the error for w: why it is refused, and the delay d that it would have had.
 func (w *waiter) refusal(now monotime.Time, d delay, why error) *Error {
+	return w.explain(new(Error), now, d, why)
+}
+
+// explain fills e, which is zero, with what refusal returns, and returns it.
+func (w *waiter) explain(e *Error, now monotime.Time, d delay, why error) *Error {
 	if !errors.Is(why, ErrClosed) {
 		d = w.waitsFor(now, d)
 	}
-	e := &Error{Bucket: w.l.Name, Quota: d.Quota, Cause: Cause(d.Cause), Cost: w.N, Wait: d.Reported().Sub(now), At: w.l.clock.Std(d.Reported()), Err: why}
+	e.Bucket, e.Quota, e.Cause, e.Cost, e.Err = w.l.Name, d.Quota, Cause(d.Cause), w.N, why
+	e.Wait, e.At = d.Reported().Sub(now), w.l.clock.Std(d.Reported())
 	if d.bucket != nil {
 		e.Bucket = d.bucket.Name
 	}
 	switch {
+	case errors.Is(why, ErrCanceled): // drop says the rest
 	case errors.Is(why, ErrMaxWait):
 		e.detail = readable.Within("", w.maxWait, w.l.clock.Awake(now).Sub(w.expires.Add(-w.maxWait)))
 	case errors.Is(why, ErrStandstill):

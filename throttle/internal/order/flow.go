@@ -28,6 +28,32 @@ func (e *Entry[W]) Remove() { e.of.in.remove(e) }
 // IsFirst reports whether the waiter is the first of its row.
 func (e *Entry[W]) IsFirst() bool { return e.of.in.first() == e }
 
+// Ahead calls f for those who go before the waiter at e, but for no more than most, and reports whether there are more. If there are more of
+// its flow, f is called for those next before it, which takes no look at other flows and rows; else for the first of all.
+func (q *Queue[W]) Ahead(e *Entry[W], most int, f func(W)) (more bool) {
+	n, o := 0, e.prev
+	for o != nil && n < most {
+		n, o = n+1, o.prev
+	}
+	if o != nil {
+		for o = e.prev; n > 0; n, o = n-1, o.prev {
+			f(o.w)
+		}
+		return true
+	}
+	n = 0
+	for w := range q.InOrder() {
+		switch n++; {
+		case any(w) == any(e.w):
+			return false
+		case n > most:
+			return true
+		}
+		f(w)
+	}
+	return false
+}
+
 // tag is the start tag of the waiter at e: exact for the first of its flow, else a sum that may be rounded. It searches from the end of the flow.
 func (e *Entry[W]) tag() float64 {
 	if e == e.of.first {

@@ -159,6 +159,28 @@ func TestFlowsAgainstADefinition(t *testing.T) {
 				q.Recharge(charged)
 			}
 			compareWithDefinition(t, &q, at, model, random(1000+number))
+			compareAhead(t, &q, at, model)
+		}
+	}
+}
+
+// compareAhead asks of each waiter who goes before it, as many as three: if there are more of its flow, those next before it, else the first of
+// all, which are as many as go before it.
+func compareAhead(t *testing.T, q *Queue[*caller], at map[*caller]*Entry[*caller], model [Rows]*turns) {
+	t.Helper()
+	const most = 3
+	all := slices.Collect(q.InOrder())
+	for n, c := range all {
+		var got []*caller
+		more := q.Ahead(at[c], most, func(o *caller) { got = append(got, o) })
+		want := all[:min(n, most)]
+		if own := model[c.row].of(c.flow); slices.Index(own, c) > most {
+			i := slices.Index(own, c)
+			want = slices.Clone(own[i-most : i])
+			slices.Reverse(want)
+		}
+		if !slices.Equal(got, want) || more != (n > most) {
+			t.Fatalf("before %v go %v, more %v, want %v of %v", c, got, more, want, all)
 		}
 	}
 }
