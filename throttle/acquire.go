@@ -234,7 +234,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 	front := hasPlace && p.past.PlacedAt() == 0
 	if front {
 		l.later()
-		ahead = &predecessors{}
+		ahead = alone
 	}
 	d := w.project(now, ahead)
 	if d.At <= now && !d.Never && l.root().line.waiting > 0 {
@@ -393,7 +393,7 @@ func (l *Limiter) project(now monotime.Time, need need, maxWait time.Duration, w
 	l.expect(&need, l.account.kinds.Like)
 	w := waiter{l: l, need: need, place: place{since: now, number: math.MaxUint64}, maxWait: maxWait, atOnce: maxWait < 0, expires: check.Expires(l.clock.Awake(now), maxWait)}
 	w.rank = l.rankOf(&w.place, need.priority)
-	ahead := &predecessors{} // it overtakes those who wait, unless it waits itself
+	ahead := alone // it overtakes those who wait, unless it waits itself
 	for b := l; b != nil && ahead != nil; b = b.Parent {
 		if b.line.Len() > 0 && !b.passable(&need, l) || !b.open(now, &need, l) {
 			ahead = nil

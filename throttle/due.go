@@ -163,7 +163,7 @@ func (l *Limiter) putOff(now monotime.Time, d *limit.Due, ahead *predecessors, n
 // longer than the bound. While a store cannot be reached, nobody knows for how long: then it counts for how long that has
 // lasted. See due for asked.
 func (l *Limiter) oneToken(now monotime.Time, one *need, asked *Limiter, bound time.Duration) (d limit.Due, beyond bool) {
-	if d = l.due(now, now, &predecessors{}, one, asked, true); l.link != nil {
+	if d = l.due(now, now, alone, one, asked, true); l.link != nil {
 		return l.link.lease.Beyond(now, d, &one.Demand, one.urgent(), bound)
 	}
 	return d, d.At.Sub(now) > bound

@@ -79,8 +79,9 @@ func (l *Limiter) look(now monotime.Time) (ended bool) {
 	return ended
 }
 
-// nobody is a bucket that has heard nothing of its server.
-var nobody Limiter
+// nobody is a bucket that has heard nothing of its server, and alone is what goes before a claim that goes first. Neither changes: alone is not made anew
+// where it is needed, since it would lie on the stack of each goroutine that waits.
+var nobody, alone = new(Limiter), new(predecessors)
 
 // mayStandStill reports whether somebody may wait for too long for a token of l: of a unit that somebody asks
 // for. So those who wait need only be looked at if there is something to refuse.
@@ -90,7 +91,7 @@ func (l *Limiter) mayStandStill(now monotime.Time) bool {
 		if all := &l.line.total[i]; all.Claims > 0 {
 			one := need{Demand: all.One(), priority: byIndex[i]}
 			_, direct := l.oneToken(now, &one, l, least)
-			_, below := l.oneToken(now, &one, &nobody, least)
+			_, below := l.oneToken(now, &one, nobody, least)
 			if direct && l.line.direct > 0 || below && l.line.direct < l.line.waiting {
 				return true
 			}
@@ -111,7 +112,7 @@ func (l *Limiter) promote(now monotime.Time) {
 	for _, w := range l.line.Heads(&buf) {
 		ok := !blocked && (!ordinaryWaits || w.urgent())
 		if ok {
-			d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
+			d := l.due(now, w.earliest(now), alone, &w.need, w.l, false)
 			ok = d.Never || d.At <= now
 			blocked, ordinaryWaits = !ok && d.Unreserved > now, ordinaryWaits || !ok
 		}
@@ -189,7 +190,7 @@ func (l *Limiter) release(now monotime.Time) bool {
 func (l *Limiter) dueOnPath(now, from monotime.Time, need *need) (at monotime.Time, blocker *Limiter, d limit.Due) {
 	at = from
 	for b := l; b != nil; b = b.Parent {
-		d = b.due(now, at, &predecessors{}, need, l, false)
+		d = b.due(now, at, alone, need, l, false)
 		if d.Never || d.At > now {
 			return at, b, d
 		}
@@ -234,7 +235,7 @@ func (l *Limiter) arm(now monotime.Time) {
 			look.Above(w.Row())
 			continue
 		}
-		d := l.due(now, w.earliest(now), &predecessors{}, &w.need, w.l, false)
+		d := l.due(now, w.earliest(now), alone, &w.need, w.l, false)
 		due, of := d.At, Normal
 		if blocked = d.Unreserved > now; blocked {
 			due, of = d.Unreserved, Urgent

@@ -151,7 +151,7 @@ func (s *storeLink) replied(sent monotime.Time, luck float64, c *storeCall, repl
 	})
 	for _, a := range e.Concerned {
 		if w := c.waiters[a.Waiter]; w.asksStore && w.entries != nil && (w.top() == s.l || w.top().link == nil || w.top().link.calling == nil) { // else a bucket above asks for it
-			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, &predecessors{}), ErrWouldWait)) })
+			s.l.change(now, func() { w.refuse(now, w.refusal(now, w.project(now, alone), ErrWouldWait)) })
 		}
 	}
 	s.ask(now)

@@ -204,7 +204,7 @@ func (w *waiter) sharing(now monotime.Time, d delay, ahead bool) delay {
 			ofItsRow := alike && cause.Cause != ""
 			ofItsBucket := cause.bucket == b && (cause.Unreserved > now || !w.urgent())
 			if ofItsRow || ofItsBucket {
-				d = h.blocked(now, h.project(now, &predecessors{}))
+				d = h.blocked(now, h.project(now, alone))
 				break
 			}
 		}
