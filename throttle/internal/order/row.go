@@ -99,6 +99,7 @@ func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 	e := f.insert(&Entry[W]{w: w, charge: charge, of: f}, fromFront)
 	r.n++
 	switch {
+	case f.first != e: // its turn stays
 	case f.n > 1:
 		heap.Fix(&r.active, f.index)
 	default:
@@ -160,10 +161,12 @@ func (r *row[W]) rebase() {
 
 func (r *row[W]) remove(e *Entry[W]) {
 	f := e.of
+	first := e == f.first
 	f.remove(e)
-	r.n--
-	if f.n > 0 {
-		heap.Fix(&r.active, f.index)
+	if r.n--; f.n > 0 {
+		if first { // else its turn stays
+			heap.Fix(&r.active, f.index)
+		}
 		return
 	}
 	heap.Remove(&r.active, f.index)
