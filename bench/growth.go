@@ -103,11 +103,15 @@ func once(unit time.Duration, f func()) float64 {
 	return float64(time.Since(start)) / float64(unit)
 }
 
-// gone is closed: a claim with it leaves the line as soon as it has joined.
-func gone() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
+// joinThenLeave has a claim join the line of l and leave it: it is canceled when it is told that it waits.
+func joinThenLeave(l *throttle.Limiter) {
+	cancel := make(chan struct{})
+	find, told := func() *throttle.Limiter { return l }, func(throttle.Forecast) { close(cancel) }
+	_, err := new(throttle.Group).Acquire(context.Background(), throttle.Claim{Cancel: cancel}, find, told, nil)
+	<-cancel // it has joined
+	if !errors.Is(err, throttle.ErrCanceled) {
+		panic(err)
+	}
 }
 
 // usedUp returns a bucket in which nothing can go for an hour.
@@ -145,16 +149,14 @@ func joinAndLeave(n int) float64 {
 	end := fill(n, func(i int) *throttle.Limiter { return children[i] }, root)
 	defer end()
 	last := &throttle.Limiter{Parent: root, MaxStandstill: throttle.Forever}
-	c := throttle.Claim{Cancel: gone()}
-	return per(time.Microsecond, func() { _, _ = last.Acquire(context.Background(), c) })
+	return per(time.Microsecond, func() { joinThenLeave(last) })
 }
 
 func joinBehind(n int) float64 {
 	l := usedUp()
 	end := fill(n, func(int) *throttle.Limiter { return l }, l)
 	defer end()
-	c := throttle.Claim{Cancel: gone()}
-	return per(time.Microsecond, func() { _, _ = l.Acquire(context.Background(), c) })
+	return per(time.Microsecond, func() { joinThenLeave(l) })
 }
 
 func validate(n int, format string) float64 {

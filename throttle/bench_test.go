@@ -171,11 +171,9 @@ const crowded = 10_000
 
 // What it costs to join a line of 10 000 at its end, and to leave it.
 func BenchmarkJoinAndLeaveALine(b *testing.B) {
-	l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}}
+	l := &Limiter{Quotas: quota.Quotas{{N: 1, Per: time.Hour, Kind: quota.TokenBucket}}, MaxStandstill: Forever}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	gone := make(chan struct{})
-	close(gone)
 	var wg sync.WaitGroup
 	for range crowded {
 		_, w, err := l.Join(ctx, Claim{})
@@ -188,10 +186,12 @@ func BenchmarkJoinAndLeaveALine(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
+		gone := make(chan struct{})
 		_, w, err := l.Join(ctx, Claim{Cancel: gone})
 		if err != nil {
 			b.Fatal(err)
 		}
+		close(gone)
 		w.Wait(ctx)
 	}
 	cancel()

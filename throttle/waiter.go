@@ -125,7 +125,7 @@ func (w *waiter) drop(ctxErr, cause error) error {
 // giveUp takes w out of line, and says in e what it waits for; or gives back what it was granted.
 func (w *waiter) giveUp(now monotime.Time, e *Error) {
 	if w.entries != nil {
-		w.explain(e, now, w.remaining(now), ErrCanceled)
+		_ = w.explain(e, now, w.remaining(now), ErrCanceled)
 		w.depart(now, ErrCanceled)
 	} else if w.err == nil {
 		w.grant.giveBack(now)
