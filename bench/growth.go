@@ -46,10 +46,11 @@ func (g Growth) Most() float64 {
 
 // Growths returns what is measured at several sizes.
 func Growths() []Growth {
-	few, many, most := []int{100, 1000, 10_000}, []int{1000, 10_000, 100_000}, []int{1000, 10_000, 100_000, 300_000}
+	many, most := []int{1000, 10_000, 100_000}, []int{1000, 10_000, 100_000, 300_000}
+	children := []int{1000, 3000, 10_000} // a claim looks at 1000 of them at most
 	patterns, hosts := []int{100, 1000, 8000}, []int{1, 10, 100, 1000}
 	return []Growth{
-		{"join and leave, a claim of one of n children that wait", "µs", few, false, joinAndLeave},
+		{"join and leave, a claim of one of n children that wait", "µs", children, false, joinAndLeave},
 		{"join and leave, n claims wait in one bucket", "µs", many, false, joinBehind},
 		{"Validate n patterns of hosts, each", "µs", patterns, false, func(n int) float64 { return validate(n, "h%d.example/") }},
 		{"Validate n patterns of paths at n hosts, each", "µs", patterns, false, func(n int) float64 { return validate(n, "h%d.example/v1/{id}") }},

@@ -269,10 +269,10 @@ func (l *Limiter) addAhead(ahead *predecessors, w *waiter, now monotime.Time) {
 				continue // counted already, or it may let w pass
 			}
 			var buf [priorities]*waiter
-			switch {
-			case !lower && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
+			switch sole := guest.l.line.waiting == 1; {
+			case !sole && !lower && guest.l.Parent == l && guest.l.allGoBefore(i, w, now):
 				ahead.Add(&guest.l.line.sure.Sum[i], p == Urgent)
-			case guest.l.line.Heads(&buf)[0] == guest:
+			case sole || guest.l.line.Heads(&buf)[0] == guest:
 				ahead.Add(&guest.Demand, p == Urgent) // the others of its bucket may not be able to follow it
 			}
 		}
