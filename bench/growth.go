@@ -281,7 +281,9 @@ type crowd struct {
 
 // line has n goroutines wait, and n more that do nothing else, and returns by how much the first cost more.
 func line(n int, wait func(context.Context) error) (c crowd) {
-	bare := waiters(n, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	nothing := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	waiters(n, nothing) // what the runtime keeps of a goroutine that has ended is there from now on, and counts for none
+	bare := waiters(n, nothing)
 	c = waiters(n, wait)
 	c.heap -= bare.heap
 	c.all -= bare.all
