@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -83,26 +84,34 @@ func over(q *quota.Quota, sends []sending) (most int) {
 const settled = 2 * time.Second
 
 // rate is what went from settled after the fault on, as a part of what is granted: how long it took, on average, until as many had gone again as are
-// granted in Per. Where these begin does not matter, as it would if what went in some windows was counted. What has not come two Per later, by the end,
-// counts as if it came then.
+// granted in Per. Where these begin does not matter, as it would if what went in some windows was counted. Those that went before count, too, as if they
+// had not gone more than Per before: so it matters how late the first come. What has not come two Per later, by the end, counts as if it came then. It is
+// not a number if Per is too long to tell.
 func (c *cell) rate(q *quota.Quota, sends []sending) float64 {
-	from, to := c.ended.Add(settled).UnixMicro(), c.end.UnixMicro()
-	var at []int64
-	for _, s := range sends {
+	per, from, to := q.Per.Microseconds(), c.ended.Add(settled).UnixMicro(), c.end.UnixMicro()
+	n, sum, gone := 0, int64(0), 0
+	for i, s := range sends {
 		if s.at >= from && s.at < to {
-			at = append(at, s.at)
+			gone++
 		}
-	}
-	n, sum := 0, int64(0)
-	for i := range at {
+		at := max(s.at, from-per)
 		switch {
-		case i+q.N < len(at):
-			n, sum = n+1, sum+at[i+q.N]-at[i]
-		case to-at[i] > 2*q.Per.Microseconds():
-			n, sum = n+1, sum+to-at[i]
+		case s.at >= to:
+		case i+q.N < len(sends) && sends[i+q.N].at < to:
+			if next := sends[i+q.N].at; next >= from {
+				n, sum = n+1, sum+next-at
+			}
+		case to-at > 2*per:
+			n, sum = n+1, sum+to-at
 		}
 	}
-	return float64(n) * float64(q.Per.Microseconds()) / max(float64(sum), 1)
+	switch {
+	case gone == 0 && to-from > 2*per:
+		return 0
+	case n == 0:
+		return math.NaN()
+	}
+	return float64(n) * float64(per) / float64(sum)
 }
 
 // still is the longest time in which nothing went, since the fault began, less a window, which may be used up at once.

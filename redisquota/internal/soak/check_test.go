@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -68,10 +69,13 @@ func TestRate(t *testing.T) {
 		{"60/2s log", windows(0, 2*s, 20), 1},
 		{"60/2s log", windows(1970*ms, 2*s, 20), 1}, // a window is cut by each end
 		{"60/2s log", windows(300*ms, 2500*ms, 20), 0.8},
-		{"60/2s log", windows(0, 2*s, 3), 0.5}, // the last of 8 s is followed by nothing: its tokens take 6 s to the end, of 60 ms less on average
+		{"60/2s log", windows(0, 2*s, 3), 0.6},                                      // the last is followed by nothing: its tokens take 6 s to the end, of 60 ms less on average
+		{"60/2s log", append(windows(-6*s, 2*s, 3), windows(7*s, 2*s, 2)...), 0.44}, // the first come 5 s too late: they take 7 s, and those after them 2 s
+		{"60/2s log", windows(-6*s, 2*s, 3), 0},
+		{"60/m log", windows(-30*s, 20*s, 4), math.NaN()},
 	} {
 		c := &cell{ended: zero, end: zero.Add(10 * s)}
-		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], test.sends); max(got-test.want, test.want-got) > 0.005 {
+		if got := c.rate(&quota.MustParse(test.text).Explicit()[0], test.sends); math.IsNaN(got) != math.IsNaN(test.want) || max(got-test.want, test.want-got) > 0.005 {
 			t.Errorf("%s: %.3f, want %.3f", test.text, got, test.want)
 		}
 	}
