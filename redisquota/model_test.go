@@ -390,3 +390,69 @@ func TestStoreLogsAgainstModel(t *testing.T) {
 		}
 	}
 }
+
+// returnsHistory has members of a store.Ledger return more slots that are to come than are remembered, a few in each call, so that the script does
+// all of it.
+func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Time, steps []step, most int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		start = time.Now()
+		model := &store.Ledger{Epoch: start}
+		time.Sleep(10 * time.Second)
+		model.Lose()
+		users, returned := make([]user, 3), map[int64]bool{}
+		for i := range 180 {
+			time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond)
+			if i == 1 {
+				time.Sleep(time.Second) // it is new no more
+			}
+			u := &users[i%len(users)]
+			u.serial++
+			req := store.Request{
+				Version: 1, Bucket: "api", Quotas: quotas, Late: 10 * time.Millisecond, Horizon: 500 * time.Millisecond,
+				Member: fmt.Sprintf("m%d", i%len(users)), Serial: u.serial, Answered: u.serial - 1, Hand: []int{0}, New: true,
+			}
+			for i%60 >= 30 && len(u.has) > 20 && len(req.Back) < 40 {
+				k := r.IntN(len(u.has))
+				req.Back = append(req.Back, u.has[k])
+				returned[u.has[k].Slot] = true
+				u.has = slices.Delete(u.has, k, k+1)
+			}
+			if i%60 < 30 || r.IntN(4) == 0 {
+				req.Asks = []store.Ask{{Cost: []int{1}, Count: 1 + r.IntN(60), Within: time.Second}}
+			}
+			reply, _, err := model.Exchange(time.Since(start), &req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, step{time.Now(), req, reply})
+			for _, s := range reply.Slots {
+				delete(returned, s.ID)
+				u.has = append(u.has, store.Part{Slot: s.ID, Cost: []int{s.Count}})
+			}
+			for id := range returned {
+				if id <= int64(time.Since(start)) {
+					delete(returned, id)
+				}
+			}
+			most = max(most, len(returned))
+		}
+	})
+	return start, steps, most
+}
+
+// TestStoreManyReturnedAgainstModel: both remember parts of 256 slots that came back, and the same.
+func TestStoreManyReturnedAgainstModel(t *testing.T) {
+	s := mini(t)
+	c := dial(t, s)
+	most := 0
+	for seed := range uint64(*histories+5) / 6 { // each takes long
+		flushAll(t, c)
+		start, steps, n := returnsHistory(t, rand.New(rand.NewPCG(seed, 4)), parse(t, "1000/s even"))
+		answers(t, s, goredis.New(c), start, steps, false)
+		most = max(most, n)
+	}
+	if most <= 256 {
+		t.Errorf("%d slots came back at the most: the test is not worth much", most)
+	}
+}
