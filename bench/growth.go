@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gopacer/pacer"
+	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -108,7 +109,7 @@ func once(unit time.Duration, f func()) float64 {
 func joinThenLeave(l *throttle.Limiter) {
 	cancel := make(chan struct{})
 	find, told := func() *throttle.Limiter { return l }, func(throttle.Forecast) { close(cancel) }
-	_, err := new(throttle.Group).Acquire(context.Background(), throttle.Claim{Cancel: cancel}, find, told, nil)
+	_, err := throttle.Inside(inside.Key{}).Acquire(context.Background(), new(throttle.Group), throttle.Claim{Cancel: cancel}, find, told, nil)
 	<-cancel // it has joined
 	if !errors.Is(err, throttle.ErrCanceled) {
 		panic(err)
