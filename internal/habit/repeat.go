@@ -51,8 +51,11 @@ const (
 // longestText is how many bytes of a header a Repeat keeps, to compare it with others: to state a limit takes no more.
 const longestText = 512
 
-// fitToKeep reports whether a header has one value, which is not too long.
-func fitToKeep(values []string) bool { return len(values) == 1 && len(values[0]) <= longestText }
+// fitToKeep reports whether a header that speaks of limits has one value, which is not too long, and says what remains only if that is what it is
+// for: where it is not, a number elsewhere may be the same by chance, and say nothing.
+func fitToKeep(t *inside.Told, values []string) bool {
+	return len(values) == 1 && len(values[0]) <= longestText && (t.Says == inside.SaysField || !saysCount(values[0]))
+}
 
 // Repeat returns what reads answers that repeat one of an instant, as Append was given it, which has read the answer so; nil if nothing does,
 // before there is a habit, or if answers come so slowly that none would be read in time.
@@ -66,7 +69,7 @@ func (h *Habit) Repeat(header http.Header, limits []headers.Limit, hint headers.
 	for i := range k.told {
 		t := &k.told[i]
 		values := header[t.Key]
-		if !fitToKeep(values) || t.Says != inside.SaysField && saysCount(values[0]) {
+		if !fitToKeep(t, values) {
 			return nil
 		}
 		f, list := &repeated{key: t.Key, text: values[0]}, &c.rest
@@ -141,8 +144,7 @@ func (f *repeated) count(says inside.Says, limits []headers.Limit) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// saysCount reports whether a field says what remains as those of the IETF drafts do: where that is not its role, a number elsewhere may be
-// the same by chance, and say nothing.
+// saysCount reports whether a field says what remains as those of the IETF drafts do.
 func saysCount(field string) bool {
 	return strings.Contains(field, marks[0]) || strings.Contains(field, marks[1])
 }
