@@ -15,6 +15,9 @@ func (t *Timer[T]) Set(now Time, d time.Duration, f func(T), of T) {
 	at := now.Add(min(d, Nap))
 	switch {
 	case at == t.at && t.IsSet(now):
+	case at <= now: // without a timer: in a bubble of synctest, one that fires as it is set has the race detector fault in its own code
+		t.Stop()
+		go f(of)
 	case t.timer == nil:
 		t.timer = time.AfterFunc(at.Sub(now), func() { f(of) })
 	default:
