@@ -72,7 +72,7 @@ quotas:
 				"a/: 5/s\nb/: 6/s\na/: 7/s\n": "a/",
 				"a/: 5/s brust 10\n":          `Quotas["a/"]: quota: column 5: "brust"`,
 				"a/: 5\n":                     `Quotas["a/"]: 5, want a text`,
-				"a/:\n":                       `Quotas["a/"]: <nil>, want a text`,
+				"a/:\n":                       `Quotas["a/"]: null, want a text`,
 				"a/: [5/s, 5/x]\n":            `Quotas["a/"][1]: quota: column 3: "x"`,
 			} {
 				err := lib.unmarshal([]byte(text), &back)
