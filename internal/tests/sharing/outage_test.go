@@ -13,7 +13,7 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-var outages = flag.Uint64("outages", 4, "how many random histories have an outage, of each list of quotas")
+var outages = flag.Uint64("outages", 2, "how many random histories have an outage, of each list of quotas")
 
 // outage has a few processes send at random, and all of them lose the store at once, for some seconds. It returns by how much they are over.
 func outage(t *testing.T, text string, seed uint64) (most int) {
