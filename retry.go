@@ -46,7 +46,7 @@ type Retry struct {
 	NewSequence func() backoff.Sequence
 
 	// BudgetRatio is how many retries of failures each success of a bucket pays for: each answer that is neither a refusal nor a
-	// failure. Zero means 0.1: during an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only
+	// failure. Zero or NaN means 0.1: during an outage, the load is at most 1.1 times the usual one. If negative, a bucket makes only
 	// its first 10 retries, which are free.
 	BudgetRatio float64
 

@@ -187,6 +187,9 @@ func (p *parser) start(q *Quota) error {
 	}
 	p.week = inLetters(per) == "w"
 	if q.Months, ok = months(per); ok {
+		if !slices.Contains(monthsOfWindows, q.Months) {
+			return unexpected(column+len(before)+1, per, "month, 2months, quarter, 4months, 6months or year, so that windows begin in the same months each year")
+		}
 		return nil
 	}
 	if q.Per, ok = period(per); !ok {

@@ -117,11 +117,14 @@ func (q *Quota) checkApart() (field string, value any, want string) {
 	return field, value, want
 }
 
+// monthsOfWindows are the lengths of windows that begin in the same months of each year.
+var monthsOfWindows = []int{1, 2, 3, 4, 6, 12}
+
 // checkCalendar returns which of Months, From and Zone is wrong, or what is beside them, and what is wanted there; no want if
 // nothing is.
 func (q *Quota) checkCalendar() (field string, value any, want string) { //nolint:gocyclo // a flat table
 	switch {
-	case !slices.Contains([]int{0, 1, 2, 3, 4, 6, 12}, q.Months):
+	case q.Months != 0 && !slices.Contains(monthsOfWindows, q.Months):
 		return "Months", q.Months, "1, 2, 3, 4, 6 or 12 (or 0 for a Per)"
 	case q.Months > 0 && q.Kind.Concurrent():
 		return "Months", q.Months, "0 for InFlight and Unanswered"
