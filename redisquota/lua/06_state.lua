@@ -48,9 +48,10 @@ local function first(t)
   return request.standstill > 0 and math.max(request.standstill - (t - now), 0) or ages
 end
 
--- Late is the longest that any member has asked for lately: in this span and in the one before it.
-if now - state.span >= 2 * second then
-  state.before = now - state.span < 4 * second and state.late or 0
+-- Late is the longest that any member has asked for lately: in this span and in the one before it. A span is the horizon, in which who waits asks once at
+-- least: a longer one keeps a bucket slow after its store was.
+if now - state.span >= horizon then
+  state.before = now - state.span < 2 * horizon and state.late or 0
   state.late, state.span = 0, now
 end
 state.late = math.max(state.late, late)

@@ -13,11 +13,12 @@ type askedLate struct {
 	since       monotime.Time // when this span began
 }
 
-// ask notes that a member asks for a Late, and returns the longest.
-func (a *askedLate) ask(late time.Duration, now monotime.Time) time.Duration {
-	if d := now.Sub(a.since); d >= activeFor {
+// ask notes that a member asks for a Late, and returns the longest. A span is the horizon, in which who waits asks once at least: a longer one keeps a
+// bucket slow after its store was.
+func (a *askedLate) ask(late, horizon time.Duration, now monotime.Time) time.Duration {
+	if d := now.Sub(a.since); d >= horizon {
 		a.before = a.now
-		if d >= 2*activeFor {
+		if d >= 2*horizon {
 			a.before = 0
 		}
 		a.now, a.since = 0, now

@@ -78,3 +78,23 @@ func TestStoreLateChangesNoRate(t *testing.T) {
 		t.Errorf("slots at %s, want %s", got, want)
 	}
 }
+
+// TestStoreLateFalls: a store that was slow for a second slows the bucket for little longer. A Late that nobody asks for any more counts for two horizons at
+// most, and until the slots have gone that were handed out with it: then 100 even tokens a second are 100 again, less one for the usual Late.
+func TestStoreLateFalls(t *testing.T) {
+	l := &Ledger{Epoch: time.Unix(1e9, 0)}
+	var got [4]int // in each second
+	for i := range 10 * len(got) {
+		r := request(quota.Quotas{plain(quota.Quota{N: 100, Burst: 1})}, int64(i+1))
+		r.Asks = []Ask{{Cost: []int{1}, Count: 100, Within: 100*time.Millisecond - 1}}
+		if i < 10 {
+			r.Late = 120 * time.Millisecond
+		}
+		for _, s := range exchange(t, l, time.Second+time.Duration(i)*100*time.Millisecond, r).Slots {
+			got[i/10] += s.Count
+		}
+	}
+	if want := [4]int{90, 81, 99, 99}; got != want {
+		t.Errorf("handed out %v, want %v", got, want)
+	}
+}

@@ -117,7 +117,7 @@ func (l *Ledger) bind(now monotime.Time) {
 // longestLate is the Late of the slots that are handed out now: the longest that members asked for lately, as far as windows of
 // the clock bear it.
 func (l *Ledger) longestLate(r *Request, now monotime.Time) time.Duration {
-	late := l.asked.ask(r.Late, now)
+	late := l.asked.ask(r.Late, r.Horizon, now)
 	for i := range r.Quotas {
 		if q := &r.Quotas[i]; q.Kind.OnClock() {
 			late = min(late, q.Per/2)
