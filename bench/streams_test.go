@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,8 +17,13 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
+// span is short, so that the gate, which only tries that all of it runs, takes no two minutes for it. A figure is worth something from 3s on:
+//
+//	go test -run NONE -bench 'Streams|Readers' -benchtime 1x . -args -span 3s
+var span = flag.Duration("span", 150*time.Millisecond, "for how long streams are measured, after a third of that")
+
 // BenchmarkStreams tells how much of a streamed quota bodies get over real sockets, in percent: of one stream and of a hundred, of
-// answers and of uploads. An iteration takes three seconds: run it with -benchtime 1x.
+// answers and of uploads. An iteration takes as long as -span says.
 func BenchmarkStreams(b *testing.B) {
 	for _, rate := range []string{"64kB", "1MB", "100MB", "1GB", "bare"} { // bare: what the machine can do, in percent of 1GB
 		for _, streams := range []int{1, 100} {
@@ -81,11 +87,11 @@ func streamed(b *testing.B, text string, streams int, upload bool) {
 			_, _ = io.CopyBuffer(struct{ io.Writer }{&flown}, struct{ io.Reader }{resp.Body}, make([]byte, 64<<10))
 		})
 	}
-	time.Sleep(time.Second) // connections, a slow start, and what is there at once
+	time.Sleep(*span / 3) // connections, a slow start, and what is there at once
 	share := 0.0
 	for b.Loop() {
 		before, since := flown.Load(), time.Now()
-		time.Sleep(3 * time.Second)
+		time.Sleep(*span)
 		got := float64(flown.Load() - before)
 		share = 100 * got / (float64(n) * time.Since(since).Seconds())
 	}
@@ -110,11 +116,11 @@ func BenchmarkReaders(b *testing.B) {
 						_, _ = io.CopyBuffer(struct{ io.Writer }{&flown}, struct{ io.Reader }{&throttle.Reader{R: zeros{}, Limiter: l, Context: ctx}}, make([]byte, 64<<10))
 					})
 				}
-				time.Sleep(time.Second)
+				time.Sleep(*span / 3)
 				share := 0.0
 				for b.Loop() {
 					before, since := flown.Load(), time.Now()
-					time.Sleep(3 * time.Second)
+					time.Sleep(*span)
 					share = 100 * float64(flown.Load()-before) / (float64(qs[0].N) * time.Since(since).Seconds())
 				}
 				b.ReportMetric(share, "%quota")
