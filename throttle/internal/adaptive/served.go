@@ -137,8 +137,11 @@ func (s *servedRate) due(t monotime.Time, ahead, n int, optimist bool) monotime.
 	if optimist {
 		rateAt, from = s.mostAt, max(s.pacedTo, t)
 	}
+	// What is needed, over the rate at an end of the search, is an end from the other side. Mostly one step is left between these.
+	low := need / rateAt(from.Add(monotime.Seconds(in)))
+	high := need / rateAt(from.Add(monotime.Seconds(low)))
 	for range 16 { // they go when d · rateAt(d) is what they need, at the soonest, since the rate is lower until then
-		if d := (least + in) / 2; d*rateAt(from.Add(monotime.Seconds(d))) < need {
+		if d := (least + in) / 2; d < low || d <= high && d*rateAt(from.Add(monotime.Seconds(d))) < need {
 			least = d
 		} else {
 			in = d
