@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	// The go command takes the result of a test from its cache unless something changed that the test
@@ -106,12 +105,17 @@ func compiles(t *testing.T, text string) {
 // check type-checks a snippet with the packages that it uses, in the directory of a module that has them all.
 func check(t *testing.T, module string, imported map[string]string, text string) error {
 	t.Helper()
-	fset := token.NewFileSet()
-	prelude, err := parser.ParseFile(fset, filepath.Join("testdata", "given.go.txt"), nil, 0)
+	m := modules[module]
+	if m == nil {
+		m = &compiled{fset: token.NewFileSet(), files: map[string]string{}}
+		m.Importer = importer.ForCompiler(m.fset, "gc", m.open)
+		modules[module] = m
+	}
+	prelude, err := parser.ParseFile(m.fset, filepath.Join("testdata", "given.go.txt"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := parser.ParseFile(fset, "snippet", source(imported, text), 0)
+	file, err := parser.ParseFile(m.fset, "snippet", source(imported, text), 0)
 	if err != nil {
 		return err
 	}
@@ -125,16 +129,17 @@ func check(t *testing.T, module string, imported map[string]string, text string)
 			needed[strings.Trim(s.Path.Value, `"`)] = true
 		}
 	}
+	m.list(t, module, slices.Sorted(maps.Keys(needed)))
 	var found []error
 	conf := types.Config{
-		Importer: importer.ForCompiler(fset, "gc", exports(t, module, slices.Sorted(maps.Keys(needed)))),
+		Importer: m,
 		Error: func(err error) {
 			if e := (types.Error{}); !errors.As(err, &e) || !e.Soft {
 				found = append(found, err)
 			}
 		},
 	}
-	conf.Check("given", fset, files, nil) // Error is told of all errors
+	conf.Check("given", m.fset, files, nil) // Error is told of all errors
 	return errors.Join(found...)
 }
 
@@ -154,53 +159,46 @@ func source(imported map[string]string, text string) string {
 	return b.String() + "func _() error {\n" + text + "\nreturn nil\n}\n"
 }
 
-// exports returns a look-up of what the compiler says about packages and all that they import. Without the modules of
-// a nested module, which need a network once, the test is skipped.
-func exports(t *testing.T, module string, paths []string) func(string) (io.ReadCloser, error) {
-	t.Helper()
-	files, err := listed(module, paths)
-	if err != nil {
-		if module != "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
-	return func(path string) (io.ReadCloser, error) {
-		if files[path] == "" {
-			return nil, fmt.Errorf("%s was not compiled", path)
-		}
-		return os.Open(files[path])
-	}
+// compiled is what the compiler says about packages that snippets import, in the directory of a module. Each is read once.
+type compiled struct {
+	types.Importer
+	fset  *token.FileSet
+	files map[string]string // that describe packages, by path
 }
 
-var compiled sync.Map // by module: what listed has found, by package
+var modules = map[string]*compiled{}
 
-// listed has packages compiled, or finds them compiled, and returns the files that describe them.
-func listed(module string, paths []string) (map[string]string, error) {
-	if known, ok := compiled.Load(module); ok {
-		files, complete := known.(map[string]string), true
-		for _, path := range paths {
-			complete = complete && files[path] != ""
-		}
-		if complete {
-			return files, nil
-		}
+// open is the look-up of the Importer.
+func (m *compiled) open(path string) (io.ReadCloser, error) {
+	if m.files[path] == "" {
+		return nil, fmt.Errorf("%s was not compiled", path)
+	}
+	return os.Open(m.files[path])
+}
+
+// list has packages and all that they import compiled, or finds them compiled. Without the modules of a nested module, which
+// need a network once, the test is skipped.
+func (m *compiled) list(t *testing.T, module string, paths []string) {
+	t.Helper()
+	if !slices.ContainsFunc(paths, func(path string) bool { return m.files[path] == "" }) {
+		return
 	}
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
 	if module == "" {
 		args = append(args, "./...")
 	}
 	out, err := run(module, append(args, paths...)...)
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+	case module != "":
+		t.Skip(err)
+	default:
+		t.Fatal(err)
 	}
-	files := map[string]string{}
 	for line := range strings.Lines(out) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		files[path] = file
+		m.files[path] = file
 	}
-	compiled.Store(module, files)
-	return files, nil
 }
 
 // run runs the go command in the directory of a module, and returns what it prints. Nothing is downloaded.
