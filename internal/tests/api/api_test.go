@@ -18,15 +18,16 @@ import (
 
 const root = "../../.." // of the repository
 
+var loader = load.NewLoader() // one for all tests: most of what they load, they have in common
+
 // What is exported is a promise: a change of it is a change of the text, which a reader of the commit sees.
 func TestText(t *testing.T) {
-	l := load.NewLoader()
 	for dir, file := range texts {
 		t.Run(dir, func(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); errors.Is(err, fs.ErrNotExist) {
 				t.Skip("not in this copy: a module has no other modules in it")
 			}
-			got, err := api(l, filepath.Join(root, dir))
+			got, err := api(loader, filepath.Join(root, dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +40,7 @@ func TestText(t *testing.T) {
 
 // Whoever changes the types of others, in a new version of a module, changes what has them: the main module has none.
 func TestForeignTypes(t *testing.T) {
-	m, err := load.NewLoader().Load(root, targets[0])
+	m, err := loader.Load(root, targets[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func TestFixture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := api(load.NewLoader(), dir)
+	got, err := api(loader, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
