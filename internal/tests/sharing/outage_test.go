@@ -13,7 +13,10 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
-var outages = flag.Uint64("outages", 2, "how many random histories have an outage, of each list of quotas")
+// few random histories are tried unless told otherwise. With more, other tests take longer spans, too.
+const few = 2
+
+var outages = flag.Uint64("outages", few, "how many random histories have an outage, of each list of quotas")
 
 // outage has a few processes send at random, and all of them lose the store at once, for some seconds. It returns by how much they are over.
 func outage(t *testing.T, text string, seed uint64) (most int) {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,10 +26,16 @@ import (
 	"github.com/gopacer/pacer/throttle"
 )
 
+// usual is how many simulations are run unless told otherwise. With more, the bounds of more cells are tried, too.
+const usual = 100
+
 var (
-	simulations = flag.Int("simulations", 100, "how many simulations to run")
+	simulations = flag.Int("simulations", usual, "how many simulations to run")
 	first       = flag.Uint64("seed", 0, "seed of the first simulation; of the only one, which is then traced, if -simulations is 1")
 )
+
+// As in package lab: a bubble makes much garbage and keeps little.
+func init() { debug.SetGCPercent(400) }
 
 // result is how a simulation went.
 type result struct {
