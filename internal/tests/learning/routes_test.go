@@ -122,7 +122,11 @@ func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, fa
 		}}
 		c := &http.Client{Transport: tr}
 		begin := time.Now()
-		end := begin.Add(w.time)
+		span := w.time
+		if *routeSeeds == 1 && len(s.counters) >= 10 {
+			span /= 2 // these send most
+		}
+		end := begin.Add(span)
 		var wg sync.WaitGroup
 		for route := range s.counters {
 			callers, pause := 2, time.Duration(0)
@@ -160,11 +164,11 @@ func (w *routesWorld) run(t *testing.T, seed uint64) (share, refused float64, fa
 			}
 		}
 		for _, n := range w.limits {
-			ideal += float64(n) * float64(w.time) / float64(w.window)
+			ideal += float64(n) * float64(span) / float64(w.window)
 		}
 		if w.all == nil {
 			for route, n := range w.limits {
-				if got := float64(s.served[route]) / (float64(n) * float64(w.time) / float64(w.window)); got < 0.9 {
+				if got := float64(s.served[route]) / (float64(n) * float64(span) / float64(w.window)); got < 0.9 {
 					t.Logf("seed %d: %s has %.3f of what it might", seed, route, got)
 				}
 			}

@@ -280,8 +280,8 @@ func TestSetQuotasForgetsBuckets(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
-			if i%50 == 0 { // which add 100 at most
-				most = max(most, len(tr.State())+100)
+			if i%200 == 0 { // which add 400 at most
+				most = max(most, len(tr.State())+400)
 			}
 		}
 		if most > 3*few {

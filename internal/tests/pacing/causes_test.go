@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,13 +24,15 @@ import (
 	"github.com/gopacer/pacer/throttle/store"
 )
 
+var stride = flag.Uint64("stride", 2, "of how many worlds of TestEveryNanosecondIsTold one is played")
+
 // TestEveryNanosecondIsTold has requests of two tenants, in all modes, with all priorities and ways to end, wait at servers that say,
 // refuse and break whatever comes, while quotas are replaced, and hooks ask the Transport, replace its quotas and cancel requests.
 // In some worlds there is a Transport below, a slow Store, or a quota of what flows; in the last ones nobody knows what requests of
 // many kinds cost before they have ended. Of each request, what the hooks of a Transport were told adds up to the time that it took,
 // exactly: the waits in line by cause, the attempts, and the delays between them. The hooks come once each, in their order. The Call says the same of the waits. Whatever waits, or is not sent, has a cause.
 func TestEveryNanosecondIsTold(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := uint64(0); seed < 200; seed += *stride {
 		synctest.Test(t, func(t *testing.T) { newChronicle(t, seed).play() })
 	}
 }
