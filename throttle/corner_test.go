@@ -509,7 +509,7 @@ func TestPriorityModelOfHeavyClaims(t *testing.T) {
 		"rates":           {heaviest: 3, tree: true, rates: true},
 		"rates, reserve":  {heaviest: 3, tree: true, rates: true, half: true},
 	} {
-		for seed := range uint64(15) {
+		for seed := range 8 * *times {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { h.run(t, rand.New(rand.NewPCG(seed, 5))) })
 			})
@@ -519,7 +519,7 @@ func TestPriorityModelOfHeavyClaims(t *testing.T) {
 
 // TestSettleModelInDebt: the model of settlements, with costs above what was claimed, and so with debts.
 func TestSettleModelInDebt(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range 30 * *times {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { settleAgainstModel(t, rand.New(rand.NewPCG(seed, 6)), 4) })
 		})
@@ -534,7 +534,7 @@ func TestForecastIsNeverLater(t *testing.T) {
 		"tree, reserve": {tree: true, anywhere: true, reserve: 0.2},
 	} {
 		seeds := []uint64{942, 1031, 1057, 1597, 1814} // of these, one was told too late, or another thing than its refusal
-		for seed := range 100 * *times {
+		for seed := range 50 * *times {
 			seeds = append(seeds, seed)
 		}
 		for _, seed := range seeds {

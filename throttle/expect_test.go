@@ -147,7 +147,7 @@ func TestExpect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.length = 30 * time.Minute
-			for seed := range 2 * *times {
+			for seed := range *times {
 				c := tt.run(t, seed)
 				t.Logf("used %.3f, debt %.2f, early %.2f of a mean cost, %d requests", c.used, c.debt, c.early, c.n)
 				if c.used < 0.95 || c.debt > tt.debt || c.early > tt.early {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,6 @@ func TestGroupIsBoundedByDefault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("100,000 buckets")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // it keeps much
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{}
 		held := g.Limiter("patient.example")

@@ -335,7 +335,7 @@ func TestGroupIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Group{New: perSecond(1)}
 		most := 0
-		for i := range 100 * tree.SweepFrom {
+		for i := range 30 * tree.SweepFrom {
 			g.Limiter(fmt.Sprint(i))
 			most = max(most, g.buckets.Count())
 		}

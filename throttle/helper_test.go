@@ -29,8 +29,12 @@ var within inner
 // With it the models below try more histories, as in go test ./throttle -args -times 20.
 var times = flag.Uint64("times", 1, "how many times as many seeds the models try")
 
-// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that takes a sixth of the time of a test.
-func init() { debug.SetGCPercent(400) }
+// A bubble makes much garbage and keeps little. Collected whenever there are 4 MB of it, as is usual, that takes a sixth of the time of a test. Tests of
+// 100,000 buckets or waiters keep more.
+func init() {
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(512 << 20)
+}
 
 func quotas(t *testing.T, text string) quota.Quotas {
 	t.Helper()

@@ -465,7 +465,7 @@ func sumOf(waits []Wait) (sum time.Duration) {
 // buckets are held, answers say all that they may say, and claims are canceled. What each claim has waited for adds up to
 // how long it waited, to the nanosecond, whether it went or not.
 func TestWaitsAddUp(t *testing.T) {
-	for seed := range 40 * *times {
+	for seed := range 20 * *times {
 		synctest.Test(t, func(t *testing.T) { waitsAddUp(t, seed) })
 	}
 }
@@ -589,7 +589,7 @@ func (l *Limiter) waitsFor(now monotime.Time, row int) Wait {
 
 // TestWaitsAgainstTheDefinition looks every 10 ms at what each claim waits for. All that happens does so between looks.
 func TestWaitsAgainstTheDefinition(t *testing.T) {
-	for seed := range 40 * *times {
+	for seed := range 20 * *times {
 		synctest.Test(t, func(t *testing.T) { waitsByDefinition(t, seed) })
 	}
 }
