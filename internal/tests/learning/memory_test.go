@@ -14,6 +14,7 @@ import (
 
 	"github.com/gopacer/pacer"
 	"github.com/gopacer/pacer/internal/tests/lab"
+	"github.com/gopacer/pacer/pacertest"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle"
 )
@@ -366,4 +367,32 @@ func keeps(t *testing.T, run int, qs quota.Quotas, sent []time.Time) {
 			t.Fatalf("run %d, of %v: %d were sent since %v, want %d at most", run, q, n, from.UTC(), most)
 		}
 	}
+}
+
+// TestMemoryOfAQuietProgram: what a program does between its last request and Save changes nothing of what is known of a silent server.
+func TestMemoryOfAQuietProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := pacertest.NewServer(&pacertest.TokenBucket{Rate: 5, Burst: 8}, pacertest.NoHeaders)
+		defer server.Close()
+		tr := &pacer.Transport{Base: server.Transport(), Rand: lab.Zero}
+		for range 30 {
+			lab.Get(t, &http.Client{Transport: tr}, "http://a.example/")
+		}
+		save := func() string {
+			var saved strings.Builder
+			if err := tr.Save(&saved); err != nil {
+				t.Fatal(err)
+			}
+			return saved.String()
+		}
+		known := save()
+		if !strings.Contains(known, `"rate"`) {
+			t.Fatalf("no rate is saved: %s", known)
+		}
+		for range 10 {
+			if time.Sleep(time.Minute); save() != known {
+				t.Fatalf("saved %s, and %s before", save(), known)
+			}
+		}
+	})
 }

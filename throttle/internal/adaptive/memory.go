@@ -119,14 +119,8 @@ func (s *Server) Memory(now monotime.Time, clock *monotime.Clock) (m Memory) {
 	}
 	m.Windows = append(m.Windows, s.kept[:min(len(s.kept), maxWindows-len(m.Windows))]...)
 	m.FailuresRefuse, m.Members = s.overload.belief == meanRefusal, s.members
-	// Long after the latest refusal, a rate has risen above all that JSON can say: it bounds
-	// nothing then.
-	rate := s.served.rateAt(now)
-	if s.served.former.trial {
-		rate = s.served.rate // what is tried is not known
-	}
-	if saneRate(rate) {
-		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(now)
+	if rate := s.served.seen(); saneRate(rate) {
+		m.Rate, m.Growth, m.At = rate, s.served.growth, clock.Date(s.served.lastGrant)
 		m.Former, m.Burst = s.served.former.rate, s.served.burst.memory(rate)
 	}
 	return m

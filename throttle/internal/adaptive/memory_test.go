@@ -133,17 +133,31 @@ func TestRememberIsBoundedByMaxHold(t *testing.T) {
 	b.wantPaced()
 }
 
-// TestMemoryIsFinite: long after a refusal the pace bounds nothing, and JSON has no number for
-// it.
-func TestMemoryIsFinite(t *testing.T) {
+// TestMemoryOfAPaceThatHasGrown: the pace grows while nobody asks, and while requests go more slowly than it for another reason. What is saved is what was
+// served, as of the latest request.
+func TestMemoryOfAPaceThatHasGrown(t *testing.T) {
+	clock := wallClock()
 	b := newBucket(t, Config{})
 	refuseAtRate(b)
-	if m := b.Memory(b.now, wallClock()); m.Rate == 0 {
-		t.Fatal("no rate is known")
+	refused, measured := b.now, b.Memory(b.now, clock)
+	if measured.Rate != b.served.rate || !measured.At.Equal(clock.Date(refused)) {
+		t.Fatalf("%+v when a rate of %v was measured", measured, b.served.rate)
 	}
-	b.at(time.Hour)
-	if m := b.Memory(b.now, wallClock()); m.Rate != 0 || m.Growth != 0 || !m.At.IsZero() {
-		t.Errorf("%+v", m)
+	if m := b.at(time.Hour).Memory(b.now, clock); m.Rate != measured.Rate || !m.At.Equal(measured.At) {
+		t.Errorf("an hour later %+v, want %+v", m, measured)
+	}
+	for _, test := range []struct {
+		every time.Duration
+		want  float64
+	}{{time.Second, measured.Rate}, {125 * time.Millisecond, 8 + 1./10}} { // 5 a second were measured
+		b = newBucket(t, Config{})
+		refuseAtRate(b)
+		for sent := time.Duration(0); sent <= 10*time.Second; sent += test.every {
+			b.at(refused.Add(sent).Sub(start)).exchange(Answer{})
+		}
+		if m := b.Memory(b.now.Add(time.Minute), clock); m.Rate != test.want || !m.At.Equal(clock.Date(b.now)) {
+			t.Errorf("after 10 s with a request each %v, and a minute without one: %+v; want a rate of %v", test.every, m, test.want)
+		}
 	}
 }
 

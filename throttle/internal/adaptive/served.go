@@ -103,6 +103,16 @@ func (s *servedRate) rateAt(t monotime.Time) float64 {
 	return s.rate * s.grown(max(t.Sub(s.setAt), 0).Seconds())
 }
 
+// seen is the rate that the server was seen to serve, when the latest request went. The pace grows with time, also while nobody asks and while
+// something else delays requests. So no more of that counts than was served since the latest refusal; and nothing of what is tried.
+func (s *servedRate) seen() float64 {
+	if s.former.trial {
+		return s.rate
+	}
+	took := max(s.lastGrant.Sub(s.measuredFrom), askingPause)
+	return min(s.rateAt(s.lastGrant), max(s.rate, float64(s.servedSince)/took.Seconds()))
+}
+
 // grown returns by what the rate grows in d seconds.
 func (s *servedRate) grown(d float64) float64 {
 	return math.Exp(s.growth * d * (1 + acceleration*s.growth/maxGrowth*d))
