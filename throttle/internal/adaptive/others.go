@@ -152,6 +152,14 @@ func (u *otherUsers) withUnseen(t monotime.Time, n int) int {
 	return u.withOthers(n)
 }
 
+// unseen returns when a request may go that may not before at, where it is kept back for others (crowded), at the instant t: no later than others may be unseen.
+func (u *otherUsers) unseen(t, at monotime.Time, crowded bool) monotime.Time {
+	if crowded && t < u.unseenUntil {
+		return min(at, u.unseenUntil)
+	}
+	return at
+}
+
 const (
 	unseenPerToken = 1
 

@@ -850,8 +850,6 @@ func TestOtherUsersRestored(t *testing.T) {
 	}
 }
 
-// TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains is not taken at once; of a limit of which more is
-// missing, others may have gone long ago.
 // TestOtherUsersUnseen: who finds all of a limit may be the first of several that begin together. A third of it goes at first; and the rest, once most of that is answered and
 // shows nobody else, or some round trips later.
 func TestOtherUsersUnseen(t *testing.T) {
@@ -908,6 +906,23 @@ func TestOtherUsersUnseen(t *testing.T) {
 	}
 }
 
+// TestOtherUsersUnseenOfARefill: that is so, too, where an earlier run has found how slowly the limit comes back: nobody waits for what comes back while enough is there.
+func TestOtherUsersUnseenOfARefill(t *testing.T) {
+	const ms = time.Millisecond
+	clock := wallClock()
+	b := newBucket(t, Config{MaxHold: time.Hour})
+	b.Remember(b.now, &Memory{At: clock.Date(b.now), Windows: []WindowMemory{{Limit: 38, Habits: Habits{Refill: 0.1}}}}, clock)
+	first := b.send()
+	b.at(20*ms).done(first, says(left(37, 38, time.Hour)))
+	for range 12 {
+		b.send()
+	}
+	b.wantDue(80 * ms)
+	b.at(100 * ms).wantOpen(25)
+}
+
+// TestOtherUsersBegin: where few are missing at the first answer, others have just begun, too, and what remains is not taken at once; of a limit of which more is
+// missing, others may have gone long ago.
 func TestOtherUsersBegin(t *testing.T) {
 	for _, test := range []struct{ limit, remaining, want int }{
 		{38, 37, 37},   // nobody else

@@ -113,7 +113,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 		if ahead == 0 {
 			in = min(in, w.refill.maxHold) // the rate may be wrong, whatever a request costs
 		}
-		return max(t, since.Add(in))
+		return w.others.unseen(t, max(t, since.Add(in)), crowded)
 	case crowded && optimist:
 		return t
 	case w.probing && t >= w.probeAt && !optimist:
@@ -125,9 +125,7 @@ func (w *window) dueLater(t monotime.Time, ahead, n, reserve, inFlight int, opti
 	if optimist && w.spentSince == 0 {
 		at = min(at, earliestProbe(t, w.inRequests(), &w.reset, &w.refill, w.wholeSteps))
 	}
-	if at = max(t, at); crowded && t < w.others.unseenUntil {
-		at = min(at, w.others.unseenUntil)
-	}
+	at = w.others.unseen(t, max(t, at), crowded)
 	perWindow := max(w.limit-reserve, n, 1)
 	if more := ahead + n - max(left, 0) - perWindow; more > 0 && w.limit > 0 {
 		// More than one window is needed: the rest goes in the windows that follow.
