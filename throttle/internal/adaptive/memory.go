@@ -52,9 +52,15 @@ const (
 
 // Prune takes out of m what is out of date: what remains of limits whose reset is not known or has passed, of which the Habits are left;
 // a hold that is over; rates and prices that are a day old; and all that is a month old, but what was charged to quotas, which has spans
-// of its own. It reports whether anything is left. What says no instant, or one to come, is taken to be of now.
+// of its own. It reports whether anything is left. What says no instant is taken to be of now; and so is what says one to come: the clock was ahead
+// that told it, or was set back, and all its instants move.
 func (m *Memory) Prune(now time.Time) (left bool) {
-	if m.At.IsZero() || m.At.After(now) {
+	if m.At.IsZero() {
+		m.At = now
+	}
+	m.Windows = slices.Clone(m.Windows)
+	if ahead := m.At.Sub(now); ahead > 0 {
+		m.setBack(ahead)
 		m.At = now
 	}
 	m.Used = limit.Pruned(m.Used, now)
@@ -72,7 +78,6 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 	if len(m.Together) > maxTogether {
 		m.Together = nil
 	}
-	m.Windows = slices.Clone(m.Windows)
 	for i := range m.Windows {
 		m.Windows[i].prune(now, age)
 	}
@@ -81,6 +86,15 @@ func (m *Memory) Prune(now time.Time) (left bool) {
 	})
 	m.Windows = m.Windows[:min(len(m.Windows), maxWindows)]
 	return m.Any()
+}
+
+// setBack moves the instants back of a hold and of resets.
+func (m *Memory) setBack(ahead time.Duration) {
+	for i := range m.Windows {
+		w := &m.Windows[i]
+		w.Early, w.Late = w.Early.Add(-ahead), w.Late.Add(-ahead)
+	}
+	m.Held = m.Held.Add(-ahead)
 }
 
 // prune takes out what is out of date, if it is so old.

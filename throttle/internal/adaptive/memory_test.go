@@ -203,9 +203,13 @@ func TestPrune(t *testing.T) {
 		"for years":         {Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{At: at(1 - 31*day), Held: at(1000 * day), Windows: []WindowMemory{window}}},
 		"a month old":       {Memory{At: at(-31 * day), Held: at(1000 * day), Windows: []WindowMemory{window}}, Memory{}},
 		"of no instant":     {Memory{Windows: []WindowMemory{window}}, Memory{At: now, Windows: []WindowMemory{window}}},
-		"of years to come":  {Memory{At: at(1000 * day), Rate: 1}, Memory{At: now, Rate: 1}},
-		"too many limits":   {Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, 100)}, Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, maxWindows)}},
-		"a name of 1 kB":    {Memory{At: now, Windows: []WindowMemory{{Name: strings.Repeat("x", 1000), Late: at(1)}}}, Memory{}},
+		"by a clock that was set back": {
+			Memory{At: at(day), Held: at(day + 1), Windows: []WindowMemory{{Early: at(day + 2), Late: at(day + 3)}, {Late: at(day), Habits: Habits{Floors: true}}}},
+			Memory{At: now, Held: at(1), Windows: []WindowMemory{{Early: at(2), Late: at(3)}, {Habits: Habits{Floors: true}}}},
+		},
+		"of years to come": {Memory{At: at(1000 * day), Rate: 1}, Memory{At: now, Rate: 1}},
+		"too many limits":  {Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, 100)}, Memory{At: now, Windows: slices.Repeat([]WindowMemory{window}, maxWindows)}},
+		"a name of 1 kB":   {Memory{At: now, Windows: []WindowMemory{{Name: strings.Repeat("x", 1000), Late: at(1)}}}, Memory{}},
 	} {
 		before := slices.Clone(test.m.Windows)
 		left := test.m
