@@ -180,7 +180,7 @@ func (s *Server) refused(now monotime.Time, t *Ticket, a *Answer) (pushedBack bo
 // unless the server says nothing at all, up to half of the hold, and a second at most. MaxHold bounds the whole.
 func (s *Server) hold(now monotime.Time, a *Answer, asked time.Duration) time.Duration {
 	hold := max(a.Hold, 0)
-	mute := !a.HoldKnown && len(s.windows) == 0
+	mute := (!a.HoldKnown || asked <= 0) && len(s.windows) == 0 // "ask now" says nothing
 	if a.Refused && !s.usedUp(now) {
 		switch hold = Hold(asked, s.refusals); {
 		case asked > 0 || s.successes == 0:

@@ -136,3 +136,24 @@ func TestRowOver(t *testing.T) {
 		t.Error("not over after as many as were served while nothing was known")
 	}
 }
+
+// TestAHintOfNothing: a server that refuses and says "ask now" says nothing. So the looks after a row are those after refusals without a hint.
+func TestAHintOfNothing(t *testing.T) {
+	holds := func(a Answer) (all []time.Duration) {
+		b := newBucket(t, Config{Random: func() float64 { return 1 }})
+		for range 10 {
+			b.exchange(Answer{})
+		}
+		for range 12 {
+			all = append(all, b.exchange(a).Hold)
+			b.at(b.now.Add(all[len(all)-1]).Sub(start))
+		}
+		return all
+	}
+	want := holds(Answer{Refused: true})
+	for _, said := range []time.Duration{0, -time.Hour} {
+		if got := holds(Answer{Refused: true, Hold: said, HoldKnown: true}); !slices.Equal(got, want) {
+			t.Errorf("a hint of %v: holds of %v, want %v as without one", said, got, want)
+		}
+	}
+}
