@@ -236,14 +236,14 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		l.later()
 		ahead = alone
 	}
-	d := w.project(now, ahead)
-	if d.At <= now && !d.Never && l.root().line.waiting > 0 {
+	d, maxWait := w.project(now, ahead), check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
+	if d.At <= now && !d.Never && (l.server.Hurry(now, maxWait) || l.root().line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}
 		d = w.project(now, ahead) // others may have gone
 	}
-	w.atOnce = check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue) < 0
+	w.atOnce = maxWait < 0
 	w.asksStore = w.atOnce && l.mustAskStore(now, d)
 	projected := d
 	d, why := w.missedBound(now, d)

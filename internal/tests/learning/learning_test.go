@@ -517,3 +517,40 @@ func TestLearnBegunTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestUnseenKeepsNobodyBackWhoCannotWait: that others may begin just after us is no reason to refuse a request where the server says that enough remains. A program
+// asks once, and when that is answered, 300 ms later, 25 times at once. Who waits goes when most of the first third is answered.
+func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
+	const trip = 300 * time.Millisecond
+	for _, test := range []struct {
+		mode   pacer.Mode
+		most   time.Duration // MaxWait
+		atOnce int
+	}{
+		{"", 0, 19}, // 19 + 2·19 = 57 of 59
+		{"", time.Second, 19},
+		{"", 999 * time.Millisecond, 25},
+		{"", -1, 25},
+		{pacer.ModeReject, 0, 25},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var n atomic.Int64
+			tr := &pacer.Transport{Mode: test.mode, MaxWait: test.most, Rand: lab.Zero, Base: lab.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				left := 60 - n.Add(1)
+				time.Sleep(trip)
+				return lab.Answer(r, 200, "", "X-RateLimit-Limit", "60", "X-RateLimit-Remaining", strconv.FormatInt(left, 10), "X-RateLimit-Reset", "60"), nil
+			})}
+			client := &http.Client{Transport: tr}
+			lab.Get(t, client, "http://a.example/")
+			var wg sync.WaitGroup
+			for range 25 {
+				wg.Go(func() { lab.Get(t, client, "http://a.example/") })
+			}
+			synctest.Wait()
+			if got := int(n.Load()) - 1; got != test.atOnce {
+				t.Errorf("mode %q, MaxWait %v: %d go at once, want %d", test.mode, test.most, got, test.atOnce)
+			}
+			wg.Wait()
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gopacer/pacer/internal/inside"
 	"github.com/gopacer/pacer/quota"
@@ -199,6 +200,17 @@ func (s *Server) Open(now monotime.Time, d *limit.Demand, kind *Kind, share floa
 func (s *Server) OpenForAll(now monotime.Time, d *limit.Demand, share float64) bool {
 	one := d.Claims <= 1
 	return s.Open(now, d, nil, share) && (one || s.served.rate == 0 && s.slowStart.openFor(d.Claims))
+}
+
+// Hurry has no request be kept back for others that are not seen which a claim cannot outlast that waits for so long at most: for ever if that is zero, and not
+// at all if it is negative. It reports whether that makes a difference.
+func (s *Server) Hurry(now monotime.Time, longest time.Duration) (hurried bool) {
+	for _, w := range s.windows {
+		if u := &w.others; longest != 0 && u.unseenUntil.Sub(now) > max(longest, 0) {
+			u.unseenUntil, hurried = 0, true
+		}
+	}
+	return hurried
 }
 
 // Due puts due off, if that is earlier, until the server allows d if ahead goes before it and a
