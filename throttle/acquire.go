@@ -237,7 +237,7 @@ func (l *Limiter) enqueue(ctx context.Context, now monotime.Time, c *Claim, p pl
 		ahead = alone
 	}
 	d, maxWait := w.project(now, ahead), check.MaxWait(c.MaxWait, l.MaxWait, l.MaxQueue)
-	if d.At <= now && !d.Never && (l.server.Hurry(now, maxWait) || l.root().line.waiting > 0) {
+	if d.At <= now && !d.Never && (l.server.Hurry(now, check.Patience(l.clock.Awake(now), maxWait, w.deadline)) || l.root().line.waiting > 0) {
 		if w.grantNow(front) {
 			return w, nil
 		}

@@ -525,13 +525,16 @@ func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 	for _, test := range []struct {
 		mode   pacer.Mode
 		most   time.Duration // MaxWait
+		ends   time.Duration // http.Client.Timeout
 		atOnce int
 	}{
-		{"", 0, 19}, // 19 + 2·19 = 57 of 59
-		{"", time.Second, 19},
-		{"", 999 * time.Millisecond, 25},
-		{"", -1, 25},
-		{pacer.ModeReject, 0, 25},
+		{"", 0, 0, 19}, // 19 + 2·19 = 57 of 59
+		{"", time.Second, 0, 19},
+		{"", 999 * time.Millisecond, 0, 25},
+		{"", -1, 0, 25},
+		{"", 0, time.Second, 19},
+		{"", 0, 999 * time.Millisecond, 25}, // later, there might be no time left for the answer
+		{pacer.ModeReject, 0, 0, 25},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var n atomic.Int64
@@ -540,7 +543,7 @@ func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 				time.Sleep(trip)
 				return lab.Answer(r, 200, "", "X-RateLimit-Limit", "60", "X-RateLimit-Remaining", strconv.FormatInt(left, 10), "X-RateLimit-Reset", "60"), nil
 			})}
-			client := &http.Client{Transport: tr}
+			client := &http.Client{Transport: tr, Timeout: test.ends}
 			lab.Get(t, client, "http://a.example/")
 			var wg sync.WaitGroup
 			for range 25 {
@@ -548,7 +551,7 @@ func TestUnseenKeepsNobodyBackWhoCannotWait(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := int(n.Load()) - 1; got != test.atOnce {
-				t.Errorf("mode %q, MaxWait %v: %d go at once, want %d", test.mode, test.most, got, test.atOnce)
+				t.Errorf("mode %q, MaxWait %v, Timeout %v: %d go at once, want %d", test.mode, test.most, test.ends, got, test.atOnce)
 			}
 			wg.Wait()
 		})

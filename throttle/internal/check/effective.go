@@ -28,6 +28,16 @@ func MaxWait(ofClaim, ofLimiter time.Duration, maxQueue int) time.Duration {
 	return cmp.Or(ofClaim, ofLimiter)
 }
 
+// Patience is for how long a claim may wait from now on, by its MaxWait and by the deadline of its context: zero if neither bounds that, negative if it must not
+// wait.
+func Patience(now monotime.Time, maxWait time.Duration, deadline monotime.Time) time.Duration {
+	left := deadline.Sub(now)
+	if deadline != 0 && (maxWait == 0 || left < maxWait) {
+		return cmp.Or(left, -1)
+	}
+	return maxWait
+}
+
 // Expires returns until when a claim may wait that was first made at from; zero if there is no bound, or if it must not wait.
 func Expires(from monotime.Time, maxWait time.Duration) monotime.Time {
 	if d := Bound(maxWait); d > 0 && d != monotime.Unbounded {
