@@ -12,11 +12,11 @@ import (
 // held, whenever something has changed in l.
 func (l *Limiter) run(now monotime.Time) {
 	root := l.root()
+	l.peers(func(b *Limiter) { b.promote(now) }) // before l, in whose line those of a bucket below it come to stand
 	l.advance(now)
 	for root.frozen == 0 && root.agenda.Due(now) { // where a timer is late too: so the first who asked goes first
 		root.agenda.Take().advance(now)
 	}
-	l.peers(func(b *Limiter) { b.promote(now) })
 	for again := true; again; again = root.look(now) {
 		for root.release(now) {
 		}

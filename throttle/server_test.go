@@ -596,3 +596,28 @@ func TestObservedRequestsDoNotExtendAHoldForEver(t *testing.T) {
 		})
 	}
 }
+
+// What is in flight in a bucket is missing for those below it that share a limit. When it ends, a claim that waits below goes, however deep the tree is.
+func TestWindowIsSharedWithABucketBelow(t *testing.T) {
+	for _, deep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			above := &Limiter{Rand: noJitter}
+			if deep {
+				above.Parent = new(Limiter)
+			}
+			below := &Limiter{Rand: noJitter, Parent: above}
+			g, h := grant(t, above, Claim{}), grant(t, below, Claim{})
+			g.Done(says(2, time.Hour))
+			h.Done(says(1, time.Hour))
+			g = grant(t, above, Claim{})
+			_, w := join(t, below, Claim{})
+			if gone(w) {
+				t.Errorf("deep %v: went, want it to wait for what is in flight", deep)
+			}
+			if g.Cancel(); !gone(w) {
+				t.Errorf("deep %v: still waits for %+v", deep, below.State().Next)
+				w.Leave()
+			}
+		})
+	}
+}
