@@ -621,3 +621,23 @@ func TestWindowIsSharedWithABucketBelow(t *testing.T) {
 		})
 	}
 }
+
+// A claim waits for what is in flight in another bucket, which is taken to share a limit. If the answer shows that it does not, the claim goes.
+func TestWindowIsSharedNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := new(Limiter)
+		a, b := &Limiter{Rand: noJitter, Parent: root}, &Limiter{Rand: noJitter, Parent: root}
+		g, h := grant(t, a, Claim{}), grant(t, b, Claim{})
+		g.Done(says(2, time.Hour))
+		h.Done(says(1, time.Hour))
+		g = grant(t, a, Claim{})
+		_, w := join(t, b, Claim{})
+		if gone(w) {
+			t.Error("went, want it to wait for what is in flight")
+		}
+		if g.Done(says(9, time.Hour)); !gone(w) {
+			t.Errorf("still waits for %+v", b.State().Next)
+			w.Leave()
+		}
+	})
+}

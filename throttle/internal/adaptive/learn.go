@@ -59,6 +59,7 @@ func (s *Server) AddServed(now monotime.Time, n int) {
 // hear takes in what an answer states about limits, and that a request was served.
 func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 	s.advance()
+	s.parted = s.parted[:0]
 	for i := range a.Statements {
 		st := &a.Statements[i]
 		if s.grantsNone(st, t, a) {

@@ -185,7 +185,11 @@ func (s *Server) separate(w *window, remaining int) *window {
 func (s *Server) leave(w *window) {
 	s.mark = nil
 	l := &w.overlap
-	if l.users = slices.DeleteFunc(l.users, func(u *Server) bool { return u == s }); len(l.users) < 2 {
+	l.users = slices.DeleteFunc(l.users, func(u *Server) bool { return u == s })
+	for _, u := range l.users {
+		s.parted = append(s.parted, u.id)
+	}
+	if len(l.users) < 2 {
 		l.users = nil
 	}
 }

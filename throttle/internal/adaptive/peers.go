@@ -25,11 +25,12 @@ func (p *Peers[Bucket]) Leave(s *Server) {
 	delete(p.byID, s.id)
 }
 
-// Of returns the buckets whose Servers share a window with s.
+// Of returns the buckets whose Servers share a window with s, or did so until its latest answer: what s has in flight is missing for
+// them no longer.
 func (p *Peers[Bucket]) Of(s *Server) iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		var few [8]ID
-		for _, id := range s.Sharing(few[:0]) {
+		for _, id := range append(s.Sharing(few[:0]), s.parted...) {
 			if b, ok := p.byID[id]; ok && !yield(b) {
 				return
 			}

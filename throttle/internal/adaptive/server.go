@@ -20,6 +20,7 @@ type Server struct {
 	site       *Site
 	id         ID
 	isCompared bool // the Server is in Site.compared
+	parted     []ID // of those with which it shared a window until its latest answer
 	contact    contact
 
 	inFlight   int                 // cost of the requests in flight, in requests
