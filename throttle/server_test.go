@@ -641,3 +641,19 @@ func TestWindowIsSharedNoLonger(t *testing.T) {
 		}
 	})
 }
+
+// Two buckets are taken to share a limit, and do not. What one hears that shows it is nothing that the other may use.
+func TestWindowOfAnotherIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := new(Limiter)
+		a, b := asker{t, &Limiter{Rand: noJitter, Parent: root}}, asker{t, &Limiter{Rand: noJitter, Parent: root}}
+		g, h := a.get(), b.get()
+		g.Done(says(2, time.Hour))
+		h.Done(says(1, time.Hour))
+		a.get().Done(says(9, time.Hour))
+		a.wantOpen(9)
+		b.wantOpen(1)
+		b.get().Done(says(5, time.Hour)) // its limit is back
+		b.wantOpen(5)
+	})
+}

@@ -67,9 +67,10 @@ func (s *Server) hear(now monotime.Time, t *Ticket, kind Kind, a *Answer) {
 		}
 		w := s.findOrAdd(st.Name, st.Bucket, canonical(st.Unit))
 		w.granted = w.granted || grants(st)
+		before := w.remaining
 		w.learn(now, t, kind, st, a, s.sequence, s.inFlightOn(w), &s.config)
 		s.resume(now, w)
-		s.compare(w, t, now, st)
+		s.compare(w, t, now, st, before)
 		s.contradicted = s.contradicted || w.contradictions.enough && w.isPlain()
 	}
 	s.unstated(now, t, a)

@@ -53,8 +53,8 @@ const (
 )
 
 // compare looks whether a statement to s, from which window w has learned, is about a limit on
-// which other Servers of the Site draw.
-func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Statement) {
+// which other Servers of the Site draw. Before is what remained before the statement.
+func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Statement, before int) {
 	site := s.site
 	if !s.isCompared && len(site.compared) < maxCompared {
 		s.isCompared = true
@@ -65,7 +65,7 @@ func (s *Server) compare(w *window, t *Ticket, now monotime.Time, st *quota.Stat
 	case w.overlap.users == nil:
 		w.overlap.lastRemaining = remaining
 	case !s.agrees(w, remaining):
-		w = s.separate(w, remaining)
+		w = s.separate(w, remaining, before)
 	}
 	if len(site.compared) < 2 || !st.ResetKnown {
 		return
@@ -170,13 +170,13 @@ func (s *Server) merge(w *window, o *Server, v *window, remaining, points int) {
 }
 
 // separate gives s a window of its own in place of w, after s has heard what contradicts that it
-// draws on w.
-func (s *Server) separate(w *window, remaining int) *window {
+// draws on w. What remained before is all that the others have heard of.
+func (s *Server) separate(w *window, remaining, before int) *window {
 	own := *w
 	own.remaining, own.price = remaining, w.price.clone()
 	own.overlap.users, own.overlap.comparisons = nil, []comparison{{other: w, refuted: true}}
 	s.leave(w)
-	w.overlap.points = 0
+	w.overlap.points, w.remaining, w.nextRemaining = 0, min(w.remaining, before), min(w.nextRemaining, before)
 	s.windows[slices.Index(s.windows, w)] = &own
 	return &own
 }
