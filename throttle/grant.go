@@ -160,7 +160,7 @@ func (g *right) endUnreported() {
 	}
 	root := g.l.lock()
 	defer g.l.unlock(root)
-	if g.extra != nil && len(g.extra.Slots) > 0 {
+	if root.line.waiting > 0 || g.extra != nil && len(g.extra.Slots) > 0 {
 		g.l.change(root.now(), g.end)
 	} else {
 		g.end()

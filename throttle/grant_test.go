@@ -195,3 +195,21 @@ func TestCancelGivesBackAbove(t *testing.T) {
 		})
 	}
 }
+
+// The grant of Wait ends at once. Who waits for what is in flight goes in the same instant.
+func TestWaitEndsWhatItHadInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Rand: noJitter}
+		grant(t, l, Claim{}).Done(says(1, time.Minute))
+		l.Pause(time.Second)
+		start := time.Now()
+		for i := range 3 {
+			go func() {
+				if err := l.Wait(t.Context(), 1); err != nil || time.Since(start) != time.Second {
+					t.Errorf("%d went after %v: %v, want 1s", i, time.Since(start), err)
+				}
+			}()
+		}
+		time.Sleep(time.Hour)
+	})
+}
