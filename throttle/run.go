@@ -213,7 +213,7 @@ func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
 	sooner := func(t monotime.Time) {
-		if t != 0 && t < now.Add(monotime.Longest) && (at == 0 || t < at) { // only an answer ends a longer wait: no timer
+		if t != 0 && t < now.Add(monotime.Longest-limit.Lag) && (at == 0 || t < at) { // only an answer ends a longer wait, from earliest on: no timer
 			at = max(t, now+1)
 		}
 	}

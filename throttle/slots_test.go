@@ -240,6 +240,8 @@ func TestInFlightNoTimerFires(t *testing.T) {
 		g := grant(t, l, Claim{})
 		_, w := join(t, l, Claim{})
 		_, v := join(t, host, Claim{})
+		time.Sleep(time.Millisecond) // w counts from when it joined, when the line is looked at again
+		_, u := join(t, l, Claim{Priority: Background})
 		host.mu.Lock() // a timer that fires waits here, and then time does not go on
 		time.Sleep(10 * 365 * 24 * time.Hour)
 		host.mu.Unlock()
@@ -247,6 +249,7 @@ func TestInFlightNoTimerFires(t *testing.T) {
 		if !gone(w) || gone(v) {
 			t.Errorf("gone %v and %v, want the first", gone(w), gone(v))
 		}
+		u.Leave()
 		v.Leave()
 	})
 }
