@@ -299,7 +299,7 @@ func (w *waiter) makeRoom(now monotime.Time, d delay) (delay, error) {
 	case last == nil || !w.l.line.Precedes(w, last.entries[0]):
 		return d, ErrQueueFull
 	}
-	last.end(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
+	last.refuse(now, last.refusal(now, last.project(now, nil), ErrQueueFull))
 	return d, nil
 }
 

@@ -251,3 +251,23 @@ func TestQueueCountsTokens(t *testing.T) {
 		c.check(t, "0 0s", "3 refused 0s", "1 700ms", "2 1.3s", "4 1.3s")
 	})
 }
+
+// Who is refused since others go before it makes room in the line above for the next one, of a bucket below.
+func TestMaxQueueMakesRoomAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := new(Limiter)
+		l := &Limiter{Parent: root, MaxQueue: 2}
+		root.Pause(time.Second)
+		_, first := join(t, l, Claim{Priority: Urgent})
+		_, last := join(t, l, Claim{Priority: Background})
+		_, next := join(t, &Limiter{Parent: l}, Claim{Priority: Background})
+		if next.top() != l {
+			t.Error("stands above before its turn")
+		}
+		_, w := join(t, l, Claim{Priority: Urgent})
+		if gone(first) || !gone(last) || next.top() != root || w.top() != l {
+			t.Errorf("gone %v, %v; above %v, %v, want the second gone, and the third in its place", gone(first), gone(last), next.top() == root, w.top() == root)
+		}
+		time.Sleep(time.Second)
+	})
+}
