@@ -227,7 +227,7 @@ func (g *Grant) finish(spent quota.Costs) {
 		return
 	}
 	g.extra.AwaitsEnd = false
-	g.l.unclosed--
+	g.l.awaitEnd--
 	now := root.now()
 	g.l.change(now, func() {
 		if spent != nil {
@@ -369,7 +369,7 @@ func (g *right) freeAnswered(a *Answer) (awaitsEnd bool) {
 	}
 	if awaitsEnd = a.Unsettled || g.extra.Holds(quota.InFlight) || a.Reading && g.extra.Expected.Open(); awaitsEnd {
 		g.extra.AwaitsEnd = true
-		g.l.unclosed++
+		g.l.awaitEnd++
 	}
 	return awaitsEnd
 }

@@ -221,7 +221,7 @@ func (g *Group) renew(l *Limiter) error {
 	}
 	renewed := g.newLimiter(n.Path())
 	if l.Store == nil && renewed.Store != nil {
-		g.abandon(l.root())
+		g.remake(l.root())
 		l = g.find(n.Path())
 	}
 	return l.SetQuotas(renewed.Quotas)
@@ -254,9 +254,9 @@ func (l *Limiter) withLines(all []*Limiter) []*Limiter {
 	return all
 }
 
-// abandon forgets the tree of root, whatever is in it. Claims that wait find their bucket again, in a new
-// tree; requests under way end in the old one. It requires that g.mu is held.
-func (g *Group) abandon(root *Limiter) {
+// remake has a new tree take the place of that of root, which is forgotten, whatever is in it. Claims that wait find their bucket again, in the
+// new one; requests under way end in the old one. It requires that g.mu is held.
+func (g *Group) remake(root *Limiter) {
 	root.lock()
 	root.freeze()
 	root.unlock(root)
@@ -280,7 +280,7 @@ func (g *Group) abandon(root *Limiter) {
 		l.unlock(root)
 	}
 	root.lock()
-	successor.lock() // only abandon locks two trees
+	successor.lock() // only remake locks two trees
 	root.successor, successor.frozen, successor.claimCount = successor, root.frozen, root.claimCount
 	successor.unlock(successor)
 	root.unlock(root)
@@ -421,7 +421,7 @@ func (l *Limiter) splitOff(bucket string, to *Limiter) {
 // back, Much if it is held, or a limit of the server is used up. It requires that mu is held.
 func (l *Limiter) loss(now monotime.Time) tree.Loss {
 	switch {
-	case l.line.waiting > 0 || l.unclosed > 0 || l.server.InFlight() > 0 || l.root().frozen > 0:
+	case l.line.waiting > 0 || l.awaitEnd > 0 || l.server.InFlight() > 0 || l.root().frozen > 0:
 		return tree.InUse
 	case l.hold > now || !l.server.Idle(now):
 		return tree.Much

@@ -251,7 +251,7 @@ type Limiter struct {
 	server      adaptive.Server // what is known of the server
 	line        line            // claims that wait
 	isParent    bool            // some Limiter has it for its Parent
-	unclosed    int             // answered grants for which Done must be called once more
+	awaitEnd    int             // answered grants for which Done must be called once more
 	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its class
 	generation  uint64          // of the Group, when l was given its quotas, or l.Parent if that was earlier
 	link        *storeLink      // to the Store; nil if there is none

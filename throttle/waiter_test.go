@@ -256,8 +256,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	wg.Wait()
 	time.Sleep(time.Millisecond)
 	for i, l := range []*Limiter{host, a, b} {
-		if s := l.State(); s.Waiting != 0 || s.InFlight != 0 || l.line.waiting != 0 || l.unclosed != 0 {
-			t.Errorf("bucket %d: %+v, %d wait, %d are read; want nobody left", i, s, l.line.waiting, l.unclosed)
+		if s := l.State(); s.Waiting != 0 || s.InFlight != 0 || l.line.waiting != 0 || l.awaitEnd != 0 {
+			t.Errorf("bucket %d: %+v, %d wait, %d are read; want nobody left", i, s, l.line.waiting, l.awaitEnd)
 		}
 		for lim := range l.stack.Limits() {
 			if !lim.Idle(l.root().now().Add(time.Minute)) { // only what is under way lasts so long
