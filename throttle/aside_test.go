@@ -11,7 +11,6 @@ import (
 
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
-	"github.com/gopacer/pacer/throttle/internal/limit"
 )
 
 // TestAside makes random histories in a tree of buckets: claims of kinds whose costs nobody knows yet, with flows, priorities and
@@ -102,31 +101,32 @@ func asideHistory(t *testing.T, r *rand.Rand) {
 			thaw := l.Freeze()
 			time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
 			synctest.Wait()
-			checkLines(t, all)
+			checkAside(t, all)
 			thaw()
 		default:
 			time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
 		}
 		synctest.Wait()
-		checkLines(t, all)
+		checkAside(t, all)
 	}
-	for i := 0; i < 100_000 && checkLines(t, all) > 0; i++ { // long after, all have gone, if requests end
+	for i := 0; i < 100_000 && checkAside(t, all) > 0; i++ { // long after, all have gone, if requests end
 		for end() {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
 	}
-	if n := checkLines(t, all); n != 0 {
+	if n := checkAside(t, all); n != 0 {
 		t.Errorf("%d wait, though nothing is under way", n)
 	}
 	close(stop)
 	claims.Wait()
-	checkLines(t, all)
+	checkAside(t, all)
 }
 
-// checkLines checks what lines promise of those who stand aside, and returns how many wait.
-func checkLines(t *testing.T, all []*Limiter) (waiting int) {
+// checkAside is checkSettled, and checks that the first of each kind that stands aside waits for others of its kind.
+func checkAside(t *testing.T, all []*Limiter) (waiting int) {
 	t.Helper()
+	waiting = checkSettled(t, all...)
 	defer all[0].unlock(all[0].lock())
 	now := all[0].now()
 	type group struct {
@@ -134,33 +134,17 @@ func checkLines(t *testing.T, all []*Limiter) (waiting int) {
 		row  int
 	}
 	for _, l := range all {
-		var sure, unsure limit.Line
 		back := map[group]bool{} // of which one stands in line
 		first := map[group]*waiter{}
-		n := 0
 		for w := range l.line.aside.After(l.line.InOrder()) {
 			g := group{w.Kind, w.Row()}
 			switch {
 			case w.l != l:
-				continue
 			case !w.isAside():
 				back[g] = true
 			case first[g] == nil || w.Before(first[g]):
 				first[g] = w
 			}
-			n++
-			if w.unsure {
-				unsure.Add(w.Row(), w.flow.name, &w.Demand, 1)
-			} else {
-				sure.Add(w.Row(), w.flow.name, &w.Demand, 1)
-			}
-			if (w.isAside() || w.asideUntil() > 0) && !w.unsure {
-				t.Fatalf("%s: one that stands aside, or may step aside, counts for those who surely go", l.Name)
-			}
-		}
-		if l.line.direct != n || l.line.waiting < n || needs(&sure) != needs(&l.line.sure) || needs(&unsure) != needs(&l.line.unsure) {
-			t.Fatalf("%s: %d wait, who need %v and %v; want %d, %v and %v",
-				l.Name, l.line.direct, needs(&l.line.sure), needs(&l.line.unsure), n, needs(&sure), needs(&unsure))
 		}
 		for g, w := range first {
 			if w.asideUntil() <= now && !back[g] {
@@ -168,16 +152,7 @@ func checkLines(t *testing.T, all []*Limiter) (waiting int) {
 			}
 		}
 	}
-	return all[0].line.waiting
-}
-
-// needs is what those in a line need, as text.
-func needs(l *limit.Line) (s string) {
-	for i := range l.Sum {
-		d := &l.Sum[i]
-		s += fmt.Sprint("[", d.Claims, d.N, d.Costs, d.Silent, "]")
-	}
-	return s
+	return waiting
 }
 
 // aside has a claim of a kind go of which nobody knows what it costs, and then others join, where so many tokens are drained.

@@ -1188,6 +1188,7 @@ func TestGroupRace(t *testing.T) {
 			},
 			func() { g.sweepTwice() },
 			func() { g.State() },
+			func() { checkGroup(t, g) },
 			func() {
 				var b bytes.Buffer
 				if err := errors.Join(g.Save(&b), g.Load(&b)); err != nil {

@@ -394,6 +394,31 @@ func TestALongPlainQuotaIsNotUsedUpAtOnce(t *testing.T) {
 	})
 }
 
+// TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered: the first request of a bucket below may have waited, so that another bucket's lock let it go.
+// Its answer, whatever it says, shows that it is counted elsewhere; until then nobody knows, and the quota counts for itself.
+func TestAPlainQuotaOfAParentIsBelievedOnceTheFirstIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &Limiter{Quotas: quotas(t, "5/10s")}
+		stated, silent := &Limiter{Parent: host}, &Limiter{Parent: host}
+		for range 5 {
+			grant(t, stated, Claim{}).Done(Answer{})
+		}
+		g, err := silent.Acquire(t.Context(), Claim{}) // not by Waiter.Wait, which takes the lock of this bucket
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Answer{})
+		checkTree(t, stated, silent)
+		for left := 4; left >= 1; left-- {
+			a := Answer{Statements: []quota.Statement{{Limit: 5, Remaining: left, Reset: 10 * time.Second, ResetKnown: true, Window: 10 * time.Second}}}
+			grant(t, stated, Claim{}).Done(a)
+		}
+		if f := stated.Forecast(Claim{}); f.Wait != 0 {
+			t.Errorf("the server says that one remains, and a claim waits: %+v", f)
+		}
+	})
+}
+
 // TestAPlainQuotaOfAParent: what the server states to the requests of a bucket below is believed too.
 func TestAPlainQuotaOfAParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

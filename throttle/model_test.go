@@ -167,6 +167,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 		synctest.Wait()
 		m.step()
 		settle()
+		checkSettled(t, l)
 		for range r.IntN(3) {
 			switch k := r.IntN(20); {
 			case k < 10: // somebody asks
@@ -214,6 +215,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				m.cut()
 			}
 			settle()
+			checkTree(t, l)
 		}
 	}
 	if s := l.State(); s.Waiting != len(m.waiting) {

@@ -259,6 +259,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 	went := 0
 	check := func() {
 		t.Helper()
+		checkTree(t, ls[:]...)
 		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
 			gone := c.waiter == nil || gone(c.waiter)
 			if gone != (c.went >= 0) {
@@ -300,6 +301,7 @@ func (h rankedHistory) run(t *testing.T, r *rand.Rand) {
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
 			m.step()
+			checkSettled(t, ls[:]...)
 			check()
 		}
 		if now%40 == 0 {

@@ -167,6 +167,9 @@ func (l *Limiter) release(now monotime.Time) bool {
 			}
 			l.credit.Note(at, now)
 			asked.charge(&w.grant, at, now, &w.need, w.place)
+			if !asked.server.Heard() { // unlock of another bucket does not say so
+				asked.gate.Hear()
+			}
 			for _, e := range w.entries {
 				e.Serve()
 			}

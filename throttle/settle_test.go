@@ -257,6 +257,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 	var waiting []*claim
 	check := func(what string) {
 		t.Helper()
+		checkTree(t, l)
 		serve()
 		waiting = slices.DeleteFunc(waiting, func(c *claim) bool {
 			went := c.waiter == nil || gone(c.waiter)
@@ -282,6 +283,7 @@ func settleAgainstModel(t *testing.T, r *rand.Rand, more int) {
 			spills[i].tick(now+1, 1000*q.Burst-level[i])
 		}
 		now++
+		checkSettled(t, l)
 		check("a millisecond")
 		switch k := r.IntN(10); {
 		case k < 5:

@@ -378,6 +378,7 @@ func inFlightAgainstModel(t *testing.T, r *rand.Rand) {
 	}
 	check := func(what string) {
 		t.Helper()
+		checkSettled(t, ls[:]...)
 		serve()
 		for i, c := range claims {
 			went := c.waiter == nil || gone(c.waiter)

@@ -400,6 +400,7 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 	check := func() {
 		t.Helper()
 		synctest.Wait()
+		checkSettled(t, all[0].l, all[1].l, all[2].l)
 		for _, c := range waiting {
 			if gone(c.w) && c.w.err == nil {
 				c.of.charge(now, c.Claim)

@@ -249,6 +249,9 @@ func TestEverythingAtOnce(t *testing.T) {
 					l.State()
 					l.Idle()
 					l.Forecast(c)
+					if in := inspect([]*Limiter{host, a, b}, false); in.wrong != nil {
+						t.Error(in.wrong)
+					}
 				}
 			}
 		})
@@ -647,7 +650,10 @@ func waitsByDefinition(t *testing.T, seed uint64) {
 	})
 	want := map[*waiter]map[Wait]time.Duration{}
 	time.Sleep(tick / 2)
-	for ctx.Err() == nil {
+	for i := 0; ctx.Err() == nil; i++ {
+		if i%8 == 0 {
+			checkSettled(t, tree...)
+		}
 		root := tree[0].lock()
 		now := root.now()
 		for _, l := range tree {

@@ -51,6 +51,9 @@ func (g *Gate) Ends() bool { return g.ends.Load() }
 // Shut has each claim look at the bucket. It requires that the lock is held.
 func (g *Gate) Shut() { g.Set(Looks, g.Ends()) }
 
+// Hear has grants end with the lock, since the end of one means something. It requires that the lock is held.
+func (g *Gate) Hear() { g.Set(g.Way(), false) }
+
 // Latest returns when the latest grant was, zero if there was none.
 func (g *Gate) Latest() monotime.Time { return monotime.Time(g.latest.Load()) }
 

@@ -1,0 +1,343 @@
+package throttle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/gopacer/pacer/throttle/internal/atonce"
+	"github.com/gopacer/pacer/throttle/internal/limit"
+	"github.com/gopacer/pacer/throttle/internal/monotime"
+)
+
+// checkTree checks what is always true of the tree of some buckets while nobody has its lock. Who breaks a rule hears which, at once, and need not
+// find it out from who goes when. It finds the other buckets in which some wait, and returns how many wait in the tree.
+func checkTree(t *testing.T, some ...*Limiter) (waiting int) {
+	t.Helper()
+	in := inspect(some, false)
+	if in.wrong != nil {
+		t.Fatal(in.wrong)
+	}
+	return in.waiting
+}
+
+// checkSettled is checkTree in a bubble in which nothing more happens at this instant, as after synctest.Wait. So those who may go have gone, and
+// timers are set for the others.
+func checkSettled(t *testing.T, some ...*Limiter) (waiting int) {
+	t.Helper()
+	in := inspect(some, true)
+	if in.wrong != nil {
+		t.Fatal(in.wrong)
+	}
+	return in.waiting
+}
+
+// checkGroup is checkTree of all buckets of a Group. It may be called by any goroutine.
+func checkGroup(t *testing.T, g *Group) {
+	t.Helper()
+	for _, n := range g.snapshot() {
+		if in := inspect([]*Limiter{n.Value}, false); in.wrong != nil {
+			t.Error(in.wrong)
+		}
+	}
+}
+
+// inspection is one look at a tree, with its lock.
+type inspection struct {
+	root    *Limiter
+	now     monotime.Time
+	buckets []*Limiter             // each before those below it
+	stands  map[*waiter][]*Limiter // in whose lines a waiter stands; in none if it stands aside
+	asked   map[*Limiter][]*waiter // who asked a bucket itself, those included who stand aside
+	waiting int
+	wrong   error // the first rule that is broken
+}
+
+func inspect(some []*Limiter, settled bool) *inspection {
+	root := some[0].root()
+	root.mu.Lock() // lock and unlock would set the gate, and so mend it
+	defer root.mu.Unlock()
+	in := &inspection{root: root, stands: map[*waiter][]*Limiter{}, asked: map[*Limiter][]*waiter{}, waiting: root.line.waiting}
+	if !root.initialized {
+		return in
+	}
+	in.now = root.now()
+	for _, l := range some {
+		in.add(l)
+	}
+	in.addBelow(root)
+	in.lines()
+	for _, b := range in.buckets {
+		in.places(b)
+		in.counts(b)
+		in.ways(b)
+	}
+	in.marks()
+	if settled && in.wrong == nil {
+		in.settled()
+	}
+	return in
+}
+
+// bad says which rule is broken.
+func (in *inspection) bad(format string, args ...any) {
+	if in.wrong == nil {
+		in.wrong = fmt.Errorf(format, args...)
+	}
+}
+
+// add adds a bucket, after those above it.
+func (in *inspection) add(l *Limiter) {
+	if l.Parent != nil {
+		in.add(l.Parent)
+	}
+	if l.initialized && !slices.Contains(in.buckets, l) {
+		in.buckets = append(in.buckets, l)
+	}
+}
+
+// addBelow adds the buckets below l in which some wait, as far as l knows.
+func (in *inspection) addBelow(l *Limiter) {
+	for e := l.line.below.Front(); e != nil; e = e.Next() {
+		in.add(e.Value.(*Limiter))
+		in.addBelow(e.Value.(*Limiter))
+	}
+}
+
+// lines looks who stands in which line, once in each, or aside.
+func (in *inspection) lines() {
+	note := func(w *waiter, lines ...*Limiter) {
+		at, met := in.stands[w]
+		if in.stands[w] = append(at, lines...); !met {
+			in.asked[w.l] = append(in.asked[w.l], w)
+			if !slices.Contains(in.buckets, w.l) {
+				in.bad("a waiter asked %q, in which nobody waits as far as those above it know", w.l.Name)
+			}
+		}
+	}
+	aside := map[*waiter]bool{}
+	for _, b := range in.buckets {
+		for w := range b.line.InOrder() {
+			if slices.Contains(in.stands[w], b) {
+				in.bad("%q: a waiter stands in line twice", b.Name)
+			}
+			note(w, b)
+		}
+		for w := range b.line.aside.After(func(func(*waiter) bool) {}) {
+			if note(w); aside[w] || w.l != b {
+				in.bad("%q: a waiter stands aside twice, or beside a line that is not that of the bucket that it asked", b.Name)
+			}
+			aside[w] = true
+		}
+	}
+	for w, at := range in.stands {
+		if aside[w] != w.isAside() || aside[w] == (len(at) > 0) {
+			in.bad("%q: a waiter stands in %d lines, aside: %v, and has %d entries", w.l.Name, len(at), aside[w], len(w.entries))
+		}
+	}
+}
+
+// places checks where those stand who asked b: in its own line, and in the lines above as far as they are the first of their row in the line
+// below. They wait, so nobody has told them how it ended.
+func (in *inspection) places(b *Limiter) {
+	for _, w := range in.asked[b] {
+		if len(w.done) > 0 || w.err != nil || w.entries == nil {
+			in.bad("%q: a waiter stands in line whose wait has ended: %v", b.Name, w.err)
+		}
+		if len(in.stands[w]) != len(w.entries) {
+			in.bad("%q: a waiter stands in %d lines, and has %d entries", b.Name, len(in.stands[w]), len(w.entries))
+		}
+		at, below := b, (*Limiter)(nil)
+		for range w.entries {
+			switch {
+			case at == nil || !slices.Contains(in.stands[w], at):
+				in.bad("%q: a waiter stands in the line of a bucket that is not on its path, or leaves one out", b.Name)
+				return
+			case below != nil && first(below, w.Row()) != w:
+				in.bad("%q: a waiter competes above %q, in which it is not the first of its row", b.Name, below.Name)
+			}
+			at, below = at.Parent, at
+		}
+	}
+}
+
+// first is the first of a row of the line of b; nil if nobody is in it.
+func first(b *Limiter, row int) *waiter {
+	for w := range b.line.Row(row) {
+		return w
+	}
+	return nil
+}
+
+// counts checks what b counts of those who wait in it, and in the buckets below it.
+func (in *inspection) counts(b *Limiter) {
+	var want line
+	for w := range in.stands {
+		if w.l == b {
+			a := &want.sure
+			if w.unsure {
+				a = &want.unsure
+			}
+			a.Add(w.Row(), w.flow.name, &w.Demand, 1)
+			want.direct++
+		}
+		if isBelow(w.l, b) {
+			want.total[w.Row()].Add(&w.Demand, 1)
+			want.waiting++
+			if b == in.root {
+				want.sure.Flows.Add(priorities, w.flow.name, &w.Demand, 1)
+			}
+		}
+		if w.l == b && (w.isAside() || w.asideUntil() > 0) && !w.unsure {
+			in.bad("%q: one that stands aside, or may step aside, counts for those who surely go", b.Name)
+		}
+	}
+	if !sameCounts(&b.line, &want) {
+		in.bad("%q counts\n\t%s of those who wait, want\n\t%s", b.Name, counted(&b.line), counted(&want))
+	}
+	below := map[*Limiter]bool{}
+	for e := b.line.below.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*Limiter)
+		if below[c] || c.Parent != b || c.line.inParent != e || c.line.waiting == 0 {
+			in.bad("%q: %q is among those below in which some wait, where %d do", b.Name, c.Name, c.line.waiting)
+		}
+		below[c] = true
+	}
+	for _, c := range in.buckets {
+		if c.Parent == b && c.line.waiting > 0 && !below[c] {
+			in.bad("%q: %q is not among those below in which some wait, where %d do", b.Name, c.Name, c.line.waiting)
+		}
+	}
+}
+
+// isBelow reports whether l is b, or below it.
+func isBelow(l, b *Limiter) bool {
+	for ; l != nil; l = l.Parent {
+		if l == b {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCounts reports whether two lines count the same.
+func sameCounts(l, o *line) bool {
+	return l.direct == o.direct && l.waiting == o.waiting && sameDemands(l.total[:], o.total[:]) && sameNeeds(&l.sure, &o.sure) && sameNeeds(&l.unsure, &o.unsure)
+}
+
+func sameNeeds(l, o *limit.Line) bool {
+	return sameDemands(l.Sum[:], o.Sum[:]) && maps.EqualFunc(l.Flows, o.Flows, sameDemand)
+}
+
+func sameDemands(ds, os []limit.Demand) bool {
+	for i := range ds {
+		if !sameDemand(&ds[i], &os[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameDemand(d, o *limit.Demand) bool {
+	return d.Claims == o.Claims && d.N == o.N && d.Silent == o.Silent && maps.Equal(d.Costs, o.Costs)
+}
+
+// counted is what a line counts, as text.
+func counted(l *line) string {
+	return fmt.Sprintf("%d direct, %d in all, total %s, sure %s, unsure %s", l.direct, l.waiting, demands(l.total[:]), needs(&l.sure), needs(&l.unsure))
+}
+
+// needs is what those in a line need, as text.
+func needs(l *limit.Line) string {
+	s := demands(l.Sum[:])
+	flows := slices.SortedFunc(maps.Keys(l.Flows), func(a, b limit.FlowKey) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name))
+	})
+	for _, key := range flows {
+		s += fmt.Sprintf(" %d%q%s", key.Row, key.Name, demands([]limit.Demand{*l.Flows[key]}))
+	}
+	return s
+}
+
+func demands(ds []limit.Demand) (s string) {
+	for i := range ds {
+		d := &ds[i]
+		s += fmt.Sprint("[", d.Claims, d.N, d.Costs, d.Silent, "]")
+	}
+	return s
+}
+
+// ways checks the ways past a look at the whole bucket: that what they leave out delays nobody, see unlock.
+func (in *inspection) ways(b *Limiter) {
+	way, unknown := b.gate.Way(), b.server.Unknown()
+	alone := in.root.line.waiting == 0 && b.isAlone() && b.hold == 0 && b.invalid == nil && b.frozen == 0
+	switch {
+	case way != atonce.Looks && !alone,
+		way == atonce.Free && (!unknown || len(b.stack) > 0),
+		way == atonce.OneLock && (!unknown && !b.server.Steady() || !b.stack.IsOneBucket() || b.Reserve > 0):
+		in.bad("%q: claims go without a look at all that delays them, by way %d", b.Name, way)
+	case b.gate.Ends() && b.server.InFlight() > 0 && (!unknown || !b.server.Heard()):
+		in.bad("%q: grants end past the lock, of which the bucket is to hear: something is known (%v), or none has ended (%v)", b.Name, !unknown, !b.server.Heard())
+	case b.server.InFlight() < 0 || b.awaitEnd < 0:
+		in.bad("%q: %d are in flight, and %d await a second Done", b.Name, b.server.InFlight(), b.awaitEnd)
+	case b.lastCharged > in.now || b.hold > in.now && b.heldSince > in.now:
+		in.bad("%q: charged at %d and held since %d, now is %d", b.Name, b.lastCharged, b.heldSince, in.now)
+	}
+}
+
+// marks checks that nothing that was to be done with the lock is left undone.
+func (in *inspection) marks() {
+	root := in.root
+	for _, b := range in.buckets {
+		if b.line.changed || len(root.changed) > 0 {
+			in.bad("%q: buckets have changed that were not looked at: %v, of %d", b.Name, b.line.changed, len(root.changed))
+		}
+	}
+	if root.frozen < 0 || root.frozen == 0 && len(root.runOnThaw) > 0 {
+		in.bad("%q: %d freezes, and %d buckets to run after them", root.Name, root.frozen, len(root.runOnThaw))
+	}
+	if root.lastChange > in.now {
+		in.bad("%q: changed at %d, now is %d", root.Name, root.lastChange, in.now)
+	}
+}
+
+// settled checks that who may go has gone, that who may go in its own bucket competes above, and that a timer wakes the others. With a Store, a look
+// at what is in hand changes that.
+func (in *inspection) settled() {
+	if in.root.frozen > 0 || slices.ContainsFunc(in.buckets, func(b *Limiter) bool { return b.link != nil }) {
+		return
+	}
+	for _, b := range in.buckets {
+		ordinaryWaits := false
+		for _, w := range b.line.Heads(new([priorities]*waiter)) {
+			if ordinaryWaits && !w.urgent() {
+				continue
+			}
+			d := b.due(in.now, w.earliest(in.now), alone, &w.need, w.l, false)
+			open, competes := d.Never || d.At <= in.now, w.top() != b
+			switch {
+			case open && !competes:
+				in.bad("%q: a waiter may go, and waits; or it may go in its own bucket, and does not compete above", b.Name)
+			case competes: // one that may go no more is sent back when it is its turn
+			case d.Unreserved > in.now:
+				in.woken(b, d.Unreserved)
+			default:
+				in.woken(b, d.At)
+			}
+			if d.Unreserved > in.now {
+				break
+			}
+			ordinaryWaits = ordinaryWaits || !open
+		}
+	}
+}
+
+// woken checks that b is looked at at an instant, unless only an answer ends the wait: then an instant that is further away than Lag less than the
+// longest span stands for that.
+func (in *inspection) woken(b *Limiter, at monotime.Time) {
+	if next := in.root.agenda.Next(); at < in.now.Add(monotime.Longest-limit.Lag) && (next == 0 || next > at || !b.line.timer.IsSet(in.root.clock.Awake(in.now))) {
+		in.bad("%q: a waiter waits for %v, and the next look is in %v, timer: %v", b.Name, at.Sub(in.now), next.Sub(in.now), b.line.timer.IsSet(in.root.clock.Awake(in.now)))
+	}
+}
