@@ -58,7 +58,8 @@ type Group struct {
 	closed  bool           // Close was called
 }
 
-// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group.
+// entry is what a Group knows of a Limiter. It is zero if the Limiter is in no Group. Group and node are set by enroll, before anybody else has the
+// Limiter, and stay. Group.mu protects the table.
 type entry struct {
 	group *Group
 	node  *bucketNode    // Named if the bucket is for what a server counts on its own; its key is the server's name for that

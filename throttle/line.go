@@ -32,6 +32,18 @@ import (
 //
 // One that waits for others of its kind to show what they cost steps aside meanwhile: it leaves all lines, so that others go,
 // and comes back to its old place in that of the bucket that it asked.
+//
+// A waiter enters once, and leaves once. In between it moves, and the counts below stay:
+//
+//	enter, leave           all lines, or aside, and the counts
+//	joinLine, withdraw     a line above, while it is the first in the one below and goes there (promote)
+//	unstand, makeWay       from its lines to aside, and back
+//	depart                 leave, with what became of it
+//	end                    depart, and its goroutine is woken: granted (release), refused (refuse, refuseOutOfBounds, expire, makeRoom), sent to
+//	                       another bucket (dismiss), or of no use to anybody any more (abandon)
+//	giveUp                 depart by its own goroutine (drop), or the grant goes back that came at the same time
+//
+// What always holds while nobody has mu is checked by checkTree, in the tests.
 type line struct {
 	order.Queue[*waiter]
 	aside    order.Aside[*expect.Kind, *waiter]

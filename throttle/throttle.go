@@ -224,53 +224,71 @@ type Limiter struct {
 	// server counts on its own gets the Value of its Parent.
 	Value any
 
-	entry entry     // what the Group knows of the Limiter
+	entry entry     // what the Group knows of the Limiter; see there for its lock
 	spare sync.Pool // waiters that were granted, for the next claims: what waits often makes no garbage
 
-	gate         atonce.Gate // how claims go that nothing delays; set by unlock
-	forgotten    atomic.Bool // by its Group, whose lock is held for writing, as is that of the tree
+	gate         atonce.Gate // how claims go that nothing delays; set by unlock, and shut where something comes that may delay them
+	forgotten    atomic.Bool // by its Group; written with the locks of the Group and of the tree, and never unset
 	contradicted atomic.Bool // answers cannot be about one counter: the Group is to hear them
 
-	mu sync.Mutex // of the root only: protects the fields below, of the root and of every Limiter below it
+	// mu of the root protects the fields below, of the root and of every Limiter below it: those of other Limiters than the root are never locked.
+	//
+	// A Limiter is locked by lock, or by alter and lockCurrent, which call it, and unlocked by unlock, which sets its gate. The gates of the others in
+	// the tree stay as they are, and may: claims go past the lock only in a Limiter that is alone in its tree (isAlone); and grants end past it only
+	// where neither the Limiter nor one above knows anything of its server (quietAbove), which most learn by answers to requests of their own. Who
+	// does something to another Limiter that makes the end of its grants matter calls Hear of its gate: see release.
+	//
+	// Locks are taken in this order: Group.mu, mu of a tree, and of two trees that of the older one (Group.remake alone locks two). Who has mu and
+	// needs the Group unlocks first, asks, locks, and looks again whether it still has the right Limiter: see redirect. With mu held nobody waits,
+	// and of what users wrote only Deadline of a context is called. With Group.mu held, New, Rand, and the function given to Update are called.
+	//
+	// What decides when claims go is changed in a call of change or alter, so that those go first who were due before, bounds are looked at again, and
+	// timers are set anew: hold, stack, frozen, what the server and the lease say. Where no more than this changes, later is called in it. Each field
+	// names its writers, unless that is init alone.
+	mu sync.Mutex
 
-	initialized bool          // init was called
-	standstill  time.Duration // effective MaxStandstill; at the root, the least of the tree
-	idleAfter   time.Duration // effective IdleAfter: a bucket whose latest grant is not so Recent starts slowly
-	misset      error         // what is wrong with fields other than Quotas
-	invalid     error         // if not nil, every claim gets this error
-	clock       monotime.Clock
-	stack       limit.Stack     // limits of the quotas that do not live in the Store
-	concurrent  bool            // some quota bounds what is under way
-	inUnits     bool            // some quota is in another unit than requests
-	quotas      quota.Quotas    // as configured, with all defaults written out
-	lastCharged monotime.Time   // latest instant passed to the stack: no older one may follow
-	hold        monotime.Time   // nothing goes before this instant
-	heldSince   monotime.Time   // when the hold began
-	said        monotime.Time   // until when a server said so; hold is earlier if MaxHold has cut that
-	luck        float64         // what Rand returned for what is being learned
-	server      adaptive.Server // what is known of the server
-	line        line            // claims that wait
-	isParent    bool            // some Limiter has it for its Parent
-	awaitEnd    int             // answered grants for which Done must be called once more
-	isSplit     bool            // each claim belongs in a bucket below this one, chosen by its class
-	generation  uint64          // of the Group, when l was given its quotas, or l.Parent if that was earlier
-	link        *storeLink      // to the Store; nil if there is none
+	initialized bool           // init was called
+	standstill  time.Duration  // effective MaxStandstill; at the root, the least of the tree: the init of each lowers it
+	idleAfter   time.Duration  // effective IdleAfter: a bucket whose latest grant is not so Recent starts slowly
+	misset      error          // what is wrong with fields other than Quotas
+	invalid     error          // if not nil, every claim gets this error; init, applyQuotas, close
+	clock       monotime.Clock // that of the root, or of the Group
+	stack       limit.Stack    // limits of the quotas that do not live in the Store; applyQuotas
+	concurrent  bool           // some quota bounds what is under way; applyQuotas
+	inUnits     bool           // some quota is in another unit than requests; applyQuotas
+	quotas      quota.Quotas   // as configured, with all defaults written out; applyQuotas
+	lastCharged monotime.Time  // latest instant passed to the stack: no older one may follow, so who charges it sets this
+	isParent    bool           // some Limiter has it for its Parent; the init of that one
+	isSplit     bool           // each claim belongs in a bucket below this one, chosen by its class; regroup, with Group.mu too: either lock lets it be read
+	generation  uint64         // of the Group, when l was given its quotas, or l.Parent if that was earlier; enroll and renew, with Group.mu too
+	link        *storeLink     // to the Store; nil if there is none; applyQuotas, once
+
+	// The hold is over if hold is not after now. It is begun and extended by holdUntil, and by storeLink.holdUntil if the store means the same one by
+	// a little more; who ends it sets hold to now. A hold that is long over is zero (prepare): so a gate may open.
+	hold      monotime.Time // nothing goes before this instant
+	heldSince monotime.Time // when the hold began
+	said      monotime.Time // until when a server said so; hold is earlier if MaxHold has cut that
+
+	server   adaptive.Server // what is known of the server
+	luck     float64         // what Rand returned, without the lock (draw): set before each call of server that may need jitter
+	line     line            // claims that wait
+	awaitEnd int             // answered grants for which Done must be called once more: while there are any, l is not forgotten
 
 	account      *Limiter                 // the bucket of the tenant, else the root: the fields below are used there
 	site         adaptive.Site            // what the servers of a tenant have in common
 	kinds        expect.Kinds             // what claims turned out to cost in units
-	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows
+	sharers      adaptive.Peers[*Limiter] // buckets whose servers may share windows: each that stated a limit, until it is forgotten
 	tenants      *adaptive.Tenants        // what those right below l were told; nil unless one of them is a tenant that was refused
-	refusedSince atomic.Int64             // tenants.Since
+	refusedSince atomic.Int64             // tenants.Since; may be read without the lock
 
 	// The fields below are used at the root, for the whole tree.
 	hasQueues  bool                   // some quota bounds its line, or did
 	frozen     int                    // freezes that were not thawed; while positive, nobody goes
-	successor  *Limiter               // root of the tree that has taken its place; nil if none has
-	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen
-	agenda     order.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree
+	successor  *Limiter               // root of the tree that has taken its place; nil if none has; remake
+	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen; empty while it is not
+	agenda     order.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
 	claimCount uint64                 // numbers the claims that did not go through grantAtOnce
-	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed
+	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
 	lastChange monotime.Time          // instant of the latest change that may let somebody go
 	credit     limit.Credit           // of late timers
 }
