@@ -294,7 +294,7 @@ func (g *Group) learnerFor(r *right, a *Answer) (learner *Limiter, hold time.Dur
 // counterFor is learnerFor where the server gives no name, and answers have contradicted each other.
 func (g *Group) counterFor(whole *Limiter, t *together.Table, r *right, a *Answer) (learner *Limiter, hold time.Duration) {
 	root := whole.lock()
-	now, heard := root.now(), whole.server.Now()
+	now, heard := root.now(), whole.server.Sequence()
 	if name, any := whole.server.Contradicted(); any {
 		t.Suspect(name)
 	}

@@ -90,7 +90,7 @@ type Ticket struct {
 	First    bool          // the request goes alone, after a refusal: the others wait for its answer
 }
 
-// Granted is the place of the grant among all grants and answers of the Site, see Server.Now; zero if that is not known.
+// Granted is the place of the grant among all grants and answers of the Site, see Server.Sequence; zero if that is not known.
 func (t *Ticket) Granted() uint64 { return uint64(t.sequence) }
 
 // Elsewhere returns the Ticket with which this Server learns from a request that another Server

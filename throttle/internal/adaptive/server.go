@@ -83,8 +83,8 @@ func (s *Server) Init(site *Site, c Config) {
 // InFlight returns the cost of the requests in flight, in requests.
 func (s *Server) InFlight() int { return s.inFlight }
 
-// Now is the place of the latest grant or answer among those of the Site.
-func (s *Server) Now() uint64 { return uint64(s.site.sequence) }
+// Sequence is the place of the latest grant or answer among those of the Site. It is no time.
+func (s *Server) Sequence() uint64 { return uint64(s.site.sequence) }
 
 // Add adds n to the cost of the requests in flight. It counts requests that were granted or
 // ended without Take or End, while nothing was known (see Unknown). N may be negative.
