@@ -264,6 +264,30 @@ func TestTimerStopsWhenTheLastLeaves(t *testing.T) {
 	})
 }
 
+// TestNoTimerForWhatOnlyAnAnswerEnds: whoever waits for a slot is woken by its end, and nobody looks every 30 s meanwhile; nor when somebody joined
+// since, so that the instant from which the wait counts is up to a Lag ago.
+func TestNoTimerForWhatOnlyAnAnswerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Quotas: quotas(t, "1 in flight")}
+		g := grant(t, l, Claim{})
+		_, w := join(t, l, Claim{})
+		time.Sleep(time.Second)
+		_, u := join(t, l, Claim{Priority: Urgent})
+		time.Sleep(time.Second)
+		_, v := join(t, l, Claim{Priority: Background})
+		if l.line.timer.Stop() {
+			t.Error("only an answer lets them go, and a timer runs")
+		}
+		for _, o := range []*Waiter{u, w, v} {
+			g.Done(Answer{})
+			if !gone(o) {
+				t.Fatal("it waits although the slot is free")
+			}
+			g = o.Granted()
+		}
+	})
+}
+
 // TestArmAllocatesNothing: who waits may go at another instant after each change of the line, for which the timer is set again.
 func TestArmAllocatesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
