@@ -139,11 +139,11 @@ func (w *turn) count(tm *terms) {
 
 // redeem returns the grant that t's Acquire got for the request, nil if there is none, or if the request was changed so that
 // it belongs to another bucket now.
-func (t *Transport) redeem(req *http.Request, c *requestInfo, tm *terms) (g *throttle.Grant) {
-	if c == nil {
+func (t *Transport) redeem(req *http.Request, info *requestInfo, tm *terms) (g *throttle.Grant) {
+	if info == nil {
 		return nil
 	}
-	if p := c.payment.Of(t); p != nil {
+	if p := info.payment.Of(t); p != nil {
 		if g = p.Redeem(t.limiter(req)); g != nil {
 			tm.sentAt = time.Now()
 		}

@@ -78,8 +78,8 @@ func WithCall(ctx context.Context, c *Call) context.Context {
 
 // CallFrom returns the Call that was added last to a context, nil if there is none.
 func CallFrom(ctx context.Context) *Call {
-	if c := infoOf(ctx); c != nil && c.calls != nil {
-		return c.calls.call
+	if info := infoOf(ctx); info != nil && info.calls != nil {
+		return info.calls.call
 	}
 	return nil
 }
@@ -196,8 +196,8 @@ type requestInfo struct {
 // Resends returns how often the request of a context was sent before: it is for a RoundTripper below a Transport, which is
 // to mark what is sent again (http.request.resend_count in the semantic conventions of OpenTelemetry).
 func Resends(ctx context.Context) int {
-	if c := infoOf(ctx); c != nil {
-		return c.resends
+	if info := infoOf(ctx); info != nil {
+		return info.resends
 	}
 	return 0
 }
@@ -205,8 +205,8 @@ func Resends(ctx context.Context) int {
 // withInfo returns a context with a changed requestInfo.
 func withInfo(ctx context.Context, change func(*requestInfo)) context.Context {
 	info := &requestInfo{}
-	if c := infoOf(ctx); c != nil {
-		*info = *c
+	if before := infoOf(ctx); before != nil {
+		*info = *before
 	}
 	change(info)
 	return context.WithValue(ctx, infoKey{}, info)
@@ -214,17 +214,17 @@ func withInfo(ctx context.Context, change func(*requestInfo)) context.Context {
 
 // infoOf returns the requestInfo of a context, nil if it has none.
 func infoOf(ctx context.Context) *requestInfo {
-	c, _ := ctx.Value(infoKey{}).(*requestInfo)
-	return c
+	info, _ := ctx.Value(infoKey{}).(*requestInfo)
+	return info
 }
 
 // check returns an error if t has sent the request that it is given to send, or if something is wrong with a Call. A Base
 // may send another request through t, to get a token for one.
-func (c *requestInfo) check(t *Transport, req *http.Request) error {
-	if c.above == t && c.sent.String() == req.URL.String() {
+func (info *requestInfo) check(t *Transport, req *http.Request) error {
+	if info.above == t && info.sent.String() == req.URL.String() {
 		return backoff.Permanent(errBelowItself)
 	}
-	for l := c.calls; l != nil; l = l.older {
+	for l := info.calls; l != nil; l = l.older {
 		if why := fields.BareNumber(l.call.MaxWait, time.Millisecond); why != "" {
 			return errors.New("pacer: Call.MaxWait is " + why)
 		}
@@ -257,7 +257,7 @@ type terms struct {
 
 // terms fills in tm for a request: what its Calls say, and for what they leave open, what the
 // Transport says. tm is a pointer since copies of terms would be much of the cost of a request.
-func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
+func (t *Transport) terms(req *http.Request, info *requestInfo, tm *terms) {
 	tm.mode, tm.maxWait, tm.maxAttempts = t.Mode, t.MaxWait, t.Retry.maxAttempts()
 	if t.modes != nil {
 		tm.mode = t.modeByPattern(req)
@@ -275,10 +275,10 @@ func (t *Transport) terms(req *http.Request, c *requestInfo, tm *terms) {
 			tm.claim.Weight = t.Line.Weight(req)
 		}
 	}
-	if c != nil {
-		tm.nested = c.above != nil
-		if c.calls != nil {
-			tm.apply(c.calls)
+	if info != nil {
+		tm.nested = info.above != nil
+		if info.calls != nil {
+			tm.apply(info.calls)
 		}
 	}
 	rs := t.routes.Load()

@@ -55,8 +55,8 @@ func idempotent(req *http.Request) bool {
 	if verdict.Idempotent(req) {
 		return true
 	}
-	c := infoOf(req.Context())
-	return c != nil && c.calls.asks().Idempotent
+	info := infoOf(req.Context())
+	return info != nil && info.calls.asks().Idempotent
 }
 
 // hopeless reports whether an error itself says that another attempt is of no use: a pacer below gave up, or is wrong in

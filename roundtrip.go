@@ -15,20 +15,20 @@ import (
 // request holds. Where the request goes at once, and its answer brings no news, this is all that is done; all else is for roundTrip.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	called := infoOf(ctx)
+	info := infoOf(ctx)
 	var g *throttle.Grant
-	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && called == nil && // nobody asks for more,
+	if t.short.Load() && (t.Base != nil || !t.isAbove()) && t.Trace == nil && info == nil && // nobody asks for more,
 		(req.Cancel == nil || !attempt.Gone(req)) && req.URL != nil && req.Header != nil && t.routes.Load().byHost { //nolint:staticcheck // it is not canceled, and its host says where it belongs
 		if l := t.hosts.Of(req.URL); l != nil { // one that is forgotten grants nothing at once
 			g = ofThrottle.AtOnce(ctx, l, req.Method, req.URL.Path)
 		}
 	}
 	if g == nil {
-		if err := t.check(req, called); err != nil {
+		if err := t.check(req, info); err != nil {
 			body.Close(req, nil)
 			return nil, err
 		}
-		return t.roundTrip(req, called, nil, nil, nil)
+		return t.roundTrip(req, info, nil, nil, nil)
 	}
 	returned := false
 	defer dropUnless(&returned, req, g)
@@ -49,7 +49,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // roundTrip finds the terms of the request, replaces the request by a copy if fields of the Transport ask for one, and
 // waits for its turn. If there is a grant, the request was sent with it already, and resp or err is the outcome.
-func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttle.Grant, resp *http.Response, err error) (*http.Response, error) {
+func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.Grant, resp *http.Response, err error) (*http.Response, error) {
 	tm := terms{resp: resp}
 	sent, ended, line := g != nil, false, turn{t: t}
 	defer func() {
@@ -58,14 +58,14 @@ func (t *Transport) roundTrip(req *http.Request, called *requestInfo, g *throttl
 			drop(req, tm.resp, g)
 		}
 	}()
-	t.terms(req, called, &tm)
+	t.terms(req, info, &tm)
 	out := req
 	var made *body.Replay
 	if t.altersRequests() && tm.mode != ModeObserve {
 		out, made = t.alter(req)
 	}
 	if !sent {
-		g = t.redeem(out, called, &tm)
+		g = t.redeem(out, info, &tm)
 	}
 	if g == nil {
 		// This is acquire, written out: so the Grant stays on the stack, which saves an allocation, and 330 of 4180 instructions.

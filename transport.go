@@ -445,15 +445,15 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // check returns an error if a request cannot be routed, in the words of net/http, or if the configuration is wrong.
-func (t *Transport) check(req *http.Request, called *requestInfo) error {
+func (t *Transport) check(req *http.Request, info *requestInfo) error {
 	switch {
 	case req.URL == nil:
 		return fields.Invalid(errors.New("pacer: nil Request.URL"))
 	case req.Header == nil:
 		return fields.Invalid(errors.New("pacer: nil Request.Header"))
 	}
-	if err := t.Validate(); err != nil || called == nil {
+	if err := t.Validate(); err != nil || info == nil {
 		return err
 	}
-	return fields.Invalid(called.check(t, req))
+	return fields.Invalid(info.check(t, req))
 }
