@@ -36,7 +36,7 @@ func (t *Transport) Acquire(ctx context.Context, req *http.Request) (paid *http.
 		t.tellNotSent(req, &tm, err)
 		return nil, nil, err
 	}
-	t.went(req, &tm, g)
+	t.tellWent(req, &tm, g)
 	var p *payment.Payment
 	paidFor := withInfo(req.Context(), func(i *requestInfo) {
 		p = payment.New(req.Context(), t, tm.limiter, g, i.payment)
@@ -78,7 +78,7 @@ func (w *turn) find() *throttle.Limiter {
 
 // waits notes that the request waits as f says.
 func (w *turn) waits(f throttle.Forecast) {
-	w.queued(f)
+	w.tellQueued(f)
 	if w.also != nil {
 		w.also()
 	}
@@ -88,8 +88,8 @@ func (w *turn) waits(f throttle.Forecast) {
 	}
 }
 
-// queued tells Trace that the request waits, or would wait, as f says.
-func (w *turn) queued(f throttle.Forecast) {
+// tellQueued tells Trace that the request waits, or would wait, as f says.
+func (w *turn) tellQueued(f throttle.Forecast) {
 	if hook := w.t.trace().Queued; hook != nil {
 		e := event(w.req, w.limiter, w.mode)
 		e.Bucket = f.Bucket
@@ -112,7 +112,7 @@ func (w *turn) observed(g *throttle.Grant, f throttle.Forecast) {
 		case f.Err != nil:
 			w.t.tellNotSent(w.req, &terms{mode: w.mode, limiter: w.limiter}, f.Err)
 		case f.Cause != "":
-			w.queued(f)
+			w.tellQueued(f)
 			w.causes = []throttle.Wait{{Bucket: f.Bucket, Label: f.Label, Cause: f.Cause, Quota: f.Quota, For: f.Wait}}
 		}
 	}, g.Cancel)

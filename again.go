@@ -111,7 +111,7 @@ func (x *exchange) prepare(ctx context.Context, v verdict.Verdict) (why *stop) {
 	}
 	if why == nil {
 		x.terms.resends = x.failures + x.refusals
-		x.t.went(x.req, &x.terms, x.grant)
+		x.t.tellWent(x.req, &x.terms, x.grant)
 	}
 	return why
 }
@@ -282,7 +282,7 @@ func (x *exchange) event() Event { return event(x.req, x.last.Limiter(), x.terms
 // giveUp leaves it at the answer at hand, or the error of the latest attempt. It puts why in their place only if the caller
 // has canceled the request.
 func (x *exchange) giveUp(ctx context.Context, why *stop) {
-	x.trace(why)
+	x.tellGaveUp(why)
 	gone := why.because
 	switch {
 	case why.reason == ReasonCanceled:
@@ -299,8 +299,8 @@ func (x *exchange) giveUp(ctx context.Context, why *stop) {
 	body.Close(nil, resp)
 }
 
-// trace tells Trace why the request is not sent again.
-func (x *exchange) trace(why *stop) {
+// tellGaveUp counts a request that is not sent again, and tells Trace why.
+func (x *exchange) tellGaveUp(why *stop) {
 	x.t.counts.gaveUp.Add(1)
 	if hook := x.t.trace().GaveUp; hook != nil {
 		e := GaveUp{Event: x.event(), Status: x.terms.status(), Reason: why.reason, Err: x.err, Because: why.because, Waits: x.terms.waits, Delay: x.delay}

@@ -114,8 +114,8 @@ func (t *Transport) learn(req *http.Request, tm *terms, g *throttle.Grant, resp 
 		b.budget.Deposit()
 	}
 	if t.Trace != nil {
-		t.learned(req, tm, l, limits, resp.StatusCode, o)
-		t.answered(req, tm, g, nil, a.Spent, o)
+		t.tellLearned(req, tm, l, limits, resp.StatusCode, o)
+		t.tellAnswered(req, tm, g, nil, a.Spent, o)
 	}
 	return v
 }

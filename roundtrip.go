@@ -78,7 +78,7 @@ func (t *Transport) roundTrip(req *http.Request, info *requestInfo, g *throttle.
 			g, err = ofThrottle.Acquire(out.Context(), &t.buckets, tm.claim, line.find, line.waits, line.waited())
 		}
 		if line.over(&tm); t.Trace != nil && err == nil {
-			t.went(out, &tm, g)
+			t.tellWent(out, &tm, g)
 		}
 	}
 	if err != nil && !sent {
@@ -125,7 +125,7 @@ func (t *Transport) attempt(req, next *http.Request, tm *terms, g *throttle.Gran
 func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Grant, resp *http.Response, err error, sent *atomic.Int64) (verdict.Verdict, error) {
 	if tm.resp = resp; err != nil {
 		t.endUnanswered(g, err)
-		t.answered(req, tm, g, err, nil, throttle.Outcome{})
+		t.tellAnswered(req, tm, g, err, nil, throttle.Outcome{})
 		return t.judgeError(req, tm, err), err
 	}
 	switch r := resp.Request; {
@@ -142,7 +142,7 @@ func (t *Transport) outcome(req, next *http.Request, tm *terms, g *throttle.Gran
 	}
 	bucketOf(g.Limiter()).budget.Deposit()
 	if t.Trace != nil {
-		t.answered(req, tm, g, nil, nil, throttle.Outcome{})
+		t.tellAnswered(req, tm, g, nil, nil, throttle.Outcome{})
 	}
 	return verdict.Verdict{}, nil
 }

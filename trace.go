@@ -218,8 +218,8 @@ func event(req *http.Request, l *throttle.Limiter, m Mode) Event {
 	return Event{Request: req, Bucket: l.Name, Label: l.Label, Mode: m}
 }
 
-// went tells Trace that the request goes, with the grant g.
-func (t *Transport) went(req *http.Request, tm *terms, g *throttle.Grant) {
+// tellWent tells Trace that the request goes, with the grant g.
+func (t *Transport) tellWent(req *http.Request, tm *terms, g *throttle.Grant) {
 	if t.Trace == nil || t.Trace.Went == nil {
 		return
 	}
@@ -238,17 +238,17 @@ func (t *Transport) tellNotSent(req *http.Request, tm *terms, err error) {
 	}
 }
 
-// answered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
-func (t *Transport) answered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
+// tellAnswered tells Trace how an attempt with the grant g has ended: with an error, or an answer, what that cost, and its outcome.
+func (t *Transport) tellAnswered(req *http.Request, tm *terms, g *throttle.Grant, err error, spent quota.Costs, o throttle.Outcome) {
 	if hook := t.trace().Answered; hook != nil {
 		costs := waits.Costs(tm.claim.Costs, spent)
 		hook(Answered{Event: event(req, g.Limiter(), tm.mode), Attempt: tm.resends + 1, Status: tm.status(), Err: err, Latency: tm.latency, Costs: costs, Refused: o.Refused, Held: o.Held})
 	}
 }
 
-// learned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
+// tellLearned tells Trace of a copy of limits. Since only the copy escapes, the limits of an answer need not leave
 // the stack if there is no hook.
-func (t *Transport) learned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit, status int, o throttle.Outcome) {
+func (t *Transport) tellLearned(req *http.Request, tm *terms, l *throttle.Limiter, limits []headers.Limit, status int, o throttle.Outcome) {
 	if hook := t.trace().Learned; hook != nil && len(limits) > 0 {
 		hook(Learned{Event: event(req, l, tm.mode), Limits: slices.Clone(limits), Believes: l.State().Believes})
 	}
