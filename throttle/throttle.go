@@ -87,13 +87,13 @@ import (
 	"github.com/gopacer/pacer/internal/fields"
 	"github.com/gopacer/pacer/quota"
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
+	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
-	"github.com/gopacer/pacer/throttle/internal/order"
 	"github.com/gopacer/pacer/throttle/store"
 )
 
@@ -282,15 +282,15 @@ type Limiter struct {
 	refusedSince atomic.Int64             // tenants.Since; may be read without the lock
 
 	// The fields below are used at the root, for the whole tree.
-	hasQueues  bool                   // some quota bounds its line, or did
-	frozen     int                    // freezes that were not thawed; while positive, nobody goes
-	successor  *Limiter               // root of the tree that has taken its place; nil if none has; remake
-	runOnThaw  []*Limiter             // buckets that changed while the tree was frozen; empty while it is not
-	agenda     order.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
-	claimCount uint64                 // numbers the claims that did not go through grantAtOnce
-	changed    []*Limiter             // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
-	lastChange monotime.Time          // instant of the latest change that may let somebody go
-	credit     limit.Credit           // of late timers
+	hasQueues  bool                    // some quota bounds its line, or did
+	frozen     int                     // freezes that were not thawed; while positive, nobody goes
+	successor  *Limiter                // root of the tree that has taken its place; nil if none has; remake
+	runOnThaw  []*Limiter              // buckets that changed while the tree was frozen; empty while it is not
+	agenda     agenda.Agenda[*Limiter] // when a waiter is due that is not promoted, in the buckets of the tree: for when timers are set (arm)
+	claimCount uint64                  // numbers the claims that did not go through grantAtOnce
+	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
+	lastChange monotime.Time           // instant of the latest change that may let somebody go
+	credit     limit.Credit            // of late timers
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first

@@ -1,30 +1,85 @@
-// Package agenda says when something is to be looked at again.
+// Package agenda says when something is to be looked at again: each thing at an instant of its own ([Agenda]), and a whole line not too often ([Looks]).
 //
 // In come instants, and how much there is to look at; out comes when. The package knows nothing of what is looked at.
 package agenda
 
 import (
-	"time"
+	"container/heap"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// Looks bounds how often a whole line is looked at. A look takes up to a microsecond for each who waits, so n are
-// looked at once in n · lookAfter; but short lines as often as they change, within lookCredit.
-type Looks struct {
-	paid monotime.Time // until when the looks so far have used up the time for looks
+// Agenda is what is to be looked at, each at an instant of its own. The zero Agenda is empty.
+type Agenda[K comparable] struct {
+	list calendar[K]
 }
 
-const (
-	lookAfter  = 10 * time.Microsecond
-	lookCredit = time.Millisecond
-)
-
-// Next returns in how long a line of n may be looked at. If that is now, zero, the look counts.
-func (l *Looks) Next(now monotime.Time, n int) time.Duration {
-	in := max(l.paid.Sub(now)-lookCredit, 0)
-	if in == 0 {
-		l.paid = max(l.paid, now).Add(time.Duration(n) * lookAfter)
+// Set puts k on the agenda, at an instant in place of any earlier one; zero takes it off.
+func (a *Agenda[K]) Set(k K, at monotime.Time) {
+	i, found := a.list.index[k]
+	switch {
+	case at == 0 && found:
+		heap.Remove(&a.list, i)
+	case at == 0:
+	case found:
+		a.list.items[i].at = at
+		heap.Fix(&a.list, i)
+	default:
+		heap.Push(&a.list, item[K]{k, at})
 	}
-	return in
+}
+
+// Due reports whether something is due.
+func (a *Agenda[K]) Due(now monotime.Time) bool {
+	return len(a.list.items) > 0 && a.list.items[0].at <= now
+}
+
+// Next is the instant of what comes first, zero if there is nothing.
+func (a *Agenda[K]) Next() monotime.Time {
+	if len(a.list.items) == 0 {
+		return 0
+	}
+	return a.list.items[0].at
+}
+
+// Take takes off and returns what comes first. There must be something.
+func (a *Agenda[K]) Take() K { return heap.Pop(&a.list).(item[K]).k }
+
+type item[K comparable] struct {
+	k  K
+	at monotime.Time
+}
+
+// calendar implements heap.Interface, and knows where each item is.
+type calendar[K comparable] struct {
+	items []item[K]
+	index map[K]int
+}
+
+func (c *calendar[K]) Len() int           { return len(c.items) }
+func (c *calendar[K]) Less(i, j int) bool { return c.items[i].at < c.items[j].at }
+
+func (c *calendar[K]) Swap(i, j int) {
+	c.items[i], c.items[j] = c.items[j], c.items[i]
+	c.index[c.items[i].k], c.index[c.items[j].k] = i, j
+}
+
+// Push implements heap.Interface.
+func (c *calendar[K]) Push(x any) {
+	if c.index == nil {
+		c.index = map[K]int{}
+	}
+	it := x.(item[K])
+	c.index[it.k] = len(c.items)
+	c.items = append(c.items, it)
+}
+
+// Pop implements heap.Interface.
+func (c *calendar[K]) Pop() any {
+	last := len(c.items) - 1
+	it := c.items[last]
+	c.items[last] = item[K]{} // so that k can be collected
+	c.items = c.items[:last]
+	delete(c.index, it.k)
+	return it
 }

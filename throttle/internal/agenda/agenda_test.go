@@ -1,30 +1,56 @@
 package agenda
 
 import (
+	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
-// TestLooks: a line of 1000 is looked at once in 10 ms, but for a credit of a millisecond at first; one of 10 eleven
-// times at once.
-func TestLooks(t *testing.T) {
-	for _, test := range []struct {
-		n, looks int
-		after    time.Duration
-	}{{1000, 101, time.Second}, {1000, 1, 9*time.Millisecond - 1}, {1000, 2, 9 * time.Millisecond}, {10, 11, 0}, {100, 2, 0}, {100, 1002, time.Second}} {
-		var l Looks
-		got := 0
-		for at := monotime.Time(1); at <= monotime.Time(1).Add(test.after); {
-			in := l.Next(at, test.n)
-			if in == 0 {
-				got++
+// TestAgendaAgainstAMap sets, takes off and takes at random: what is due comes, once and in order.
+func TestAgendaAgainstAMap(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var a Agenda[int]
+		want := map[int]monotime.Time{}
+		now := monotime.Time(1)
+		for range 500 {
+			switch k := r.IntN(20); {
+			case r.IntN(4) == 0:
+				a.Set(k, 0)
+				delete(want, k)
+			default:
+				at := now + monotime.Time(r.IntN(30))
+				a.Set(k, at)
+				want[k] = at
 			}
-			at = at.Add(in)
-		}
-		if got != test.looks {
-			t.Errorf("a line of %d is looked at %d times in %v, want %d", test.n, got, test.after, test.looks)
+			if r.IntN(5) > 0 {
+				continue
+			}
+			now += monotime.Time(r.IntN(10))
+			left := len(want)
+			before := monotime.Time(0)
+			due := a.Due(now)
+			var taken []int
+			for a.Due(now) {
+				taken = append(taken, a.Take())
+			}
+			for _, k := range taken {
+				at, ok := want[k]
+				if !ok || at > now || at < before {
+					t.Fatalf("seed %d: at %d, %d is due at %d, after what was due at %d", seed, now, k, at, before)
+				}
+				before = at
+				delete(want, k)
+			}
+			for k, at := range want {
+				if at <= now {
+					t.Fatalf("seed %d: at %d, %d was due at %d", seed, now, k, at)
+				}
+			}
+			if due != (len(taken) > 0) || left != len(want)+len(taken) || len(a.list.index) != len(want) {
+				t.Fatalf("seed %d: due %v, took %v, %d are left of %d", seed, due, taken, len(want), left)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
 
@@ -15,7 +16,7 @@ import (
 // change what the others wait for.
 type Aside[K comparable, W Waiter[W]] struct {
 	groups map[K][]*group[K, W]
-	due    Agenda[*group[K, W]] // when the first of a group is to come back; of none if that is back already
+	due    agenda.Agenda[*group[K, W]] // when the first of a group is to come back; of none if that is back already
 	n      int
 }
 

@@ -2,7 +2,8 @@
 // the flows in turns.
 //
 // In come waiters, which know their row, their flow, and who of two goes first ([Waiter]), and what each is charged; out
-// come the first of each row, and all in order. The package knows nothing of what they wait for, and of time.
+// come the first of each row, and all in order. Some stand beside the line for a while ([Aside]), until instants that come in. The package knows
+// nothing of what they wait for.
 //
 // # Turns of flows
 //
