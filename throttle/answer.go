@@ -133,6 +133,9 @@ func (g *Grant) draw() (luck float64) {
 	return luck
 }
 
+// done is Done, after what can be done without the lock. Of the answer there are up to three readings: told is what the tenant was told, and a what the
+// bucket learns, in the end. That is only that the request has ended, if the refusal is the matter of the request, which is not to be made again for
+// alone, or if another bucket learns from the answer. Void, that nothing was done, is of the answer as it came.
 func (g *right) done(a *Answer, luck float64) (o Outcome) {
 	l := g.l
 	var alone time.Duration
@@ -198,10 +201,10 @@ func (g *right) served(now monotime.Time) {
 	}
 }
 
-// refusedAlone takes in that the answer refuses the request. It returns for how long the request is not to be made again, if
-// that is a matter of this request, and no limit that the answer states explains it; else zero. Own says that the bucket
-// is not to take it for a refusal. That is so too of a request that was observed while the bucket was held: then it is
-// held for the rest of a hold that began when the bucket's began, or requests that nothing delays would extend that for ever.
+// refusedAlone takes in that the answer refuses the request. Own says that the bucket is not to take that for a refusal. There are two reasons. The
+// refusal is a matter of this request, and no limit that the answer states explains it: then the request is not to be made again for alone, else zero.
+// Or the request was observed (early) while the bucket was held: then the bucket is held for the rest of a hold that began when the bucket's began, or
+// requests that nothing delays would extend that for ever.
 func (g *right) refusedAlone(a *Answer, luck float64) (alone, rest time.Duration, own bool) {
 	l := g.l
 	root := l.lock()
