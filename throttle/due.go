@@ -223,15 +223,14 @@ func (g *right) endGuess(now monotime.Time, void bool) {
 		g.correct(now, unheard)
 	}
 	kind := g.extra.Expected.Kind() // before End, after which a void request has none: and none means all to wake
-	g.l.account.wake(now, kind, g.extra.Expected.End(now, void))
+	if g.extra.Expected.End(now, void) {
+		g.l.account.wake(now, kind)
+	}
 }
 
-// wake looks at those who wait in l, and below it, if there is news of what claims of a kind cost, for which others of it stand aside;
-// of all kinds if k is nil.
-func (l *Limiter) wake(now monotime.Time, k *expect.Kind, news bool) {
-	if !news {
-		return
-	}
+// wake looks at those who wait in l, and below it, since there is news of what claims of a kind cost, for which others of it stand aside; of all kinds
+// if k is nil.
+func (l *Limiter) wake(now monotime.Time, k *expect.Kind) {
 	if l.line.aside.Await(k, (*waiter).asideUntil); k == nil {
 		l.line.aside.AwaitAll((*waiter).asideUntil)
 		for w := range l.line.InOrder() {
@@ -239,7 +238,7 @@ func (l *Limiter) wake(now monotime.Time, k *expect.Kind, news bool) {
 		}
 	}
 	for e := l.line.below.Front(); e != nil; e = e.Next() {
-		e.Value.(*Limiter).wake(now, k, news)
+		e.Value.(*Limiter).wake(now, k)
 		e.Value.(*Limiter).promote(now)
 	}
 }

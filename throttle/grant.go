@@ -124,7 +124,9 @@ func (g *right) settle(now monotime.Time, spent quota.Costs) {
 		spent = check.Spelled(spent, b.quotas)
 	}
 	g.correct(now, spent)
-	g.l.account.wake(now, g.extra.Expected.Kind(), g.extra.Expected.Settle(now, g.l.graspable(spent)))
+	if g.extra.Expected.Settle(now, g.l.graspable(spent)) {
+		g.l.account.wake(now, g.extra.Expected.Kind())
+	}
 }
 
 // graspable returns spent as far as it is learned: no more than a quota in that unit grants at once or in its Per, since no

@@ -181,11 +181,8 @@ func (s *storeLink) apply(now monotime.Time, e lease.Effects, c *storeCall) {
 			w.refuse(now, w.refusal(now, d, why))
 		}
 	}
-	if e.Retry == 0 {
-		return
-	}
 	for _, a := range e.Concerned {
-		if w := c.waiters[a.Waiter]; w.entries != nil && !w.asksStore {
+		if w := c.waiters[a.Waiter]; e.Retry != 0 && w.entries != nil && !w.asksStore {
 			s.lease.AskNotBefore(e.Retry)
 			return
 		}

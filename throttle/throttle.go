@@ -371,7 +371,7 @@ func (l *Limiter) applyQuotas(now monotime.Time, qs quota.Quotas) {
 	for _, w := range l.line.Heads(new([priorities]*waiter)) {
 		w.withdraw(l) // another may be the first now
 	}
-	l.wake(now, nil, true)
+	l.wake(now, nil)
 	l.line.Recharge(l.turn)
 	if l.link != nil {
 		l.link.lease.Set(limit.Counted(qs), l.Reserve)
