@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gopacer/pacer/throttle/internal/atonce"
 	"github.com/gopacer/pacer/throttle/internal/limit"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
 )
+
+// A row of a line is one of three, whoever counts them.
+var _ [priorities]limit.Demand = limit.Line{}.Sum
 
 // checkTree checks what is always true of the tree of some buckets while nobody has its lock. Who breaks a rule hears which, at once, and need not
 // find it out from who goes when. It finds the other buckets in which some wait, and returns how many wait in the tree.
@@ -340,4 +345,49 @@ func (in *inspection) woken(b *Limiter, at monotime.Time) {
 	if next := in.root.agenda.Next(); at < in.now.Add(monotime.Longest-limit.Lag) && (next == 0 || next > at || !b.line.timer.IsSet(in.root.clock.Awake(in.now))) {
 		in.bad("%q: a waiter waits for %v, and the next look is in %v, timer: %v", b.Name, at.Sub(in.now), next.Sub(in.now), b.line.timer.IsSet(in.root.clock.Awake(in.now)))
 	}
+}
+
+// TestCheckTree breaks one rule after the other: each is noticed.
+func TestCheckTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := &Limiter{Name: "root", Quotas: quotas(t, "1/s even"), MaxWait: Forever}
+		a, b := &Limiter{Name: "a", Parent: root}, &Limiter{Name: "b", Parent: root}
+		grant(t, root, Claim{})
+		var ws []*Waiter
+		for _, l := range []*Limiter{a, a, b, root} {
+			_, w := join(t, l, Claim{Flow: "f"})
+			ws = append(ws, w)
+		}
+		checkSettled(t, a, b)
+		first, second := ws[0], ws[1]
+		for name, c := range map[string]struct {
+			breaks, mends func()
+			want          string
+		}{
+			"counted above":   {func() { root.line.waiting++ }, func() { root.line.waiting-- }, "1 direct, 5 in all"},
+			"a sum above":     {func() { root.line.total[1].N++ }, func() { root.line.total[1].N-- }, "of those who wait, want"},
+			"a sum of flows":  {func() { a.line.sure.Flows.Add(1, "f", &first.Demand, 1) }, func() { a.line.sure.Flows.Add(1, "f", &first.Demand, -1) }, "of those who wait, want"},
+			"not below":       {func() { root.line.below.Remove(b.line.inParent) }, func() { b.line.inParent = root.line.below.PushBack(b) }, "is not among those below"},
+			"second above":    {func() { second.joinLine(root, false) }, func() { second.withdraw(a) }, "is not the first of its row"},
+			"first not above": {func() { first.withdraw(a) }, func() { first.joinLine(root, true) }, "does not compete above"},
+			"not woken":       {func() { root.line.timer.Stop() }, func() { root.run(root.now()) }, "timer: false"},
+			"not looked at":   {func() { root.changed = append(root.changed, a) }, func() { root.changed = nil }, "not looked at"},
+			"after a freeze":  {func() { root.runOnThaw = append(root.runOnThaw, a) }, func() { root.runOnThaw = nil }, "to run after them"},
+			"past the lock":   {func() { root.gate.Set(atonce.Free, false) }, func() { root.gate.Set(atonce.Looks, false) }, "without a look"},
+			"unheard":         {func() { root.gate.Set(atonce.Looks, true) }, func() { root.gate.Set(atonce.Looks, false) }, "of which the bucket is to hear"},
+			"told":            {func() { first.done <- struct{}{} }, func() { <-first.done }, "whose wait has ended"},
+			"unsure":          {func() { first.unsure = true }, func() { first.unsure = false }, "of those who wait, want"},
+		} {
+			c.breaks()
+			if in := inspect([]*Limiter{a, b}, true); in.wrong == nil || !strings.Contains(in.wrong.Error(), c.want) {
+				t.Errorf("%s: got %v, want %s", name, in.wrong, c.want)
+			}
+			if c.mends(); inspect([]*Limiter{a, b}, true).wrong != nil {
+				t.Fatalf("%s: not mended", name)
+			}
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
 }
