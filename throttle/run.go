@@ -211,7 +211,8 @@ func (w *waiter) earliest(now monotime.Time) monotime.Time {
 }
 
 // arm sets the timer to the earliest instant at which a waiter that is not promoted is due in l, or an outage of the
-// Store has lasted for MaxStandstill. It stops the timer if there is no such instant.
+// Store has lasted for MaxStandstill. It stops the timer if there is no such instant. It asks the Store, too, and notes that l has changed: look, which
+// follows with the same lock, may refuse some.
 func (l *Limiter) arm(now monotime.Time) {
 	var buf [priorities]*waiter
 	var at monotime.Time
