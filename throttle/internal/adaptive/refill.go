@@ -216,7 +216,7 @@ func (r *refill) detect(o *outcome, after *reset) {
 		r.start(o, o.spentSince, o.sent.Sub(o.spentSince), 0)
 		r.raise.by = firstRaise
 	case !o.probe || o.spentSince == 0 || o.whole():
-	case o.sent < o.lateBefore && o.guess != guessWholeSteps:
+	case o.sent < o.lateBefore && o.guess != guessWholeSteps, o.now < o.earlyBefore: // or a hint allowed the look
 		// A part is back before the reset: so the reset is the time to full. What a round trip does not tell apart is no shorter than that.
 		r.start(o, o.spentSince, max(o.lateBefore.Sub(o.spentSince)+after.resolution, o.now.Sub(o.sent)), min(o.earlyBefore.Sub(o.spentSince), cmp.Or(o.span, monotime.Longest)))
 	default:

@@ -714,3 +714,21 @@ func TestClocksThatDriftAreNoRefill(t *testing.T) {
 		}
 	}
 }
+
+// TestRefillBeforeAFineReset: a look that a hint allows finds a part of the limit well before a reset which is stated to the millisecond. The
+// limit comes back until that reset, and not within a millisecond.
+func TestRefillBeforeAFineReset(t *testing.T) {
+	b := newBucket(t, Config{})
+	said := func(remaining int, reset time.Duration) (a Answer) {
+		st := left(remaining, 10, reset)
+		st.Resolution = time.Millisecond
+		return says(st)
+	}
+	refused := said(0, 5*time.Second)
+	refused.Refused, refused.Hold, refused.HoldKnown = true, 400*time.Millisecond, true
+	b.exchange(refused)
+	b.at(400 * time.Millisecond).exchange(said(2, 4600*time.Millisecond))
+	if r, want := b.window1().refill, 10/(5001*time.Millisecond).Seconds(); !r.refills || r.rate != want {
+		t.Errorf("refills %v at %v per second, want %v", r.refills, r.rate, want)
+	}
+}
