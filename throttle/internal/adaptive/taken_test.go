@@ -1,0 +1,68 @@
+package adaptive
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTaken: what is missing after a reset was taken by others if these use the limit, far more is there than has come back bit by bit,
+// and as much was used as fast before.
+func TestTaken(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	// A window of 80 in 11 s, used up within 80 ms. 40 ms after the next one began, half of it is there.
+	window := func() (*outcome, *reset) {
+		end := start.Add(11 * s)
+		return &outcome{
+			sent: end.Add(30 * ms), now: end.Add(40 * ms), n: 1, limit: 80, remaining: 39, others: 4, used: used{since: start, ours: 30, all: 41},
+			spentSince: start.Add(80 * ms), earlyBefore: end, lateBefore: end,
+		}, &reset{late: end.Add(11 * s)}
+	}
+	for _, test := range []struct {
+		name   string
+		change func(o *outcome, after *reset)
+		want   bool
+	}{
+		{"half of a window", func(*outcome, *reset) {}, true},
+		{"nobody else uses it", func(o *outcome, _ *reset) { o.others = 0 }, false},
+		{"it is not known what was used", func(o *outcome, _ *reset) { o.used = used{} }, false},
+		{"it was used up before", func(o *outcome, _ *reset) { o.used.since = o.spentSince }, false},
+		{"few are there", func(o *outcome, _ *reset) { o.remaining, o.used.all = 3, 77 }, false},
+		{"the next reset is near", func(o *outcome, after *reset) { after.late = o.lateBefore.Add(60 * ms) }, false},
+		{"the next reset has come", func(o *outcome, after *reset) { after.late = o.earlyBefore }, false},
+		{"more slowly before", func(o *outcome, _ *reset) { o.spentSince = start.Add(8 * s) }, false},
+		{"little was there before", func(o *outcome, _ *reset) { o.used.all = -35 }, false},
+		{"a reset in whole seconds", func(o *outcome, _ *reset) { o.earlyBefore = o.earlyBefore.Add(-s) }, true},
+		{"likewise, and few are there", func(o *outcome, _ *reset) {
+			o.earlyBefore = o.earlyBefore.Add(-s)
+			o.remaining, o.used.all = 15, 65
+		}, false},
+	} {
+		o, after := window()
+		test.change(o, after)
+		if got := o.taken(after); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
+// TestTakenWindowDoesNotRefill: who comes to a window after others finds a part of it, and does not take it for one that comes back bit by
+// bit; without others, it does.
+func TestTakenWindowDoesNotRefill(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		others  int // take so many for each of ours
+		refills bool
+	}{{0, true}, {7, false}} {
+		b := newBucket(t, Config{})
+		until := func() time.Duration { return start.Add(11 * time.Second).Sub(b.now) }
+		left80 := 80
+		for i := 0; left80 > 0; i++ {
+			left80 -= 1 + test.others
+			b.at(time.Duration(i) * 8 * ms).exchange(says(left(left80, 80, until())))
+		}
+		b.at(11*time.Second + 40*ms).exchange(says(left(39, 80, 11*time.Second-40*ms)))
+		if r := b.window1().refill; r.refills != test.refills {
+			t.Errorf("%d others: refills %v", test.others, r.refills)
+		}
+	}
+}
