@@ -16,7 +16,7 @@ type Agenda[K comparable] struct {
 
 // Set puts k on the agenda, at an instant in place of any earlier one; zero takes it off.
 func (a *Agenda[K]) Set(k K, at monotime.Time) {
-	i, found := a.list.index[k]
+	i, found := a.list.find(k)
 	switch {
 	case at == 0 && found:
 		heap.Remove(&a.list, i)
@@ -53,7 +53,24 @@ type item[K comparable] struct {
 // calendar implements heap.Interface, and knows where each item is.
 type calendar[K comparable] struct {
 	items []item[K]
-	index map[K]int
+	index map[K]int // nil while there have been no more than few items
+}
+
+// few items are searched in less time than a map takes.
+const few = 8
+
+// find returns where k is.
+func (c *calendar[K]) find(k K) (i int, found bool) {
+	if c.index != nil {
+		i, found = c.index[k]
+		return i, found
+	}
+	for i := range c.items {
+		if c.items[i].k == k {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func (c *calendar[K]) Len() int           { return len(c.items) }
@@ -61,17 +78,24 @@ func (c *calendar[K]) Less(i, j int) bool { return c.items[i].at < c.items[j].at
 
 func (c *calendar[K]) Swap(i, j int) {
 	c.items[i], c.items[j] = c.items[j], c.items[i]
-	c.index[c.items[i].k], c.index[c.items[j].k] = i, j
+	if c.index != nil {
+		c.index[c.items[i].k], c.index[c.items[j].k] = i, j
+	}
 }
 
 // Push implements heap.Interface.
 func (c *calendar[K]) Push(x any) {
-	if c.index == nil {
-		c.index = map[K]int{}
-	}
 	it := x.(item[K])
-	c.index[it.k] = len(c.items)
 	c.items = append(c.items, it)
+	switch n := len(c.items); {
+	case c.index != nil:
+		c.index[it.k] = n - 1
+	case n > few:
+		c.index = map[K]int{}
+		for i := range c.items {
+			c.index[c.items[i].k] = i
+		}
+	}
 }
 
 // Pop implements heap.Interface.
@@ -80,6 +104,8 @@ func (c *calendar[K]) Pop() any {
 	it := c.items[last]
 	c.items[last] = item[K]{} // so that k can be collected
 	c.items = c.items[:last]
-	delete(c.index, it.k)
+	if delete(c.index, it.k); last == 0 {
+		c.index = nil
+	}
 	return it
 }

@@ -99,7 +99,9 @@ type Line struct {
 // Add adds a claim of a flow if sign is 1, and takes it away if sign is -1.
 func (a *Line) Add(row int, flow string, d *Demand, sign int) {
 	a.Sum[row].Add(d, sign)
-	a.Flows.Add(row, flow, d, sign)
+	if flow != "" {
+		a.Flows.Add(row, flow, d, sign)
+	}
 }
 
 // AddTo adds to ahead what those of a flow need, and those of more urgent rows.

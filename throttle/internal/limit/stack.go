@@ -293,6 +293,9 @@ func opens(l Limit, now monotime.Time, ahead, n int) bool {
 // is optimistic, it does not count. Heard may be nil.
 func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, optimist bool, heard Heard) {
 	from := due.At
+	if d.Silent == 0 && !unreserved && s.dueOfBucket(due, ahead, d) {
+		return
+	}
 	if until, q := s.Awaits(d); until > from {
 		due.first(until, q, optimist)
 	}
@@ -329,6 +332,25 @@ func (s Stack) Due(now monotime.Time, due *Due, ahead, d *Demand, unreserved, op
 			}
 		}
 	}
+}
+
+// dueOfBucket is Due where all there is is one token bucket of requests, in a third of the instructions. It reports whether that is so.
+func (s Stack) dueOfBucket(due *Due, ahead, d *Demand) bool {
+	if len(s) != 1 || s[0].quota.Unit != "" || d.N <= 0 {
+		return false
+	}
+	b, is := s[0].all.(*bucket)
+	if !is {
+		return false
+	}
+	at, ok := b.When(due.At, ahead.N, d.N)
+	if !ok || at > due.At {
+		due.later(at, s[0].quota)
+	}
+	if !ok {
+		due.Cost, due.Never = d.N, true
+	}
+	return true
 }
 
 // IsOneBucket reports whether TakeNow is all that there is to do for claims in requests: there is one token bucket at most.

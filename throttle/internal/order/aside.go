@@ -93,7 +93,8 @@ func (a *Aside[K, W]) Back(now monotime.Time, until func(W) monotime.Time) (w W,
 	for a.due.Due(now) {
 		g := a.due.Take()
 		e := g.first()
-		switch at := until(e.w); {
+		w := e.w // a removed entry has none
+		switch at := until(w); {
 		case at > now:
 			a.due.Set(g, at)
 			continue
@@ -102,7 +103,7 @@ func (a *Aside[K, W]) Back(now monotime.Time, until func(W) monotime.Time) (w W,
 		}
 		e.Serve()
 		a.Remove(Beside[K, W]{g, e})
-		return e.w, true
+		return w, true
 	}
 	return w, false
 }

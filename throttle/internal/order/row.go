@@ -5,6 +5,9 @@ import (
 	"math"
 )
 
+// spareMost bounds how many entries a row keeps for later.
+const spareMost = 64
+
 // row is the waiters of one priority. A nil row is empty.
 type row[W Waiter[W]] struct {
 	now    float64             // the virtual time
@@ -13,6 +16,8 @@ type row[W Waiter[W]] struct {
 	plain  flow[W]             // the flow without a name
 	named  map[string]*flow[W] // the other flows of which somebody waits, or that are ahead
 	active byTag[W]            // the flows of which somebody waits
+	spare  *Entry[W]           // of waiters that were removed, for the next ones: a list
+	spares int                 // how many these are
 	ahead  byTag[W]            // those of which nobody waits, but whose tags are later than now
 }
 
@@ -96,12 +101,19 @@ func (r *row[W]) flowOf(w W) *flow[W] {
 
 func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 	f := r.flowOf(w)
-	e := f.insert(&Entry[W]{w: w, charge: charge, of: f}, fromFront)
+	e := r.spare
+	if e != nil {
+		r.spare, r.spares = e.next, r.spares-1
+	} else {
+		e = new(Entry[W])
+	}
+	e.w, e.charge, e.of = w, charge, f
+	f.insert(e, fromFront)
 	r.n++
 	switch {
 	case f.first != e: // its turn stays
 	case f.n > 1:
-		heap.Fix(&r.active, f.index)
+		r.fix(f)
 	default:
 		if f.start > r.now {
 			heap.Remove(&r.ahead, f.index)
@@ -112,11 +124,18 @@ func (r *row[W]) insert(w W, charge float64, fromFront bool) *Entry[W] {
 	return e
 }
 
+// fix has a flow, of which somebody waits and whose turn has changed, take its place among the others.
+func (r *row[W]) fix(f *flow[W]) {
+	if len(r.active) > 1 {
+		heap.Fix(&r.active, f.index)
+	}
+}
+
 func (r *row[W]) serve(e *Entry[W]) {
 	f := e.of
 	r.advance(f.start)
 	f.start = after(f.start, e.charge)
-	heap.Fix(&r.active, f.index)
+	r.fix(f)
 	if r.served++; r.served > max(Remembered, len(r.active)+len(r.ahead)) {
 		r.rebase()
 	}
@@ -162,10 +181,13 @@ func (r *row[W]) rebase() {
 func (r *row[W]) remove(e *Entry[W]) {
 	f := e.of
 	first := e == f.first
-	f.remove(e)
+	if f.remove(e); r.spares < spareMost {
+		var none W // so that it can be collected
+		e.w, e.next, r.spare, r.spares = none, r.spare, e, r.spares+1
+	}
 	if r.n--; f.n > 0 {
 		if first { // else its turn stays
-			heap.Fix(&r.active, f.index)
+			r.fix(f)
 		}
 		return
 	}
