@@ -442,7 +442,7 @@ type search struct {
 //
 //go:noinline
 func (s *search) reportWait(w *waiter) {
-	if len(w.done) == 0 && s != nil && s.onWait != nil {
+	if s != nil && !w.done.Rung() && s.onWait != nil {
 		s.onWait(w.forecast)
 	}
 }

@@ -81,8 +81,8 @@ func (l *Limiter) Join(ctx context.Context, c Claim) (*Grant, *Waiter, error) {
 // Wait is the second step. What was received from Ready does not count.
 func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 	root := w.l.lock()
-	if w.entries == nil && len(w.done) == 0 {
-		w.done <- struct{}{}
+	if w.entries == nil && len(w.done.C) == 0 {
+		w.done.C <- struct{}{}
 	}
 	w.l.unlock(root)
 	g := new(Grant)
@@ -96,7 +96,7 @@ func (w *waiter) Wait(ctx context.Context) (*Grant, error) {
 func (w *waiter) Granted() *Grant { return &Grant{right: w.grant} }
 
 // Ready has one value when the wait has ended.
-func (w *waiter) Ready() <-chan struct{} { return w.done }
+func (w *waiter) Ready() <-chan struct{} { return w.done.C }
 
 // Leave takes the claim out of line, and reports whether it was there.
 func (w *waiter) Leave() (waited bool) {

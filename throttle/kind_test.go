@@ -95,7 +95,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 		serve(now)
 		for _, c := range waiting {
 			select {
-			case <-c.waiter.done:
+			case <-c.waiter.done.C:
 				c.grant = c.waiter.Granted()
 				check(c, true, now)
 			default:
@@ -128,7 +128,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 				serve(now)
 				for _, c := range waiting {
 					select {
-					case <-c.waiter.done:
+					case <-c.waiter.done.C:
 						c.grant = c.waiter.Granted()
 					default:
 					}
@@ -155,7 +155,7 @@ func againstHistory(t *testing.T, r *rand.Rand, qs quota.Quotas) (gave int) {
 				serve(now)
 				for _, c := range waiting {
 					select {
-					case <-c.waiter.done:
+					case <-c.waiter.done.C:
 						c.grant = c.waiter.Granted()
 					default:
 					}

@@ -328,8 +328,7 @@ func (w *waiter) mayWithdraw(l *Limiter) bool {
 
 // allGoBefore reports whether all who wait in l go at once if the first does, and those of row i before w, which waits elsewhere.
 func (l *Limiter) allGoBefore(i int, w *waiter, now monotime.Time) bool {
-	inTurns := i == w.Row() && l.line.InTurns(i, w.flow.name)
-	return !inTurns && l.line.waiting == l.line.direct && l.opensForAll(now)
+	return (i != w.Row() || !l.line.InTurns(i, w.flow.name)) && l.line.waiting == l.line.direct && l.opensForAll(now)
 }
 
 // opensForAll reports whether l would let all go at once that asked it and wait.

@@ -146,7 +146,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 				continue
 			}
 			select {
-			case <-c.waiter.done:
+			case <-c.waiter.done.C:
 				c.grant, c.granted = c.waiter.Granted(), true
 				if c.waiter.err != nil {
 					t.Fatalf("claim %d: %v", c.id, c.waiter.err)

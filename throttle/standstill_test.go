@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gopacer/pacer/quota"
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/definition"
 	"github.com/gopacer/pacer/throttle/internal/monotime"
@@ -436,8 +437,8 @@ func standstillModel(t *testing.T, r *rand.Rand) {
 				if c.w = w; g != nil {
 					d.charge(now, c.Claim)
 				} else if err != nil {
-					c.w = &waiter{l: d.l, done: make(chan struct{}, 1), err: err}
-					c.w.done <- struct{}{}
+					c.w = &waiter{l: d.l, done: bell.New(), err: err}
+					c.w.done.C <- struct{}{}
 				}
 				if g == nil {
 					waiting = append(waiting, c)

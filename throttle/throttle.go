@@ -89,6 +89,7 @@ import (
 	"github.com/gopacer/pacer/throttle/internal/adaptive"
 	"github.com/gopacer/pacer/throttle/internal/agenda"
 	"github.com/gopacer/pacer/throttle/internal/atonce"
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/expect"
 	"github.com/gopacer/pacer/throttle/internal/lease"
@@ -291,6 +292,7 @@ type Limiter struct {
 	changed    []*Limiter              // buckets in which some wait, and which were not looked at since they changed (arm); empty while nobody has mu
 	lastChange monotime.Time           // instant of the latest change that may let somebody go
 	credit     limit.Credit            // of late timers
+	woken      bell.List               // of those who have left the line, for unlock to ring; empty while nobody has mu
 }
 
 // Validate reports all that is wrong with the fields of l and of its Parents, joined by errors.Join; of Quotas the first
@@ -441,7 +443,9 @@ func (l *Limiter) unlock(root *Limiter) {
 	if l.server.Add(n); n != 0 && !unknown {
 		l.change(root.now(), func() {}) // those in line were looked at with these in flight
 	}
+	woken := root.woken.Take()
 	root.mu.Unlock()
+	woken.Ring()
 }
 
 // isAlone reports whether l is all of its tree, and all that there is for its claims.
@@ -472,7 +476,7 @@ func (l *Limiter) init() {
 	if l.account = l; l.Parent != nil && !l.Tenant {
 		l.account = l.Parent.account
 	}
-	l.spare.New = func() any { return &waiter{done: make(chan struct{}, 1)} }
+	l.spare.New = func() any { return &waiter{done: bell.New()} }
 	l.line.book.Bucket, l.line.book.Label = l.Name, l.Label
 	l.server.Init(&l.account.site, adaptive.Config{
 		MaxHold: check.MaxHold(l.MaxHold), MaxStandstill: check.MaxReset(l.MaxStandstill, l.MaxWait), Spend: check.Spend(l.Spend), SlowStart: l.SlowStart, Random: l.random(),

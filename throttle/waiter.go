@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gopacer/pacer/throttle/internal/bell"
 	"github.com/gopacer/pacer/throttle/internal/blame"
 	"github.com/gopacer/pacer/throttle/internal/check"
 	"github.com/gopacer/pacer/throttle/internal/limit"
@@ -39,7 +40,7 @@ type waiter struct {
 	entries    []*order.Entry[*waiter]  // where w stands in the lines of l, its parent, …; nil if not in line, empty if aside
 	aside      beside                   // where it stands aside
 	unsure     bool                     // it stands aside, or may step aside when its turn comes
-	done       chan struct{}            // has one value when w has left the line, with grant or err set; received by wait
+	done       bell.Bell                // rings when w has left the line, with grant or err set; wait waits for it
 	grant      right
 	err        error
 }
@@ -57,20 +58,17 @@ func (w *waiter) Row() int { return w.priority.index() }
 
 // wait blocks until w is granted, and copies the grant to g; or until w is refused, or its context or cancel channel ends.
 func (w *waiter) wait(ctx context.Context, g *Grant) error {
-	var expired <-chan time.Time
+	left := bell.Never
 	if w.expires != 0 {
-		timer := time.NewTimer(w.expires.Sub(w.l.clock.Awake(w.l.now())))
-		defer timer.Stop()
-		expired = timer.C
+		left = w.expires.Sub(w.l.clock.Awake(w.l.now()))
 	}
-	select {
-	case <-w.done:
-	case <-expired:
+	switch w.done.WaitOr(left, ctx.Done(), w.cancel) {
+	case bell.Expired:
 		w.expire()
-		<-w.done
-	case <-ctx.Done():
+		<-w.done.C
+	case bell.Ended:
 		return w.drop(ctx.Err(), context.Cause(ctx))
-	case <-w.cancel:
+	case bell.Canceled:
 		return w.drop(context.Canceled, context.Canceled)
 	}
 	g.right = w.grant
@@ -132,10 +130,10 @@ func (w *waiter) giveUp(now monotime.Time, e *Error) {
 	}
 }
 
-// end takes w out of line and wakes its caller: with the grant if err is nil, else with err. It requires that mu is held.
+// end takes w out of line and has its caller woken when mu is free: with the grant if err is nil, else with err. It requires that mu is held.
 func (w *waiter) end(now monotime.Time, err error) {
 	w.depart(now, err)
-	w.done <- struct{}{}
+	w.l.root().woken.Add(&w.done)
 }
 
 // depart is end for the caller itself, which needs not be woken.
@@ -180,8 +178,10 @@ func (w *waiter) project(now monotime.Time, ahead *predecessors) (d delay) {
 // waitsFor returns d, or if that has no cause, what w, which must wait, waits for. Some may have gone who held it back: then
 // that is what any of the first in line waits for.
 func (w *waiter) waitsFor(now monotime.Time, d delay) delay {
-	d = w.sharing(now, w.sharing(now, d, true), false)
-	return w.blocked(now, d)
+	if d.Cause == "" {
+		d = w.blocked(now, w.sharing(now, w.sharing(now, d, true), false))
+	}
+	return d
 }
 
 // sharing returns d, or if that has no cause, what the first in line wait for who hold w back: the first of its row, and that of
@@ -234,15 +234,16 @@ func (w *waiter) missedBound(now monotime.Time, d delay) (delay, error) {
 	case w.expires != 0 && w.l.clock.Awake(d.At) > w.expires:
 		return d, ErrMaxWait
 	}
-	if s, beyond := w.standstill(now); beyond {
+	if s, beyond := w.standstill(now, d.At); beyond {
 		return s, ErrStandstill
 	}
 	return d, nil
 }
 
-// standstill returns what one token waits for, with nobody ahead, and whether that is longer than MaxStandstill.
-func (w *waiter) standstill(now monotime.Time) (d delay, beyond bool) {
-	if w.l.standstill == monotime.Unbounded || w.asksStore {
+// standstill returns what one token waits for, with nobody ahead, and whether that is longer than MaxStandstill. It is not if all that
+// w asks for comes within that, at an instant: unless a store is out of reach, or claims to other buckets say more.
+func (w *waiter) standstill(now, at monotime.Time) (d delay, beyond bool) {
+	if w.l.standstill == monotime.Unbounded || w.asksStore || w.l.Parent == nil && w.l.link == nil && at.Sub(now) <= w.l.standstill {
 		return d, false
 	}
 	one := need{w.One(), w.priority, w.class, w.flow, w.bare}
